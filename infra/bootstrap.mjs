@@ -1,0 +1,50 @@
+// Makes a fresh clone ready: installs what the lock file names, if that has not been done yet, then runs the command
+// line with the arguments it was given. Plain JavaScript without a dependency, for it runs before there are any.
+import { spawnSync } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const EMBEDDED_VERSION = "26.7.3-stable.1";
+
+function fail(message) {
+  console.error(`noisefloor: ${message}`);
+  process.exit(1);
+}
+
+function npm(...args) {
+  const { status } = spawnSync("npm", args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+  return status === 0;
+}
+
+/** npm writes node_modules/.package-lock.json last, so an interrupted install does not count as one. */
+function isInstalled() {
+  const marker = `${root}node_modules/.package-lock.json`;
+  return existsSync(marker) && statSync(marker).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs;
+}
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 20 || (major === 20 && minor < 19)) fail(`Node 20.19 or newer is needed, this is ${process.versions.node}`);
+
+if (!isInstalled()) {
+  console.error("noisefloor: installing packages (the first time this fetches about 150 MB) ...");
+  if (!npm("ci", "--no-audit", "--no-fund")) fail("the packages could not be installed: see npm's message above");
+}
+const platformPackage = `@chdb/lib-${process.platform}-${process.arch}${process.platform === "linux" ? "-gnu" : ""}`;
+if (!process.env.CLICKHOUSE_URL && !existsSync(`${root}node_modules/${platformPackage}`)) {
+  // A lock file made on one platform may lack the others' packages.
+  console.error(`noisefloor: installing the embedded ClickHouse (${platformPackage}) ...`);
+  if (!npm("install", "--no-save", "--no-audit", "--no-fund", `${platformPackage}@${EMBEDDED_VERSION}`)) {
+    console.error(
+      "noisefloor: it is not to be had for this platform: set CLICKHOUSE_URL to a ClickHouse server instead",
+    );
+  }
+}
+
+const args = process.argv.slice(2);
+if (args[0] !== "--only-install") {
+  // `npm start --demo` without `--` before it: npm takes the flag for a setting of its own.
+  if (process.env.npm_config_demo === "true" && !args.includes("--demo")) args.push("--demo");
+  process.argv.splice(2, process.argv.length, ...args);
+  await import("../services/cli/bin/noisefloor.js");
+}

@@ -1,0 +1,34 @@
+-- Raw observations. A redelivered one has the same sorting key and is replaced by itself.
+-- The TTL here is the default retention; the service sets it from RETENTION_DAYS at start.
+CREATE TABLE IF NOT EXISTS observations
+(
+    observation_id   String,
+    observed_at      DateTime64(3, 'UTC'),
+    received_at      DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+    dataset          LowCardinality(String),
+    workspace_id     LowCardinality(String),
+    sensor_id        LowCardinality(String),
+    source_ip        IPv4,
+    source_port      Nullable(UInt16),
+    destination_port Nullable(UInt16),
+    transport        LowCardinality(String),
+    tags             Array(UUID),
+    http_method      LowCardinality(String),
+    http_host        String,
+    http_path        String,
+    http_user_agent  String,
+    tls_ja3          String,
+    tls_ja4          String,
+    ssh_hassh        String,
+    ssh_banner       String,
+    asn              UInt32,
+    organization     LowCardinality(String),
+    country          LowCardinality(String),
+    city             LowCardinality(String),
+    rdns             String,
+    metadata         String
+)
+ENGINE = ReplacingMergeTree(received_at)
+PARTITION BY toMonday(observed_at)
+ORDER BY (source_ip, dataset, workspace_id, observed_at, sensor_id, observation_id)
+TTL toDateTime(observed_at, 'UTC') + toIntervalDay(100)

@@ -1,0 +1,13 @@
+-- Distinct addresses per tag and hour as exact sets: any hours and datasets merge into exact counts.
+CREATE TABLE IF NOT EXISTS tag_activity_hourly
+(
+    tag_id       UUID,
+    dataset      LowCardinality(String),
+    workspace_id LowCardinality(String),
+    hour         DateTime('UTC'),
+    addresses    AggregateFunction(uniqExact, IPv4)
+)
+ENGINE = AggregatingMergeTree
+PARTITION BY toMonday(hour)
+ORDER BY (tag_id, dataset, workspace_id, hour)
+TTL hour + toIntervalHour(1) + toIntervalDay(100)

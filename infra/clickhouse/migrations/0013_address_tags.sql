@@ -1,0 +1,12 @@
+-- The last time each address was seen with each tag: enough to say what it was seen doing inside the retention window.
+CREATE TABLE IF NOT EXISTS address_tags
+(
+    source_ip    IPv4,
+    dataset      LowCardinality(String),
+    workspace_id LowCardinality(String),
+    tag_id       UUID,
+    last_seen    SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (source_ip, dataset, workspace_id, tag_id)
+TTL toDateTime(last_seen, 'UTC') + toIntervalDay(100)

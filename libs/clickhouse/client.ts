@@ -1,0 +1,44 @@
+import { type ClickHouseClient, createClient } from "@clickhouse/client";
+
+export type { ClickHouseClient } from "@clickhouse/client";
+
+/** Where a ClickHouse server is and as whom to talk to it. */
+export type ClickHouseConnection = {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly database: string;
+};
+
+/**
+ * A client over HTTP. Inserts wait until the server has written the rows and its materialized views; parameters too
+ * long for a URL travel in the request's body.
+ */
+export function connect(connection: ClickHouseConnection, application: string): ClickHouseClient {
+  return createClient({
+    ...connection,
+    application,
+    request_timeout: 120_000,
+    use_multipart_params_auto: true,
+    clickhouse_settings: {
+      // An async insert answers before the rows can be read: "stored" would not mean stored.
+      async_insert: 0,
+      // Without it an error in the middle of an answer arrives as a broken body instead of as an error.
+      wait_end_of_query: 1,
+      // The client would otherwise read counts as strings.
+      output_format_json_quote_64bit_integers: 0,
+    },
+    // The client's own log writes whole queries and stacks to the console; our callers log what matters.
+    log: { level: 127 },
+  });
+}
+
+/** Does a server answer there, and does it take these credentials? */
+export async function answers(connection: ClickHouseConnection): Promise<boolean> {
+  const client = connect({ ...connection, database: "default" }, "noisefloor-probe");
+  try {
+    return (await client.ping({ select: true })).success;
+  } finally {
+    await client.close();
+  }
+}

@@ -1,0 +1,58 @@
+/** What the embedded server's configuration depends on. Passwords go in as hex SHA-256. */
+export type EmbeddedSettings = {
+  readonly configFile: string;
+  readonly logFile: string;
+  readonly database: string;
+  readonly writerSha256: string;
+  readonly grafanaSha256: string;
+};
+
+/**
+ * The embedded server's configuration file.
+ *
+ * The session that keeps the server alive runs as `default`, which must exist and has no password; one session is all
+ * it may have, so nobody else can log in as it. The services are `noisefloor`; dashboards are `grafana`.
+ */
+export function embeddedConfigXml(settings: EmbeddedSettings): string {
+  return `<clickhouse>
+  <users_config>${xml(settings.configFile)}</users_config>
+  <logger>
+    <log>${xml(settings.logFile)}</log>
+    <size>10M</size>
+    <count>3</count>
+  </logger>
+  <max_server_memory_usage_to_ram_ratio>0.6</max_server_memory_usage_to_ram_ratio>
+  <profiles>
+    <default/>
+    <keepalive><max_sessions_for_user>1</max_sessions_for_user></keepalive>
+    <dashboards><readonly>1</readonly><max_execution_time>60</max_execution_time></dashboards>
+  </profiles>
+  <quotas><default/></quotas>
+  <users>
+    <default>
+      <password></password>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>keepalive</profile>
+      <quota>default</quota>
+    </default>
+    <noisefloor>
+      <password_sha256_hex>${settings.writerSha256}</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>default</profile>
+      <quota>default</quota>
+    </noisefloor>
+    <grafana>
+      <password_sha256_hex>${settings.grafanaSha256}</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>dashboards</profile>
+      <quota>default</quota>
+      <grants><query>GRANT SELECT ON ${settings.database}.*</query></grants>
+    </grafana>
+  </users>
+</clickhouse>
+`;
+}
+
+function xml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

@@ -1,0 +1,250 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { answers, type ClickHouseConnection } from "./client.ts";
+import { embeddedConfigXml } from "./embedded-config.ts";
+
+/** The release of the platform packages that carries a server which can listen; see the install instructions below. */
+export const EMBEDDED_VERSION = "26.7.3-stable.1";
+export const DATABASE = "noisefloor";
+
+export type EmbeddedClickHouse = {
+  readonly connection: ClickHouseConnection;
+  /** For dashboards on this machine: may read the tables of the database and nothing else. */
+  readonly grafana: ClickHouseConnection;
+  readonly tcpPort: number;
+  readonly logFile: string;
+  /** Settles when the server process has ended, wanted or not. */
+  readonly ended: Promise<void>;
+  /** Ends the server and waits for it. Safe to call twice. */
+  stop(): Promise<void>;
+};
+
+export class EmbeddedClickHouseError extends Error {
+  override name = "EmbeddedClickHouseError";
+}
+
+/** Another process runs a server in this data directory; what to do is to use that one. */
+export class DataDirectoryHeldError extends EmbeddedClickHouseError {
+  override name = "DataDirectoryHeldError";
+}
+
+const credentialsSchema = z.object({ writer: z.string(), grafana: z.string() });
+const serverFileSchema = z.object({
+  pid: z.int(),
+  url: z.string(),
+  username: z.string(),
+  password: z.string(),
+  database: z.string(),
+});
+
+type Files = { root: string; data: string; config: string; credentials: string; server: string; log: string };
+
+function filesOf(dataDir: string): Files {
+  const root = join(resolve(dataDir), "clickhouse");
+  return {
+    root,
+    data: join(root, "data"),
+    config: join(root, "config.xml"),
+    credentials: join(root, "credentials.json"),
+    server: join(root, "server.json"),
+    log: join(root, "clickhouse.log"),
+  };
+}
+
+/**
+ * Starts a real ClickHouse server for this data directory, bound to 127.0.0.1, on free ports unless told otherwise.
+ * It ends with this process, also when that is killed; its data stay.
+ * @throws DataDirectoryHeldError when another process runs a server there.
+ * @throws EmbeddedClickHouseError when the platform package is missing or the server does not answer in time; the
+ * message says what to do and carries the server's last words.
+ */
+export async function startEmbedded(
+  dataDir: string,
+  options: { httpPort?: number; tcpPort?: number; startTimeoutMs?: number } = {},
+): Promise<EmbeddedClickHouse> {
+  const library = locateLibrary();
+  const files = filesOf(dataDir);
+  await mkdir(files.data, { recursive: true, mode: 0o700 });
+  const credentials = await readOrMakeCredentials(files.credentials);
+  await writeFile(
+    files.config,
+    embeddedConfigXml({
+      configFile: files.config,
+      logFile: files.log,
+      database: DATABASE,
+      writerSha256: sha256(credentials.writer),
+      grafanaSha256: sha256(credentials.grafana),
+    }),
+    { mode: 0o600 },
+  );
+  const httpPort = options.httpPort ?? (await freePort());
+  const tcpPort = options.tcpPort ?? (await freePort());
+  const child = spawnServer(library, files, httpPort, tcpPort);
+  const lastWords = collectTail(child);
+  const ended = new Promise<void>((settle) => child.once("close", () => settle()));
+
+  const connection = {
+    url: `http://127.0.0.1:${httpPort}`,
+    username: "noisefloor",
+    password: credentials.writer,
+    database: DATABASE,
+  };
+  const stop = async () => {
+    child.stdin?.end();
+    const killer = setTimeout(() => child.kill("SIGKILL"), 15_000);
+    await ended;
+    clearTimeout(killer);
+    await forgetServer(files.server);
+  };
+  try {
+    await waitUntilReady(connection, child, lastWords, dataDir, options.startTimeoutMs ?? 20_000);
+  } catch (error) {
+    child.kill("SIGKILL");
+    await ended;
+    throw error;
+  }
+  await writeFile(files.server, JSON.stringify({ pid: process.pid, ...connection }), { mode: 0o600 });
+  return {
+    connection,
+    grafana: { ...connection, username: "grafana", password: credentials.grafana },
+    tcpPort,
+    logFile: files.log,
+    ended,
+    stop,
+  };
+}
+
+/** The server that another process runs for this data directory, if one answers. */
+export async function findRunning(dataDir: string): Promise<ClickHouseConnection | undefined> {
+  let text: string;
+  try {
+    text = await readFile(filesOf(dataDir).server, "utf8");
+  } catch {
+    return undefined;
+  }
+  const parsed = serverFileSchema.safeParse(parseJson(text));
+  if (!parsed.success) return undefined;
+  const { pid: _pid, ...connection } = parsed.data;
+  return (await answers(connection)) ? connection : undefined;
+}
+
+function locateLibrary(): string {
+  const suffix = process.platform === "linux" ? "-gnu" : "";
+  const packageName = `@chdb/lib-${process.platform}-${process.arch}${suffix}`;
+  try {
+    return createRequire(import.meta.url).resolve(`${packageName}/libchdb.so`);
+  } catch {
+    throw new EmbeddedClickHouseError(
+      `the embedded ClickHouse for ${process.platform}-${process.arch} is not installed: run ` +
+        `"npm install --no-save ${packageName}@${EMBEDDED_VERSION}", or set CLICKHOUSE_URL to a ClickHouse server`,
+    );
+  }
+}
+
+function spawnServer(library: string, files: Files, httpPort: number, tcpPort: number): ChildProcess {
+  const query = [
+    "SYSTEM START LISTEN HTTP",
+    "SYSTEM START LISTEN TCP",
+    // These two block until standard input closes: the server lives as long as its parent.
+    "CREATE TEMPORARY TABLE keepalive (line String) ENGINE = File(LineAsString, stdin)",
+    "SELECT count() FROM keepalive",
+  ].join("; ");
+  const argv = ["clickhouse", "--path", files.data, "--config-file", files.config, "--log-level", "warning"];
+  argv.push("--listen_host", "127.0.0.1", "--http_port", String(httpPort), "--tcp_port", String(tcpPort));
+  argv.push("--query", query);
+  return spawn(process.execPath, [fileURLToPath(new URL("embedded-server.mjs", import.meta.url)), library, ...argv], {
+    // A process group of its own: Ctrl-C goes to the whole foreground group and would end the server before its
+    // clients had written what they hold.
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"],
+    cwd: files.root,
+  });
+}
+
+async function waitUntilReady(
+  connection: ClickHouseConnection,
+  child: ChildProcess,
+  lastWords: () => string,
+  dataDir: string,
+  timeoutMs: number,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      if (lastWords().includes("Cannot lock file")) {
+        throw new DataDirectoryHeldError(
+          `the data directory ${resolve(dataDir)} is held by another process: stop that one, or set DATA_DIR to another`,
+        );
+      }
+      throw new EmbeddedClickHouseError(`the embedded ClickHouse ended while starting:\n${lastWords()}`);
+    }
+    if (await answers(connection)) return;
+    await sleep(50);
+  }
+  throw new EmbeddedClickHouseError(
+    `the embedded ClickHouse did not answer within ${timeoutMs / 1000} s; its last words:\n${lastWords()}`,
+  );
+}
+
+/** Keeps the last lines that the child writes, and keeps its pipes empty so that it never blocks on them. */
+function collectTail(child: ChildProcess): () => string {
+  let tail = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (chunk: string) => {
+      tail = (tail + chunk).slice(-8_000);
+    });
+  }
+  return () => tail.trim().split("\n").slice(-20).join("\n");
+}
+
+async function readOrMakeCredentials(file: string): Promise<z.infer<typeof credentialsSchema>> {
+  try {
+    return credentialsSchema.parse(JSON.parse(await readFile(file, "utf8")));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) {
+      throw new EmbeddedClickHouseError(`${file} cannot be read (${String(error)}): delete it to have a new one made`);
+    }
+  }
+  const credentials = { writer: randomBytes(24).toString("base64url"), grafana: randomBytes(24).toString("base64url") };
+  await writeFile(file, JSON.stringify(credentials), { mode: 0o600 });
+  return credentials;
+}
+
+/** Removes the note of our server, unless another process has since written its own. */
+async function forgetServer(file: string): Promise<void> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  const parsed = serverFileSchema.safeParse(parseJson(text));
+  if (parsed.success && parsed.data.pid === process.pid) await rm(file, { force: true });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+async function freePort(): Promise<number> {
+  return new Promise((settle, fail) => {
+    const server = createServer();
+    server.once("error", fail);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() =>
+        address !== null && typeof address === "object" ? settle(address.port) : fail(new Error("no port")),
+      );
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import { ClickHouseError } from "@clickhouse/client";
+
+/**
+ * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, memory and query limits,
+ * a lost connection of its own, a table that is read-only for the moment, a full disk.
+ */
+const TRANSIENT_CODES: ReadonlySet<string> = new Set([
+  "159", // TIMEOUT_EXCEEDED
+  "164", // READONLY
+  "201", // QUOTA_EXCEEDED
+  "202", // TOO_MANY_SIMULTANEOUS_QUERIES
+  "209", // SOCKET_TIMEOUT
+  "210", // NETWORK_ERROR
+  "225", // NO_ZOOKEEPER
+  "236", // ABORTED, as at a server's shutdown
+  "241", // MEMORY_LIMIT_EXCEEDED
+  "242", // TABLE_IS_READ_ONLY
+  "243", // NOT_ENOUGH_SPACE
+  "252", // TOO_MANY_PARTS
+  "319", // UNKNOWN_STATUS_OF_INSERT
+  "999", // KEEPER_EXCEPTION
+]);
+
+/** Codes of the system's errors for a server that is away or went away in the middle of an answer. */
+const TRANSIENT_SYSTEM_CODES: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+]);
+
+/** Is the same request worth sending again? Judged by codes, never by the words of a message. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof ClickHouseError) return TRANSIENT_CODES.has(error.code);
+  if (!(error instanceof Error)) return false;
+  if ("code" in error && typeof error.code === "string") return TRANSIENT_SYSTEM_CODES.has(error.code);
+  // The client's own time limits and a socket closed without an answer come without a code.
+  return error.message === "Timeout error." || error.message.includes("socket hang up");
+}

@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { type ClickHouseConnection, connect } from "./client.ts";
+import { defineQuery, run, toDateTime64 } from "./query.ts";
+
+/** One numbered file with one idempotent statement, so that none can be applied by half. */
+export type Migration = {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+};
+
+export class MigrationError extends Error {
+  override name = "MigrationError";
+}
+
+const appliedMigrations = defineQuery({
+  name: "applied-migrations",
+  sql: "SELECT version, name, checksum FROM schema_migrations FINAL ORDER BY version",
+  params: z.object({}),
+  row: z.object({ version: z.int(), name: z.string(), checksum: z.string() }),
+});
+
+/** Reads `NNNN_name.sql` files in order. Throws a MigrationError when numbers repeat or a name does not fit. */
+export async function readMigrations(directory: string): Promise<Migration[]> {
+  const migrations: Migration[] = [];
+  for (const file of (await readdir(directory)).sort()) {
+    const match = /^(\d{4})_([a-z0-9_]+)\.sql$/.exec(file);
+    if (match === null) throw new MigrationError(`${file} is not named NNNN_name.sql`);
+    const sql = await readFile(join(directory, file), "utf8");
+    const version = Number(match[1]);
+    if (migrations.at(-1)?.version === version) throw new MigrationError(`two migrations have the number ${match[1]}`);
+    const checksum = createHash("sha256").update(sql).digest("hex");
+    migrations.push({ version, name: match[2] ?? "", sql, checksum });
+  }
+  return migrations;
+}
+
+/**
+ * Brings a server's schema up to date: makes the database, applies what is missing in order, records each file's
+ * SHA-256. Safe when several processes run it at once: every statement is idempotent (a test applies each twice) and so
+ * is its record, so no lock is needed that a killed process could leave behind.
+ * @returns the migrations that this call applied.
+ * @throws MigrationError when a file that was applied has changed since, or the server knows a version that we do not.
+ */
+export async function migrate(
+  connection: ClickHouseConnection,
+  directory: string,
+  onApply: (migration: Migration) => void = () => {},
+): Promise<Migration[]> {
+  const migrations = await readMigrations(directory);
+  await createDatabase(connection);
+  const client = connect(connection, "noisefloor-migrate");
+  try {
+    await client.command({
+      query: `CREATE TABLE IF NOT EXISTS schema_migrations
+        (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
+        ENGINE = ReplacingMergeTree ORDER BY version`,
+    });
+    const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
+    refuseDrift(migrations, applied);
+    const missing = migrations.filter((migration) => !applied.has(migration.version));
+    for (const migration of missing) {
+      await client.command({ query: migration.sql });
+      await client.insert({
+        table: "schema_migrations",
+        values: [
+          {
+            version: migration.version,
+            name: migration.name,
+            checksum: migration.checksum,
+            applied_at: toDateTime64(Date.now()),
+          },
+        ],
+        format: "JSONEachRow",
+      });
+      onApply(migration);
+    }
+    return missing;
+  } finally {
+    await client.close();
+  }
+}
+
+async function createDatabase(connection: ClickHouseConnection): Promise<void> {
+  const client = connect({ ...connection, database: "default" }, "noisefloor-migrate");
+  try {
+    await client.command({
+      query: "CREATE DATABASE IF NOT EXISTS {name:Identifier}",
+      query_params: { name: connection.database },
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+function refuseDrift(
+  migrations: readonly Migration[],
+  applied: ReadonlyMap<number, { name: string; checksum: string }>,
+): void {
+  const known = new Map(migrations.map((migration) => [migration.version, migration]));
+  for (const [version, { name, checksum }] of applied) {
+    const file = known.get(version);
+    const label = `${String(version).padStart(4, "0")}_${name}`;
+    if (file === undefined) {
+      throw new MigrationError(`the database has migration ${label}, which this version of Noisefloor does not know`);
+    }
+    if (file.checksum !== checksum) {
+      throw new MigrationError(`migration ${label} has changed since it was applied: write a new one instead`);
+    }
+  }
+}

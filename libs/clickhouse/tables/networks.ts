@@ -1,0 +1,135 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import type { Ipv4Network } from "@noisefloor/domain/ipv4.ts";
+import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/ranges.ts";
+import { z } from "zod";
+import { defineQuery, run, toDateTime64 } from "../query.ts";
+
+/** Whether a list names benign services (riot) or the networks of known benign scan operators (actors). */
+export type NetworkKind = "service" | "actor";
+
+/** A published list of networks with what we say of whoever stands behind it. */
+export type NetworkList = {
+  readonly listId: string;
+  readonly name: string;
+  readonly category: string;
+  readonly description: string;
+  readonly explanation: string;
+  readonly reference: string;
+  readonly trustLevel: string;
+  readonly priority: number;
+  readonly networks: readonly Ipv4Network[];
+};
+
+const latestGeneration = defineQuery({
+  name: "latest-network-generation",
+  sql: `SELECT greatest(
+      (SELECT max(generation) FROM network_lists WHERE kind = {kind:String}),
+      (SELECT max(generation) FROM network_generations WHERE kind = {kind:String})) AS generation`,
+  params: z.object({ kind: z.string() }),
+  row: z.object({ generation: z.int() }),
+});
+
+const currentNetworks = defineQuery({
+  name: "current-networks",
+  sql: `SELECT first, length, list_id AS listId, priority
+    FROM network_prefixes
+    INNER JOIN (SELECT list_id, generation, priority FROM network_lists FINAL WHERE kind = {kind:String}) AS lists
+      USING (list_id, generation)
+    WHERE kind = {kind:String}`,
+  params: z.object({ kind: z.string() }),
+  row: z.object({ first: z.int(), length: z.int(), listId: z.string(), priority: z.int() }),
+});
+
+const outdatedPartitions = defineQuery({
+  name: "outdated-network-partitions",
+  sql: `SELECT DISTINCT partition_id FROM system.parts
+    WHERE database = currentDatabase() AND table = 'network_ranges' AND active
+      AND partition LIKE concat('(', toString({kindNumber:UInt8}), ',%')
+      AND partition != concat('(', toString({kindNumber:UInt8}), ',', toString({generation:UInt64}), ')')`,
+  params: z.object({ kindNumber: z.int(), generation: z.int() }),
+  row: z.object({ partition_id: z.string() }),
+});
+
+const KIND_NUMBERS: Record<NetworkKind, number> = { service: 1, actor: 2 };
+
+/**
+ * Replaces each list by its new content, then flattens all lists of the kind and switches every reader to the result
+ * at once. Importing the same lists again changes nothing but the day they were refreshed.
+ */
+export async function replaceNetworkLists(
+  client: ClickHouseClient,
+  kind: NetworkKind,
+  lists: readonly NetworkList[],
+  now: number,
+): Promise<{ ranges: number }> {
+  // Taken before anything is read, so that of two imports at once the one that saw both wins the switch.
+  const [latest] = await run(client, latestGeneration, { kind });
+  const generation = Math.max(now, (latest?.generation ?? 0) + 1);
+  for (const list of lists) await writeList(client, kind, list, generation, now);
+
+  const networks: ListedNetwork[] = await run(client, currentNetworks, { kind });
+  const ranges = flattenNetworks(networks);
+  if (ranges.length > 0) {
+    await client.insert({
+      table: "network_ranges",
+      values: ranges.map(({ first, last, listId }) => ({ kind, generation, first, last, list_id: listId })),
+      format: "JSONEachRow",
+    });
+  }
+  await client.insert({ table: "network_generations", values: [{ kind, generation }], format: "JSONEachRow" });
+  await dropOutdated(client, kind, generation);
+  return { ranges: ranges.length };
+}
+
+async function writeList(
+  client: ClickHouseClient,
+  kind: NetworkKind,
+  list: NetworkList,
+  generation: number,
+  now: number,
+): Promise<void> {
+  const list_id = list.listId;
+  if (list.networks.length > 0) {
+    await client.insert({
+      table: "network_prefixes",
+      values: list.networks.map(({ first, length }) => ({ kind, list_id, generation, first, length })),
+      format: "JSONEachRow",
+    });
+  }
+  await client.insert({
+    table: "network_lists",
+    values: [
+      {
+        kind,
+        list_id,
+        generation,
+        name: list.name,
+        category: list.category,
+        description: list.description,
+        explanation: list.explanation,
+        reference: list.reference,
+        trust_level: list.trustLevel,
+        priority: list.priority,
+        networks: list.networks.length,
+        refreshed_at: toDateTime64(now),
+      },
+    ],
+    format: "JSONEachRow",
+  });
+  await client.command({
+    query:
+      "DELETE FROM network_prefixes WHERE kind = {kind:String} AND list_id = {list_id:String} AND generation < {generation:UInt64}",
+    query_params: { kind, list_id, generation },
+  });
+}
+
+/** Frees what earlier generations left; a failure here costs disk and nothing else, and the next import tries again. */
+async function dropOutdated(client: ClickHouseClient, kind: NetworkKind, generation: number): Promise<void> {
+  const partitions = await run(client, outdatedPartitions, { kindNumber: KIND_NUMBERS[kind], generation });
+  for (const { partition_id } of partitions) {
+    await client.command({
+      query: "ALTER TABLE network_ranges DROP PARTITION ID {id:String}",
+      query_params: { id: partition_id },
+    });
+  }
+}

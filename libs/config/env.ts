@@ -1,0 +1,56 @@
+import { z } from "zod";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Everything that is wrong with the environment, a line for each variable. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+}
+
+/**
+ * Reads settings from environment variables: the schema's members are the variables' names. A variable that is set
+ * but empty counts as not set, as compose files and shells write it.
+ * @throws ConfigError that names every bad variable and says what it takes, but never repeats its value: it may be a
+ * secret.
+ */
+export function readEnvironment<Schema extends z.ZodObject>(schema: Schema, env: Environment): z.output<Schema> {
+  const given = Object.fromEntries(
+    Object.keys(schema.shape).map((name) => [name, env[name] === "" ? undefined : env[name]]),
+  );
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
+  throw new ConfigError(`the configuration is not usable:\n${lines.join("\n")}`);
+}
+
+/** A whole number from `least` to `most`. */
+export function wholeNumber(least: number, most: number, fallback: number) {
+  const message = `takes a whole number from ${least} to ${most}`;
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, message)
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, message)
+    .default(fallback);
+}
+
+/** `true` or `false`. */
+export function flag(fallback: boolean) {
+  return z
+    .enum(["true", "false"], "takes true or false")
+    .transform((value) => value === "true")
+    .default(fallback);
+}
+
+/** Values separated by commas; white space around them does not count. */
+export function list() {
+  return z
+    .string()
+    .transform((text) =>
+      text
+        .split(",")
+        .map((part) => part.trim())
+        .filter((part) => part !== ""),
+    )
+    .default([]);
+}

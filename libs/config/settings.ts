@@ -1,0 +1,99 @@
+import { z } from "zod";
+import { type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+/** Every variable that Noisefloor reads, with its default. The table in the README says the same. */
+export const settingsSchema = z.object({
+  LOG_LEVEL: z.enum(LOG_LEVELS, `takes one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  RETENTION_DAYS: wholeNumber(1, 3_650, 100),
+
+  DATA_DIR: z.string().default("./.data"),
+  CLICKHOUSE_URL: z
+    .url({ protocol: /^https?$/, error: "takes an http or https URL like http://127.0.0.1:8123" })
+    .optional(),
+  CLICKHOUSE_USER: z.string().default("default"),
+  CLICKHOUSE_PASSWORD: z.string().default(""),
+  CLICKHOUSE_DATABASE: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, "takes a name of letters, digits and _")
+    .default("noisefloor"),
+
+  HTTP_HOST: z.string().default("127.0.0.1"),
+  HTTP_PORT: wholeNumber(0, 65_535, 8_080),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: "takes an http or https URL" })
+    .transform((url) => url.replace(/\/+$/, ""))
+    .optional(),
+  SENSOR_KEYS: list(),
+
+  KAFKA_BROKERS: list(),
+  KAFKA_CLIENT_ID: z.string().default("noisefloor"),
+  KAFKA_GROUP_ID: z.string().default("noisefloor-ingest"),
+  KAFKA_TOPIC: z.string().default("scan.observations"),
+  KAFKA_DEAD_LETTER_TOPIC: z.string().default("scan.observations.dead"),
+  KAFKA_CREATE_TOPICS: flag(true),
+  KAFKA_PARTITIONS: wholeNumber(1, 1_000, 3),
+  KAFKA_TLS: flag(false),
+  KAFKA_SASL_MECHANISM: z
+    .enum(["plain", "scram-sha-256", "scram-sha-512"], "takes plain, scram-sha-256 or scram-sha-512")
+    .optional(),
+  KAFKA_SASL_USERNAME: z.string().default(""),
+  KAFKA_SASL_PASSWORD: z.string().default(""),
+});
+
+type Variables = z.output<typeof settingsSchema>;
+
+export type Settings = ReturnType<typeof readSettings>;
+
+/** Reads and groups all settings. Throws a ConfigError that lists everything wrong at once. */
+export function readSettings(env: Environment) {
+  const variables = readEnvironment(settingsSchema, env);
+  return {
+    logLevel: variables.LOG_LEVEL,
+    retentionDays: variables.RETENTION_DAYS,
+    clickhouse: clickhouseSettings(variables),
+    http: {
+      host: variables.HTTP_HOST,
+      port: variables.HTTP_PORT,
+      publicUrl: variables.PUBLIC_URL,
+      sensorKeys: variables.SENSOR_KEYS,
+    },
+    kafka: kafkaSettings(variables),
+  };
+}
+
+function clickhouseSettings(variables: Variables) {
+  const server =
+    variables.CLICKHOUSE_URL === undefined
+      ? undefined
+      : {
+          url: variables.CLICKHOUSE_URL,
+          username: variables.CLICKHOUSE_USER,
+          password: variables.CLICKHOUSE_PASSWORD,
+          database: variables.CLICKHOUSE_DATABASE,
+        };
+  return { server, dataDir: variables.DATA_DIR };
+}
+
+/** Undefined when no brokers are configured: then HTTP and files are the only sources. */
+function kafkaSettings(variables: Variables) {
+  if (variables.KAFKA_BROKERS.length === 0) return undefined;
+  const mechanism = variables.KAFKA_SASL_MECHANISM;
+  return {
+    connection: {
+      brokers: variables.KAFKA_BROKERS,
+      clientId: variables.KAFKA_CLIENT_ID,
+      tls: variables.KAFKA_TLS,
+      sasl:
+        mechanism === undefined
+          ? undefined
+          : { mechanism, username: variables.KAFKA_SASL_USERNAME, password: variables.KAFKA_SASL_PASSWORD },
+    },
+    groupId: variables.KAFKA_GROUP_ID,
+    topic: variables.KAFKA_TOPIC,
+    deadLetterTopic: variables.KAFKA_DEAD_LETTER_TOPIC,
+    createTopics: variables.KAFKA_CREATE_TOPICS,
+    partitions: variables.KAFKA_PARTITIONS,
+  };
+}

@@ -1,0 +1,20 @@
+/**
+ * What a tag says of the intent behind the traffic it marks, from harmless to worst. The position in this list is the
+ * severity: the storage keeps the same order in an Enum8, so the worst of several is their maximum.
+ */
+export const INTENTIONS = ["benign", "unknown", "suspicious", "malicious"] as const;
+export type Intention = (typeof INTENTIONS)[number];
+
+/** An address is classified with the same words as a tag. */
+export type Classification = Intention;
+
+/**
+ * The classification of an address that was seen scanning: `benign` when it belongs to a known benign actor, else the
+ * worst intention among its tags, else `unknown`. Source: API, community lookup.
+ */
+export function classify(intentions: Iterable<Intention>, isBenignActor: boolean): Classification {
+  if (isBenignActor) return "benign";
+  let worst = -1;
+  for (const intention of intentions) worst = Math.max(worst, INTENTIONS.indexOf(intention));
+  return INTENTIONS[worst] ?? "unknown";
+}

@@ -1,0 +1,62 @@
+import ipaddr from "ipaddr.js";
+
+/** Four decimal parts, no leading zeros: `1.2`, `0x7f.1`, `010.0.0.1` and `::ffff:1.2.3.4` are not addresses here. */
+const FOUR_DECIMAL_PARTS = /^(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
+
+/**
+ * The ranges of ipaddr.js from which a packet can come across the Internet. AS112 (RFC 7534) and AMT relays (RFC 7450)
+ * are special purpose but globally reachable; every other named range is private, local or reserved.
+ */
+const ROUTABLE_RANGES: ReadonlySet<string> = new Set(["unicast", "as112", "amt"]);
+
+/** Is this text an IPv4 address in the one spelling that clients and sensors use? */
+export function isIpv4(text: string): boolean {
+  return FOUR_DECIMAL_PARTS.test(text);
+}
+
+/**
+ * Is this text an IPv4 address that can appear as a source on the Internet? Private, loopback, link-local,
+ * carrier-grade NAT, multicast, broadcast, documentation, benchmarking, reserved and 0/8 addresses cannot.
+ * Source: SPEC, community lookup ("only a valid routable IPv4 address is accepted").
+ */
+export function isRoutableIpv4(text: string): boolean {
+  return isIpv4(text) && ROUTABLE_RANGES.has(ipaddr.IPv4.parse(text).range());
+}
+
+/** `8.8.8.8` → 134744072. The text must satisfy {@link isIpv4}. */
+export function ipv4ToNumber(text: string): number {
+  let value = 0;
+  for (const part of text.split(".")) value = value * 256 + Number(part);
+  return value;
+}
+
+/** 134744072 → `8.8.8.8`. Throws a RangeError outside 0..2^32-1. */
+export function numberToIpv4(value: number): string {
+  if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) {
+    throw new RangeError(`${value} is not an unsigned 32-bit integer`);
+  }
+  return `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`;
+}
+
+/** A network as its first address and its prefix length in bits. */
+export type Ipv4Network = { readonly first: number; readonly length: number };
+
+/** The last address of a network, as an unsigned integer. */
+export function lastAddress(network: Ipv4Network): number {
+  return network.first + 2 ** (32 - network.length) - 1;
+}
+
+/**
+ * Reads `a.b.c.d/n` or a bare address (which means /32). Bits after the prefix must be zero, for a network written
+ * otherwise is more likely a mistake than a wish.
+ * @returns the network, or a sentence that says what is wrong with the text.
+ */
+export function parseNetwork(text: string): Ipv4Network | string {
+  const [address = "", bits, ...rest] = text.split("/");
+  if (!isIpv4(address) || rest.length > 0) return "not an IPv4 address or network";
+  if (bits === undefined) return { first: ipv4ToNumber(address), length: 32 };
+  if (!/^(?:3[0-2]|[12]?\d)$/.test(bits)) return `prefix length "${bits}" is not 0 to 32`;
+  const network = { first: ipv4ToNumber(address), length: Number(bits) };
+  if (network.first % 2 ** (32 - network.length) !== 0) return `address has bits set beyond its /${bits} prefix`;
+  return network;
+}

@@ -1,0 +1,145 @@
+import { z } from "zod";
+import { isRoutableIpv4 } from "./ipv4.ts";
+import { DATASETS } from "./scope.ts";
+import { DAY_MS, retentionStart } from "./window.ts";
+
+/** The version of the wire schema below. A field may be added within it; a changed meaning makes a new version. */
+export const OBSERVATION_SCHEMA_VERSION = 1;
+
+/** The largest serialized observation, in bytes. */
+export const MAX_OBSERVATION_BYTES = 64 * 1024;
+/** The most observations that one Kafka message may carry. */
+export const MAX_OBSERVATIONS_PER_MESSAGE = 1000;
+/** How far a sensor's clock may run ahead of ours. */
+export const MAX_CLOCK_AHEAD_MS = 5 * 60_000;
+const MAX_METADATA_BYTES = 8 * 1024;
+
+export const TRANSPORTS = ["tcp", "udp", "icmp", "sctp"] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
+const text = (most: number) => z.string().max(most);
+const identifier = (most: number) =>
+  text(most)
+    .min(1)
+    .regex(/^[^\p{Cc}]*$/u, "must not contain control characters");
+const port = z.int().min(0).max(65_535);
+
+/**
+ * One thing a sensor saw, as it travels: wire schema v1, the one home of its shape and limits. Lengths count UTF-16
+ * units. Unknown members are refused rather than dropped: what has no place of its own belongs into `metadata`.
+ */
+export const observationSchema = z
+  .strictObject({
+    observed_at: z.iso
+      .datetime({ offset: true, error: "must be an RFC 3339 date-time with a zone, like 2026-11-20T14:03:09.5Z" })
+      .describe("When the sensor saw it; kept to the millisecond."),
+    sensor_id: identifier(128).describe("Which sensor saw it."),
+    source_ip: text(64).describe("Who was seen: a routable IPv4 address in dotted decimal."),
+    observation_id: identifier(128)
+      .optional()
+      .describe("The sensor's own id for this observation: the same id sent twice is one observation."),
+    dataset: z.enum(DATASETS).default("global"),
+    workspace_id: text(64)
+      .regex(/^[A-Za-z0-9_-]+$/, "must be letters, digits, _ and -")
+      .optional()
+      .describe("Whose data it is: required for the personal dataset, refused for the others."),
+    transport: z.enum(TRANSPORTS).optional(),
+    source_port: port.optional(),
+    destination_port: port.optional(),
+    tags: z.array(identifier(128)).max(64).default([]).describe("Tag ids (UUIDs) or slugs from the catalogue."),
+    http: z
+      .strictObject({
+        method: text(32).optional(),
+        host: text(255).optional(),
+        path: text(2048).optional(),
+        user_agent: text(1024).optional(),
+      })
+      .optional(),
+    tls: z.strictObject({ ja3: text(64).optional(), ja4: text(64).optional() }).optional(),
+    ssh: z.strictObject({ hassh: text(64).optional(), banner: text(512).optional() }).optional(),
+    asn: z.int().min(0).max(4_294_967_295).optional().describe("Autonomous system number of the source."),
+    organization: text(256).optional(),
+    country: text(2)
+      .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 alpha-2 code")
+      .optional(),
+    city: text(128).optional(),
+    rdns: text(255).optional().describe("Reverse DNS name of the source."),
+    metadata: z.record(z.string(), z.unknown()).optional().describe("Anything else, at most 8 KiB as JSON."),
+  })
+  .meta({ id: "Observation", title: "Noisefloor observation, wire schema v1" });
+
+export type WireObservation = z.infer<typeof observationSchema>;
+
+/** The wire schema as JSON Schema 2020-12, for publishers in other languages. */
+export function observationJsonSchema(): object {
+  return z.toJSONSchema(observationSchema, { io: "input", target: "draft-2020-12" });
+}
+
+/** Why a record was not stored. The word goes into dead letters, metrics and answers; never change one's meaning. */
+export type RejectionReason =
+  | "not-json"
+  | "invalid-observation"
+  | "oversize"
+  | "too-many-observations"
+  | "source-not-routable"
+  | "in-the-future"
+  | "older-than-retention"
+  | "unknown-tag";
+
+export type Rejection = {
+  readonly reason: RejectionReason;
+  /** One sentence for the person who runs the sensor. */
+  readonly detail: string;
+};
+
+/** What an observation is judged against besides its own shape. `now` is in milliseconds since 1970 UTC. */
+export type AcceptanceTerms = { readonly now: number; readonly retentionDays: number };
+
+export type Accepted = { readonly observation: WireObservation; readonly observedAt: number };
+
+/** Judges a parsed JSON value: the observation with its time in milliseconds, or the reason it is refused. */
+export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accepted | Rejection {
+  const parsed = observationSchema.safeParse(value);
+  if (!parsed.success) return rejectionFromIssues(parsed.error.issues);
+  const observation = parsed.data;
+  if (!isRoutableIpv4(observation.source_ip)) {
+    return {
+      reason: "source-not-routable",
+      detail: `source_ip "${observation.source_ip}" is not a routable IPv4 address`,
+    };
+  }
+  const isPersonal = observation.dataset === "personal";
+  if (isPersonal !== (observation.workspace_id !== undefined)) {
+    return {
+      reason: "invalid-observation",
+      detail: `workspace_id is ${isPersonal ? "required for" : "only allowed in"} the personal dataset`,
+    };
+  }
+  if (observation.metadata !== undefined) {
+    const bytes = Buffer.byteLength(JSON.stringify(observation.metadata));
+    if (bytes > MAX_METADATA_BYTES) {
+      return { reason: "oversize", detail: `metadata has ${bytes} bytes, at most ${MAX_METADATA_BYTES} are kept` };
+    }
+  }
+  const observedAt = Date.parse(observation.observed_at);
+  if (observedAt > terms.now + MAX_CLOCK_AHEAD_MS) {
+    return { reason: "in-the-future", detail: `observed_at ${observation.observed_at} is more than 5 minutes ahead` };
+  }
+  if (observedAt < retentionStart(terms.now, terms.retentionDays)) {
+    const age = Math.floor((terms.now - observedAt) / DAY_MS);
+    return {
+      reason: "older-than-retention",
+      detail: `observed_at ${observation.observed_at} is ${age} days old, ${terms.retentionDays} days are kept`,
+    };
+  }
+  return { observation, observedAt };
+}
+
+/** The first thing wrong with a value, as a rejection. */
+function rejectionFromIssues(issues: readonly z.core.$ZodIssue[]): Rejection {
+  const issue = issues[0];
+  if (issue === undefined) return { reason: "invalid-observation", detail: "not an observation" };
+  const where = issue.path.length > 0 ? issue.path.join(".") : "the record";
+  const isTooLong = issue.code === "too_big" && (issue.origin === "string" || issue.origin === "array");
+  return { reason: isTooLong ? "oversize" : "invalid-observation", detail: `${where}: ${issue.message}` };
+}

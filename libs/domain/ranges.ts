@@ -1,0 +1,51 @@
+import { type Ipv4Network, lastAddress } from "./ipv4.ts";
+
+/** A network in a published list; of two lists that hold the same network, the one with the higher priority wins. */
+export type ListedNetwork = Ipv4Network & { readonly listId: string; readonly priority: number };
+
+/** Addresses `first` to `last`, both inclusive, all of which belong to the same list. */
+export type OwnedRange = { readonly first: number; readonly last: number; readonly listId: string };
+
+/**
+ * Flattens overlapping and nested networks into disjoint ascending ranges in which every address belongs to the list
+ * of its longest prefix (then the highest priority, then the list id in order). A lookup is then one binary search,
+ * and ClickHouse can do it as an ASOF join without a dictionary that lives outside its tables.
+ */
+export function flattenNetworks(networks: readonly ListedNetwork[]): OwnedRange[] {
+  const sorted = [...networks].sort(
+    (a, b) => a.first - b.first || a.length - b.length || b.priority - a.priority || (a.listId < b.listId ? -1 : 1),
+  );
+  const ranges: OwnedRange[] = [];
+  /** Networks that the sweep is inside of, widest first: prefixes either nest or are disjoint. */
+  const open: ListedNetwork[] = [];
+  let next = 0;
+
+  const emit = (first: number, last: number, listId: string) => {
+    if (first > last) return;
+    const previous = ranges.at(-1);
+    if (previous !== undefined && previous.listId === listId && previous.last === first - 1) {
+      ranges[ranges.length - 1] = { ...previous, last };
+    } else {
+      ranges.push({ first, last, listId });
+    }
+  };
+  /** Ends every open network that lies wholly before `address`, giving each what its nested networks left over. */
+  const closeBefore = (address: number) => {
+    for (let inner = open.at(-1); inner !== undefined && lastAddress(inner) < address; inner = open.at(-1)) {
+      emit(next, lastAddress(inner), inner.listId);
+      next = Math.max(next, lastAddress(inner) + 1);
+      open.pop();
+    }
+  };
+
+  for (const network of sorted) {
+    closeBefore(network.first);
+    const outer = open.at(-1);
+    if (outer !== undefined && outer.first === network.first && outer.length === network.length) continue;
+    if (outer !== undefined) emit(next, network.first - 1, outer.listId);
+    next = network.first;
+    open.push(network);
+  }
+  closeBefore(Number.POSITIVE_INFINITY);
+  return ranges;
+}

@@ -1,0 +1,44 @@
+import { v5 as uuidV5 } from "uuid";
+import { z } from "zod";
+import { INTENTIONS } from "./classification.ts";
+
+/** The name space in which a slug gives a tag its UUID when the file that brings the tag gives none. */
+const TAG_NAMESPACE = "7ea78d4c-2bf3-412c-b4db-3d3471a7e071";
+
+export const slugSchema = z
+  .string()
+  .max(128)
+  .regex(/^[a-z0-9]+(?:[-_.][a-z0-9]+)*$/, "a slug is lower case letters and digits with single - _ . between them");
+
+/** Any version and variant, either case: catalogues made elsewhere choose their own. */
+export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A kind of scanning that an observation can show. The wire shape of `GET /v3/tags` without the resolved relations. */
+export const tagSchema = z.object({
+  id: z.string().regex(UUID_PATTERN, "id must be a UUID").toLowerCase(),
+  label: z.string().max(200),
+  slug: slugSchema,
+  name: z.string().min(1).max(200),
+  category: z.string().min(1).max(64),
+  intention: z.enum(INTENTIONS),
+  description: z.string().max(4000),
+  references: z.array(z.string().max(2000)).max(100),
+  recommend_block: z.boolean(),
+  cves: z
+    .array(
+      z
+        .string()
+        .regex(/^CVE-\d{4}-\d{4,}$/i, "not a CVE id")
+        .toUpperCase(),
+    )
+    .max(200),
+  created_at: z.iso.date(),
+  /** Ids of related tags; those not in the catalogue are not shown. */
+  related: z.array(z.string()).max(200),
+});
+export type Tag = z.infer<typeof tagSchema>;
+
+/** The id that a tag without one gets: the same slug gives the same id on every machine. */
+export function tagIdFromSlug(slug: string): string {
+  return uuidV5(slug, TAG_NAMESPACE);
+}

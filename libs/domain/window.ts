@@ -1,0 +1,54 @@
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** SPEC, Limits: days of activity and bucket width. */
+export const MAX_DAYS = 90;
+export const MAX_WIDTH_HOURS = 168;
+
+/** A span of time, start inclusive, end exclusive, both on the hour, in milliseconds since 1970 UTC. */
+export type Window = { readonly start: number; readonly end: number };
+
+/** The hour that a moment lies in. */
+export function floorToHour(time: number): number {
+  return Math.floor(time / HOUR_MS) * HOUR_MS;
+}
+
+/**
+ * The last `days` days as whole hours: the end is `now` rounded up to the hour, exclusive, so the hour under way is in.
+ * Source: API, tag activity.
+ */
+export function activityWindow(now: number, days: number): Window {
+  const end = Math.ceil(now / HOUR_MS) * HOUR_MS;
+  return { start: end - days * DAY_MS, end };
+}
+
+/** Contiguous buckets of `widthHours` from the window's start; the last one is cut at the window's end. */
+export function tile(window: Window, widthHours: number): Window[] {
+  const buckets: Window[] = [];
+  const width = widthHours * HOUR_MS;
+  for (let start = window.start; start < window.end; start += width) {
+    buckets.push({ start, end: Math.min(start + width, window.end) });
+  }
+  return buckets;
+}
+
+/** Reads `<n>h`, n a whole number of hours from 1 to 168 without leading zeros; undefined for anything else. */
+export function parseWidthHours(text: string): number | undefined {
+  const hours = /^([1-9]\d{0,2})h$/.exec(text)?.[1];
+  return hours !== undefined && Number(hours) <= MAX_WIDTH_HOURS ? Number(hours) : undefined;
+}
+
+/** RFC 3339 in UTC with whole seconds: `2026-11-20T14:00:00Z`. */
+export function formatTimestamp(time: number): string {
+  return `${new Date(time).toISOString().slice(0, 19)}Z`;
+}
+
+/** `2026-11-20`. */
+export function formatDate(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** The moment before which observations are no longer kept. */
+export function retentionStart(now: number, retentionDays: number): number {
+  return now - retentionDays * DAY_MS;
+}

@@ -1,0 +1,83 @@
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from "fastify";
+import { HttpError } from "./errors.ts";
+
+/** What the framework's own refusals are called here; its wording must not become part of our interface. */
+const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  FST_ERR_BAD_URL: [400, "The path is not a valid URL path"],
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, "The request body is too large"],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, "The Content-Type of the request body is not supported"],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, "The request body is not as long as Content-Length says"],
+  FST_ERR_CTP_EMPTY_JSON_BODY: [400, "The request body is empty"],
+  FST_ERR_CTP_INVALID_JSON_BODY: [400, "The request body is not JSON"],
+  Z_DATA_ERROR: [400, "The request body is not valid gzip"],
+  Z_BUF_ERROR: [400, "The request body is not valid gzip"],
+};
+
+export const UNEXPECTED_ERROR = "Encountered error while performing request";
+
+const METHODS = ["DELETE", "GET", "PATCH", "POST", "PUT"] as const;
+
+/**
+ * An HTTP application with what all our interfaces share: every answer is JSON, every error is `{"message"}` without a
+ * library's wording, a doubled leading slash is one, unknown paths are 404 and known paths with another method 405.
+ * Routes are registered on it before {@link sealRoutes}.
+ */
+export function createHttpApp(logger: FastifyBaseLogger): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: 1024 * 1024,
+    // A path parameter of any length must reach its route: too long an address is a bad address, not an unknown path.
+    routerOptions: { maxParamLength: 16_384 },
+    requestTimeout: 60_000,
+    rewriteUrl: (request) => (request.url ?? "/").replace(/^\/{2,}/, "/"),
+    frameworkErrors: (error, _request, reply) => sendError(error, reply),
+    clientErrorHandler: (error, socket) => {
+      if (!socket.writable || error.code === "ECONNRESET") return;
+      const isTooLarge = error.code === "HPE_HEADER_OVERFLOW";
+      const body = JSON.stringify({
+        message: isTooLarge ? "The request header is too large" : "Malformed HTTP request",
+      });
+      socket.end(
+        `HTTP/1.1 ${isTooLarge ? "431 Request Header Fields Too Large" : "400 Bad Request"}\r\n` +
+          `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      );
+    },
+  });
+  app.setErrorHandler((error: FastifyError, _request, reply) => sendError(error, reply));
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
+  return app;
+}
+
+/** Makes known paths answer 405 to the methods that they do not have. To be called when all routes are registered. */
+export function sealRoutes(app: FastifyInstance, paths: readonly string[]): void {
+  for (const url of paths) {
+    const allowed = METHODS.filter((method) => app.hasRoute({ method, url }));
+    const refuse = (_request: FastifyRequest, reply: FastifyReply) =>
+      reply
+        .code(405)
+        .header("allow", allowed.join(", "))
+        .send({ message: `Method not allowed: use ${allowed.join(" or ")}` });
+    for (const method of METHODS) {
+      if (!allowed.includes(method)) app.route({ method, url, handler: refuse });
+    }
+  }
+}
+
+function sendError(error: FastifyError | HttpError, reply: FastifyReply) {
+  if (error instanceof HttpError) return reply.code(error.status).send(error.body);
+  const known = FRAMEWORK_ERRORS[error.code];
+  if (known !== undefined) return reply.code(known[0]).send({ message: known[1] });
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+    return reply.code(error.statusCode).send({ message: "Bad request" });
+  }
+  reply.log.error({ err: error, requestId: reply.request.id, url: reply.request.url }, "request failed");
+  return reply.code(500).send({ message: UNEXPECTED_ERROR });
+}

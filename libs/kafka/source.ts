@@ -1,0 +1,45 @@
+/** One message as it was published. */
+export type StreamMessage = {
+  readonly topic: string;
+  readonly partition: number;
+  /** A 64-bit number, as text. */
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+};
+
+export type StreamBatch = {
+  /** In order, all from one partition. */
+  readonly messages: readonly StreamMessage[];
+  /** Tells the group that this consumer is alive; to be called while the handler waits on something healthy. */
+  heartbeat(): Promise<void>;
+  /** False once the consumer is stopping or has lost the partition: no use to go on trying. */
+  isWanted(): boolean;
+};
+
+/**
+ * Handles a batch. When it resolves, the batch is done with and its offsets are committed; when it rejects, nothing is
+ * committed and the messages come again. Must therefore be idempotent.
+ */
+export type HandleBatch = (batch: StreamBatch) => Promise<void>;
+
+/** The port through which observations stream in. */
+export type StreamSource = {
+  /** Resolves once the subscription runs. */
+  start(handle: HandleBatch): Promise<void>;
+  /** Takes no new batch, lets the one under way end and be committed, and leaves the group. */
+  stop(): Promise<void>;
+  /** Rejects when the source has died for good and will bring nothing any more. */
+  readonly failure: Promise<never>;
+};
+
+export type ProducedMessage = {
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** Publishes; when it resolves, all in-sync replicas have the messages. */
+export type Produce = (topic: string, messages: readonly ProducedMessage[]) => Promise<void>;
+
+export type StreamProducer = { readonly produce: Produce; close(): Promise<void> };

@@ -1,0 +1,17 @@
+import type { Settings } from "@noisefloor/config/settings.ts";
+import type { Logger } from "@noisefloor/telemetry/logger.ts";
+
+/** What every command works with. `main.ts` makes it; nothing else looks at the environment. */
+export type CommandContext = {
+  readonly settings: Settings;
+  readonly log: Logger;
+  /** Aborts at the first Ctrl-C or SIGTERM. */
+  readonly signal: AbortSignal;
+  /** A line on standard output. */
+  readonly print: (line?: string) => void;
+};
+
+/** Something the user can put right: its message is printed without a stack. */
+export class UserError extends Error {
+  override name = "UserError";
+}

@@ -1,0 +1,133 @@
+import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
+import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
+import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
+import type { Judged } from "@noisefloor/ingest/pipeline.ts";
+import { type ReplaySummary, replay } from "@noisefloor/ingest/replay.ts";
+import { createTopics, publishTo } from "@noisefloor/ingest/service.ts";
+import {
+  type LogFile,
+  newestTime,
+  openLogFiles,
+  type ReplayRecord,
+  readRecords,
+} from "@noisefloor/ingest/sources/file.ts";
+import { insertInto } from "@noisefloor/ingest/writer.ts";
+import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
+import { fileProgress } from "../progress.ts";
+import { openStore, type Store } from "../store.ts";
+import { type CommandContext, UserError } from "./command.ts";
+
+export type ReplayOptions = {
+  readonly format: string;
+  /** `now` or an RFC 3339 time. */
+  readonly shiftTo?: string | undefined;
+  readonly rate?: number | undefined;
+};
+
+/** `noisefloor replay`: brings log files in, through Kafka when brokers are configured, else straight into the store. */
+export async function runReplay(
+  paths: readonly string[],
+  options: ReplayOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { settings, log, signal, print } = context;
+  const format = findFormat(options.format);
+  const shiftTo = readShiftTo(options.shiftTo);
+  const { files, dispose } = await openLogFiles(paths, process.stdin).catch((error: unknown) => {
+    throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  try {
+    const store = await openStore(settings, log);
+    const catalogue = await watchTags(store.client);
+    const sink = await openSink(context, store);
+    try {
+      const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, format, shiftTo, context);
+      const progress = fileProgress("Replaying", files, settings.logLevel !== "silent");
+      try {
+        const summary = await replay(readRecords(files, { format, shiftMs, onBytes: progress.advance }), {
+          catalogue,
+          retentionDays: settings.retentionDays,
+          now: Date.now,
+          rate: options.rate,
+          signal,
+          accept: sink.accept,
+          keepDeadLetters: deadLettersInto(store.client, "file", Date.now),
+          onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${sink.verb}, ${rejected} rejected`),
+        });
+        progress.end();
+        if (signal.aborted) print("Stopped before the end; what was read so far is stored.");
+        printSummary(summary, sink.verb, print);
+      } finally {
+        progress.end();
+      }
+    } finally {
+      await sink.close();
+      catalogue.stop();
+      await store.close();
+    }
+  } finally {
+    await dispose();
+  }
+}
+
+type Sink = {
+  readonly verb: string;
+  readonly accept: (judged: Judged<ReplayRecord>) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+async function openSink({ settings, log }: CommandContext, store: Store): Promise<Sink> {
+  if (settings.kafka === undefined) {
+    const insert = insertInto(store.client, { forMs: 60_000 });
+    return { verb: "stored", accept: ({ rows }) => insert(rows), close: async () => {} };
+  }
+  if (settings.kafka.createTopics) await createTopics(settings.kafka, log);
+  const producer = await kafkaProducer(settings.kafka.connection, log);
+  return { verb: "published", accept: publishTo(producer.produce, settings.kafka.topic), close: producer.close };
+}
+
+/** By how much all times move so that the newest falls on the given one. */
+async function measureShift(
+  files: readonly LogFile[],
+  format: LogFormat,
+  shiftTo: number,
+  { settings }: CommandContext,
+): Promise<number> {
+  const progress = fileProgress("Finding the newest time", files, settings.logLevel !== "silent");
+  try {
+    const newest = await newestTime(files, { format, onBytes: progress.advance });
+    if (newest === undefined) throw new UserError("no record has a time that could be shifted");
+    return shiftTo - newest;
+  } finally {
+    progress.end();
+  }
+}
+
+function findFormat(name: string): LogFormat {
+  const format = LOG_FORMATS.find((candidate) => candidate.name === name);
+  if (format !== undefined) return format;
+  const known = LOG_FORMATS.map((candidate) => `  ${candidate.name}: ${candidate.description}`).join("\n");
+  throw new UserError(`there is no log format "${name}"; there are\n${known}`);
+}
+
+function readShiftTo(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (text === "now") return Date.now();
+  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
+  if (Number.isNaN(time))
+    throw new UserError(`--shift-to takes "now" or a time like 2026-11-20T14:00:00Z, not "${text}"`);
+  return time;
+}
+
+/** What was read and what became of it. */
+export function printSummary(summary: ReplaySummary, verb: string, print: (line?: string) => void): void {
+  const seconds = Math.max(0.001, (Date.now() - summary.startedAt) / 1_000);
+  print(`read      ${summary.read}`);
+  print(`${verb.padEnd(9)} ${summary.accepted}`);
+  print(`rejected  ${summary.rejected}`);
+  for (const [reason, count] of Object.entries(summary.reasons).sort()) print(`  ${reason.padEnd(22)} ${count}`);
+  print(`seconds   ${seconds.toFixed(1)} (${Math.round(summary.read / seconds)} records/s)`);
+}

@@ -1,0 +1,49 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
+import { replay } from "@noisefloor/ingest/replay.ts";
+import type { ReplayRecord } from "@noisefloor/ingest/sources/file.ts";
+import { insertInto } from "@noisefloor/ingest/writer.ts";
+import { simulate } from "../simulation.ts";
+import { openStore } from "../store.ts";
+import type { CommandContext } from "./command.ts";
+import { printSummary } from "./replay.ts";
+
+/** Stores the observations of a simulated fleet of sensors through the ordinary pipeline. */
+export async function simulateInto(client: ClickHouseClient, days: number, context: CommandContext): Promise<void> {
+  const { settings, signal, print } = context;
+  print(`Simulating ${days} days of a sensor fleet (sensors named simulated-01 to simulated-12) ...`);
+  const catalogue = await watchTags(client);
+  try {
+    const insert = insertInto(client, { forMs: 30_000 });
+    const summary = await replay(toRecords(simulate(days, Date.now())), {
+      catalogue,
+      retentionDays: settings.retentionDays,
+      now: Date.now,
+      signal,
+      accept: ({ rows }) => insert(rows),
+      keepDeadLetters: deadLettersInto(client, "file", Date.now),
+    });
+    printSummary(summary, "stored", print);
+  } finally {
+    catalogue.stop();
+  }
+}
+
+/** `noisefloor simulate`. */
+export async function runSimulate(days: number, context: CommandContext): Promise<void> {
+  const store = await openStore(context.settings, context.log);
+  try {
+    await simulateInto(store.client, days, context);
+  } finally {
+    await store.close();
+  }
+}
+
+async function* toRecords(observations: Iterable<Record<string, unknown>>): AsyncGenerator<ReplayRecord> {
+  let position = 0;
+  for (const value of observations) {
+    position++;
+    yield { value, bytes: Buffer.from(JSON.stringify(value)), origin: "simulation", position, fallbackId: "" };
+  }
+}

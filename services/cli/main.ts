@@ -1,0 +1,123 @@
+import { EmbeddedClickHouseError } from "@noisefloor/clickhouse/embedded.ts";
+import { MigrationError } from "@noisefloor/clickhouse/migrate.ts";
+import { ConfigError } from "@noisefloor/config/env.ts";
+import { readSettings } from "@noisefloor/config/settings.ts";
+import { observationJsonSchema } from "@noisefloor/domain/observation.ts";
+import { createLogger } from "@noisefloor/telemetry/logger.ts";
+import { Command, InvalidArgumentError } from "commander";
+import { type CommandContext, UserError } from "./commands/command.ts";
+import { runNetworksImport, runTagsImport } from "./commands/reference.ts";
+import { runReplay } from "./commands/replay.ts";
+import { runSimulate } from "./commands/simulate.ts";
+import { runServices, runStart } from "./commands/start.ts";
+import { openStore } from "./store.ts";
+
+const print = (line = ""): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+/** The first signal asks for a clean stop; a second one ends the process where it stands. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  const onSignal = () => {
+    if (controller.signal.aborted) process.exit(130);
+    controller.abort();
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return controller.signal;
+}
+
+function createContext(): CommandContext {
+  const settings = readSettings(process.env);
+  return { settings, log: createLogger("noisefloor", settings.logLevel), signal: stopSignal(), print };
+}
+
+function positiveInteger(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It takes a whole number from 1.");
+  return Number(text);
+}
+
+const program = new Command("noisefloor")
+  .description("Self-hosted Internet scan-noise intelligence. Settings come from environment variables; see README.md.")
+  .showHelpAfterError();
+
+program
+  .command("start")
+  .description("run intake and query in one process, on an embedded ClickHouse unless CLICKHOUSE_URL is set")
+  .option("--demo", "also simulate 30 days of a sensor fleet", false)
+  .action((options: { demo: boolean }) => runStart(options, createContext()));
+program
+  .command("ingest")
+  .description("run the intake: the Kafka consumer, when brokers are configured, and POST /v1/observations")
+  .action(() => runServices({ ingest: true, query: false }, createContext()));
+program
+  .command("query")
+  .description("run the query interface")
+  .action(() => runServices({ ingest: false, query: true }, createContext()));
+program
+  .command("migrate")
+  .description("bring the schema up to date, set the retention, add missing starter tags; then end")
+  .action(async () => {
+    const { settings, log } = createContext();
+    const store = await openStore(settings, log);
+    await store.close();
+    print("The schema is up to date.");
+  });
+program
+  .command("replay")
+  .description('bring log files in (also .gz; "-" is standard input)')
+  .argument("<file...>", "the files, in the order of their time")
+  .requiredOption("--format <name>", "observations (our wire schema, NDJSON) or marx")
+  .option("--shift-to <time>", 'move all times so that the newest falls on "now" or an RFC 3339 time')
+  .option("--rate <n>", "observations per second at most", positiveInteger)
+  .action((files: string[], options: { format: string; shiftTo?: string; rate?: number }) =>
+    runReplay(files, options, createContext()),
+  );
+program
+  .command("simulate")
+  .description("store the observations of a made-up sensor fleet, for trying things out")
+  .option("--days <n>", "how many days back", positiveInteger, 30)
+  .action((options: { days: number }) => runSimulate(options.days, createContext()));
+program
+  .command("tags")
+  .description("the tag catalogue")
+  .command("import")
+  .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
+  .argument("<file>")
+  .action((file: string) => runTagsImport(file, createContext()));
+program
+  .command("benign")
+  .description("networks of known benign services (riot)")
+  .command("import")
+  .description("replace lists of networks from a MISP warninglist, or a folder of them")
+  .argument("<path>")
+  .action((path: string) => runNetworksImport("service", path, createContext()));
+program
+  .command("actors")
+  .description("networks of known benign scan operators")
+  .command("import")
+  .description("replace lists of networks from a MISP warninglist, or a folder of them")
+  .argument("<path>")
+  .action((path: string) => runNetworksImport("actor", path, createContext()));
+program
+  .command("schema")
+  .description("print the JSON Schema of an observation")
+  .action(() => print(JSON.stringify(observationJsonSchema(), null, 2)));
+
+/** Errors that the user can put right are told in a sentence; all others with their stack, for they are ours. */
+const TOLD_PLAINLY = [UserError, ConfigError, MigrationError, EmbeddedClickHouseError];
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  const isPlain = TOLD_PLAINLY.some((kind) => error instanceof kind) || isConnectionError(error);
+  console.error(isPlain && error instanceof Error ? `noisefloor: ${error.message || error.name}` : error);
+  process.exitCode = 1;
+}
+// A clean end leaves nothing running; should something hang on, the process must still end.
+setTimeout(() => process.exit(), 5_000).unref();
+
+function isConnectionError(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ECONNREFUSED" || error.code === "EADDRINUSE");
+}

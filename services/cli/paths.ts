@@ -1,0 +1,5 @@
+import { fileURLToPath } from "node:url";
+
+/** Files of the project that commands use. */
+export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("../../infra/clickhouse/migrations", import.meta.url));
+export const STARTER_TAGS_FILE = fileURLToPath(new URL("../../infra/tags/starter.yaml", import.meta.url));

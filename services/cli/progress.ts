@@ -1,0 +1,36 @@
+import { Presets, SingleBar } from "cli-progress";
+
+export type Progress = {
+  /** Another so many units are done. */
+  readonly advance: (units: number) => void;
+  /** A few words behind the bar. */
+  readonly note: (text: string) => void;
+  /** Safe to call twice. */
+  readonly end: () => void;
+};
+
+/** A bar on standard error when that is a terminal, and nothing anywhere else. */
+export function progressBar(label: string, total: number, isWanted: boolean): Progress {
+  if (!isWanted || !process.stderr.isTTY) return { advance: () => {}, note: () => {}, end: () => {} };
+  const bar = new SingleBar(
+    {
+      format: `${label} [{bar}] {percentage}%  {note}`,
+      clearOnComplete: true,
+      hideCursor: true,
+      stream: process.stderr,
+    },
+    Presets.legacy,
+  );
+  bar.start(Math.max(total, 1), 0, { note: "" });
+  return {
+    advance: (units) => bar.increment(units),
+    note: (text) => bar.update({ note: text }),
+    end: () => bar.stop(),
+  };
+}
+
+/** A bar over the bytes of some files. */
+export function fileProgress(label: string, files: readonly { readonly bytes: number }[], isWanted: boolean): Progress {
+  const total = files.reduce((sum, file) => sum + file.bytes, 0);
+  return progressBar(label, total, isWanted);
+}

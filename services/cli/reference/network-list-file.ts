@@ -1,0 +1,86 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import { type Ipv4Network, parseNetwork } from "@noisefloor/domain/ipv4.ts";
+import ipaddr from "ipaddr.js";
+import { z } from "zod";
+import type { KnownList } from "./known-lists.ts";
+import type { RefusedEntry } from "./tag-file.ts";
+
+/** The shape of a MISP warninglist. */
+const warninglistSchema = z.object({
+  name: z.string(),
+  description: z.string().default(""),
+  type: z.string().default("cidr"),
+  list: z.array(z.string()),
+});
+
+/** A wider network would make a good part of the Internet harmless by mistake. */
+const WIDEST_PREFIX = 8;
+
+export type ReadNetworkList = {
+  readonly list: NetworkList;
+  readonly refused: readonly RefusedEntry[];
+  /** IPv6 networks, of which Noisefloor makes no use. */
+  readonly ipv6: number;
+};
+
+/** The JSON files at a path: the file itself, or all below a folder, in order. */
+export async function findListFiles(path: string): Promise<string[]> {
+  if (!(await stat(path)).isDirectory()) return [path];
+  const names = await readdir(path, { recursive: true });
+  return names
+    .filter((name) => name.endsWith(".json"))
+    .sort()
+    .map((name) => join(path, name));
+}
+
+/** What a list is called here: its file's name, or its folder's when the file is just called `list.json`. */
+function listIdOf(file: string): string {
+  const name = basename(file, ".json");
+  return name === "list" ? basename(dirname(file)) : name;
+}
+
+/**
+ * Reads a published list of networks and adds what our table knows of it.
+ * @throws Error when the file is no such list.
+ */
+export async function readNetworkList(
+  file: string,
+  knownLists: Readonly<Record<string, KnownList>>,
+): Promise<ReadNetworkList> {
+  const parsed = warninglistSchema.safeParse(JSON.parse(await readFile(file, "utf8")));
+  if (!parsed.success) throw new Error("the file is no warninglist: it takes {name, list: [...]}");
+  const { name, description, type, list } = parsed.data;
+  if (type !== "cidr" && type !== "ip") throw new Error(`the list holds entries of type "${type}", not networks`);
+  const listId = listIdOf(file);
+  const refused: RefusedEntry[] = [];
+  const networks: Ipv4Network[] = [];
+  let ipv6 = 0;
+  for (const entry of list.map((text) => text.trim())) {
+    if (ipaddr.IPv6.isValid(entry) || ipaddr.IPv6.isValidCIDR(entry)) {
+      ipv6++;
+      continue;
+    }
+    const network = parseNetwork(entry);
+    if (typeof network === "string") refused.push({ entry: `${listId}: ${entry}`, reason: network });
+    else if (network.length < WIDEST_PREFIX) refused.push({ entry: `${listId}: ${entry}`, reason: "wider than /8" });
+    else networks.push(network);
+  }
+  const known = Object.hasOwn(knownLists, listId) ? knownLists[listId] : undefined;
+  return {
+    refused,
+    ipv6,
+    list: {
+      listId,
+      networks,
+      name: known?.organization ?? name.replace(/^list of known /i, ""),
+      category: known?.category ?? "unknown",
+      description: known?.description ?? description,
+      explanation: known?.explanation ?? "",
+      reference: known?.reference ?? "",
+      trustLevel: known?.trustLevel ?? "3",
+      priority: known?.priority ?? 0,
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import { readFile } from "node:fs/promises";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import { readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { formatDate } from "@noisefloor/domain/window.ts";
+import { STARTER_TAGS_FILE } from "../paths.ts";
+import { readTagFile } from "./tag-file.ts";
+
+/** Adds those tags of the starter catalogue whose slugs are not in use yet. @returns how many it added. */
+export async function addStarterTags(client: ClickHouseClient, now: number): Promise<number> {
+  const { tags } = readTagFile(await readFile(STARTER_TAGS_FILE, "utf8"), formatDate(now));
+  const known = await readTags(client);
+  const slugs = new Set(known.map((tag) => tag.slug));
+  const ids = new Set(known.map((tag) => tag.id));
+  const missing = tags.filter((tag) => !slugs.has(tag.slug) && !ids.has(tag.id));
+  await writeTags(client, missing, now);
+  return missing.length;
+}

@@ -1,0 +1,86 @@
+import { INTENTIONS } from "@noisefloor/domain/classification.ts";
+import { slugSchema, type Tag, tagIdFromSlug, tagSchema } from "@noisefloor/domain/tag.ts";
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+
+/** An entry of a file that was not taken, and why. */
+export type RefusedEntry = { readonly entry: string; readonly reason: string };
+
+/** A tag as files bring it: ours in YAML, or the wire shape of `GET /v3/tags`. Whatever can be derived may be left out. */
+const entrySchema = z.object({
+  id: z.string().optional(),
+  label: z.string().optional(),
+  slug: slugSchema,
+  name: z.string(),
+  category: z.string().default("activity"),
+  intention: z.enum(INTENTIONS).default("unknown"),
+  description: z.string().default(""),
+  references: z.array(z.string()).default([]),
+  recommend_block: z.boolean().default(false),
+  cves: z.array(z.string()).default([]),
+  created_at: z.string().optional(),
+  /** Ours: slugs or ids of other tags. */
+  related: z.array(z.string()).default([]),
+  /** The wire's: the same as objects. */
+  related_tags: z.array(z.object({ id: z.string() })).default([]),
+});
+
+const fileSchema = z.union([
+  z.array(z.unknown()),
+  z.object({ tags: z.array(z.unknown()) }).transform((file) => file.tags),
+  z.object({ metadata: z.array(z.unknown()) }).transform((file) => file.metadata),
+]);
+
+/**
+ * Reads a file of tags. YAML is a superset of JSON, so one parser reads both.
+ * @param today what a tag without `created_at` gets, `YYYY-MM-DD`.
+ * @throws Error when the text as a whole is no list of tags; a single bad entry is refused instead.
+ */
+export function readTagFile(text: string, today: string): { tags: Tag[]; refused: RefusedEntry[] } {
+  const file = fileSchema.safeParse(text.trimStart().startsWith("{") ? JSON.parse(text) : parseYaml(text));
+  if (!file.success) throw new Error("the file is no list of tags: it takes {tags: [...]}, {metadata: [...]} or [...]");
+  const tags: Tag[] = [];
+  const refused: RefusedEntry[] = [];
+  const idBySlug = new Map<string, string>();
+  file.data.forEach((value, index) => {
+    const tag = toTag(value, today);
+    if (typeof tag === "string") {
+      refused.push({ entry: nameOf(value, index), reason: tag });
+    } else if (idBySlug.has(tag.slug)) {
+      refused.push({ entry: tag.slug, reason: `the file has the slug before, with the id ${idBySlug.get(tag.slug)}` });
+    } else {
+      idBySlug.set(tag.slug, tag.id);
+      tags.push(tag);
+    }
+  });
+  return { tags, refused };
+}
+
+function toTag(value: unknown, today: string): Tag | string {
+  const entry = entrySchema.safeParse(value);
+  if (!entry.success) return describe(entry.error);
+  const { related, related_tags, ...rest } = entry.data;
+  const tag = tagSchema.safeParse({
+    ...rest,
+    id: rest.id ?? tagIdFromSlug(rest.slug),
+    label: rest.label ?? rest.slug.toUpperCase().replaceAll(/[-.]/g, "_"),
+    created_at: rest.created_at ?? today,
+    related: [...related.map(toTagId), ...related_tags.map((tag) => tag.id.toLowerCase())],
+  });
+  return tag.success ? tag.data : describe(tag.error);
+}
+
+function toTagId(reference: string): string {
+  return slugSchema.safeParse(reference).success && !/^[0-9a-f-]{36}$/.test(reference)
+    ? tagIdFromSlug(reference)
+    : reference.toLowerCase();
+}
+
+function describe(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.join(".") || "entry"}: ${issue.message}`).join("; ");
+}
+
+function nameOf(value: unknown, index: number): string {
+  const named = z.object({ slug: z.string() }).safeParse(value);
+  return named.success ? named.data.slug : `entry ${index + 1}`;
+}

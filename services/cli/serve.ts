@@ -1,0 +1,73 @@
+import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { Settings } from "@noisefloor/config/settings.ts";
+import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
+import { createIngest, INGEST_PATHS } from "@noisefloor/ingest/service.ts";
+import { QUERY_PATHS, registerQuery } from "@noisefloor/query/app.ts";
+import type { Logger } from "@noisefloor/telemetry/logger.ts";
+import type { Store } from "./store.ts";
+
+/** Which of the services one process runs. */
+export type Roles = { readonly ingest: boolean; readonly query: boolean };
+
+export type RunningService = {
+  /** Where it listens, without a slash at the end. */
+  readonly url: string;
+  /** Rejects when a part has died for good, so that the process should end and be started anew. */
+  readonly failure: Promise<never>;
+  /** Answers what is under way, takes nothing new, and lets go of everything but the store. */
+  stop(): Promise<void>;
+};
+
+/** Runs intake, query or both on one port over a store that is ready. */
+export async function serve(roles: Roles, store: Store, settings: Settings, log: Logger): Promise<RunningService> {
+  const now = Date.now;
+  const { client, server } = store;
+  const { retentionDays } = settings;
+  const catalogue = await watchTags(client, {
+    onError: (error) => log.warn({ err: error }, "the tag catalogue cannot be read: the last known one goes on"),
+  });
+  // Fastify would say once more where it listens.
+  const app = createHttpApp(log.child({}, { level: "warn" }));
+  const ingest = roles.ingest
+    ? await createIngest({
+        client,
+        catalogue,
+        retentionDays,
+        sensorKeys: settings.http.sensorKeys,
+        kafka: settings.kafka,
+        log,
+        now,
+      })
+    : undefined;
+  ingest?.register(app);
+  if (roles.query) {
+    const publicUrl = settings.http.publicUrl ?? `http://localhost:${settings.http.port}`;
+    registerQuery(app, { client, catalogue, retentionDays, publicUrl, now });
+  }
+  app.after(() => sealRoutes(app, [...(roles.ingest ? INGEST_PATHS : []), ...(roles.query ? QUERY_PATHS : [])]));
+  await app.listen({ host: settings.http.host, port: settings.http.port });
+  await ingest?.start();
+
+  const address = app.server.address();
+  const port = address !== null && typeof address === "object" ? address.port : settings.http.port;
+  const host =
+    settings.http.host === "127.0.0.1" || settings.http.host === "0.0.0.0" ? "localhost" : settings.http.host;
+  return {
+    url: `http://${host}:${port}`,
+    failure: firstFailure(ingest?.failure, server.ended, log),
+    async stop() {
+      await app.close();
+      await ingest?.stop();
+      catalogue.stop();
+    },
+  };
+}
+
+function firstFailure(consumer: Promise<never> | undefined, ended: Promise<void>, log: Logger): Promise<never> {
+  const serverEnded = ended.then((): never => {
+    throw new Error("the embedded ClickHouse has ended");
+  });
+  const failure = Promise.race([serverEnded, ...(consumer === undefined ? [] : [consumer])]);
+  failure.catch((error: unknown) => log.debug({ err: error }, "a part of the service has ended"));
+  return failure;
+}

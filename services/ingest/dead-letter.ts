@@ -1,0 +1,66 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
+import type { Rejection } from "@noisefloor/domain/observation.ts";
+import type { Produce, ProducedMessage, StreamMessage } from "@noisefloor/kafka/source.ts";
+import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
+
+/** A record that came over HTTP or from a file. */
+export type PlacedRecord = IncomingRecord & {
+  /** The request or file that it came in. */
+  readonly origin: string;
+  /** Its place there, from 1. */
+  readonly position: number;
+};
+
+/** Keeps rejected records in the table `dead_letters`. The same record of the same file is kept once. */
+export function deadLettersInto(
+  client: ClickHouseClient,
+  source: "http" | "file",
+  now: () => number,
+): KeepDeadLetters<PlacedRecord> {
+  return async (rejected) => {
+    const received_at = toDateTime64(now());
+    await client.insert({
+      table: "dead_letters",
+      columns: ["received_at", "source", "origin", "position", "reason", "detail", "payload_base64"],
+      values: rejected.map(({ record, rejection }) => ({
+        received_at,
+        source,
+        origin: record.origin,
+        position: record.position,
+        reason: rejection.reason,
+        detail: rejection.detail,
+        payload_base64: record.bytes.toString("base64"),
+      })),
+      format: "JSONEachRow",
+    });
+  };
+}
+
+/** A record that came in a Kafka message, alone or among others. */
+export type MessageRecord = IncomingRecord & {
+  readonly message: StreamMessage;
+  /** Its place in the message, from 0. */
+  readonly index: number;
+};
+
+/** Keeps rejected records in a topic, with their bytes, their message's key, and headers that say why and where from. */
+export function deadLettersTo(produce: Produce, topic: string): KeepDeadLetters<MessageRecord> {
+  return async (rejected) => produce(topic, rejected.map(toDeadLetter));
+}
+
+function toDeadLetter({ record, rejection }: RejectedRecord<MessageRecord>): ProducedMessage {
+  const { message, index, bytes } = record;
+  return { key: message.key, value: bytes, headers: deadLetterHeaders(message, index, rejection) };
+}
+
+function deadLetterHeaders(message: StreamMessage, index: number, rejection: Rejection): Record<string, string> {
+  return {
+    "noisefloor-reason": rejection.reason,
+    "noisefloor-detail": rejection.detail,
+    "noisefloor-topic": message.topic,
+    "noisefloor-partition": String(message.partition),
+    "noisefloor-offset": message.offset,
+    "noisefloor-index": String(index),
+  };
+}

@@ -1,0 +1,92 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { acceptObservation, type Rejection } from "@noisefloor/domain/observation.ts";
+import { parseRecord } from "./decode.ts";
+import { resolveTags } from "./tagger.ts";
+import { type InsertObservations, type ObservationRow, toRow } from "./writer.ts";
+
+/** One record on its way in. */
+export type IncomingRecord = {
+  /** The bytes as they came, for the dead letter. */
+  readonly bytes: Buffer;
+  /** What the observation is called when its sensor gave it no id. Redelivery must lead to the same one. */
+  readonly fallbackId: string;
+  /** The observation already taken out of `bytes`, when they are in a format other than ours. */
+  readonly value?: unknown;
+};
+
+export type RejectedRecord<R extends IncomingRecord> = { readonly record: R; readonly rejection: Rejection };
+
+/** What became of each record of a batch. */
+export type Judged<R extends IncomingRecord> = {
+  readonly rows: readonly ObservationRow[];
+  readonly accepted: readonly R[];
+  readonly rejected: readonly RejectedRecord<R>[];
+};
+
+export type JudgeDeps = {
+  readonly catalogue: TagCatalogue;
+  readonly retentionDays: number;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+};
+
+/**
+ * Decides for each record: store it, or reject it with a reason. A tag that is not known is looked for once more in a
+ * fresh catalogue, for it may have been imported a moment ago.
+ */
+export async function judge<R extends IncomingRecord>(records: readonly R[], deps: JudgeDeps): Promise<Judged<R>> {
+  const terms = { now: deps.now(), retentionDays: deps.retentionDays };
+  let isFresh = false;
+  const rows: ObservationRow[] = [];
+  const accepted: R[] = [];
+  const rejected: RejectedRecord<R>[] = [];
+  for (const record of records) {
+    let verdict = judgeOne(record, deps.catalogue, terms);
+    if ("reason" in verdict && verdict.reason === "unknown-tag" && !isFresh) {
+      await deps.catalogue.refresh();
+      isFresh = true;
+      verdict = judgeOne(record, deps.catalogue, terms);
+    }
+    if ("reason" in verdict) rejected.push({ record, rejection: verdict });
+    else {
+      rows.push(verdict);
+      accepted.push(record);
+    }
+  }
+  return { rows, accepted, rejected };
+}
+
+function judgeOne(
+  record: IncomingRecord,
+  catalogue: TagCatalogue,
+  terms: { now: number; retentionDays: number },
+): ObservationRow | Rejection {
+  const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
+  if ("reason" in parsed) return parsed;
+  const verdict = acceptObservation(parsed.value, terms);
+  if ("reason" in verdict) return verdict;
+  const tagIds = resolveTags(catalogue, verdict.observation.tags);
+  if ("reason" in tagIds) return tagIds;
+  return toRow(verdict, verdict.observation.observation_id ?? record.fallbackId, tagIds);
+}
+
+/** Keeps rejected records where somebody can look at them. When it resolves they are kept. */
+export type KeepDeadLetters<R extends IncomingRecord> = (rejected: readonly RejectedRecord<R>[]) => Promise<void>;
+
+/** A batch stored: observations first, then its dead letters. Only after that may its source forget it. */
+export async function ingestBatch<R extends IncomingRecord>(
+  records: readonly R[],
+  deps: JudgeDeps & { readonly insert: InsertObservations; readonly keepDeadLetters: KeepDeadLetters<R> },
+): Promise<Judged<R>> {
+  const judged = await judge(records, deps);
+  await deps.insert(judged.rows);
+  if (judged.rejected.length > 0) await deps.keepDeadLetters(judged.rejected);
+  return judged;
+}
+
+/** How many were rejected for each reason. */
+export function countReasons(rejected: readonly { readonly rejection: Rejection }[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { rejection } of rejected) counts[rejection.reason] = (counts[rejection.reason] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,131 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import { isTransient } from "@noisefloor/clickhouse/errors.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { ensureTopics, type KafkaConnection, kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
+import type { Produce } from "@noisefloor/kafka/source.ts";
+import type { FastifyInstance } from "fastify";
+import type { Logger } from "pino";
+import { deadLettersInto, deadLettersTo } from "./dead-letter.ts";
+import type { IncomingRecord, Judged } from "./pipeline.ts";
+import { INTAKE_PATH, registerIntake } from "./sources/http.ts";
+import { startKafkaIngest } from "./sources/kafka.ts";
+import { insertInto } from "./writer.ts";
+
+export type KafkaSettings = {
+  readonly connection: KafkaConnection;
+  readonly groupId: string;
+  readonly topic: string;
+  readonly deadLetterTopic: string;
+  readonly createTopics: boolean;
+  readonly partitions: number;
+};
+
+export type IngestDeps = {
+  readonly client: ClickHouseClient;
+  readonly catalogue: TagCatalogue;
+  readonly retentionDays: number;
+  readonly sensorKeys: readonly string[];
+  /** Without it HTTP and files are the only sources. */
+  readonly kafka: KafkaSettings | undefined;
+  readonly log: Logger;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+};
+
+/** Every path of the intake. */
+export const INGEST_PATHS = [INTAKE_PATH] as const;
+
+/** How long an HTTP request waits for a store that is away before it is refused. */
+const HTTP_RETRY_MS = 10_000;
+/** The largest message that topics made by us take: dead letters carry the original bytes, whatever their size. */
+const TOPIC_CONFIG = { "max.message.bytes": String(16 * 1024 * 1024) };
+
+export type Ingest = {
+  /** Adds the HTTP intake to an application. */
+  register(app: FastifyInstance): void;
+  /** Starts to consume, when brokers are configured. */
+  start(): Promise<void>;
+  /** Lets the batch under way end and be committed, then leaves the brokers. */
+  stop(): Promise<void>;
+  /** Rejects when the consumer has died for good. */
+  readonly failure: Promise<never>;
+};
+
+/** Sets up every source of observations that the settings ask for. */
+export async function createIngest(deps: IngestDeps): Promise<Ingest> {
+  const { client, catalogue, retentionDays, log, now } = deps;
+  const judging = { catalogue, retentionDays, now };
+  const keepInTable = deadLettersInto(client, "http", now);
+  const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, log);
+  const insert = insertInto(client, { forMs: HTTP_RETRY_MS });
+  return {
+    failure: stream?.source.failure ?? new Promise<never>(() => {}),
+    register(app) {
+      registerIntake(app, {
+        ...judging,
+        isTransient,
+        keepDeadLetters: keepInTable,
+        sensorKeys: deps.sensorKeys,
+        accept: stream === undefined ? (judged) => insert(judged.rows) : publishTo(stream.produce, stream.topic),
+      });
+    },
+    async start() {
+      if (stream === undefined) return;
+      await startKafkaIngest({
+        ...judging,
+        source: stream.source,
+        insert: insertInto(client, { forMs: 0 }),
+        isTransient,
+        keepDeadLetters: deadLettersTo(stream.produce, stream.deadLetterTopic),
+        log,
+      });
+    },
+    async stop() {
+      await stream?.stop();
+    },
+  };
+}
+
+async function connectStream(kafka: KafkaSettings, log: Logger) {
+  if (kafka.createTopics) await createTopics(kafka, log);
+  const producer = await kafkaProducer(kafka.connection, log);
+  const source = kafkaSource(
+    kafka.connection,
+    { topic: kafka.topic, groupId: kafka.groupId, fromBeginning: true },
+    log,
+  );
+  return {
+    source,
+    produce: producer.produce,
+    topic: kafka.topic,
+    deadLetterTopic: kafka.deadLetterTopic,
+    async stop() {
+      await source.stop();
+      await producer.close();
+    },
+  };
+}
+
+/** Makes the topics that are missing. */
+export async function createTopics(kafka: KafkaSettings, log: Logger): Promise<void> {
+  const names = [kafka.topic, kafka.deadLetterTopic];
+  const made = await ensureTopics(
+    kafka.connection,
+    names.map((name) => ({ name, partitions: kafka.partitions, config: TOPIC_CONFIG })),
+    log,
+  );
+  if (made.length > 0) log.info({ topics: made }, "kafka topics were made");
+}
+
+/** Publishes accepted records in their own bytes, or as JSON when they came in another format. */
+export function publishTo(produce: Produce, topic: string): (judged: Judged<IncomingRecord>) => Promise<void> {
+  return async ({ accepted }) => {
+    await produce(
+      topic,
+      accepted.map((record) => ({
+        key: null,
+        value: record.value === undefined ? record.bytes : Buffer.from(JSON.stringify(record.value)),
+      })),
+    );
+  };
+}

@@ -1,0 +1,138 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import type { PlacedRecord } from "../dead-letter.ts";
+import type { FileRecord, LogFormat } from "../formats/format.ts";
+import { recordIds } from "../record-id.ts";
+
+/** A file to replay. */
+export type LogFile = {
+  /** What dead letters call it. */
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+};
+
+/** Names that mean standard input. */
+const STANDARD_INPUT = "-";
+
+/**
+ * The files behind some arguments. Standard input (`-`) is first written to a temporary file, because replaying may
+ * have to read it twice. `dispose` removes that file again.
+ */
+export async function openLogFiles(
+  paths: readonly string[],
+  standardInput: Readable,
+): Promise<{ files: LogFile[]; dispose: () => Promise<void> }> {
+  const files: LogFile[] = [];
+  let spool: string | undefined;
+  const dispose = async () => {
+    if (spool !== undefined) await rm(spool, { recursive: true, force: true });
+  };
+  try {
+    for (const path of paths) {
+      if (path === STANDARD_INPUT) {
+        spool = await mkdtemp(join(tmpdir(), "noisefloor-"));
+        const copy = join(spool, "stdin");
+        await pipeline(standardInput, createWriteStream(copy, { mode: 0o600 }));
+        files.push({ name: "stdin", path: copy, bytes: (await stat(copy)).size });
+      } else {
+        files.push({ name: basename(path), path, bytes: (await stat(path)).size });
+      }
+    }
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { files, dispose };
+}
+
+/** How a file's records become ours. */
+export type ReadTerms = {
+  readonly format: LogFormat;
+  /** Milliseconds by which all times move. */
+  readonly shiftMs: number;
+  /** Hears how many bytes of the file, as it lies on disk, have been read since the last call. */
+  readonly onBytes?: (bytes: number) => void;
+};
+
+/** A record read from a file: its observation carries an id, and its times are shifted. */
+export type ReplayRecord = PlacedRecord & FileRecord;
+
+/**
+ * Reads the records of some files in order. Those without an id get one made of their (shifted) content and their
+ * ordinal among equal ones, over all the files together.
+ */
+export async function* readRecords(files: readonly LogFile[], terms: ReadTerms): AsyncGenerator<ReplayRecord> {
+  const nextId = recordIds();
+  for (const file of files) {
+    let position = 0;
+    for await (const record of readFile(file, terms)) {
+      position++;
+      const value = isRecord(record.value) ? identify(shift(record.value, terms.shiftMs), nextId) : record.value;
+      yield { ...record, ...(value === undefined ? {} : { value }), origin: file.name, position, fallbackId: "" };
+    }
+  }
+}
+
+/** The newest time among the records of some files, in milliseconds; undefined when none has a time. */
+export async function newestTime(
+  files: readonly LogFile[],
+  terms: Omit<ReadTerms, "shiftMs">,
+): Promise<number | undefined> {
+  let newest: number | undefined;
+  for (const file of files) {
+    for await (const { value } of readFile(file, terms)) {
+      const time = isRecord(value) ? timeOf(value) : undefined;
+      if (time !== undefined && (newest === undefined || time > newest)) newest = time;
+    }
+  }
+  return newest;
+}
+
+async function* readFile(file: LogFile, terms: Pick<ReadTerms, "format" | "onBytes">): AsyncGenerator<FileRecord> {
+  const raw = createReadStream(file.path, { highWaterMark: 256 * 1024 });
+  raw.on("data", (chunk) => terms.onBytes?.(chunk.length));
+  try {
+    yield* terms.format.read((await isGzip(file)) ? unpack(raw) : raw);
+  } finally {
+    raw.destroy();
+  }
+}
+
+function unpack(raw: Readable): Readable {
+  const unpacked = createGunzip();
+  raw.on("error", (error) => unpacked.destroy(error));
+  return raw.pipe(unpacked);
+}
+
+/** Judged by the first two bytes: a name may lie, and standard input has none. */
+async function isGzip(file: LogFile): Promise<boolean> {
+  for await (const chunk of createReadStream(file.path, { start: 0, end: 1 })) {
+    return Buffer.isBuffer(chunk) && chunk[0] === 0x1f && chunk[1] === 0x8b;
+  }
+  return false;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function timeOf(value: Record<string, unknown>): number | undefined {
+  const time = typeof value.observed_at === "string" ? Date.parse(value.observed_at) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+function shift(value: Record<string, unknown>, byMs: number): Record<string, unknown> {
+  const time = timeOf(value);
+  if (byMs === 0 || time === undefined) return value;
+  return { ...value, observed_at: new Date(time + byMs).toISOString() };
+}
+
+function identify(value: Record<string, unknown>, nextId: (content: string) => string): Record<string, unknown> {
+  return value.observation_id === undefined ? { ...value, observation_id: nextId(JSON.stringify(value)) } : value;
+}

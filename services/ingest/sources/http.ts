@@ -1,0 +1,100 @@
+import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { createGunzip } from "node:zlib";
+import { HttpError } from "@noisefloor/http/errors.ts";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { PlacedRecord } from "../dead-letter.ts";
+import { splitPayload } from "../decode.ts";
+import { countReasons, type JudgeDeps, type Judged, judge, type KeepDeadLetters } from "../pipeline.ts";
+
+export const INTAKE_PATH = "/v1/observations";
+
+/** The largest request body, after it is unpacked. */
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** How many rejections an answer lists one by one; the counts by reason cover all. */
+const LISTED_REJECTIONS = 100;
+
+export type HttpIntakeDeps = JudgeDeps & {
+  /** Stores or publishes what was accepted. When it resolves, the sensor may forget it. */
+  readonly accept: (judged: Judged<PlacedRecord>) => Promise<void>;
+  readonly isTransient: (error: unknown) => boolean;
+  readonly keepDeadLetters: KeepDeadLetters<PlacedRecord>;
+  /** The keys that sensors may use; none means that no key is asked for. */
+  readonly sensorKeys: readonly string[];
+};
+
+/**
+ * `POST /v1/observations`: NDJSON or a JSON array, plain or gzip. 202 with what was accepted and rejected, only after
+ * the accepted ones are safe.
+ */
+export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void {
+  const keys = deps.sensorKeys.map(sha256);
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
+      done(null, body),
+    );
+    scope.addHook("onRequest", async (request) => requireSensorKey(request, keys));
+    scope.addHook("preParsing", async (request, _reply, payload) => {
+      const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
+      if (encoding === "identity") return payload;
+      if (encoding !== "gzip") throw new HttpError(415, "Content-Encoding must be gzip or left out");
+      const unpacked = createGunzip();
+      payload.on("error", (error) => unpacked.destroy(error));
+      return Object.assign(payload.pipe(unpacked), { receivedEncodedLength: contentLength(request) });
+    });
+    scope.post(INTAKE_PATH, { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
+      const { accepted, rejected } = await take(request, deps);
+      return reply.code(202).send({
+        accepted: accepted.length,
+        rejected: rejected.length,
+        reasons: countReasons(rejected),
+        rejections: rejected.slice(0, LISTED_REJECTIONS).map(({ record, rejection }) => ({
+          position: record.position,
+          ...rejection,
+        })),
+      });
+    });
+  });
+}
+
+async function take(request: FastifyRequest, deps: HttpIntakeDeps): Promise<Judged<PlacedRecord>> {
+  const body = request.body;
+  if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "The request body is empty");
+  const parts = splitPayload(body, Number.POSITIVE_INFINITY);
+  if (!Array.isArray(parts))
+    throw new HttpError(400, "The request body must be NDJSON or a JSON array of observations");
+  const origin = randomUUID();
+  const records = parts.map((bytes, index) => ({
+    bytes,
+    origin,
+    position: index + 1,
+    fallbackId: `http:${origin}/${index}`,
+  }));
+  try {
+    const judged = await judge(records, deps);
+    await deps.accept(judged);
+    if (judged.rejected.length > 0) await deps.keepDeadLetters(judged.rejected);
+    return judged;
+  } catch (error) {
+    if (!deps.isTransient(error)) throw error;
+    request.log.warn({ err: error, requestId: request.id }, "intake refused: the store cannot be reached");
+    throw new HttpError(503, "The store cannot be reached at the moment: send the request again later");
+  }
+}
+
+function requireSensorKey(request: FastifyRequest, keys: readonly Buffer[]): void {
+  if (keys.length === 0) return;
+  const given = request.headers.key;
+  const digest = sha256(typeof given === "string" ? given : "");
+  // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
+  const isKnown = keys.map((key) => timingSafeEqual(key, digest)).some(Boolean);
+  if (!isKnown) throw new HttpError(401, "Unauthorized");
+}
+
+function contentLength(request: FastifyRequest): number {
+  return Number(request.headers["content-length"] ?? 0);
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import { isTransient } from "@noisefloor/clickhouse/errors.ts";
+import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
+import type { Accepted } from "@noisefloor/domain/observation.ts";
+
+/** A row of the table `observations`. */
+export type ObservationRow = ReturnType<typeof toRow>;
+
+/** An accepted observation as its row. Absent text is empty and an absent number 0, ports excepted: 0 is a port. */
+export function toRow({ observation, observedAt }: Accepted, observationId: string, tagIds: readonly string[]) {
+  return {
+    observation_id: observationId,
+    observed_at: toDateTime64(observedAt),
+    dataset: observation.dataset,
+    workspace_id: observation.workspace_id ?? "",
+    sensor_id: observation.sensor_id,
+    source_ip: observation.source_ip,
+    source_port: observation.source_port ?? null,
+    destination_port: observation.destination_port ?? null,
+    transport: observation.transport ?? "",
+    tags: tagIds,
+    http_method: observation.http?.method ?? "",
+    http_host: observation.http?.host ?? "",
+    http_path: observation.http?.path ?? "",
+    http_user_agent: observation.http?.user_agent ?? "",
+    tls_ja3: observation.tls?.ja3 ?? "",
+    tls_ja4: observation.tls?.ja4 ?? "",
+    ssh_hassh: observation.ssh?.hassh ?? "",
+    ssh_banner: observation.ssh?.banner ?? "",
+    asn: observation.asn ?? 0,
+    organization: observation.organization ?? "",
+    country: observation.country ?? "",
+    city: observation.city ?? "",
+    rdns: observation.rdns ?? "",
+    metadata: observation.metadata === undefined ? "" : JSON.stringify(observation.metadata),
+  };
+}
+
+/** Stores rows; when it resolves they can be read. Must be idempotent: the same rows may come again in other batches. */
+export type InsertObservations = (rows: readonly ObservationRow[]) => Promise<void>;
+
+/** How long to go on trying while the server cannot be reached or is overloaded. */
+export type RetryTerms = {
+  readonly forMs: number;
+  /** Called before each further try, for example to log and to keep a group membership alive. */
+  readonly onRetry?: (error: unknown, attempt: number) => Promise<void> | void;
+};
+
+/**
+ * Inserts into ClickHouse and tries again while the failure is a passing one. Rejects with the last error when the
+ * time is up or the server refuses for good.
+ */
+export function insertInto(client: ClickHouseClient, retry: RetryTerms): InsertObservations {
+  return async (rows) => {
+    if (rows.length === 0) return;
+    const deadline = Date.now() + retry.forMs;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await client.insert({ table: "observations", values: rows, format: "JSONEachRow" });
+        return;
+      } catch (error) {
+        const pause = Math.min(5_000, 100 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
+        if (!isTransient(error) || Date.now() + pause > deadline) throw error;
+        await retry.onRetry?.(error, attempt);
+        await sleep(pause);
+      }
+    }
+  };
+}

@@ -1,0 +1,29 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { FastifyInstance } from "fastify";
+import { addressLookup } from "./address-lookup.ts";
+import { COMMUNITY_PATH, registerCommunity } from "./routes/community.ts";
+import { registerTagActivity, TAG_ACTIVITY_PATH } from "./routes/tag-activity.ts";
+import { registerTags, TAGS_PATH } from "./routes/tags.ts";
+
+export type QueryDeps = {
+  readonly client: ClickHouseClient;
+  readonly catalogue: TagCatalogue;
+  readonly retentionDays: number;
+  /** What links in answers start with, without a slash at the end. */
+  readonly publicUrl: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+};
+
+/** Every path of the query interface. */
+export const QUERY_PATHS = [COMMUNITY_PATH, TAGS_PATH, TAG_ACTIVITY_PATH] as const;
+
+/** Registers the query interface. */
+export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
+  const { client, retentionDays, now } = deps;
+  const lookUp = addressLookup({ client, retentionDays, now, rooms: [{ dataset: "global", workspaceId: "" }] });
+  registerCommunity(app, { lookUp, publicUrl: deps.publicUrl });
+  registerTags(app, { catalogue: deps.catalogue });
+  registerTagActivity(app, { client, retentionDays, now, catalogue: deps.catalogue });
+}

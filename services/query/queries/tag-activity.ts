@@ -1,0 +1,77 @@
+import { defineQuery } from "@noisefloor/clickhouse/query.ts";
+import { z } from "zod";
+import { IN_ROOMS, roomsParam } from "./rooms.ts";
+
+/** The part of a tag's data that a question is about. Times in seconds since 1970 UTC, all on the hour. */
+const slice = {
+  tag: z.string(),
+  rooms: roomsParam,
+  /** Data before this hour do not count, though buckets are counted from `start`. */
+  from: z.int(),
+  end: z.int(),
+};
+
+const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_ROOMS}
+      AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
+
+const BUCKET = "intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32})";
+
+/** Distinct addresses per bucket, by number from 0; buckets without any are absent. `width` in seconds. */
+export const countPerBucket = defineQuery({
+  name: "tag-activity-counts",
+  sql: `SELECT ${BUCKET} AS bucket, uniqExactMerge(addresses) AS active_ips
+    FROM tag_activity_hourly WHERE ${IN_SLICE} GROUP BY bucket`,
+  params: z.object({ ...slice, start: z.int(), width: z.int() }),
+  row: z.object({ bucket: z.int(), active_ips: z.int() }),
+});
+
+/**
+ * Up to `cap` addresses per bucket: those with the lowest hash values, ascending numerically. Only hashes up to the
+ * bucket's threshold are looked at, which makes a large bucket as cheap as a small one. `found` is how many there were
+ * below the threshold, counted no further than one beyond the cap.
+ */
+export const samplePerBucket = (cap: number) =>
+  defineQuery({
+    name: "tag-activity-sample",
+    sql: `SELECT bucket, length(lowest) AS found,
+        arrayMap(ip -> toString(ip), arraySort(arrayMap(x -> x.2, arraySlice(lowest, 1, ${cap})))) AS ips
+      FROM (
+        SELECT bucket, groupArraySorted(${cap + 1})((intHash32(toUInt32(source_ip)), source_ip)) AS lowest
+        FROM (
+          SELECT DISTINCT ${BUCKET} AS bucket, source_ip FROM tag_addresses_hourly
+          WHERE ${IN_SLICE} AND intHash32(toUInt32(source_ip)) <= {thresholds:Array(UInt32)}[bucket + 1]
+        ) GROUP BY bucket
+      )`,
+    params: z.object({ ...slice, start: z.int(), width: z.int(), thresholds: z.array(z.int()) }),
+    row: z.object({ bucket: z.int(), found: z.int(), ips: z.array(z.string()) }),
+  });
+
+/**
+ * The distinct addresses of the whole slice by their own classification (severity as in the intention enum): the worst
+ * of all tags they were seen with in these rooms since `since` (milliseconds), or benign for a known actor's.
+ */
+export const countByClassification = defineQuery({
+  name: "tag-activity-classification",
+  sql: `
+    SELECT severity, count() AS addresses FROM (
+      SELECT if(address.number <= actor.last, 0, address.worst) AS severity
+      FROM (
+        SELECT 1 AS one, toUInt32(source_ip) AS number, max(toInt8(tag.intention)) AS worst
+        FROM (
+          SELECT source_ip, tag_id FROM address_tags
+          WHERE ${IN_ROOMS}
+            AND source_ip IN (SELECT source_ip FROM tag_addresses_hourly WHERE ${IN_SLICE})
+          GROUP BY source_ip, tag_id
+          HAVING max(last_seen) >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+        ) AS seen_with
+        INNER JOIN (SELECT id, intention FROM tags FINAL) AS tag ON tag.id = seen_with.tag_id
+        GROUP BY source_ip
+      ) AS address
+      ASOF LEFT JOIN (
+        SELECT 1 AS one, first, last FROM network_ranges
+        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
+      ) AS actor ON actor.one = address.one AND address.number >= actor.first
+    ) GROUP BY severity`,
+  params: z.object({ ...slice, since: z.int() }),
+  row: z.object({ severity: z.int(), addresses: z.int() }),
+});

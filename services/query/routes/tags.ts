@@ -1,0 +1,34 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { FastifyInstance } from "fastify";
+import { type RawQuery, single } from "../parameters.ts";
+
+export const TAGS_PATH = "/v3/tags";
+
+/** `GET /v3/tags`: the catalogue, filtered by part of the name, by slug and by CVE; filters combine with AND. */
+export function registerTags(app: FastifyInstance, deps: { readonly catalogue: TagCatalogue }): void {
+  app.get<{ Querystring: RawQuery }>(TAGS_PATH, async (request) => {
+    const name = single(request.query, "name")?.toLowerCase();
+    const slug = single(request.query, "slug");
+    const cve = single(request.query, "cve")?.toUpperCase();
+    const tags = deps.catalogue
+      .all()
+      .filter((tag) => name === undefined || tag.name.toLowerCase().includes(name))
+      .filter((tag) => slug === undefined || tag.slug === slug)
+      .filter((tag) => cve === undefined || tag.cves.includes(cve));
+    return { tags: tags.map((tag) => toWireTag(tag, deps.catalogue)) };
+  });
+}
+
+/** A tag as clients know it, with its relations looked up. */
+function toWireTag({ related, ...tag }: Tag, catalogue: TagCatalogue) {
+  return {
+    ...tag,
+    related_tags: related.flatMap((id) => {
+      const other = catalogue.byId(id);
+      if (other === undefined) return [];
+      const { name, intention, category, slug } = other;
+      return [{ id: other.id, name, intention, category, slug }];
+    }),
+  };
+}
