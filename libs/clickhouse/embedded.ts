@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { lastWordsOf } from "@noisefloor/telemetry/last-words.ts";
+import getPort from "get-port";
 import { z } from "zod";
 import { answers, type ClickHouseConnection } from "./client.ts";
 import { embeddedConfigXml } from "./embedded-config.ts";
@@ -84,10 +85,10 @@ export async function startEmbedded(
     }),
     { mode: 0o600 },
   );
-  const httpPort = options.httpPort ?? (await freePort());
-  const tcpPort = options.tcpPort ?? (await freePort());
+  const httpPort = options.httpPort ?? (await getPort({ host: "127.0.0.1" }));
+  const tcpPort = options.tcpPort ?? (await getPort({ host: "127.0.0.1" }));
   const child = spawnServer(library, files, httpPort, tcpPort);
-  const lastWords = collectTail(child);
+  const lastWords = lastWordsOf(child);
   const ended = new Promise<void>((settle) => child.once("close", () => settle()));
 
   const connection = {
@@ -193,17 +194,6 @@ async function waitUntilReady(
   );
 }
 
-/** Keeps the last lines that the child writes, and keeps its pipes empty so that it never blocks on them. */
-function collectTail(child: ChildProcess): () => string {
-  let tail = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding("utf8").on("data", (chunk: string) => {
-      tail = (tail + chunk).slice(-8_000);
-    });
-  }
-  return () => tail.trim().split("\n").slice(-20).join("\n");
-}
-
 async function readOrMakeCredentials(file: string): Promise<z.infer<typeof credentialsSchema>> {
   try {
     return credentialsSchema.parse(JSON.parse(await readFile(file, "utf8")));
@@ -234,17 +224,4 @@ function parseJson(text: string): unknown {
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
-}
-
-async function freePort(): Promise<number> {
-  return new Promise((settle, fail) => {
-    const server = createServer();
-    server.once("error", fail);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() =>
-        address !== null && typeof address === "object" ? settle(address.port) : fail(new Error("no port")),
-      );
-    });
-  });
 }

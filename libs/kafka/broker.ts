@@ -1,0 +1,114 @@
+import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { lastWordsOf } from "@noisefloor/telemetry/last-words.ts";
+import getPort from "get-port";
+
+const run = promisify(execFile);
+
+/** The release that the pom names; part of the cache folder's name, so that a new pom gets jars of its own. */
+export const KAFKA_VERSION = "4.3.0";
+
+export type LocalBroker = {
+  /** `host:port` */
+  readonly address: string;
+  stop(): Promise<void>;
+};
+
+export class LocalBrokerError extends Error {
+  override name = "LocalBrokerError";
+}
+
+/**
+ * Runs Apache Kafka itself as a process on this machine (one KRaft node, loopback only, data thrown away at the end),
+ * for development and tests. Needs a JVM from 17 on, and Maven the first time, to fetch the jars.
+ * @param folder holds the `pom.xml` that pins the jars and the broker's `log4j2.properties`.
+ */
+export async function startLocalBroker(folder: string): Promise<LocalBroker> {
+  const jars = await fetchJars(join(folder, "pom.xml"));
+  const directory = await mkdtemp(join(tmpdir(), "noisefloor-kafka-"));
+  const [port, controllerPort] = [await getPort({ host: "127.0.0.1" }), await getPort({ host: "127.0.0.1" })];
+  const properties = join(directory, "server.properties");
+  await writeFile(properties, serverProperties(join(directory, "data"), port, controllerPort));
+  const java = [`-Dlog4j2.configurationFile=${join(folder, "log4j2.properties")}`, "-cp", join(jars, "*")];
+  const clusterId = randomBytes(16).toString("base64url");
+  await run("java", [...java, "kafka.tools.StorageTool", "format", "-t", clusterId, "-c", properties]);
+
+  const child = spawn("java", ["-Xmx512m", ...java, "kafka.Kafka", properties], { stdio: ["ignore", "pipe", "pipe"] });
+  const lastWords = lastWordsOf(child);
+  const ended = new Promise<void>((settle) => child.once("close", () => settle()));
+  const killAtExit = () => child.kill("SIGKILL");
+  process.once("exit", killAtExit);
+  const stop = async () => {
+    process.removeListener("exit", killAtExit);
+    child.kill("SIGTERM");
+    const killer = setTimeout(() => child.kill("SIGKILL"), 15_000);
+    await ended;
+    clearTimeout(killer);
+    await rm(directory, { recursive: true, force: true });
+  };
+  for (let attempt = 0; attempt < 300; attempt++) {
+    if (child.exitCode !== null) break;
+    if (await accepts(port)) return { address: `127.0.0.1:${port}`, stop };
+    await sleep(100);
+  }
+  await stop();
+  throw new LocalBrokerError(`the Kafka broker did not come up; its last words:\n${lastWords()}`);
+}
+
+/** The folder with the broker's jars, fetched with Maven if they are not there yet. */
+async function fetchJars(pom: string): Promise<string> {
+  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "noisefloor");
+  const jars = join(cache, `kafka-${KAFKA_VERSION}`);
+  if (existsSync(jars) && (await readdir(jars)).length > 0) return jars;
+  await mkdir(cache, { recursive: true });
+  const unfinished = await mkdtemp(join(cache, "unfinished-"));
+  try {
+    await run("mvn", ["-q", "-B", "-f", pom, "dependency:copy-dependencies", `-DoutputDirectory=${unfinished}`]);
+    // Renamed only when complete: a fetch that was broken off must not look like a finished one.
+    await rename(unfinished, jars);
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    if (existsSync(jars)) return jars;
+    throw new LocalBrokerError(
+      `Kafka's jars cannot be fetched: install a JVM from 17 on and Maven, or set KAFKA_BROKERS (${String(error)})`,
+    );
+  }
+  return jars;
+}
+
+function serverProperties(data: string, port: number, controllerPort: number): string {
+  return `process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:${controllerPort}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
+advertised.listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
+log.dirs=${data}
+num.partitions=1
+auto.create.topics.enable=false
+message.max.bytes=16777216
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
+`;
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((settle) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => {
+      socket.destroy();
+      settle(true);
+    });
+    socket.once("error", () => settle(false));
+  });
+}

@@ -1,0 +1,104 @@
+import type { Classification, Intention } from "@noisefloor/domain/classification.ts";
+
+/**
+ * The brute-force oracle: answers every question from a plain list of observations, without sharing a line of the
+ * arithmetic with the code under test.
+ */
+export type Seen = {
+  readonly ip: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly at: number;
+  readonly dataset: string;
+  readonly tagIds: readonly string[];
+};
+
+export type OracleTag = { readonly id: string; readonly intention: Intention };
+
+export type OracleBucket = { readonly start: string; readonly end: string; readonly addresses: ReadonlySet<string> };
+
+const HOUR = 60 * 60 * 1000;
+
+export type Oracle = {
+  /** The distinct addresses of a tag in each bucket of the last days. */
+  buckets(question: {
+    tagId: string;
+    days: number;
+    hours: number;
+    datasets: readonly string[];
+    now: number;
+  }): OracleBucket[];
+  /** What an address is, judged by every tag it was seen with in these datasets. */
+  classification(ip: string, datasets: readonly string[]): Classification;
+  /** The address's latest observation in these datasets, in milliseconds. */
+  lastSeen(ip: string, datasets: readonly string[]): number | undefined;
+};
+
+export function createOracle(seen: readonly Seen[], tags: readonly OracleTag[]): Oracle {
+  const byAddress = new Map<string, Seen[]>();
+  for (const one of seen) byAddress.set(one.ip, [...(byAddress.get(one.ip) ?? []), one]);
+  const ofAddress = (ip: string, datasets: readonly string[]) =>
+    (byAddress.get(ip) ?? []).filter(({ dataset }) => datasets.includes(dataset));
+
+  return {
+    buckets({ tagId, days, hours, datasets, now }) {
+      const relevant = seen.filter(({ tagIds, dataset }) => tagIds.includes(tagId) && datasets.includes(dataset));
+      let end = now;
+      while (end % HOUR !== 0) end++;
+      const buckets: { from: number; to: number; addresses: Set<string> }[] = [];
+      for (let from = end - days * 24 * HOUR; from < end; from += hours * HOUR) {
+        const to = Math.min(from + hours * HOUR, end);
+        buckets.push({ from, to, addresses: new Set() });
+      }
+      const latestFirst = [...buckets].reverse();
+      for (const { ip, at } of relevant) {
+        latestFirst.find(({ from, to }) => at >= from && at < to)?.addresses.add(ip);
+      }
+      return buckets.map(({ from, to, addresses }) => ({ start: rfc3339(from), end: rfc3339(to), addresses }));
+    },
+    classification(ip, datasets) {
+      const ids = new Set(ofAddress(ip, datasets).flatMap(({ tagIds }) => tagIds));
+      const intentions = new Set(tags.filter(({ id }) => ids.has(id)).map(({ intention }) => intention));
+      for (const worst of ["malicious", "suspicious", "unknown", "benign"] as const) {
+        if (intentions.has(worst)) return worst;
+      }
+      return "unknown";
+    },
+    lastSeen(ip, datasets) {
+      const times = ofAddress(ip, datasets).map(({ at }) => at);
+      return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
+    },
+  };
+}
+
+/**
+ * The sample that a bucket must show: the `most` addresses with the lowest hash, ascending. The hash is ClickHouse's
+ * intHash32, written here a second time over big integers.
+ */
+export function sampleOf(addresses: ReadonlySet<string>, most: number): string[] {
+  const lowest = [...addresses]
+    .map((ip) => ({ ip, hash: intHash32(numberOf(ip)), number: numberOf(ip) }))
+    .sort((a, b) => (a.hash === b.hash ? Number(a.number - b.number) : a.hash < b.hash ? -1 : 1))
+    .slice(0, most);
+  return lowest.sort((a, b) => Number(a.number - b.number)).map(({ ip }) => ip);
+}
+
+function numberOf(ip: string): bigint {
+  return ip.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n);
+}
+
+export function intHash32(value: bigint): bigint {
+  const wrap = (x: bigint) => BigInt.asUintN(64, x);
+  const rotateRight = (x: bigint, by: bigint) => wrap((x >> by) | (x << (64n - by)));
+  let key = value ^ 0x75d9543de018bf45n;
+  key = wrap(wrap(~key) + wrap(key << 18n));
+  key ^= rotateRight(key, 31n);
+  key = wrap(key * 21n);
+  key ^= rotateRight(key, 11n);
+  key = wrap(key + wrap(key << 6n));
+  key ^= rotateRight(key, 22n);
+  return BigInt.asUintN(32, key);
+}
+
+function rfc3339(time: number): string {
+  return new Date(time).toISOString().replace(".000Z", "Z");
+}

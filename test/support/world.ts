@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
+import { migrate } from "@noisefloor/clickhouse/migrate.ts";
+import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { type TagCatalogue, watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { Intention } from "@noisefloor/domain/classification.ts";
+import type { Tag } from "@noisefloor/domain/tag.ts";
+import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
+import { deadLettersInto, type PlacedRecord } from "@noisefloor/ingest/dead-letter.ts";
+import { ingestBatch, type Judged } from "@noisefloor/ingest/pipeline.ts";
+import { insertInto } from "@noisefloor/ingest/writer.ts";
+import { QUERY_PATHS, registerQuery } from "@noisefloor/query/app.ts";
+import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
+import { inject } from "vitest";
+
+export const MIGRATIONS = fileURLToPath(new URL("../../infra/clickhouse/migrations", import.meta.url));
+export const RETENTION_DAYS = 100;
+export const silent = pino({ level: "silent" });
+
+/** A database of its own on the shared server, brought up by the production migrations. */
+export type World = {
+  readonly connection: ClickHouseConnection;
+  readonly client: ClickHouseClient;
+  readonly catalogue: TagCatalogue;
+  /** The query interface, to be asked with `inject`. */
+  readonly app: FastifyInstance;
+  /** Sends observations through the ordinary pipeline as one batch. */
+  store(observations: readonly Record<string, unknown>[]): Promise<Judged<PlacedRecord>>;
+  addTags(tags: readonly Tag[]): Promise<void>;
+  /** Asks the interface and expects an answer in JSON. */
+  get(path: string): Promise<{ status: number; body: unknown }>;
+  close(): Promise<void>;
+};
+
+/** @param now what the services take for the present, in milliseconds since 1970 UTC. */
+export async function createWorld(now: () => number, retentionDays = RETENTION_DAYS): Promise<World> {
+  const connection = { ...inject("clickhouse"), database: `test_${randomUUID().replaceAll("-", "")}` };
+  await migrate(connection, MIGRATIONS);
+  const client = connect(connection, "noisefloor-tests");
+  const catalogue = await watchTags(client, { intervalMs: 200 });
+  const app = createHttpApp(silent);
+  registerQuery(app, { client, catalogue, retentionDays, now, publicUrl: "http://noisefloor.test" });
+  sealRoutes(app, QUERY_PATHS);
+  let stored = 0;
+  return {
+    connection,
+    client,
+    catalogue,
+    app,
+    store(observations) {
+      const records = observations.map((observation, index) => ({
+        bytes: Buffer.from(JSON.stringify(observation)),
+        fallbackId: `test:${stored}/${index}`,
+        origin: `test-${stored}`,
+        position: index + 1,
+      }));
+      stored++;
+      return ingestBatch(records, {
+        catalogue,
+        retentionDays,
+        now,
+        insert: insertInto(client, { forMs: 0 }),
+        keepDeadLetters: deadLettersInto(client, "http", now),
+      });
+    },
+    async addTags(tags) {
+      await writeTags(client, tags, Date.now());
+      await catalogue.refresh();
+    },
+    async get(path) {
+      const response = await app.inject({ method: "GET", url: path });
+      return { status: response.statusCode, body: response.json() };
+    },
+    async close() {
+      catalogue.stop();
+      await app.close();
+      await client.command({
+        query: "DROP DATABASE {name:Identifier}",
+        query_params: { name: connection.database },
+      });
+      await client.close();
+    },
+  };
+}
+
+/** A tag with a slug and an intention, and nothing remarkable else. */
+export function makeTag(slug: string, intention: Intention, more: Partial<Tag> = {}): Tag {
+  return {
+    id: randomUUID(),
+    label: slug.toUpperCase(),
+    slug,
+    name: slug,
+    category: "activity",
+    intention,
+    description: "",
+    references: [],
+    recommend_block: false,
+    cves: [],
+    created_at: "2026-01-01",
+    related: [],
+    ...more,
+  };
+}

@@ -1,0 +1,20 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: "unit", include: ["libs/**/*.test.ts", "services/**/*.test.ts"] } },
+      {
+        test: {
+          name: "integration",
+          include: ["test/integration/**/*.test.ts", "test/e2e/**/*.test.ts"],
+          globalSetup: "test/support/global-setup.ts",
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          // Two cores: more files at once would only wait for each other.
+          maxWorkers: 2,
+        },
+      },
+    ],
+  },
+});
