@@ -1,0 +1,165 @@
+import { gzipSync } from "node:zlib";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
+import { INGEST_PATHS } from "@noisefloor/ingest/service.ts";
+import type { FastifyInstance } from "fastify";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { freshKafka, ingestOf, readTopic } from "../support/kafka.ts";
+import { createWorld, makeTag, silent, type World } from "../support/world.ts";
+
+const NOW = Date.now();
+const now = () => NOW;
+let world: World;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  world = await createWorld(now);
+  await world.addTags([makeTag("known", "suspicious")]);
+  app = await intake();
+});
+afterAll(async () => {
+  await app.close();
+  await world.close();
+});
+
+async function intake(sensorKeys: readonly string[] = []): Promise<FastifyInstance> {
+  const made = createHttpApp(silent);
+  (await ingestOf(world, undefined, now, sensorKeys)).register(made);
+  made.after(() => sealRoutes(made, INGEST_PATHS));
+  return made;
+}
+
+const good = (ip: string) => ({
+  observed_at: new Date(NOW - 1_000).toISOString(),
+  sensor_id: "s",
+  source_ip: ip,
+  tags: ["known"],
+});
+
+async function post(payload: string | Buffer, headers: Record<string, string> = {}, to = app) {
+  const response = await to.inject({ method: "POST", url: "/v1/observations", payload, headers });
+  return { status: response.statusCode, body: response.json() };
+}
+
+const deadLetters = defineQuery({
+  name: "test-dead-letters",
+  sql: "SELECT reason, detail, hex(payload) AS hex FROM dead_letters FINAL WHERE source = 'http' ORDER BY received_at, position",
+  params: z.object({}),
+  row: z.object({ reason: z.string(), detail: z.string(), hex: z.string() }),
+});
+
+test("what was accepted can be read as soon as the answer has come", async () => {
+  const { status, body } = await post(JSON.stringify([good("45.1.0.1"), good("45.1.0.2")]), {
+    "content-type": "application/json",
+  });
+  expect({ status, body }).toEqual({ status: 202, body: { accepted: 2, rejected: 0, reasons: {}, rejections: [] } });
+  expect((await world.get("/v3/community/45.1.0.2")).status).toBe(200);
+});
+
+test.each([
+  ["application/x-ndjson", {}],
+  ["text/plain", {}],
+  ["application/octet-stream", { "content-encoding": "gzip" }],
+])("NDJSON sent as %s is taken", async (type, headers) => {
+  const lines = Buffer.from(`${JSON.stringify(good("45.1.1.1"))}\r\n\r\n${JSON.stringify(good("45.1.1.2"))}\n`);
+  const payload = "content-encoding" in headers ? gzipSync(lines) : lines;
+  expect(await post(payload, { "content-type": type, ...headers })).toMatchObject({
+    status: 202,
+    body: { accepted: 2 },
+  });
+});
+
+test("rejected records are counted by reason, told one by one, and kept with their very bytes", async () => {
+  const broken = Buffer.concat([Buffer.from('{"sensor_id":"\xff'), Buffer.from([0xfe, 0x00, 0x80])]);
+  const lines = [
+    Buffer.from(JSON.stringify(good("45.1.2.1"))),
+    broken,
+    Buffer.from(JSON.stringify({ ...good("45.1.2.2"), tags: ["nobody-knows"] })),
+    Buffer.from(JSON.stringify(good("192.168.1.1"))),
+  ];
+  const { status, body } = await post(Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")])));
+  expect(status).toBe(202);
+  expect(body).toMatchObject({
+    accepted: 1,
+    rejected: 3,
+    reasons: { "not-json": 1, "unknown-tag": 1, "source-not-routable": 1 },
+    rejections: [
+      { position: 2, reason: "not-json" },
+      { position: 3, reason: "unknown-tag", detail: 'tag "nobody-knows" is not in the catalogue' },
+      { position: 4, reason: "source-not-routable" },
+    ],
+  });
+  const kept = await run(world.client, deadLetters, {});
+  expect(kept.map(({ reason, hex }) => [reason, hex])).toEqual(
+    [1, 2, 3].map((index) => [
+      ["", "not-json", "unknown-tag", "source-not-routable"][index],
+      lines[index]?.toString("hex").toUpperCase(),
+    ]),
+  );
+});
+
+test.each([
+  ["an empty body", "", {}, 400, "The request body is empty"],
+  ["a broken array", "[1,", {}, 400, "The request body must be NDJSON or a JSON array of observations"],
+  ["gzip that is none", "hello", { "content-encoding": "gzip" }, 400, "The request body is not valid gzip"],
+  ["another encoding", "hello", { "content-encoding": "br" }, 415, "Content-Encoding must be gzip or left out"],
+])("%s is refused with a clear answer", async (_name, payload, headers, status, message) => {
+  expect(await post(payload, { "content-type": "application/json", ...headers })).toEqual({
+    status,
+    body: { message },
+  });
+});
+
+test("a small body that unpacks to more than 32 MiB is refused", async () => {
+  const bomb = gzipSync(Buffer.alloc(33 * 1024 * 1024, 0x20));
+  expect(await post(bomb, { "content-encoding": "gzip" })).toEqual({
+    status: 413,
+    body: { message: "The request body is too large" },
+  });
+});
+
+test("with sensor keys configured, only they get in", async () => {
+  const guarded = await intake(["first-key", "second-key"]);
+  const payload = JSON.stringify(good("45.1.3.1"));
+  for (const headers of [{}, { key: "" }, { key: "third-key" }]) {
+    expect(await post(payload, headers, guarded)).toEqual({ status: 401, body: { message: "Unauthorized" } });
+  }
+  expect(await post(payload, { key: "second-key" }, guarded)).toMatchObject({ status: 202 });
+  await guarded.close();
+});
+
+test("another method is 405 with the one that is allowed", async () => {
+  const response = await app.inject({ method: "GET", url: "/v1/observations" });
+  expect([response.statusCode, response.headers.allow, response.json()]).toEqual([
+    405,
+    "POST",
+    { message: "Method not allowed: use POST" },
+  ]);
+});
+
+test("a tag imported a moment ago is known to the next request", async () => {
+  const tag = makeTag("brand-new", "malicious");
+  await world.client.insert({
+    table: "tags",
+    values: [{ ...tag, updated_at: "2026-01-01 00:00:00.000" }],
+    format: "JSONEachRow",
+  });
+  expect(await post(JSON.stringify({ ...good("45.1.4.1"), tags: ["brand-new"] }))).toMatchObject({
+    body: { accepted: 1 },
+  });
+});
+
+test("with brokers configured, accepted records are in the topic when the answer comes, in their own bytes", async () => {
+  const kafka = freshKafka();
+  const ingest = await ingestOf(world, kafka, now);
+  const published = createHttpApp(silent);
+  ingest.register(published);
+  const line = `{ "source_ip": "45.1.5.1", "sensor_id":"s",  "observed_at": "${new Date(NOW).toISOString()}" }`;
+  const answer = await post(`${line}\n{}`, {}, published);
+  expect(answer).toMatchObject({ status: 202, body: { accepted: 1, rejected: 1 } });
+  const [message] = await readTopic(kafka, kafka.topic, 1);
+  expect(message?.value.toString()).toBe(line);
+  await ingest.stop();
+  await published.close();
+});

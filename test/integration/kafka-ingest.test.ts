@@ -1,0 +1,157 @@
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../support/eventually.ts";
+import { committedOffsets, freshKafka, ingestOf, producerOf, readTopic } from "../support/kafka.ts";
+import { createWorld, makeTag, type World } from "../support/world.ts";
+
+const NOW = Date.now();
+const now = () => NOW;
+const tag = makeTag("known", "malicious");
+
+const storedObservations = defineQuery({
+  name: "test-stored",
+  sql: "SELECT observation_id AS id, toString(source_ip) AS ip FROM observations FINAL ORDER BY source_ip",
+  params: z.object({}),
+  row: z.object({ id: z.string(), ip: z.string() }),
+});
+
+let world: World;
+let kafka: KafkaSettings;
+let ingest: Ingest;
+let producer: StreamProducer;
+
+beforeEach(async () => {
+  world = await createWorld(now);
+  await world.addTags([tag]);
+  kafka = freshKafka();
+  ingest = await ingestOf(world, kafka, now);
+  await ingest.start();
+  producer = await producerOf(kafka);
+});
+afterEach(async () => {
+  await ingest.stop();
+  await producer.close();
+  await world.close();
+});
+
+const stored = () => run(world.client, storedObservations, {});
+
+function good(last: number, more: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    observed_at: new Date(NOW - 60_000).toISOString(),
+    sensor_id: "s",
+    source_ip: `45.0.${last >> 8}.${last & 255}`,
+    tags: ["known"],
+    ...more,
+  };
+}
+
+function bytes(...values: unknown[]): Buffer {
+  return Buffer.from(values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join("\n"));
+}
+
+test("poison among good messages: the good are stored, each bad one is kept with its bytes, key and reason", async () => {
+  const future = good(900, { observed_at: new Date(NOW + 6 * 60_000).toISOString() });
+  const huge = Buffer.from(JSON.stringify(good(901, { rdns: "x".repeat(2 * 1024 * 1024) })));
+  const poison: [payload: Buffer, reason: string][] = [
+    [bytes("{not json"), "not-json"],
+    [Buffer.from([0xff, 0xfe, 0x00, 0x01]), "not-json"],
+    [bytes(good(902, { source_port: "22" })), "invalid-observation"],
+    [bytes("42"), "invalid-observation"],
+    [huge, "oversize"],
+    [bytes(good(903, { tags: ["never-heard-of"] })), "unknown-tag"],
+    [bytes(future), "in-the-future"],
+    [bytes(good(904, { source_ip: "10.0.0.1" })), "source-not-routable"],
+    [bytes(good(905, { observed_at: new Date(NOW - 101 * 86_400_000).toISOString() })), "older-than-retention"],
+    [bytes(...Array.from({ length: 1_001 }, (_, index) => good(index))), "too-many-observations"],
+    [Buffer.alloc(0), "not-json"],
+  ];
+  const messages = Array.from({ length: 110 }, (_, index) => {
+    const bad = index % 10 === 5 ? poison[(index - 5) / 10] : undefined;
+    return { key: Buffer.from(`key-${index}`), value: bad?.[0] ?? bytes(good(index)), reason: bad?.[1] };
+  });
+  await producer.produce(kafka.topic, messages);
+
+  const dead = await readTopic(kafka, kafka.deadLetterTopic, poison.length);
+  const expected = messages.filter(({ reason }) => reason !== undefined);
+  expect(dead.map(({ key }) => key).sort()).toEqual(expected.map(({ key }) => key.toString()).sort());
+  for (const { key, value, headers } of dead) {
+    const sent = expected.find((message) => message.key.toString() === key);
+    expect(headers["noisefloor-reason"]).toBe(sent?.reason);
+    expect(value.equals(sent?.value ?? Buffer.from("?")), `bytes of ${key}`).toBe(true);
+    expect(headers["noisefloor-topic"]).toBe(kafka.topic);
+    expect(Number(headers["noisefloor-offset"])).toBeGreaterThanOrEqual(0);
+  }
+  await eventually(async () => expect(await stored()).toHaveLength(99));
+
+  await producer.produce(kafka.topic, [{ key: null, value: bytes(good(2_000)) }]);
+  await eventually(async () => expect(await stored(), "the consumer is still running").toHaveLength(100));
+});
+
+test("a message may hold one observation, an array or NDJSON; a bad element does not hurt its neighbours", async () => {
+  const bad = '{"observed_at":"yesterday", "sensor_id":"s"}';
+  await producer.produce(kafka.topic, [
+    { key: null, value: bytes(good(1)) },
+    { key: null, value: Buffer.from(`[${JSON.stringify(good(2))}, ${bad} ,${JSON.stringify(good(3))}]`) },
+    { key: null, value: bytes(good(4), bad, "", good(5)) },
+  ]);
+  await eventually(async () =>
+    expect((await stored()).map(({ ip }) => ip)).toEqual([1, 2, 3, 4, 5].map((last) => `45.0.0.${last}`)),
+  );
+  const dead = await readTopic(kafka, kafka.deadLetterTopic, 2);
+  expect(dead.map(({ value, headers }) => [value.toString(), headers["noisefloor-index"]])).toEqual([
+    [bad, "1"],
+    [bad, "1"],
+  ]);
+});
+
+test("offsets are committed after storing, so a new member of the group takes up where the last one ended", async () => {
+  await producer.produce(
+    kafka.topic,
+    Array.from({ length: 500 }, (_, index) => ({ key: null, value: bytes(good(index)) })),
+  );
+  await eventually(async () => expect(await stored()).toHaveLength(500));
+  await ingest.stop();
+  const offsets = await committedOffsets(kafka);
+  expect(offsets.filter((offset) => offset > 0).reduce((sum, offset) => sum + offset, 0)).toBe(500);
+
+  await producer.produce(kafka.topic, [{ key: null, value: bytes(good(600)) }]);
+  ingest = await ingestOf(world, kafka, now);
+  await ingest.start();
+  await eventually(async () => expect(await stored()).toHaveLength(501));
+});
+
+test("a stop in the middle of a flood loses nothing", async () => {
+  const flood = Array.from({ length: 20_000 }, (_, index) => ({
+    key: null,
+    value: bytes(good(index, { observation_id: `flood-${index}` })),
+  }));
+  const flooding = producer.produce(kafka.topic, flood);
+  await eventually(async () => expect((await stored()).length).toBeGreaterThan(0));
+  await ingest.stop();
+  await flooding;
+  ingest = await ingestOf(world, kafka, now);
+  await ingest.start();
+  await eventually(async () => expect(await stored()).toHaveLength(20_000));
+});
+
+test("the same messages delivered to two groups, in other batches, are the same observations", async () => {
+  const messages = Array.from({ length: 3_000 }, (_, index) => ({ key: null, value: bytes(good(index % 700)) }));
+  await producer.produce(kafka.topic, messages);
+  await eventually(async () => expect(await stored()).toHaveLength(3_000));
+  const path = `/v3/tags/${tag.id}/activity?include_ips=true`;
+  const before = [await world.get(path), await world.get("/v3/community/45.0.0.1"), await stored()];
+
+  const other = await ingestOf(world, { ...kafka, groupId: `${kafka.groupId}-again` }, now);
+  await other.start();
+  await eventually(async () =>
+    expect((await committedOffsets({ ...kafka, groupId: `${kafka.groupId}-again` })).reduce((a, b) => a + b, 0)).toBe(
+      3_000,
+    ),
+  );
+  await other.stop();
+  expect([await world.get(path), await world.get("/v3/community/45.0.0.1"), await stored()]).toEqual(before);
+});
