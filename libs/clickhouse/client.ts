@@ -33,12 +33,17 @@ export function connect(connection: ClickHouseConnection, application: string): 
   });
 }
 
-/** Does a server answer there, and does it take these credentials? */
-export async function answers(connection: ClickHouseConnection): Promise<boolean> {
+/** Does a server answer there, and does it take these credentials? @returns undefined if so, else why not. */
+export async function refusal(connection: ClickHouseConnection): Promise<Error | undefined> {
   const client = connect({ ...connection, database: "default" }, "noisefloor-probe");
   try {
-    return (await client.ping({ select: true })).success;
+    const result = await client.ping({ select: true });
+    return result.success ? undefined : result.error;
   } finally {
     await client.close();
   }
+}
+
+export async function answers(connection: ClickHouseConnection): Promise<boolean> {
+  return (await refusal(connection)) === undefined;
 }

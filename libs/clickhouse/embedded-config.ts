@@ -11,7 +11,8 @@ export type EmbeddedSettings = {
  * The embedded server's configuration file.
  *
  * The session that keeps the server alive runs as `default`, which must exist and has no password; one session is all
- * it may have, so nobody else can log in as it. The services are `noisefloor`; dashboards are `grafana`.
+ * it may have, so nobody else can log in as it. The services are `noisefloor`; dashboards are `grafana`, which may
+ * only read but may choose settings for its queries (readonly 2): Grafana's own plugin sends some with each.
  */
 export function embeddedConfigXml(settings: EmbeddedSettings): string {
   return `<clickhouse>
@@ -25,7 +26,7 @@ export function embeddedConfigXml(settings: EmbeddedSettings): string {
   <profiles>
     <default/>
     <keepalive><max_sessions_for_user>1</max_sessions_for_user></keepalive>
-    <dashboards><readonly>1</readonly><max_execution_time>60</max_execution_time></dashboards>
+    <dashboards><readonly>2</readonly><max_execution_time>60</max_execution_time></dashboards>
   </profiles>
   <quotas><default/></quotas>
   <users>

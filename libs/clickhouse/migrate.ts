@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type ClickHouseConnection, connect } from "./client.ts";
+import { StoreError } from "./errors.ts";
 import { defineQuery, run, toDateTime64 } from "./query.ts";
 
 /** One numbered file with one idempotent statement, so that none can be applied by half. */
@@ -13,7 +14,7 @@ export type Migration = {
   readonly checksum: string;
 };
 
-export class MigrationError extends Error {
+export class MigrationError extends StoreError {
   override name = "MigrationError";
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ClickHouseConnection } from "./client.ts";
+import { type ClickHouseConnection, refusal } from "./client.ts";
 import { DataDirectoryHeldError, findRunning, startEmbedded } from "./embedded.ts";
+import { StoreError } from "./errors.ts";
 
 /** Which ClickHouse to use: the given server, else the one that belongs to the data directory. */
 export type ClickHouseChoice = { readonly server?: ClickHouseConnection | undefined; readonly dataDir: string };
@@ -18,9 +19,16 @@ export type OpenClickHouse = {
 /**
  * One way to a server for every command: with an external server nothing is embedded; beside a running `noisefloor
  * start` that one's server is used; else one is started for as long as the caller needs it.
+ * @throws StoreError when the configured server does not answer or does not take the credentials.
  */
 export async function openClickHouse(choice: ClickHouseChoice): Promise<OpenClickHouse> {
-  if (choice.server !== undefined) return notOurs(choice.server, "external");
+  if (choice.server !== undefined) {
+    const reason = await refusal(choice.server);
+    if (reason === undefined) return notOurs(choice.server, "external");
+    throw new StoreError(
+      `ClickHouse at ${choice.server.url} cannot be used as user ${choice.server.username}: ${describe(reason)}`,
+    );
+  }
   const running = await findRunning(choice.dataDir);
   if (running !== undefined) return notOurs(running, "running");
   try {
@@ -40,4 +48,10 @@ export async function openClickHouse(choice: ClickHouseChoice): Promise<OpenClic
 
 function notOurs(connection: ClickHouseConnection, origin: "external" | "running"): OpenClickHouse {
   return { connection, origin, ended: new Promise(() => {}), close: async () => {} };
+}
+
+/** A connection that is refused at each of a name's addresses comes as a bundle of errors without a message. */
+function describe(error: Error): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  return first instanceof Error ? first.message : String(first);
 }

@@ -20,6 +20,7 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [status: number, messag
   Z_BUF_ERROR: [400, "The request body is not valid gzip"],
 };
 
+const UNAVAILABLE = "The store cannot be reached at the moment: send the request again later";
 export const UNEXPECTED_ERROR = "Encountered error while performing request";
 
 const METHODS = ["DELETE", "GET", "PATCH", "POST", "PUT"] as const;
@@ -27,9 +28,13 @@ const METHODS = ["DELETE", "GET", "PATCH", "POST", "PUT"] as const;
 /**
  * An HTTP application with what all our interfaces share: every answer is JSON, every error is `{"message"}` without a
  * library's wording, a doubled leading slash is one, unknown paths are 404 and known paths with another method 405.
+ * An error that passes by itself, as `isTransient` judges it, is a 503; any other unexpected one is a 500.
  * Routes are registered on it before {@link sealRoutes}.
  */
-export function createHttpApp(logger: FastifyBaseLogger): FastifyInstance {
+export function createHttpApp(
+  logger: FastifyBaseLogger,
+  isTransient: (error: unknown) => boolean = () => false,
+): FastifyInstance {
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -38,7 +43,7 @@ export function createHttpApp(logger: FastifyBaseLogger): FastifyInstance {
     routerOptions: { maxParamLength: 16_384 },
     requestTimeout: 60_000,
     rewriteUrl: (request) => (request.url ?? "/").replace(/^\/{2,}/, "/"),
-    frameworkErrors: (error, _request, reply) => sendError(error, reply),
+    frameworkErrors: (error, _request, reply) => sendError(error, reply, isTransient),
     clientErrorHandler: (error, socket) => {
       if (!socket.writable || error.code === "ECONNRESET") return;
       const isTooLarge = error.code === "HPE_HEADER_OVERFLOW";
@@ -51,7 +56,7 @@ export function createHttpApp(logger: FastifyBaseLogger): FastifyInstance {
       );
     },
   });
-  app.setErrorHandler((error: FastifyError, _request, reply) => sendError(error, reply));
+  app.setErrorHandler((error: FastifyError, _request, reply) => sendError(error, reply, isTransient));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
   return app;
 }
@@ -71,7 +76,23 @@ export function sealRoutes(app: FastifyInstance, paths: readonly string[]): void
   }
 }
 
-function sendError(error: FastifyError | HttpError, reply: FastifyReply) {
+/** How long connections may take to end by themselves when the application closes. */
+const CLOSE_GRACE_MS = 5_000;
+
+/**
+ * Takes nothing new and waits for the answers under way. A request that is only half sent is cut off after a grace
+ * time: one stalled client must not keep the process from stopping.
+ */
+export async function closeHttpApp(app: FastifyInstance): Promise<void> {
+  const cutter = setTimeout(() => app.server.closeAllConnections(), CLOSE_GRACE_MS);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(cutter);
+  }
+}
+
+function sendError(error: FastifyError | HttpError, reply: FastifyReply, isTransient: (error: unknown) => boolean) {
   if (error instanceof HttpError) return reply.code(error.status).send(error.body);
   const known = FRAMEWORK_ERRORS[error.code];
   if (known !== undefined) return reply.code(known[0]).send({ message: known[1] });
@@ -79,5 +100,6 @@ function sendError(error: FastifyError | HttpError, reply: FastifyReply) {
     return reply.code(error.statusCode).send({ message: "Bad request" });
   }
   reply.log.error({ err: error, requestId: reply.request.id, url: reply.request.url }, "request failed");
+  if (isTransient(error)) return reply.code(503).send({ message: UNAVAILABLE });
   return reply.code(500).send({ message: UNEXPECTED_ERROR });
 }

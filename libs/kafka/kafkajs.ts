@@ -1,4 +1,4 @@
-import { type Admin, Kafka, type KafkaConfig, logLevel, type SASLOptions } from "kafkajs";
+import { type Admin, Kafka, type KafkaConfig, logLevel, Partitioners, type SASLOptions } from "kafkajs";
 import type { Logger } from "pino";
 import type { ProducedMessage, StreamProducer, StreamSource } from "./source.ts";
 
@@ -126,7 +126,11 @@ export function kafkaSource(
 
 /** A producer that waits for all in-sync replicas. */
 export async function kafkaProducer(connection: KafkaConnection, log: Logger): Promise<StreamProducer> {
-  const producer = connectKafka(connection, log).producer({ allowAutoTopicCreation: false });
+  const producer = connectKafka(connection, log).producer({
+    allowAutoTopicCreation: false,
+    // The default, named: the library otherwise remarks at every start that it once was another.
+    createPartitioner: Partitioners.DefaultPartitioner,
+  });
   await producer.connect();
   return {
     async produce(topic, messages) {

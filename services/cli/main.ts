@@ -1,5 +1,4 @@
-import { EmbeddedClickHouseError } from "@noisefloor/clickhouse/embedded.ts";
-import { MigrationError } from "@noisefloor/clickhouse/migrate.ts";
+import { isTransient, StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { observationJsonSchema } from "@noisefloor/domain/observation.ts";
@@ -23,8 +22,7 @@ function stopSignal(): AbortSignal {
     if (controller.signal.aborted) process.exit(130);
     controller.abort();
   };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.removeAllListeners(name).on(name, onSignal);
   return controller.signal;
 }
 
@@ -106,18 +104,18 @@ program
   .action(() => print(JSON.stringify(observationJsonSchema(), null, 2)));
 
 /** Errors that the user can put right are told in a sentence; all others with their stack, for they are ours. */
-const TOLD_PLAINLY = [UserError, ConfigError, MigrationError, EmbeddedClickHouseError];
+const TOLD_PLAINLY = [UserError, ConfigError, StoreError];
 
 try {
   await program.parseAsync();
 } catch (error) {
-  const isPlain = TOLD_PLAINLY.some((kind) => error instanceof kind) || isConnectionError(error);
-  console.error(isPlain && error instanceof Error ? `noisefloor: ${error.message || error.name}` : error);
+  const isPlain = TOLD_PLAINLY.some((kind) => error instanceof kind) || isTransient(error) || isPortInUse(error);
+  console.error(isPlain && error instanceof Error ? `noisefloor: ${error.message || String(error)}` : error);
   process.exitCode = 1;
 }
 // A clean end leaves nothing running; should something hang on, the process must still end.
 setTimeout(() => process.exit(), 5_000).unref();
 
-function isConnectionError(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ECONNREFUSED" || error.code === "EADDRINUSE");
+function isPortInUse(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
 }

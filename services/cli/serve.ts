@@ -1,6 +1,7 @@
+import { isTransient } from "@noisefloor/clickhouse/errors.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
+import { closeHttpApp, createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
 import { createIngest, INGEST_PATHS } from "@noisefloor/ingest/service.ts";
 import { QUERY_PATHS, registerQuery } from "@noisefloor/query/app.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
@@ -27,7 +28,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
     onError: (error) => log.warn({ err: error }, "the tag catalogue cannot be read: the last known one goes on"),
   });
   // Fastify would say once more where it listens.
-  const app = createHttpApp(log.child({}, { level: "warn" }));
+  const app = createHttpApp(log.child({}, { level: "warn" }), isTransient);
   const ingest = roles.ingest
     ? await createIngest({
         client,
@@ -56,7 +57,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
     url: `http://${host}:${port}`,
     failure: firstFailure(ingest?.failure, server.ended, log),
     async stop() {
-      await app.close();
+      await closeHttpApp(app);
       await ingest?.stop();
       catalogue.stop();
     },

@@ -63,7 +63,6 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
     register(app) {
       registerIntake(app, {
         ...judging,
-        isTransient,
         keepDeadLetters: keepInTable,
         sensorKeys: deps.sensorKeys,
         accept: stream === undefined ? (judged) => insert(judged.rows) : publishTo(stream.produce, stream.topic),

@@ -65,7 +65,7 @@ export async function replaceNetworkLists(
   // Taken before anything is read, so that of two imports at once the one that saw both wins the switch.
   const [latest] = await run(client, latestGeneration, { kind });
   const generation = Math.max(now, (latest?.generation ?? 0) + 1);
-  for (const list of lists) await writeList(client, kind, list, generation, now);
+  await writeLists(client, kind, lists, generation, now);
 
   const networks: ListedNetwork[] = await run(client, currentNetworks, { kind });
   const ranges = flattenNetworks(networks);
@@ -81,50 +81,47 @@ export async function replaceNetworkLists(
   return { ranges: ranges.length };
 }
 
-async function writeList(
+/** The networks first: a list's row makes them count, so a reader never finds a list by half. */
+async function writeLists(
   client: ClickHouseClient,
   kind: NetworkKind,
-  list: NetworkList,
+  lists: readonly NetworkList[],
   generation: number,
   now: number,
 ): Promise<void> {
-  const list_id = list.listId;
-  if (list.networks.length > 0) {
-    await client.insert({
-      table: "network_prefixes",
-      values: list.networks.map(({ first, length }) => ({ kind, list_id, generation, first, length })),
-      format: "JSONEachRow",
-    });
+  const prefixes = lists.flatMap(({ listId, networks }) =>
+    networks.map(({ first, length }) => ({ kind, list_id: listId, generation, first, length })),
+  );
+  if (prefixes.length > 0) {
+    await client.insert({ table: "network_prefixes", values: prefixes, format: "JSONEachRow" });
   }
   await client.insert({
     table: "network_lists",
-    values: [
-      {
-        kind,
-        list_id,
-        generation,
-        name: list.name,
-        category: list.category,
-        description: list.description,
-        explanation: list.explanation,
-        reference: list.reference,
-        trust_level: list.trustLevel,
-        priority: list.priority,
-        networks: list.networks.length,
-        refreshed_at: toDateTime64(now),
-      },
-    ],
+    values: lists.map((list) => ({
+      kind,
+      list_id: list.listId,
+      generation,
+      name: list.name,
+      category: list.category,
+      description: list.description,
+      explanation: list.explanation,
+      reference: list.reference,
+      trust_level: list.trustLevel,
+      priority: list.priority,
+      networks: list.networks.length,
+      refreshed_at: toDateTime64(now),
+    })),
     format: "JSONEachRow",
-  });
-  await client.command({
-    query:
-      "DELETE FROM network_prefixes WHERE kind = {kind:String} AND list_id = {list_id:String} AND generation < {generation:UInt64}",
-    query_params: { kind, list_id, generation },
   });
 }
 
 /** Frees what earlier generations left; a failure here costs disk and nothing else, and the next import tries again. */
 async function dropOutdated(client: ClickHouseClient, kind: NetworkKind, generation: number): Promise<void> {
+  await client.command({
+    query: `DELETE FROM network_prefixes WHERE kind = {kind:String}
+      AND (list_id, generation) NOT IN (SELECT list_id, generation FROM network_lists FINAL WHERE kind = {kind:String})`,
+    query_params: { kind },
+  });
   const partitions = await run(client, outdatedPartitions, { kindNumber: KIND_NUMBERS[kind], generation });
   for (const { partition_id } of partitions) {
     await client.command({

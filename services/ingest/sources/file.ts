@@ -96,9 +96,14 @@ export async function newestTime(
 
 async function* readFile(file: LogFile, terms: Pick<ReadTerms, "format" | "onBytes">): AsyncGenerator<FileRecord> {
   const raw = createReadStream(file.path, { highWaterMark: 256 * 1024 });
-  raw.on("data", (chunk) => terms.onBytes?.(chunk.length));
+  let told = 0;
   try {
-    yield* terms.format.read((await isGzip(file)) ? unpack(raw) : raw);
+    for await (const record of terms.format.read((await isGzip(file)) ? unpack(raw) : raw)) {
+      // Asked of the stream rather than heard from it: a listener for data would set it flowing before it is read.
+      if (raw.bytesRead > told) terms.onBytes?.(raw.bytesRead - told);
+      told = raw.bytesRead;
+      yield record;
+    }
   } finally {
     raw.destroy();
   }

@@ -16,7 +16,6 @@ const LISTED_REJECTIONS = 100;
 export type HttpIntakeDeps = JudgeDeps & {
   /** Stores or publishes what was accepted. When it resolves, the sensor may forget it. */
   readonly accept: (judged: Judged<PlacedRecord>) => Promise<void>;
-  readonly isTransient: (error: unknown) => boolean;
   readonly keepDeadLetters: KeepDeadLetters<PlacedRecord>;
   /** The keys that sensors may use; none means that no key is asked for. */
   readonly sensorKeys: readonly string[];
@@ -70,16 +69,10 @@ async function take(request: FastifyRequest, deps: HttpIntakeDeps): Promise<Judg
     position: index + 1,
     fallbackId: `http:${origin}/${index}`,
   }));
-  try {
-    const judged = await judge(records, deps);
-    await deps.accept(judged);
-    if (judged.rejected.length > 0) await deps.keepDeadLetters(judged.rejected);
-    return judged;
-  } catch (error) {
-    if (!deps.isTransient(error)) throw error;
-    request.log.warn({ err: error, requestId: request.id }, "intake refused: the store cannot be reached");
-    throw new HttpError(503, "The store cannot be reached at the moment: send the request again later");
-  }
+  const judged = await judge(records, deps);
+  await deps.accept(judged);
+  if (judged.rejected.length > 0) await deps.keepDeadLetters(judged.rejected);
+  return judged;
 }
 
 function requireSensorKey(request: FastifyRequest, keys: readonly Buffer[]): void {

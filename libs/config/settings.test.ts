@@ -1,0 +1,138 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ConfigError, type Environment } from "./env.ts";
+import { readSettings, settingsSchema } from "./settings.ts";
+
+function messageFor(env: Environment): string {
+  try {
+    readSettings(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return "usable";
+}
+
+/** A bad value for every variable that does not take just any text. */
+const BAD: Record<string, string> = {
+  LOG_LEVEL: "loud",
+  RETENTION_DAYS: "0",
+  CLICKHOUSE_URL: "ftp://files.example",
+  CLICKHOUSE_DATABASE: "drop table",
+  HTTP_PORT: "65536",
+  PUBLIC_URL: "noise.example",
+  KAFKA_CREATE_TOPICS: "maybe",
+  KAFKA_PARTITIONS: "1001",
+  KAFKA_TLS: "on",
+  KAFKA_SASL_MECHANISM: "gssapi",
+};
+
+describe("with nothing set", () => {
+  test("Noisefloor keeps its own store beside it, listens to this machine alone and reads no Kafka", () => {
+    expect(readSettings({})).toMatchObject({
+      logLevel: "info",
+      retentionDays: 100,
+      clickhouse: { server: undefined, dataDir: "./.data" },
+      http: { host: "127.0.0.1", port: 8080, publicUrl: undefined, sensorKeys: [] },
+      kafka: undefined,
+    });
+  });
+
+  test("every variable set to nothing means the same", () => {
+    const env = Object.fromEntries(Object.keys(settingsSchema.shape).map((name) => [name, ""]));
+    expect(readSettings(env)).toEqual(readSettings({}));
+  });
+});
+
+describe("what cannot be used", () => {
+  test("is named all at once, however many variables it is", () => {
+    fc.assert(
+      fc.property(fc.subarray(Object.keys(BAD), { minLength: 1 }), (names) => {
+        const env = Object.fromEntries(names.map((name) => [name, BAD[name]]));
+        const said = messageFor(env).split("\n").slice(1);
+        expect(said.map((line) => line.trim().split(":")[0]).toSorted()).toEqual(names.toSorted());
+      }),
+    );
+  });
+
+  test.each(Object.keys(BAD))("%s alone is refused with words that say what it takes", (name) => {
+    expect(messageFor({ [name]: BAD[name] })).toMatch(new RegExp(`${name}: takes `));
+  });
+
+  test("no value of any variable shows in the message, whichever of them it was put into", () => {
+    const secret = fc.stringMatching(/^[0-9a-f]{16}$/).map((hex) => `secret ${hex}!`);
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(settingsSchema.shape)), secret, (name, value) => {
+        const message = messageFor({ ...BAD, [name]: value });
+        expect(message).toContain("RETENTION_DAYS");
+        expect(message).not.toContain(value.slice(7, -1));
+      }),
+    );
+  });
+
+  test("a password inside a URL does not show either", () => {
+    const message = messageFor({ CLICKHOUSE_URL: "tcp://me:hunter2@db:9000", PUBLIC_URL: "//me:hunter2@web" });
+    expect(message).toMatch(/CLICKHOUSE_URL[\s\S]*PUBLIC_URL/);
+    expect(message).not.toContain("hunter2");
+  });
+});
+
+describe("the borders of numbers", () => {
+  test.each([
+    ["RETENTION_DAYS", "1", "3650", "3651"],
+    ["HTTP_PORT", "0", "65535", "65536"],
+    ["KAFKA_PARTITIONS", "1", "1000", "1001"],
+  ])("%s is %s to %s", (name, least, most, beyond) => {
+    expect(messageFor({ [name]: least })).toBe("usable");
+    expect(messageFor({ [name]: most })).toBe("usable");
+    expect(messageFor({ [name]: beyond })).toContain(`${name}: takes a whole number from ${least} to ${most}`);
+  });
+});
+
+describe("a ClickHouse server", () => {
+  test("needs only its URL", () => {
+    expect(readSettings({ CLICKHOUSE_URL: "http://db:8123" }).clickhouse.server).toEqual({
+      url: "http://db:8123",
+      username: "default",
+      password: "",
+      database: "noisefloor",
+    });
+  });
+
+  test.each(["scans; drop", "1scans", "a-b", "a.b", "x".repeat(64)])("has no database named %j", (name) => {
+    expect(messageFor({ CLICKHOUSE_DATABASE: name })).toContain("CLICKHOUSE_DATABASE");
+  });
+});
+
+describe("Kafka", () => {
+  test("is read as soon as a broker is named", () => {
+    expect(readSettings({ KAFKA_BROKERS: "a:9092, b:9092" }).kafka).toMatchObject({
+      connection: { brokers: ["a:9092", "b:9092"], clientId: "noisefloor", tls: false, sasl: undefined },
+      groupId: "noisefloor-ingest",
+      topic: "scan.observations",
+      deadLetterTopic: "scan.observations.dead",
+      createTopics: true,
+      partitions: 3,
+    });
+    expect(readSettings({ KAFKA_BROKERS: " , ", KAFKA_TLS: "true" }).kafka).toBeUndefined();
+  });
+
+  test.each(["plain", "scram-sha-256", "scram-sha-512"])("can be signed in to with %s", (mechanism) => {
+    const env = { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: "me", KAFKA_SASL_PASSWORD: "pass" };
+    expect(readSettings({ ...env, KAFKA_BROKERS: "a:9092" }).kafka?.connection.sasl).toEqual({
+      mechanism,
+      username: "me",
+      password: "pass",
+    });
+  });
+});
+
+test("the public URL is kept without slashes at its end, so that links have one between", () => {
+  const publicUrlOf = (url: string) => readSettings({ PUBLIC_URL: url }).http.publicUrl;
+  expect(publicUrlOf("https://noise.example/")).toBe("https://noise.example");
+  expect(publicUrlOf("https://noise.example/base//")).toBe("https://noise.example/base");
+});
+
+test("sensor keys are a list", () => {
+  expect(readSettings({ SENSOR_KEYS: "one, two" }).http.sensorKeys).toEqual(["one", "two"]);
+});

@@ -1,0 +1,219 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { acceptObservation, observationJsonSchema, type RejectionReason } from "./observation.ts";
+
+const NOW = Date.parse("2026-11-20T14:00:00Z");
+const TERMS = { now: NOW, retentionDays: 100 };
+const LEAST = { observed_at: "2026-11-20T13:59:59Z", sensor_id: "sensor-1", source_ip: "45.83.64.1" };
+
+/** The reason why the smallest observation with these members is refused, or "accepted". */
+function verdictOn(members: Record<string, unknown>): RejectionReason | "accepted" {
+  const verdict = acceptObservation({ ...LEAST, ...members }, TERMS);
+  return "reason" in verdict ? verdict.reason : "accepted";
+}
+
+function detailOf(value: unknown): string {
+  const verdict = acceptObservation(value, TERMS);
+  return "reason" in verdict ? verdict.detail : "accepted";
+}
+
+function observedAt(text: string): number | string {
+  const verdict = acceptObservation({ ...LEAST, observed_at: text }, TERMS);
+  return "reason" in verdict ? verdict.reason : verdict.observedAt;
+}
+
+const letters = (count: number) => "x".repeat(count);
+const iso = (time: number) => new Date(time).toISOString();
+/** Metadata that takes exactly this many bytes as JSON. */
+const metadataOf = (bytes: number) => ({ a: letters(bytes - '{"a":""}'.length) });
+
+describe("the least that an observation has", () => {
+  test("is time, sensor and source: dataset and tags then are global and none", () => {
+    expect(acceptObservation(LEAST, TERMS)).toEqual({
+      observation: { ...LEAST, dataset: "global", tags: [] },
+      observedAt: Date.parse(LEAST.observed_at),
+    });
+  });
+
+  test.each(["observed_at", "sensor_id", "source_ip"])("includes %s: the refusal names it", (name) => {
+    const { [name]: _, ...rest } = Object.fromEntries(Object.entries(LEAST));
+    expect(acceptObservation(rest, TERMS)).toMatchObject({ reason: "invalid-observation" });
+    expect(detailOf(rest)).toContain(name);
+  });
+
+  test.each([[null], [42], ["text"], [true], [[]], [[LEAST]], [undefined], [{}]])("%j is not one", (value) => {
+    expect(acceptObservation(value, TERMS)).toMatchObject({ reason: "invalid-observation" });
+  });
+
+  test.each(["sensor", "constructor", "__proto__", "Sensor_id"])(
+    "the unknown member %s is refused, not dropped",
+    (name) => {
+      const value: unknown = JSON.parse(`{"${name}":1,${JSON.stringify(LEAST).slice(1)}`);
+      expect(acceptObservation(value, TERMS)).toMatchObject({ reason: "invalid-observation" });
+      expect(detailOf(value)).toContain(name);
+    },
+  );
+
+  test.each([{ http: { url: "/" } }, { tls: { version: "1.3" } }, { ssh: { key: "x" } }])(
+    "an unknown member within one, like %j, is refused as well",
+    (members) => {
+      expect(verdictOn(members)).toBe("invalid-observation");
+    },
+  );
+});
+
+/** A text member's path and the most that it holds. */
+const TEXTS: [name: string, most: number, wrap: (text: string) => Record<string, unknown>][] = [
+  ["sensor_id", 128, (sensor_id) => ({ sensor_id })],
+  ["observation_id", 128, (observation_id) => ({ observation_id })],
+  ["workspace_id", 64, (workspace_id) => ({ dataset: "personal", workspace_id })],
+  ["a tag", 128, (tag) => ({ tags: ["mirai", tag] })],
+  ["http.method", 32, (method) => ({ http: { method } })],
+  ["http.host", 255, (host) => ({ http: { host } })],
+  ["http.path", 2048, (path) => ({ http: { path } })],
+  ["http.user_agent", 1024, (user_agent) => ({ http: { user_agent } })],
+  ["tls.ja3", 64, (ja3) => ({ tls: { ja3 } })],
+  ["tls.ja4", 64, (ja4) => ({ tls: { ja4 } })],
+  ["ssh.hassh", 64, (hassh) => ({ ssh: { hassh } })],
+  ["ssh.banner", 512, (banner) => ({ ssh: { banner } })],
+  ["organization", 256, (organization) => ({ organization })],
+  ["city", 128, (city) => ({ city })],
+  ["rdns", 255, (rdns) => ({ rdns })],
+];
+
+describe("limits", () => {
+  test.each(TEXTS)("%s holds %i characters, one more is oversize", (_, most, wrap) => {
+    expect(verdictOn(wrap(letters(most)))).toBe("accepted");
+    expect(verdictOn(wrap(letters(most + 1)))).toBe("oversize");
+  });
+
+  test("64 tags are taken, 65 are oversize", () => {
+    expect(verdictOn({ tags: Array.from({ length: 64 }, (_, index) => `t${index}`) })).toBe("accepted");
+    expect(verdictOn({ tags: Array.from({ length: 65 }, (_, index) => `t${index}`) })).toBe("oversize");
+  });
+
+  test("metadata may take 8 KiB as JSON, counted in bytes", () => {
+    expect(verdictOn({ metadata: metadataOf(8_192) })).toBe("accepted");
+    expect(verdictOn({ metadata: metadataOf(8_193) })).toBe("oversize");
+    expect(verdictOn({ metadata: { a: "\u00e9".repeat(4_092) } })).toBe("accepted");
+    expect(verdictOn({ metadata: { a: "\u00e9".repeat(4_093) } })).toBe("oversize");
+  });
+
+  test.each(["source_port", "destination_port"])("%s is 0 to 65535", (name) => {
+    expect([0, 22, 65_535].map((port) => verdictOn({ [name]: port }))).toEqual(["accepted", "accepted", "accepted"]);
+    for (const port of [-1, 65_536, 22.5, "22", null]) expect(verdictOn({ [name]: port })).toBe("invalid-observation");
+  });
+
+  test("asn is 0 to 4294967295", () => {
+    expect([0, 4_294_967_295].map((asn) => verdictOn({ asn }))).toEqual(["accepted", "accepted"]);
+    for (const asn of [-1, 4_294_967_296, "AS1"]) expect(verdictOn({ asn })).toBe("invalid-observation");
+  });
+
+  test.each([
+    { sensor_id: "" },
+    { sensor_id: "a\nb" },
+    { sensor_id: "a\u0000" },
+    { observation_id: "" },
+    { observation_id: "a\tb" },
+    { tags: [""] },
+    { tags: ["a\u007f"] },
+    { tags: "mirai" },
+    { transport: "TCP" },
+    { transport: "gre" },
+    { dataset: "everything" },
+    { dataset: "" },
+    { country: "de" },
+    { country: "D" },
+    { country: "" },
+    { metadata: [] },
+    { metadata: "x" },
+    { city: null },
+    { http: "GET" },
+  ])("%j is invalid", (members) => {
+    expect(verdictOn(members)).toBe("invalid-observation");
+  });
+
+  test.each(["10.0.0.1", "127.0.0.1", "224.0.0.1", "::1", "8.8.8", "", letters(64)])(
+    "source %j is not routable",
+    (ip) => {
+      expect(verdictOn({ source_ip: ip })).toBe("source-not-routable");
+    },
+  );
+});
+
+describe("datasets", () => {
+  test("personal data names its workspace", () => {
+    expect(verdictOn({ dataset: "personal", workspace_id: "team_A-1" })).toBe("accepted");
+    expect(verdictOn({ dataset: "personal" })).toBe("invalid-observation");
+    for (const id of ["", "team a", "team/a", "t\u00e9am"])
+      expect(verdictOn({ dataset: "personal", workspace_id: id })).toBe("invalid-observation");
+  });
+
+  test("data that belongs to everybody names no workspace", () => {
+    for (const members of [{}, { dataset: "global" }, { dataset: "community" }]) {
+      expect(verdictOn(members)).toBe("accepted");
+      expect(verdictOn({ ...members, workspace_id: "team" })).toBe("invalid-observation");
+    }
+  });
+});
+
+describe("time", () => {
+  test("a sensor's clock may run five minutes ahead and no more", () => {
+    expect(verdictOn({ observed_at: iso(NOW + 300_000) })).toBe("accepted");
+    expect(verdictOn({ observed_at: iso(NOW + 300_001) })).toBe("in-the-future");
+  });
+
+  test("what was seen just inside the retention is taken, a millisecond earlier is too old", () => {
+    expect(verdictOn({ observed_at: iso(NOW - 100 * 86_400_000) })).toBe("accepted");
+    expect(verdictOn({ observed_at: iso(NOW - 100 * 86_400_000 - 1) })).toBe("older-than-retention");
+  });
+
+  test.each([
+    ["2026-11-20T15:30:00+02:00", "2026-11-20T13:30:00Z"],
+    ["2026-11-20T08:00:00.250-05:30", "2026-11-20T13:30:00.250Z"],
+    ["2026-11-20T13:30:00+00:00", "2026-11-20T13:30:00Z"],
+    ["2026-11-20T13:30:00.123456Z", "2026-11-20T13:30:00.123Z"],
+  ])("%s is %s", (written, utc) => {
+    expect(observedAt(written)).toBe(Date.parse(utc));
+  });
+
+  test("every moment is the same moment in every zone", () => {
+    const zone = fc.record({ sign: fc.constantFrom(1, -1), hours: fc.nat(14), minutes: fc.constantFrom(0, 30, 45) });
+    fc.assert(
+      fc.property(fc.integer({ min: NOW - 86_400_000, max: NOW }), zone, (time, { sign, hours, minutes }) => {
+        const local = iso(time + sign * (hours * 60 + minutes) * 60_000).slice(0, -1);
+        const offset = [hours, minutes].map((part) => String(part).padStart(2, "0")).join(":");
+        expect(observedAt(`${local}${sign > 0 ? "+" : "-"}${offset}`)).toBe(time);
+      }),
+    );
+  });
+
+  test.each([
+    ...["2026-11-20T13:30:00", "2026-11-20 13:30:00Z", "2026-11-20", "2026-11-20T13:30Z", "2026-02-30T00:00:00Z"],
+    ...["2026-11-20T24:00:00Z", "2026-11-20T13:60:00Z", "2026-11-20T13:30:00+2", "1795183200", "yesterday", ""],
+  ])("%j is no time with a zone", (text) => {
+    expect(observedAt(text)).toBe("invalid-observation");
+    expect(detailOf({ ...LEAST, observed_at: text })).toContain("with a zone");
+  });
+});
+
+test("the published JSON schema requires the same members and allows no unknown ones", () => {
+  const closed = z.object({ additionalProperties: z.literal(false) });
+  const observation = closed.extend({
+    required: z.array(z.string()),
+    properties: z.looseObject({ http: closed, tls: closed, ssh: closed }),
+  });
+  const { $ref, $defs } = z
+    .object({
+      $schema: z.literal("https://json-schema.org/draft/2020-12/schema"),
+      $ref: z.string(),
+      $defs: z.object({ Observation: observation }),
+    })
+    .parse(observationJsonSchema());
+  expect($ref).toBe("#/$defs/Observation");
+  expect($defs.Observation.required.toSorted()).toEqual(["observed_at", "sensor_id", "source_ip"]);
+  expect(Object.keys($defs.Observation.properties)).toEqual(
+    expect.arrayContaining(["observed_at", "sensor_id", "source_ip", "dataset", "workspace_id", "tags", "metadata"]),
+  );
+});

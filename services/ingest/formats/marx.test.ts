@@ -1,0 +1,162 @@
+import { Readable } from "node:stream";
+import { acceptObservation } from "@noisefloor/domain/observation.ts";
+import { describe, expect, test } from "vitest";
+import type { FileRecord } from "./format.ts";
+import { marxFormat } from "./marx.ts";
+
+const HEADER = "datetime,host,src,proto,type,spt,dpt";
+const ROW = "2013-03-03 21:53:00,groucho-oregon,1032051418,TCP,,6000,1433";
+const TERMS = { now: Date.parse("2013-03-04T00:00:00Z"), retentionDays: 100 };
+
+async function read(...lines: string[]): Promise<FileRecord[]> {
+  const records: FileRecord[] = [];
+  for await (const record of marxFormat.read(Readable.from([Buffer.from(lines.join("\n"))]))) records.push(record);
+  return records;
+}
+
+async function observationOf(row: string): Promise<unknown> {
+  const [record] = await read(HEADER, row);
+  return record?.value;
+}
+
+/** Why the observation of a row is refused, or "accepted". */
+async function verdictOn(row: string): Promise<string> {
+  const verdict = acceptObservation(await observationOf(row), TERMS);
+  return "reason" in verdict ? verdict.reason : "accepted";
+}
+
+describe("a row of a marx log", () => {
+  test("becomes an observation: an integer is its address, its time is UTC, its port gives the tag", async () => {
+    expect(await observationOf(ROW)).toEqual({
+      observed_at: "2013-03-03T21:53:00Z",
+      sensor_id: "groucho-oregon",
+      source_ip: "61.131.218.218",
+      transport: "tcp",
+      source_port: 6000,
+      destination_port: 1433,
+      tags: ["mssql-scanner"],
+    });
+    expect(await verdictOn(ROW)).toBe("accepted");
+  });
+
+  test("of ICMP has no ports but a type, and earns the ICMP tag", async () => {
+    const row = "2013-03-03 21:55:00,zeppo-norcal,3714286530,ICMP,8,,";
+    expect(await observationOf(row)).toEqual({
+      observed_at: "2013-03-03T21:55:00Z",
+      sensor_id: "zeppo-norcal",
+      source_ip: "221.99.131.194",
+      transport: "icmp",
+      tags: ["icmp-ping"],
+      metadata: { icmp_type: 8 },
+    });
+    expect(await verdictOn(row)).toBe("accepted");
+  });
+
+  test("of UDP is told from TCP: the same port number means another service", async () => {
+    expect(await observationOf(ROW.replace("TCP", "UDP").replace("1433", "5060"))).toMatchObject({
+      transport: "udp",
+      tags: ["sip-scanner"],
+    });
+    expect(await observationOf(ROW.replace("TCP", "UDP"))).toMatchObject({ transport: "udp", tags: [] });
+  });
+
+  test("to a port that says nothing earns no tag", async () => {
+    expect(await observationOf(ROW.replace("1433", "1434567890"))).toMatchObject({ tags: [] });
+    expect(await observationOf(ROW.replace("1433", "56338"))).toMatchObject({ destination_port: 56_338, tags: [] });
+  });
+
+  test("may have more columns than ours, in any order", async () => {
+    const [record] = await read(
+      "cc,dpt,spt,type,proto,src,host,datetime",
+      "CN,1433,6000,,TCP,1032051418,h,2013-03-03 21:53:00",
+    );
+    expect(record?.value).toMatchObject({ source_ip: "61.131.218.218", destination_port: 1433, sensor_id: "h" });
+  });
+});
+
+describe("addresses", () => {
+  test.each([
+    ["16777216", "1.0.0.0"],
+    ["2147483648", "128.0.0.0"],
+    ["4294967295", "255.255.255.255"],
+  ])("%s is %s", async (written, address) => {
+    expect(await observationOf(ROW.replace("1032051418", written))).toMatchObject({ source_ip: address });
+  });
+
+  test.each(["4294967296", "-1", "1.5", "0x3d83dada", "localhost"])(
+    "%s is none: it is passed on, so that the refusal shows it",
+    async (written) => {
+      const row = ROW.replace("1032051418", written);
+      expect(await observationOf(row)).toMatchObject({ source_ip: written });
+      expect(await verdictOn(row)).toBe("source-not-routable");
+    },
+  );
+});
+
+describe("a row that is not what it should be", () => {
+  test.each([
+    ["too few columns", "2013-03-03 21:53:00,groucho-oregon", "source-not-routable"],
+    ["no time", ROW.replace("2013-03-03 21:53:00", ""), "invalid-observation"],
+    ["a time in another order", ROW.replace("2013-03-03", "03/03/2013"), "invalid-observation"],
+    ["no host", ROW.replace("groucho-oregon", ""), "invalid-observation"],
+    ["a protocol that has no name here", ROW.replace("TCP", "GRE"), "invalid-observation"],
+    ["a port beyond 65535", ROW.replace("1433", "65536"), "invalid-observation"],
+    ["a private source", ROW.replace("1032051418", "167772161"), "source-not-routable"],
+    ["nothing that makes sense", "garbage", "invalid-observation"],
+  ])("with %s is refused, and it alone", async (_, row, reason) => {
+    expect(await verdictOn(row)).toBe(reason);
+    const records = await read(HEADER, ROW, row, ROW);
+    expect(records.map(({ bytes }) => bytes.toString())).toEqual([ROW, row, ROW]);
+    expect(records.map(({ value }) => "reason" in acceptObservation(value, TERMS))).toEqual([false, true, false]);
+  });
+
+  test("is kept as it stands in the file, quotes, spaces and all", async () => {
+    const odd = '2013-03-03 21:53:00, "groucho" ,1032051418,TCP,,6000,"1433",extra,,';
+    const [record] = await read(HEADER, odd, ROW);
+    expect(record?.bytes.toString()).toBe(odd);
+  });
+});
+
+describe("a file", () => {
+  test.each([[[]], [[""]], [[HEADER]], [[HEADER, ""]]])("of the lines %j has no records", async (lines) => {
+    expect(await read(...lines)).toEqual([]);
+  });
+
+  test("may end its lines with CRLF", async () => {
+    const records = await read(`${HEADER}\r`, `${ROW}\r`, `${ROW}\r`, "");
+    expect(records).toEqual(await read(HEADER, ROW, ROW));
+    expect(records.map(({ bytes }) => bytes.toString())).toEqual([ROW, ROW]);
+  });
+
+  test("may have blank lines between its rows", async () => {
+    const records = await read("", HEADER, "", ROW, "", "", ROW, "");
+    const observation = await observationOf(ROW);
+    expect(records.map(({ value }) => value)).toEqual([observation, observation]);
+  });
+
+  test("gives the same records however it is cut into chunks", async () => {
+    const content = Buffer.from([HEADER, ROW, "garbage", ROW, ""].join("\n"));
+    const whole = await read(HEADER, ROW, "garbage", ROW, "");
+    for (const size of [1, 2, 7, 64]) {
+      const chunks = Array.from({ length: Math.ceil(content.length / size) }, (_, index) =>
+        content.subarray(index * size, (index + 1) * size),
+      );
+      const records: FileRecord[] = [];
+      for await (const record of marxFormat.read(Readable.from(chunks))) records.push(record);
+      expect(records).toEqual(whole);
+    }
+  });
+
+  test("that breaks off with an error says so instead of passing for a short one", async () => {
+    const breaking = Readable.from(
+      (function* () {
+        yield Buffer.from(`${HEADER}\n${ROW}\n`);
+        throw new Error("the disk is gone");
+      })(),
+    );
+    const reading = async () => {
+      for await (const _ of marxFormat.read(breaking));
+    };
+    await expect(reading()).rejects.toThrow("the disk is gone");
+  });
+});

@@ -1,0 +1,42 @@
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import type { FileRecord } from "./format.ts";
+import { observationsFormat } from "./observations.ts";
+
+async function read(content: string): Promise<FileRecord[]> {
+  const records: FileRecord[] = [];
+  for await (const record of observationsFormat.read(Readable.from([Buffer.from(content)]))) records.push(record);
+  return records;
+}
+
+test("a line is one observation", async () => {
+  expect(await read('{"sensor_id":"a"}\n\n{"sensor_id":"b"}\r\n')).toEqual([
+    { bytes: Buffer.from('{"sensor_id":"a"}'), value: { sensor_id: "a" } },
+    { bytes: Buffer.from('{"sensor_id":"b"}'), value: { sensor_id: "b" } },
+  ]);
+});
+
+test("a line may be an array of observations, each of which is a record of its own", async () => {
+  expect(await read('[{"a":1}, {"a":2}]\n{"a":3}\n[]\n')).toEqual([
+    { bytes: Buffer.from('{"a":1}'), value: { a: 1 } },
+    { bytes: Buffer.from('{"a":2}'), value: { a: 2 } },
+    { bytes: Buffer.from('{"a":3}'), value: { a: 3 } },
+  ]);
+});
+
+test("a line that is no JSON is yielded as it stands, without a value, and its neighbours are read", async () => {
+  expect(await read('{"a":1}\nnot json\n[1,\n{"a":2}')).toEqual([
+    { bytes: Buffer.from('{"a":1}'), value: { a: 1 } },
+    { bytes: Buffer.from("not json") },
+    { bytes: Buffer.from("[1,") },
+    { bytes: Buffer.from('{"a":2}'), value: { a: 2 } },
+  ]);
+});
+
+test("a record beyond 64 KiB is yielded without a value, with all its bytes", async () => {
+  const large = JSON.stringify({ city: "x".repeat(70_000) });
+  expect(await read(`${large}\n{"a":1}`)).toEqual([
+    { bytes: Buffer.from(large) },
+    { bytes: Buffer.from('{"a":1}'), value: { a: 1 } },
+  ]);
+});

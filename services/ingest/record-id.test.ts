@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { recordIds } from "./record-id.ts";
+
+function idsOf(contents: readonly string[]): string[] {
+  const nextId = recordIds();
+  return contents.map((content) => nextId(content));
+}
+
+const contents = fc.array(fc.oneof(fc.constantFrom("a", "b", "c"), fc.string()), { maxLength: 20 });
+
+test("the same file read twice gives the same ids", () => {
+  fc.assert(
+    fc.property(contents, (records) => {
+      expect(idsOf(records)).toEqual(idsOf(records));
+    }),
+  );
+});
+
+test("every record of a file has an id of its own, equal records too", () => {
+  fc.assert(
+    fc.property(contents, (records) => {
+      expect(new Set(idsOf(records)).size).toBe(records.length);
+    }),
+  );
+  expect(new Set(idsOf(["a", "b", "a", "a"])).size).toBe(4);
+});
+
+test("the order in which a file lists its records changes none of its ids", () => {
+  const shuffled = contents.chain((records) =>
+    fc.tuple(
+      fc.constant(records),
+      fc.shuffledSubarray(records, { minLength: records.length, maxLength: records.length }),
+    ),
+  );
+  fc.assert(
+    fc.property(shuffled, ([records, other]) => {
+      expect(idsOf(other).toSorted()).toEqual(idsOf(records).toSorted());
+    }),
+  );
+});
+
+test("a file that grew keeps the ids of what it had before", () => {
+  const before = ["a", "b", "a"];
+  expect(idsOf([...before, "b", "c"]).slice(0, before.length)).toEqual(idsOf(before));
+});
+
+test("an id says that a file gave it, and stays what it is from one release to the next", () => {
+  // sha256("a") = ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb
+  expect(idsOf(["a", "a"])).toEqual([
+    "file:ca978112ca1bbdcafac231b39a23dc4d/0",
+    "file:ca978112ca1bbdcafac231b39a23dc4d/1",
+  ]);
+});

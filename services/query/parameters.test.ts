@@ -1,0 +1,82 @@
+import { HttpError } from "@noisefloor/http/errors.ts";
+import { describe, expect, test } from "vitest";
+import { boolean, readParameter, single, wholeNumber } from "./parameters.ts";
+
+const days = wholeNumber("days", 1, 90, 1);
+const includeIps = boolean("include_ips", false);
+
+function refusal(ask: () => unknown): { status: number; message: string } | "answered" {
+  try {
+    ask();
+  } catch (error) {
+    if (error instanceof HttpError) return { status: error.status, message: error.message };
+    throw error;
+  }
+  return "answered";
+}
+
+describe("a parameter", () => {
+  test("that is left out has its default", () => {
+    expect(readParameter({}, days)).toBe(1);
+    expect(readParameter({ days: undefined, other: "7" }, days)).toBe(1);
+    expect(readParameter({}, includeIps)).toBe(false);
+    expect(readParameter({}, boolean("include_ips", true))).toBe(true);
+  });
+
+  test("that cannot be read is a 400 which names it and says what it takes", () => {
+    expect(refusal(() => readParameter({ days: "91" }, days))).toEqual({
+      status: 400,
+      message: "Invalid parameter: days takes a whole number from 1 to 90",
+    });
+    expect(refusal(() => readParameter({ include_ips: "yes" }, includeIps))).toEqual({
+      status: 400,
+      message: "Invalid parameter: include_ips takes true, false, 1 or 0",
+    });
+  });
+
+  test("that is given twice is a 400, even with the same value", () => {
+    const twice = { status: 400, message: "Invalid parameter: days was given more than once" };
+    expect(refusal(() => readParameter({ days: ["1", "1"] }, days))).toEqual(twice);
+    expect(refusal(() => single({ days: ["1", "2"] }, "days"))).toEqual(twice);
+  });
+
+  test("of free text is taken as it is written", () => {
+    expect(single({ q: " a " }, "q")).toBe(" a ");
+    expect(single({ q: "" }, "q")).toBe("");
+    expect(single({}, "q")).toBeUndefined();
+  });
+});
+
+describe("a whole number", () => {
+  test("is every one within its limits", () => {
+    const numbers = Array.from({ length: 90 }, (_, index) => index + 1);
+    expect(numbers.map((number) => readParameter({ days: String(number) }, days))).toEqual(numbers);
+  });
+
+  test("may be zero where the limits say so", () => {
+    expect(readParameter({ offset: "0" }, wholeNumber("offset", 0, 10, 5))).toBe(0);
+  });
+
+  test.each([
+    ...["0", "91", "-1", "+1", "01", "1.0", "1.5", "1e1", "0x1", "1,0", "", " ", " 1", "1 ", "1\n", "one", "NaN"],
+    ...["Infinity", "1d", "9999999999", "\uff11"],
+  ])("is not %j", (text) => {
+    expect(refusal(() => readParameter({ days: text }, days))).toMatchObject({ status: 400 });
+  });
+});
+
+describe("a boolean", () => {
+  test.each([
+    ["true", true],
+    ["1", true],
+    ["false", false],
+    ["0", false],
+  ])("%s is %s", (text, value) => {
+    expect(readParameter({ include_ips: text }, includeIps)).toBe(value);
+    expect(readParameter({ include_ips: text }, boolean("include_ips", !value))).toBe(value);
+  });
+
+  test.each(["", "yes", "no", "TRUE", "False", "t", "2", "-1", "00", " true", "null", "on"])("is not %j", (text) => {
+    expect(refusal(() => readParameter({ include_ips: text }, includeIps))).toMatchObject({ status: 400 });
+  });
+});

@@ -1,0 +1,188 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findRunning } from "@noisefloor/clickhouse/embedded.ts";
+import getPort from "get-port";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../support/eventually.ts";
+
+const BINARY = fileURLToPath(new URL("../../services/cli/bin/noisefloor.js", import.meta.url));
+let dataDir: string;
+let running: ChildProcess[] = [];
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "noisefloor-cli-"));
+});
+afterEach(async () => {
+  for (const child of running) child.kill("SIGKILL");
+  running = [];
+  await eventually(async () => expect(await findRunning(dataDir)).toBeUndefined());
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+type Finished = { code: number | null; stdout: string; stderr: string };
+type Started = { child: ChildProcess; output: () => string; finished: Promise<Finished> };
+
+/** Runs the command line as a user would, with nothing of our own environment but the path. */
+function noisefloor(args: readonly string[], env: Record<string, string> = {}): Started {
+  const child = spawn(process.execPath, [BINARY, ...args], {
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.push(child);
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const finished = new Promise<Finished>((settle) => child.once("close", (code) => settle({ code, stdout, stderr })));
+  return { child, output: () => stdout, finished };
+}
+
+async function startService(args: readonly string[] = []): Promise<Started & { url: string }> {
+  const port = await getPort();
+  const started = noisefloor(["start", ...args], { HTTP_PORT: String(port) });
+  await eventually(async () => expect(started.output()).toContain("Ctrl-C stops it."), 60_000);
+  return { ...started, url: `http://localhost:${port}` };
+}
+
+async function getJson(url: string): Promise<unknown> {
+  return (await fetch(url)).json();
+}
+
+test("start prints curl lines that work, and Ctrl-C ends all of it with exit code 0", async () => {
+  const service = await startService();
+  const lines = service
+    .output()
+    .split("\n")
+    .filter((line) => line.trim().startsWith("curl "));
+  expect(lines).toHaveLength(3);
+  const answers: unknown[] = [];
+  for (const line of lines) {
+    const shell = spawn("sh", ["-c", `${line.trim()} --silent`], { stdio: ["ignore", "pipe", "inherit"] });
+    let text = "";
+    shell.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+    await new Promise((settle) => shell.once("close", settle));
+    answers.push(JSON.parse(text));
+  }
+  expect(answers).toMatchObject([
+    { tags: expect.arrayContaining([expect.objectContaining({ slug: "ssh-scanner" })]) },
+    { accepted: 1, rejected: 0 },
+    { noise: true, ip: "192.175.48.6" },
+  ]);
+  service.child.kill("SIGINT");
+  expect(await service.finished).toMatchObject({ code: 0, stderr: "" });
+  expect(await findRunning(dataDir), "the embedded server has ended too").toBeUndefined();
+});
+
+test("what was accepted is there after the service was killed and started again", async () => {
+  const first = await startService();
+  const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.9" };
+  const answer = await fetch(`${first.url}/v1/observations`, { method: "POST", body: JSON.stringify(observation) });
+  expect(answer.status).toBe(202);
+  first.child.kill("SIGKILL");
+  await first.finished;
+  const second = await eventually(() => startService());
+  expect(await getJson(`${second.url}/v3/community/45.0.0.9`)).toMatchObject({ noise: true });
+});
+
+test("commands beside a running service use its store, and the service shows the change within five seconds", async () => {
+  const service = await startService();
+  const file = join(dataDir, "tags.yaml");
+  await writeFile(
+    file,
+    "tags:\n  - {slug: brand-new, name: Brand New, intention: malicious}\n  - {slug: Bad Slug, name: x}\n",
+  );
+  const imported = await noisefloor(["tags", "import", file]).finished;
+  expect(imported).toMatchObject({ code: 0, stderr: "" });
+  expect(imported.stdout).toMatch(/refused Bad Slug: slug: .*\nadded {5}1\nchanged {3}0\nunchanged 0\nrefused {3}1\n/);
+  const list = join(dataDir, "resolvers.json");
+  await writeFile(list, JSON.stringify({ name: "Resolvers", type: "cidr", list: ["9.9.9.0/24"] }));
+  expect(await noisefloor(["benign", "import", list]).finished).toMatchObject({ code: 0 });
+  await eventually(async () => {
+    expect(await getJson(`${service.url}/v3/tags?slug=brand-new`)).toMatchObject({ tags: [{ name: "Brand New" }] });
+    expect(await getJson(`${service.url}/v3/community/9.9.9.9`)).toMatchObject({ riot: true, name: "Resolvers" });
+  }, 5_000);
+});
+
+test("replay alone starts a store of its own for as long as it needs, and says what it did", async () => {
+  const file = join(dataDir, "marx.csv");
+  const rows = [
+    "datetime,host,src,proto,type,spt,dpt",
+    "2013-03-03 21:53:59,groucho,1032051418,TCP,,6000,22",
+    "2013-03-03 21:54:59,groucho,167772161,TCP,,6000,22",
+  ];
+  await writeFile(file, rows.join("\n"));
+  const { code, stdout } = await noisefloor(["replay", "--format", "marx", "--shift-to", "now", file]).finished;
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/read {6}2\nstored {4}1\nrejected {2}1\n {2}source-not-routable {4}1\nseconds {3}\d/);
+  const service = await startService();
+  expect(await getJson(`${service.url}/v3/community/61.131.218.218`)).toMatchObject({ noise: true });
+});
+
+test("the demo is stored once, says that it is simulated, and fills the tags", async () => {
+  const first = await startService(["--demo"]);
+  await eventually(async () => expect(first.output()).toMatch(/stored {4}\d+/), 90_000);
+  expect(first.output()).toContain("simulated-01");
+  const { tags } = z
+    .object({ tags: z.array(z.object({ id: z.string() })) })
+    .parse(await getJson(`${first.url}/v3/tags?slug=ssh-scanner`));
+  const path = `/v3/tags/${tags[0]?.id}/activity?days=30&granularity=168h`;
+  const answer = z.object({ aggregations: z.object({ total_ips: z.int() }) });
+  expect(answer.parse(await getJson(first.url + path)).aggregations.total_ips).toBeGreaterThan(100);
+});
+
+test.each([
+  [
+    "bad settings, all at once and without their values",
+    ["start"],
+    { HTTP_PORT: "eighty", RETENTION_DAYS: "0", CLICKHOUSE_URL: "secret" },
+    /HTTP_PORT: takes a whole number[\s\S]*|RETENTION_DAYS[\s\S]*/,
+  ],
+  [
+    "a file that is not there",
+    ["replay", "--format", "marx", "/nowhere.csv"],
+    {},
+    /noisefloor: cannot read the input: ENOENT/,
+  ],
+  [
+    "a format that is not there",
+    ["replay", "--format", "pcap", "-"],
+    {},
+    /there is no log format "pcap"; there are\n {2}observations/,
+  ],
+  [
+    "a time that is none",
+    ["replay", "--format", "marx", "--shift-to", "tomorrow", "-"],
+    {},
+    /--shift-to takes "now" or a time like/,
+  ],
+  ["a file that holds no tags", ["tags", "import", BINARY], {}, /noisefloor: .*noisefloor\.js: /],
+])("%s: a sentence and exit code 1", async (_name, args, env, message) => {
+  const { code, stderr } = await noisefloor(args, env).finished;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(message);
+  expect(stderr).not.toContain("    at ");
+  expect(stderr).not.toContain("secret");
+});
+
+test("help names every command", async () => {
+  const { code, stdout } = await noisefloor(["--help"]).finished;
+  expect(code).toBe(0);
+  for (const command of [
+    "start",
+    "ingest",
+    "query",
+    "migrate",
+    "replay",
+    "simulate",
+    "tags",
+    "benign",
+    "actors",
+    "schema",
+  ]) {
+    expect(stdout).toContain(`  ${command}`);
+  }
+});

@@ -1,0 +1,143 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { connect } from "@noisefloor/clickhouse/client.ts";
+import { type EmbeddedClickHouse, findRunning, locateLibrary, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
+import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../support/eventually.ts";
+
+let dataDir: string;
+const started: EmbeddedClickHouse[] = [];
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "noisefloor-embedded-"));
+});
+afterEach(async () => {
+  for (const server of started.splice(0)) await server.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function start(): Promise<EmbeddedClickHouse> {
+  const server = await startEmbedded(dataDir);
+  started.push(server);
+  return server;
+}
+
+async function ask(server: EmbeddedClickHouse["connection"], query: string): Promise<string> {
+  const client = connect({ ...server, database: "default" }, "noisefloor-tests");
+  try {
+    const result = await client.query({ query, format: "TabSeparated" });
+    return (await result.text()).trim();
+  } finally {
+    await client.close();
+  }
+}
+
+async function command(server: EmbeddedClickHouse["connection"], query: string): Promise<void> {
+  const client = connect({ ...server, database: "default" }, "noisefloor-tests");
+  try {
+    await client.command({ query });
+  } finally {
+    await client.close();
+  }
+}
+
+test("data survive a stop and a start", async () => {
+  const first = await start();
+  await command(first.connection, "CREATE TABLE kept (x UInt8) ENGINE = MergeTree ORDER BY x");
+  await command(first.connection, "INSERT INTO kept VALUES (42)");
+  await first.stop();
+  const second = await start();
+  expect(await ask(second.connection, "SELECT x FROM kept")).toBe("42");
+});
+
+test("a dashboard user may read the tables, and neither write nor see anything else", async () => {
+  const { connection, grafana } = await start();
+  await command(connection, "CREATE DATABASE noisefloor");
+  await command(connection, "CREATE TABLE noisefloor.t (x UInt8) ENGINE = MergeTree ORDER BY x");
+  await command(connection, "INSERT INTO noisefloor.t VALUES (7)");
+  await command(connection, "CREATE TABLE other (x UInt8) ENGINE = MergeTree ORDER BY x");
+  expect(await ask(grafana, "SELECT x FROM noisefloor.t")).toBe("7");
+  await expect(ask(grafana, "SELECT x FROM default.other")).rejects.toThrow(/Not enough privileges/);
+  await expect(command(grafana, "INSERT INTO noisefloor.t VALUES (8)")).rejects.toThrow();
+  await expect(command(grafana, "DROP TABLE noisefloor.t")).rejects.toThrow();
+});
+
+test("nobody gets in without a password, not even as the user that keeps the server alive", async () => {
+  const { connection } = await start();
+  await expect(ask({ ...connection, username: "default", password: "" }, "SELECT 1")).rejects.toThrow();
+  await expect(ask({ ...connection, password: "guess" }, "SELECT 1")).rejects.toThrow(/Authentication failed/);
+  for (const name of ["credentials.json", "config.xml", "server.json"]) {
+    expect((await stat(join(dataDir, "clickhouse", name))).mode & 0o077, name).toBe(0);
+  }
+});
+
+test("it listens on the loopback address only", async () => {
+  await start();
+  const sockets = await readFile("/proc/net/tcp", "utf8").catch(() => "");
+  const { connection, tcpPort } = started[0] ?? (await start());
+  for (const port of [Number(new URL(connection.url).port), tcpPort]) {
+    const hex = port.toString(16).toUpperCase().padStart(4, "0");
+    const addresses = sockets
+      .split("\n")
+      .flatMap((line) => / ([0-9A-F]{8}):([0-9A-F]{4}) 00000000:0000 0A /.exec(line)?.slice(1) ?? []);
+    const bound = addresses.filter((_, index) => index % 2 === 0 && addresses[index + 1] === hex);
+    expect(bound).toEqual(process.platform === "linux" ? ["0100007F"] : []);
+  }
+});
+
+test("a data directory that another process holds is refused with what to do", async () => {
+  await start();
+  await expect(startEmbedded(dataDir)).rejects.toThrow(/is held by another process: stop that one, or set DATA_DIR/);
+});
+
+test("a second command uses the server that runs already, and leaves it running", async () => {
+  const server = await start();
+  const other = await openClickHouse({ dataDir });
+  expect(other.origin).toBe("running");
+  expect(other.connection).toEqual(server.connection);
+  await other.close();
+  expect(await ask(server.connection, "SELECT 1")).toBe("1");
+});
+
+test("two commands that start at the same moment share one server", async () => {
+  const [one, two] = await Promise.all([openClickHouse({ dataDir }), openClickHouse({ dataDir })]);
+  expect([one.origin, two.origin].sort()).toEqual(["embedded", "running"]);
+  expect(one.connection.url).toBe(two.connection.url);
+  await Promise.all([one.close(), two.close()]);
+});
+
+test("a server that does not answer in time is reported with its last words, and is gone", async () => {
+  await expect(startEmbedded(dataDir, { startTimeoutMs: 1 })).rejects.toThrow(/did not answer within 0.001 s/);
+  await start();
+});
+
+test("a platform without its package is told what to install", () => {
+  expect(() => locateLibrary("sunos", "sparc")).toThrow(
+    /embedded ClickHouse for sunos-sparc is not installed: run "npm install --no-save @chdb\/lib-sunos-sparc@.*or set CLICKHOUSE_URL/,
+  );
+});
+
+test("after its parent was killed the server ends by itself, and no acknowledged row is missing", async () => {
+  const script = fileURLToPath(new URL("../support/insert-until-killed.ts", import.meta.url));
+  for (let round = 0; round < 2; round++) {
+    const parent = spawn(process.execPath, ["--import", "tsx", script, dataDir], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let acknowledged = 0;
+    parent.stdout.setEncoding("utf8").on("data", (text: string) => {
+      acknowledged = z.coerce.number().parse(text.trim().split("\n").at(-1));
+    });
+    await eventually(async () => expect(acknowledged).toBeGreaterThan(20 * (round + 1)));
+    parent.kill("SIGKILL");
+    await eventually(async () => expect(await findRunning(dataDir)).toBeUndefined());
+    const again = await eventually(() => start());
+    expect(Number(await ask(again.connection, "SELECT max(x) FROM inserted"))).toBeGreaterThanOrEqual(acknowledged);
+    expect(await ask(again.connection, "SELECT uniqExact(x) = max(x) FROM inserted")).toBe("1");
+    await again.stop();
+  }
+});

@@ -1,0 +1,261 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { importTags } from "@noisefloor/cli/reference/import-tags.ts";
+import { readNetworkList } from "@noisefloor/cli/reference/network-list-file.ts";
+import { addStarterTags } from "@noisefloor/cli/reference/starter-tags.ts";
+import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { parseNetwork } from "@noisefloor/domain/ipv4.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../support/eventually.ts";
+import { type Random, seeded } from "../support/random.ts";
+import { createWorld, makeTag, type World } from "../support/world.ts";
+
+const NOW = Date.now();
+const TODAY = new Date(NOW).toISOString().slice(0, 10);
+let world: World;
+beforeEach(async () => {
+  world = await createWorld(() => NOW);
+});
+afterEach(() => world.close());
+
+function list(listId: string, networks: readonly string[], more: Partial<NetworkList> = {}): NetworkList {
+  return {
+    listId,
+    name: `Operator of ${listId}`,
+    category: "cloud",
+    description: "",
+    explanation: "",
+    reference: "",
+    trustLevel: "1",
+    priority: 0,
+    networks: networks.map((text) => {
+      const network = parseNetwork(text);
+      if (typeof network === "string") throw new Error(network);
+      return network;
+    }),
+    ...more,
+  };
+}
+
+const importLists = (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) =>
+  replaceNetworkLists(world.client, kind, lists, at);
+
+const observation = (ip: string, tags: readonly string[] = []) => ({
+  observed_at: new Date(NOW - 2 * 86_400_000).toISOString(),
+  sensor_id: "s",
+  source_ip: ip,
+  tags,
+});
+const TWO_DAYS_AGO = new Date(NOW - 2 * 86_400_000).toISOString().slice(0, 10);
+
+test("riot, noise, both and neither are told apart, field by field", async () => {
+  await world.addTags([makeTag("bad", "malicious")]);
+  await importLists("service", [list("dns", ["8.8.8.0/24"])]);
+  await world.store([observation("8.8.8.9", ["bad"]), observation("45.0.0.1", ["bad"]), observation("45.0.0.2")]);
+  const asked = ["8.8.8.8", "8.8.8.9", "45.0.0.1", "45.0.0.2"];
+  const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));
+  const base = { message: "Success" };
+  const url = "http://noisefloor.test";
+  expect(answers).toEqual([
+    {
+      status: 200,
+      body: {
+        ip: "8.8.8.8",
+        noise: false,
+        riot: true,
+        classification: "benign",
+        name: "Operator of dns",
+        link: `${url}/riot/8.8.8.8`,
+        last_seen: TODAY,
+        ...base,
+      },
+    },
+    {
+      status: 200,
+      body: {
+        ip: "8.8.8.9",
+        noise: true,
+        riot: true,
+        classification: "malicious",
+        name: "Operator of dns",
+        link: `${url}/riot/8.8.8.9`,
+        last_seen: TWO_DAYS_AGO,
+        ...base,
+      },
+    },
+    {
+      status: 200,
+      body: {
+        ip: "45.0.0.1",
+        noise: true,
+        riot: false,
+        classification: "malicious",
+        name: "unknown",
+        link: `${url}/ip/45.0.0.1`,
+        last_seen: TWO_DAYS_AGO,
+        ...base,
+      },
+    },
+    {
+      status: 200,
+      body: {
+        ip: "45.0.0.2",
+        noise: true,
+        riot: false,
+        classification: "unknown",
+        name: "unknown",
+        link: `${url}/ip/45.0.0.2`,
+        last_seen: TWO_DAYS_AGO,
+        ...base,
+      },
+    },
+  ]);
+});
+
+test("an address of a known benign actor is benign, by the actor's name, in lookups and in aggregations", async () => {
+  const bad = makeTag("bad", "malicious");
+  await world.addTags([bad]);
+  await importLists("actor", [list("census", ["45.0.0.0/30"], { name: "Census Project" })]);
+  await world.store(["45.0.0.3", "45.0.0.4"].map((ip) => observation(ip, ["bad"])));
+  expect((await world.get("/v3/community/45.0.0.3")).body).toMatchObject({
+    classification: "benign",
+    name: "Census Project",
+  });
+  expect((await world.get("/v3/community/45.0.0.4")).body).toMatchObject({
+    classification: "malicious",
+    name: "unknown",
+  });
+  expect((await world.get(`/v3/tags/${bad.id}/activity?days=7`)).body).toMatchObject({
+    aggregations: { total_ips: 2, classification: { benign: 1, malicious: 1 } },
+  });
+});
+
+test("importing again replaces a list: what it no longer holds is riot no more, other lists stay", async () => {
+  await importLists(
+    "service",
+    [list("one", ["5.0.0.0/24", "5.0.1.0/24"]), list("two", ["6.0.0.0/24"])],
+    NOW - 10 * 86_400_000,
+  );
+  await importLists("service", [list("one", ["5.0.1.0/24"])]);
+  expect((await world.get("/v3/community/5.0.0.1")).status).toBe(404);
+  expect((await world.get("/v3/community/5.0.1.1")).body).toMatchObject({ riot: true, last_seen: TODAY });
+  expect((await world.get("/v3/community/6.0.0.1")).body).toMatchObject({
+    riot: true,
+    last_seen: new Date(NOW - 10 * 86_400_000).toISOString().slice(0, 10),
+  });
+});
+
+test("of overlapping networks the longest prefix wins, then the list's priority: random lists against brute force", async () => {
+  const random = seeded(7);
+  const lists = Array.from({ length: 6 }, (_, index) =>
+    list(
+      `list-${index}`,
+      Array.from({ length: 40 }, () => randomNetwork(random)),
+      { priority: index % 3 },
+    ),
+  );
+  await importLists("service", lists);
+  const asked = Array.from({ length: 400 }, () => `45.10.${random.int(0, 7)}.${random.int(0, 255)}`);
+  const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));
+  const named = z.object({ name: z.string().optional() });
+  for (const [index, ip] of asked.entries()) {
+    const number = ip.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+    const holding = lists
+      .flatMap(({ networks, name, priority, listId }) =>
+        networks.map((network) => ({ ...network, name, priority, listId })),
+      )
+      .filter(({ first, length }) => number >= first && number < first + 2 ** (32 - length))
+      .sort((a, b) => b.length - a.length || b.priority - a.priority || a.listId.localeCompare(b.listId));
+    expect(named.parse(answers[index]?.body).name, ip).toBe(holding[0]?.name);
+  }
+});
+
+function randomNetwork(random: Random): string {
+  const length = random.int(22, 32);
+  const number = (45 << 24) + (10 << 16) + random.int(0, 2047);
+  const first = number - (number % 2 ** (32 - length));
+  return `${[24, 16, 8, 0].map((bits) => (first >>> bits) & 255).join(".")}/${length}`;
+}
+
+test("a warninglist file is imported as it is published", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-lists-"));
+  const file = join(folder, "cloudflare.json");
+  const entries = ["104.16.0.0/13", "1.1.1.1", "2400:cb00::/32", "not-a-network", "104.16.0.1/13", "0.0.0.0/0"];
+  await writeFile(file, JSON.stringify({ name: "List of known Cloudflare IP ranges", type: "cidr", list: entries }));
+  const read = await readNetworkList(file, {});
+  await rm(folder, { recursive: true });
+  expect(read.ipv6).toBe(1);
+  expect(read.refused.map(({ entry }) => entry)).toEqual([
+    "cloudflare: not-a-network",
+    "cloudflare: 104.16.0.1/13",
+    "cloudflare: 0.0.0.0/0",
+  ]);
+  await importLists("service", [read.list]);
+  expect((await world.get("/v3/community/104.17.2.3")).body).toMatchObject({
+    riot: true,
+    name: "Cloudflare IP ranges",
+  });
+  expect((await world.get("/v3/community/1.1.1.1")).body).toMatchObject({ riot: true });
+});
+
+test("a running service shows imported tags within five seconds, and importing them again changes nothing", async () => {
+  const tags = [makeTag("fresh", "malicious", { name: "Fresh Worm", cves: ["CVE-2026-0001"], related: [] })];
+  expect(await importTags(world.client, tags, NOW)).toMatchObject({ added: 1, changed: 0, unchanged: 0, refused: [] });
+  const shown = await eventually(async () => {
+    const { body } = await world.get("/v3/tags?slug=fresh");
+    expect(body).toMatchObject({ tags: [{ name: "Fresh Worm" }] });
+    return body;
+  }, 5_000);
+  expect(await importTags(world.client, tags, NOW + 1)).toMatchObject({ added: 0, changed: 0, unchanged: 1 });
+  const renamed = tags.map((tag) => ({ ...tag, name: "Old Worm" }));
+  expect(await importTags(world.client, renamed, NOW + 2)).toMatchObject({ added: 0, changed: 1, unchanged: 0 });
+  await eventually(async () => expect((await world.get("/v3/tags?slug=fresh")).body).not.toEqual(shown), 5_000);
+});
+
+test("the tag list is filtered by part of the name, slug and CVE together, and shows relations", async () => {
+  const worm = makeTag("worm", "malicious", { name: "Great Worm", cves: ["CVE-2026-0001"] });
+  const scan = makeTag("scan", "unknown", {
+    name: "Worm Hunter",
+    related: [worm.id, "00000000-0000-4000-8000-000000000000"],
+  });
+  await world.addTags([worm, scan]);
+  const slugs = async (query: string) =>
+    z
+      .object({ tags: z.array(z.object({ slug: z.string() })) })
+      .parse((await world.get(`/v3/tags?${query}`)).body)
+      .tags.map(({ slug }) => slug);
+  expect(await slugs("")).toEqual(["scan", "worm"]);
+  expect(await slugs("name=WORM")).toEqual(["scan", "worm"]);
+  expect(await slugs("name=worm&slug=scan")).toEqual(["scan"]);
+  expect(await slugs("cve=cve-2026-0001")).toEqual(["worm"]);
+  expect(await slugs("cve=CVE-2026-0001&slug=scan")).toEqual([]);
+  expect((await world.get("/v3/tags?slug=scan")).body).toEqual({
+    tags: [
+      {
+        id: scan.id,
+        label: "SCAN",
+        slug: "scan",
+        name: "Worm Hunter",
+        category: "activity",
+        intention: "unknown",
+        description: "",
+        references: [],
+        recommend_block: false,
+        cves: [],
+        created_at: "2026-01-01",
+        related_tags: [{ id: worm.id, name: "Great Worm", intention: "malicious", category: "activity", slug: "worm" }],
+      },
+    ],
+  });
+});
+
+test("an imported tag takes the slug of a starter tag, unless observations already carry that one", async () => {
+  await addStarterTags(world.client, NOW);
+  await world.catalogue.refresh();
+  await world.store([observation("45.0.0.1", ["ssh-scanner"])]);
+  const result = await importTags(world.client, [makeTag("mirai", "malicious"), makeTag("ssh-scanner", "benign")], NOW);
+  expect(result).toMatchObject({ added: 1, refused: [{ entry: "ssh-scanner" }] });
+  expect(await addStarterTags(world.client, NOW + 1), "a taken slug is not taken back").toBe(0);
+});

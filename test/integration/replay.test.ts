@@ -1,0 +1,127 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
+import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
+import { replay } from "@noisefloor/ingest/replay.ts";
+import { newestTime, openLogFiles, readRecords } from "@noisefloor/ingest/sources/file.ts";
+import { insertInto } from "@noisefloor/ingest/writer.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { createWorld, RETENTION_DAYS, type World } from "../support/world.ts";
+
+const NOW = Date.now();
+let world: World;
+let folder: string;
+beforeEach(async () => {
+  world = await createWorld(() => NOW);
+  folder = await mkdtemp(join(tmpdir(), "noisefloor-replay-"));
+});
+afterEach(async () => {
+  await world.close();
+  await rm(folder, { recursive: true });
+});
+
+const line = (ip: string, at: number, more: object = {}) =>
+  JSON.stringify({ observed_at: new Date(at).toISOString(), sensor_id: "s", source_ip: ip, ...more });
+
+async function replayFiles(
+  paths: readonly string[],
+  options: { shiftTo?: number; stdin?: string; onBytes?: (n: number) => void } = {},
+) {
+  const { files, dispose } = await openLogFiles(paths, Readable.from([options.stdin ?? ""]));
+  const format = observationsFormat;
+  const newest = await newestTime(files, { format });
+  const shiftMs = options.shiftTo === undefined || newest === undefined ? 0 : options.shiftTo - newest;
+  const insert = insertInto(world.client, { forMs: 0 });
+  const summary = await replay(
+    readRecords(files, { format, shiftMs, ...(options.onBytes ? { onBytes: options.onBytes } : {}) }),
+    {
+      catalogue: world.catalogue,
+      retentionDays: RETENTION_DAYS,
+      now: () => NOW,
+      accept: ({ rows }) => insert(rows),
+      keepDeadLetters: deadLettersInto(world.client, "file", () => NOW),
+    },
+  );
+  await dispose();
+  return summary;
+}
+
+const stored = defineQuery({
+  name: "test-stored",
+  sql: "SELECT toString(source_ip) AS ip, toUnixTimestamp64Milli(observed_at) AS at, count() AS times FROM observations FINAL GROUP BY ip, at ORDER BY at, ip",
+  params: z.object({}),
+  row: z.object({ ip: z.string(), at: z.int(), times: z.int() }),
+});
+const deadLetters = defineQuery({
+  name: "test-dead-letters",
+  sql: "SELECT origin, position, reason, payload FROM dead_letters FINAL ORDER BY origin, position",
+  params: z.object({}),
+  row: z.object({ origin: z.string(), position: z.int(), reason: z.string(), payload: z.string() }),
+});
+
+test("the same file twice is the same observations, while equal records within it stay as many as they are", async () => {
+  const file = join(folder, "a.ndjson");
+  const equal = line("45.0.0.1", NOW - 1_000);
+  await writeFile(file, [equal, equal, line("45.0.0.2", NOW - 1_000), "rubbish", equal].join("\n"));
+  const first = await replayFiles([file]);
+  expect(first).toMatchObject({ read: 5, accepted: 4, rejected: 1, reasons: { "not-json": 1 } });
+  const after = await run(world.client, stored, {});
+  expect(after.map(({ ip, times }) => [ip, times])).toEqual([
+    ["45.0.0.1", 3],
+    ["45.0.0.2", 1],
+  ]);
+  expect(await replayFiles([file])).toMatchObject({ read: 5, accepted: 4, rejected: 1 });
+  expect(await run(world.client, stored, {})).toEqual(after);
+  expect(await run(world.client, deadLetters, {})).toEqual([
+    { origin: "a.ndjson", position: 4, reason: "not-json", payload: "rubbish" },
+  ]);
+});
+
+test("all times move so that the newest falls on the given one, over all files together", async () => {
+  const old = Date.parse("2013-09-08T05:55:10Z");
+  await writeFile(join(folder, "a.ndjson"), `${line("45.0.0.1", old)}\n`);
+  await writeFile(join(folder, "b.ndjson.gz"), gzipSync(`${line("45.0.0.2", old - 3_600_000)}\n`));
+  const shiftTo = NOW - 5_000;
+  expect(await replayFiles([join(folder, "a.ndjson"), join(folder, "b.ndjson.gz")], { shiftTo })).toMatchObject({
+    accepted: 2,
+  });
+  expect(await run(world.client, stored, {})).toEqual([
+    { ip: "45.0.0.2", at: shiftTo - 3_600_000, times: 1 },
+    { ip: "45.0.0.1", at: shiftTo, times: 1 },
+  ]);
+});
+
+test("without a shift, records older than the retention are rejected with that reason and kept", async () => {
+  const file = join(folder, "old.ndjson");
+  await writeFile(file, line("45.0.0.1", Date.parse("2013-09-08T05:55:10Z")));
+  expect(await replayFiles([file])).toMatchObject({ accepted: 0, rejected: 1, reasons: { "older-than-retention": 1 } });
+  expect(await run(world.client, deadLetters, {})).toMatchObject([{ reason: "older-than-retention" }]);
+});
+
+test("standard input can be shifted as well", async () => {
+  const stdin = [line("45.0.0.1", 1_000_000), line("45.0.0.2", 2_000_000)].join("\n");
+  expect(await replayFiles(["-"], { stdin, shiftTo: NOW })).toMatchObject({ read: 2, accepted: 2 });
+});
+
+test.each([
+  ["plain", false],
+  ["gzip", true],
+])("a large %s file is read to its last record, and progress covers all of it", async (_name, isGzip) => {
+  const lines = Array.from({ length: 60_000 }, (_, index) =>
+    line(`45.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, NOW - index),
+  );
+  const bytes = Buffer.from(lines.join("\n"));
+  const file = join(folder, "large");
+  const onDisk = isGzip ? gzipSync(bytes) : bytes;
+  await writeFile(file, onDisk);
+  let told = 0;
+  const summary = await replayFiles([file], { onBytes: (count) => (told += count) });
+  expect(summary).toMatchObject({ read: 60_000, accepted: 60_000, rejected: 0 });
+  expect(told).toBe(onDisk.length);
+  expect(await run(world.client, stored, {})).toHaveLength(60_000);
+});
