@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** Gives a record an id made from its content and its ordinal among equal records. */
 export type RecordIds = (content: string) => string;
@@ -11,7 +11,7 @@ export function recordIds(): RecordIds {
   /** How often each content has come, by 52 bits of its digest: a collision costs nothing, ids carry 128. */
   const seen = new Map<number, number>();
   return (content) => {
-    const digest = createHash("sha256").update(content).digest();
+    const digest = hash("sha256", content, "buffer");
     const key = digest.readUIntBE(0, 6) * 16 + (digest.readUInt8(6) >> 4);
     const ordinal = seen.get(key) ?? 0;
     seen.set(key, ordinal + 1);

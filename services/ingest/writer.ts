@@ -7,33 +7,34 @@ import type { Accepted } from "@noisefloor/domain/observation.ts";
 /** A row of the table `observations`. */
 export type ObservationRow = ReturnType<typeof toRow>;
 
-/** An accepted observation as its row. Absent text is empty and an absent number 0, ports excepted: 0 is a port. */
+/** An accepted observation as its row. What it does not say is left out: the columns' defaults stand for it. */
 export function toRow({ observation, observedAt }: Accepted, observationId: string, tagIds: readonly string[]) {
+  const { http, tls, ssh, metadata } = observation;
   return {
     observation_id: observationId,
     observed_at: toDateTime64(observedAt),
     dataset: observation.dataset,
-    workspace_id: observation.workspace_id ?? "",
+    workspace_id: observation.workspace_id,
     sensor_id: observation.sensor_id,
     source_ip: observation.source_ip,
-    source_port: observation.source_port ?? null,
-    destination_port: observation.destination_port ?? null,
-    transport: observation.transport ?? "",
+    source_port: observation.source_port,
+    destination_port: observation.destination_port,
+    transport: observation.transport,
     tags: tagIds,
-    http_method: observation.http?.method ?? "",
-    http_host: observation.http?.host ?? "",
-    http_path: observation.http?.path ?? "",
-    http_user_agent: observation.http?.user_agent ?? "",
-    tls_ja3: observation.tls?.ja3 ?? "",
-    tls_ja4: observation.tls?.ja4 ?? "",
-    ssh_hassh: observation.ssh?.hassh ?? "",
-    ssh_banner: observation.ssh?.banner ?? "",
-    asn: observation.asn ?? 0,
-    organization: observation.organization ?? "",
-    country: observation.country ?? "",
-    city: observation.city ?? "",
-    rdns: observation.rdns ?? "",
-    metadata: observation.metadata === undefined ? "" : JSON.stringify(observation.metadata),
+    http_method: http?.method,
+    http_host: http?.host,
+    http_path: http?.path,
+    http_user_agent: http?.user_agent,
+    tls_ja3: tls?.ja3,
+    tls_ja4: tls?.ja4,
+    ssh_hassh: ssh?.hassh,
+    ssh_banner: ssh?.banner,
+    asn: observation.asn,
+    organization: observation.organization,
+    country: observation.country,
+    city: observation.city,
+    rdns: observation.rdns,
+    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
 }
 

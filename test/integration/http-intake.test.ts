@@ -57,6 +57,67 @@ test("what was accepted can be read as soon as the answer has come", async () =>
   expect((await world.get("/v3/community/45.1.0.2")).status).toBe(200);
 });
 
+test("every field of an observation is stored as it was sent", async () => {
+  const full = {
+    observed_at: "REPLACED",
+    sensor_id: "sensor-1",
+    source_ip: "45.1.9.9",
+    observation_id: "my-own-id",
+    dataset: "community",
+    transport: "udp",
+    source_port: 0,
+    destination_port: 65_535,
+    tags: ["known"],
+    http: { method: "GET", host: "example.org", path: "/a?b=c", user_agent: "curl/8" },
+    tls: { ja3: "ja3-hash", ja4: "ja4-hash" },
+    ssh: { hassh: "hassh-hash", banner: "SSH-2.0-Go" },
+    asn: 4_294_967_295,
+    organization: "Example Org",
+    country: "DE",
+    city: "K\u00f6ln",
+    rdns: "scanner.example.org",
+    metadata: { deep: [1, { two: "\ud83d\ude80" }] },
+  };
+  const sent = { ...full, observed_at: new Date(NOW - 60_000).toISOString().replace("Z", "+00:00") };
+  expect(await post(JSON.stringify(sent))).toMatchObject({ body: { accepted: 1 } });
+  const storedRow = defineQuery({
+    name: "test-stored-row",
+    sql: `SELECT observation_id, toUnixTimestamp64Milli(observed_at) AS at, dataset, workspace_id, sensor_id, source_port,
+        destination_port, transport, length(tags) AS tags, http_method, http_host, http_path, http_user_agent, tls_ja3,
+        tls_ja4, ssh_hassh, ssh_banner, asn, organization, country, city, rdns, metadata
+      FROM observations WHERE source_ip = '45.1.9.9'`,
+    params: z.object({}),
+    row: z.record(z.string(), z.unknown()),
+  });
+  expect(await run(world.client, storedRow, {})).toEqual([
+    {
+      observation_id: "my-own-id",
+      at: NOW - 60_000,
+      dataset: "community",
+      workspace_id: "",
+      sensor_id: "sensor-1",
+      source_port: 0,
+      destination_port: 65_535,
+      transport: "udp",
+      tags: 1,
+      http_method: "GET",
+      http_host: "example.org",
+      http_path: "/a?b=c",
+      http_user_agent: "curl/8",
+      tls_ja3: "ja3-hash",
+      tls_ja4: "ja4-hash",
+      ssh_hassh: "hassh-hash",
+      ssh_banner: "SSH-2.0-Go",
+      asn: 4_294_967_295,
+      organization: "Example Org",
+      country: "DE",
+      city: "K\u00f6ln",
+      rdns: "scanner.example.org",
+      metadata: JSON.stringify(full.metadata),
+    },
+  ]);
+});
+
 test.each([
   ["application/x-ndjson", {}],
   ["text/plain", {}],

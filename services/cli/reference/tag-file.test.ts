@@ -95,7 +95,9 @@ describe("ids", () => {
 
   test("of related tags can be written as slugs, as ids, or as the objects of a tag list", () => {
     const zmap = read([{ slug: "zmap", name: "ZMap" }]).tags[0]?.id;
-    const [tag] = read([{ ...FULL, related: ["zmap", ID.toUpperCase()], related_tags: [{ id: ID, slug: "x" }] }]).tags;
+    const [tag] = read([
+      { ...FULL, related: ["zmap", ID.toUpperCase()], related_tags: [{ id: ID.toUpperCase() }] },
+    ]).tags;
     expect(tag?.related).toEqual([zmap, ID, ID]);
   });
 });

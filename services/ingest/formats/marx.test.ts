@@ -122,16 +122,26 @@ describe("a file", () => {
     expect(await read(...lines)).toEqual([]);
   });
 
-  test("may end its lines with CRLF", async () => {
-    const records = await read(`${HEADER}\r`, `${ROW}\r`, `${ROW}\r`, "");
-    expect(records).toEqual(await read(HEADER, ROW, ROW));
-    expect(records.map(({ bytes }) => bytes.toString())).toEqual([ROW, ROW]);
+  test("may end its lines with LF, CRLF or now one and now the other", async () => {
+    const expected = await read(HEADER, ROW, ROW, ROW);
+    expect(expected.map(({ bytes }) => bytes.toString())).toEqual([ROW, ROW, ROW]);
+    expect(await read(`${HEADER}\r`, `${ROW}\r`, `${ROW}\r`, `${ROW}\r`, "")).toEqual(expected);
+    expect(await read(`${HEADER}\r`, ROW, ROW, ROW)).toEqual(expected);
+    expect(await read(HEADER, `${ROW}\r`, ROW, `${ROW}\r`)).toEqual(expected);
   });
 
-  test("may have blank lines between its rows", async () => {
-    const records = await read("", HEADER, "", ROW, "", "", ROW, "");
-    const observation = await observationOf(ROW);
-    expect(records.map(({ value }) => value)).toEqual([observation, observation]);
+  test("may have blank lines, which belong to no record", async () => {
+    const expected = await read(HEADER, ROW, ROW);
+    expect(await read("", HEADER, "", ROW, "", "", ROW, "")).toEqual(expected);
+    expect(await read("\r", `${HEADER}\r`, "\r", `${ROW}\r`, "\r", `${ROW}\r`, "")).toEqual(expected);
+  });
+
+  test("that is no UTF-8 keeps its bytes for the dead letter", async () => {
+    const odd = Buffer.concat([Buffer.from(ROW.slice(0, 20)), Buffer.from([0xff, 0xfe]), Buffer.from(ROW.slice(20))]);
+    const content = Buffer.concat([Buffer.from(`${HEADER}\n`), odd]);
+    const records: FileRecord[] = [];
+    for await (const record of marxFormat.read(Readable.from([content]))) records.push(record);
+    expect(records.map(({ bytes }) => bytes)).toEqual([odd]);
   });
 
   test("gives the same records however it is cut into chunks", async () => {
