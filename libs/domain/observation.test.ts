@@ -217,3 +217,29 @@ test("the published JSON schema requires the same members and allows no unknown 
     expect.arrayContaining(["observed_at", "sensor_id", "source_ip", "dataset", "workspace_id", "tags", "metadata"]),
   );
 });
+
+describe("what would hurt the store is refused in words", () => {
+  test.each([
+    ["sensor_id", { sensor_id: "\ud800" }],
+    ["http.path", { http: { path: "/\ud83d" } }],
+    ["rdns", { rdns: "a\udc00b" }],
+    ["tags.0", { tags: ["\ud800"] }],
+  ])("half of a surrogate pair in %s", (where, members) => {
+    expect(verdictOn(members)).toBe("invalid-observation");
+    expect(detailOf({ ...LEAST, ...members })).toContain(where);
+  });
+
+  test("whole surrogate pairs are fine", () => {
+    expect(verdictOn({ http: { path: "/\ud83d\ude80" } })).toBe("accepted");
+  });
+
+  test.each([31, 32, 33, 8_000])("metadata nested %i levels deep never throws", (levels) => {
+    const nested: unknown = JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
+    expect(verdictOn({ metadata: { nested } })).toBe(levels < 32 ? "accepted" : "oversize");
+  });
+
+  test("a member called __proto__ in metadata is refused, not dropped", () => {
+    const metadata: unknown = JSON.parse('{"__proto__":{"a":1}}');
+    expect(verdictOn({ metadata })).toBe("invalid-observation");
+  });
+});

@@ -13,11 +13,21 @@ export const MAX_OBSERVATIONS_PER_MESSAGE = 1000;
 /** How far a sensor's clock may run ahead of ours. */
 export const MAX_CLOCK_AHEAD_MS = 5 * 60_000;
 const MAX_METADATA_BYTES = 8 * 1024;
+/** Deeper nesting than anybody means: writing it out again would overflow the stack. */
+const MAX_METADATA_DEPTH = 32;
 
 export const TRANSPORTS = ["tcp", "udp", "icmp", "sctp"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-const text = (most: number) => z.string().max(most);
+/**
+ * Half of a surrogate pair, as when a sensor cuts a text in the middle of an emoji, has no spelling in UTF-8: the store
+ * would refuse the whole batch that it is in.
+ */
+const text = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .refine((value) => value.isWellFormed(), "must be well-formed Unicode");
 const identifier = (most: number) =>
   text(most)
     .min(1)
@@ -25,8 +35,8 @@ const identifier = (most: number) =>
 const port = z.int().min(0).max(65_535);
 
 /**
- * One thing a sensor saw, as it travels: wire schema v1, the one home of its shape and limits. Lengths count UTF-16
- * units. Unknown members are refused rather than dropped: what has no place of its own belongs into `metadata`.
+ * One thing a sensor saw, as it travels: wire schema v1, the one home of its shape and limits. Lengths count Unicode
+ * code points. Unknown members are refused rather than dropped: what has no place of its own belongs into `metadata`.
  */
 export const observationSchema = z
   .strictObject({
@@ -59,7 +69,8 @@ export const observationSchema = z
     ssh: z.strictObject({ hassh: text(64).optional(), banner: text(512).optional() }).optional(),
     asn: z.int().min(0).max(4_294_967_295).optional().describe("Autonomous system number of the source."),
     organization: text(256).optional(),
-    country: text(2)
+    country: z
+      .string()
       .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 alpha-2 code")
       .optional(),
     city: text(128).optional(),
@@ -99,6 +110,9 @@ export type Accepted = { readonly observation: WireObservation; readonly observe
 
 /** Judges a parsed JSON value: the observation with its time in milliseconds, or the reason it is refused. */
 export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accepted | Rejection {
+  if (hasReservedMember(value)) {
+    return { reason: "invalid-observation", detail: "the record: a member must not be called __proto__" };
+  }
   const parsed = observationSchema.safeParse(value);
   if (!parsed.success) return rejectionFromIssues(parsed.error.issues);
   const observation = parsed.data;
@@ -115,12 +129,8 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
       detail: `workspace_id is ${isPersonal ? "required for" : "only allowed in"} the personal dataset`,
     };
   }
-  if (observation.metadata !== undefined) {
-    const bytes = Buffer.byteLength(JSON.stringify(observation.metadata));
-    if (bytes > MAX_METADATA_BYTES) {
-      return { reason: "oversize", detail: `metadata has ${bytes} bytes, at most ${MAX_METADATA_BYTES} are kept` };
-    }
-  }
+  const metadataProblem = observation.metadata === undefined ? undefined : judgeMetadata(observation.metadata);
+  if (metadataProblem !== undefined) return metadataProblem;
   const observedAt = Date.parse(observation.observed_at);
   if (observedAt > terms.now + MAX_CLOCK_AHEAD_MS) {
     return { reason: "in-the-future", detail: `observed_at ${observation.observed_at} is more than 5 minutes ahead` };
@@ -133,6 +143,26 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
     };
   }
   return { observation, observedAt };
+}
+
+/** The schema's library passes over members of this name in silence, and nothing may be dropped in silence. */
+function hasReservedMember(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.hasOwn(value, "__proto__") || ("metadata" in value && hasReservedMember(value.metadata));
+}
+
+function judgeMetadata(metadata: Record<string, unknown>): Rejection | undefined {
+  if (isDeeper(metadata, MAX_METADATA_DEPTH)) {
+    return { reason: "oversize", detail: `metadata is nested more than ${MAX_METADATA_DEPTH} levels deep` };
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(metadata));
+  if (bytes <= MAX_METADATA_BYTES) return undefined;
+  return { reason: "oversize", detail: `metadata has ${bytes} bytes, at most ${MAX_METADATA_BYTES} are kept` };
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }
 
 /** The first thing wrong with a value, as a rejection. */

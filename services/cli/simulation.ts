@@ -37,7 +37,7 @@ function seededRandom(seed: number): () => number {
 }
 
 /**
- * The observations of the last `days` days up to `now`, oldest first. An hour's are the same however often they are
+ * The observations of the last `days` days up to `now`, hour by hour. An hour's are the same however often they are
  * made, ids included, so simulating twice adds only what has happened since.
  */
 export function* simulate(days: number, now: number): Generator<Record<string, unknown>> {

@@ -4,6 +4,8 @@ import { parseRecord } from "./decode.ts";
 import { resolveTags } from "./tagger.ts";
 import { type InsertObservations, type ObservationRow, toRow } from "./writer.ts";
 
+const MAX_DETAIL_LENGTH = 500;
+
 /** One record on its way in. */
 export type IncomingRecord = {
   /** The bytes as they came, for the dead letter. */
@@ -47,13 +49,18 @@ export async function judge<R extends IncomingRecord>(records: readonly R[], dep
       isFresh = true;
       verdict = judgeOne(record, deps.catalogue, terms);
     }
-    if ("reason" in verdict) rejected.push({ record, rejection: verdict });
+    if ("reason" in verdict) rejected.push({ record, rejection: tell(verdict) });
     else {
       rows.push(verdict);
       accepted.push(record);
     }
   }
   return { rows, accepted, rejected };
+}
+
+/** A detail may quote the record: cut to a sentence's length, and such that every home of dead letters can keep it. */
+function tell({ reason, detail }: Rejection): Rejection {
+  return { reason, detail: detail.slice(0, MAX_DETAIL_LENGTH).toWellFormed() };
 }
 
 function judgeOne(

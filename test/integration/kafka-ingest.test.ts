@@ -68,8 +68,16 @@ test("poison among good messages: the good are stored, each bad one is kept with
     [bytes(good(905, { observed_at: new Date(NOW - 101 * 86_400_000).toISOString() })), "older-than-retention"],
     [bytes(...Array.from({ length: 1_001 }, (_, index) => good(index))), "too-many-observations"],
     [Buffer.alloc(0), "not-json"],
+    [Buffer.from(JSON.stringify(good(906, { http: { path: "/\ud83d" } }))), "invalid-observation"],
+    [Buffer.from(JSON.stringify(good(907, { tags: ["\ud800"] }))), "invalid-observation"],
+    [bytes(`{"metadata":${"[".repeat(8_000)}${"]".repeat(8_000)}}`), "invalid-observation"],
+    [
+      bytes(JSON.stringify(good(908)).replace(/}$/, `,"metadata":{"deep":${"[".repeat(8_000)}${"]".repeat(8_000)}}}`)),
+      "oversize",
+    ],
+    [bytes(good(909, { [`\ud800${"x".repeat(5_000)}`]: 1 })), "invalid-observation"],
   ];
-  const messages = Array.from({ length: 110 }, (_, index) => {
+  const messages = Array.from({ length: 10 * poison.length }, (_, index) => {
     const bad = index % 10 === 5 ? poison[(index - 5) / 10] : undefined;
     return { key: Buffer.from(`key-${index}`), value: bad?.[0] ?? bytes(good(index)), reason: bad?.[1] };
   });
@@ -85,10 +93,12 @@ test("poison among good messages: the good are stored, each bad one is kept with
     expect(headers["noisefloor-topic"]).toBe(kafka.topic);
     expect(Number(headers["noisefloor-offset"])).toBeGreaterThanOrEqual(0);
   }
-  await eventually(async () => expect(await stored()).toHaveLength(99));
+  await eventually(async () => expect(await stored()).toHaveLength(9 * poison.length));
 
   await producer.produce(kafka.topic, [{ key: null, value: bytes(good(2_000)) }]);
-  await eventually(async () => expect(await stored(), "the consumer is still running").toHaveLength(100));
+  await eventually(async () =>
+    expect(await stored(), "the consumer is still running").toHaveLength(9 * poison.length + 1),
+  );
 });
 
 test("a message may hold one observation, an array or NDJSON; a bad element does not hurt its neighbours", async () => {

@@ -184,7 +184,7 @@ test("a warninglist file is imported as it is published", async () => {
   const file = join(folder, "cloudflare.json");
   const entries = ["104.16.0.0/13", "1.1.1.1", "2400:cb00::/32", "not-a-network", "104.16.0.1/13", "0.0.0.0/0"];
   await writeFile(file, JSON.stringify({ name: "List of known Cloudflare IP ranges", type: "cidr", list: entries }));
-  const read = await readNetworkList(file, {});
+  const read = await readNetworkList(file, new Map());
   await rm(folder, { recursive: true });
   expect(read.ipv6).toBe(1);
   expect(read.refused.map(({ entry }) => entry)).toEqual([

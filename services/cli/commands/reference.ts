@@ -3,7 +3,7 @@ import { type NetworkKind, replaceNetworkLists } from "@noisefloor/clickhouse/ta
 import { formatDate } from "@noisefloor/domain/window.ts";
 import { progressBar } from "../progress.ts";
 import { importTags } from "../reference/import-tags.ts";
-import { KNOWN_ACTOR_LISTS, KNOWN_BENIGN_LISTS } from "../reference/known-lists.ts";
+import { readKnownLists } from "../reference/known-lists.ts";
 import { findListFiles, type ReadNetworkList, readNetworkList } from "../reference/network-list-file.ts";
 import { type RefusedEntry, readTagFile } from "../reference/tag-file.ts";
 import { openStore } from "../store.ts";
@@ -35,8 +35,6 @@ async function readTagFileOf(file: string) {
   }
 }
 
-const KNOWN_LISTS = { service: KNOWN_BENIGN_LISTS, actor: KNOWN_ACTOR_LISTS } as const;
-
 /** `noisefloor benign import` and `noisefloor actors import`: network lists from a file or a folder. */
 export async function runNetworksImport(kind: NetworkKind, path: string, context: CommandContext): Promise<void> {
   const { settings, log, print } = context;
@@ -65,12 +63,13 @@ async function readLists(kind: NetworkKind, path: string, isVerbose: boolean) {
   const files = await findListFiles(path).catch((error: unknown) => {
     throw new UserError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
   });
+  const knownLists = await readKnownLists(kind);
   const progress = progressBar("Reading lists", files.length, isVerbose);
   const lists: ReadNetworkList[] = [];
   const refused: RefusedEntry[] = [];
   for (const file of files) {
     try {
-      const read = await readNetworkList(file, KNOWN_LISTS[kind]);
+      const read = await readNetworkList(file, knownLists);
       lists.push(read);
       refused.push(...read.refused);
     } catch (error) {

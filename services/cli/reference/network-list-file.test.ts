@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { numberToIpv4 } from "@noisefloor/domain/ipv4.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { KNOWN_ACTOR_LISTS, KNOWN_BENIGN_LISTS, type KnownList } from "./known-lists.ts";
+import { type KnownLists, readKnownLists } from "./known-lists.ts";
 import { findListFiles, readNetworkList } from "./network-list-file.ts";
 
 let folder: string;
@@ -12,17 +12,21 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const KNOWN: Readonly<Record<string, KnownList>> = {
-  googlebot: {
-    organization: "Google",
-    category: "crawler",
-    trustLevel: "1",
-    priority: 90,
-    description: "A crawler.",
-    explanation: "It crawls.",
-    reference: "https://example.org/bot",
-  },
-};
+const NONE: KnownLists = new Map();
+const KNOWN: KnownLists = new Map([
+  [
+    "googlebot",
+    {
+      organization: "Google",
+      category: "crawler",
+      trust_level: "1" as const,
+      priority: 90,
+      description: "A crawler.",
+      explanation: "It crawls.",
+      reference: "https://example.org/bot",
+    },
+  ],
+]);
 
 async function write(path: string, content: unknown): Promise<string> {
   const file = join(folder, path);
@@ -34,7 +38,7 @@ async function write(path: string, content: unknown): Promise<string> {
 /** Reads a list with these entries; what it took as text. */
 async function readEntries(entries: readonly string[], more: Record<string, unknown> = {}) {
   const file = await write("entries/some-list.json", { name: "Some list", list: entries, ...more });
-  const { list, refused, ipv6 } = await readNetworkList(file, {});
+  const { list, refused, ipv6 } = await readNetworkList(file, NONE);
   return { taken: list.networks.map(({ first, length }) => `${numberToIpv4(first)}/${length}`), refused, ipv6 };
 }
 
@@ -64,7 +68,7 @@ describe("a published list of networks", () => {
 
   test("is called after its file, or after its folder when the file is just list.json", async () => {
     const content = { name: "x", list: [] };
-    const idOf = async (path: string) => (await readNetworkList(await write(path, content), {})).list.listId;
+    const idOf = async (path: string) => (await readNetworkList(await write(path, content), NONE)).list.listId;
     expect(await idOf("ours/telegram-ips.json")).toBe("telegram-ips");
     expect(await idOf("telegram/list.json")).toBe("telegram");
   });
@@ -101,7 +105,7 @@ describe("a published list of networks", () => {
     ['{"name":"x","list":[1]}', /no warninglist/],
     ['{"list":[]}', /no warninglist/],
   ])("is not %s", async (content, reason) => {
-    await expect(readNetworkList(await write("broken.json", content), {})).rejects.toThrow(reason);
+    await expect(readNetworkList(await write("broken.json", content), NONE)).rejects.toThrow(reason);
   });
 });
 
@@ -159,6 +163,9 @@ describe("the lists at a path", () => {
   });
 });
 
-test("a list is known as a benign service or as an actor, never as both", () => {
-  expect(Object.keys(KNOWN_ACTOR_LISTS).filter((id) => Object.hasOwn(KNOWN_BENIGN_LISTS, id))).toEqual([]);
+test("a list is known as a benign service or as an actor, never as both", async () => {
+  const services = await readKnownLists("service");
+  const actors = await readKnownLists("actor");
+  expect(services.size).toBeGreaterThan(0);
+  expect([...actors.keys()].filter((id) => services.has(id))).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
 import { type Ipv4Network, parseNetwork } from "@noisefloor/domain/ipv4.ts";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import type { KnownList } from "./known-lists.ts";
+import type { KnownLists } from "./known-lists.ts";
 import type { RefusedEntry } from "./tag-file.ts";
 
 /** The shape of a MISP warninglist. */
@@ -45,10 +45,7 @@ function listIdOf(file: string): string {
  * Reads a published list of networks and adds what our table knows of it.
  * @throws Error when the file is no such list.
  */
-export async function readNetworkList(
-  file: string,
-  knownLists: Readonly<Record<string, KnownList>>,
-): Promise<ReadNetworkList> {
+export async function readNetworkList(file: string, knownLists: KnownLists): Promise<ReadNetworkList> {
   const parsed = warninglistSchema.safeParse(JSON.parse(await readFile(file, "utf8")));
   if (!parsed.success) throw new Error("the file is no warninglist: it takes {name, list: [...]}");
   const { name, description, type, list } = parsed.data;
@@ -67,7 +64,7 @@ export async function readNetworkList(
     else if (network.length < WIDEST_PREFIX) refused.push({ entry: `${listId}: ${entry}`, reason: "wider than /8" });
     else networks.push(network);
   }
-  const known = Object.hasOwn(knownLists, listId) ? knownLists[listId] : undefined;
+  const known = knownLists.get(listId);
   return {
     refused,
     ipv6,
@@ -79,7 +76,7 @@ export async function readNetworkList(
       description: known?.description ?? description,
       explanation: known?.explanation ?? "",
       reference: known?.reference ?? "",
-      trustLevel: known?.trustLevel ?? "3",
+      trustLevel: known?.trust_level ?? "3",
       priority: known?.priority ?? 0,
     },
   };

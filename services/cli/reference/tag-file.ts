@@ -32,28 +32,41 @@ const fileSchema = z.union([
 ]);
 
 /**
- * Reads a file of tags. YAML is a superset of JSON, so one parser reads both.
+ * Reads a file of tags, JSON or YAML.
  * @param today what a tag without `created_at` gets, `YYYY-MM-DD`.
  * @throws Error when the text as a whole is no list of tags; a single bad entry is refused instead.
  */
 export function readTagFile(text: string, today: string): { tags: Tag[]; refused: RefusedEntry[] } {
-  const file = fileSchema.safeParse(text.trimStart().startsWith("{") ? JSON.parse(text) : parseYaml(text));
+  const file = fileSchema.safeParse(parse(text));
   if (!file.success) throw new Error("the file is no list of tags: it takes {tags: [...]}, {metadata: [...]} or [...]");
   const tags: Tag[] = [];
   const refused: RefusedEntry[] = [];
   const idBySlug = new Map<string, string>();
+  const ids = new Set<string>();
   file.data.forEach((value, index) => {
     const tag = toTag(value, today);
     if (typeof tag === "string") {
       refused.push({ entry: nameOf(value, index), reason: tag });
     } else if (idBySlug.has(tag.slug)) {
       refused.push({ entry: tag.slug, reason: `the file has the slug before, with the id ${idBySlug.get(tag.slug)}` });
+    } else if (ids.has(tag.id)) {
+      refused.push({ entry: tag.slug, reason: `the file has the id ${tag.id} before` });
     } else {
+      ids.add(tag.id);
       idBySlug.set(tag.slug, tag.id);
       tags.push(tag);
     }
   });
   return { tags, refused };
+}
+
+/** YAML takes JSON as well, but is slow over a large catalogue. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return parseYaml(text);
+  }
 }
 
 function toTag(value: unknown, today: string): Tag | string {

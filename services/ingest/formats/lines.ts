@@ -6,8 +6,14 @@ const CARRIAGE_RETURN = 0x0d;
 /** What is kept of a line that has no end in sight: enough to see what it is, too much to be a valid record. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
 
-/** The lines of a stream without their line ends; empty ones are left out, the rest of an endless one is dropped. */
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * The lines of a stream without their line ends and without a byte order mark before the first; empty ones are left
+ * out, the rest of an endless one is dropped.
+ */
 export async function* readLines(stream: Readable): AsyncGenerator<Buffer> {
+  let isFirst = true;
   let pieces: Buffer[] = [];
   let length = 0;
   for await (const chunk of stream) {
@@ -18,19 +24,21 @@ export async function* readLines(stream: Readable): AsyncGenerator<Buffer> {
       if (length < MAX_LINE_BYTES) pieces.push(piece);
       length += piece.length;
       if (end < 0) break;
-      const line = finish(pieces);
+      const line = finish(pieces, isFirst);
+      isFirst = false;
       if (line.length > 0) yield line;
       pieces = [];
       length = 0;
       start = end + 1;
     }
   }
-  const line = finish(pieces);
+  const line = finish(pieces, isFirst);
   if (line.length > 0) yield line;
 }
 
-function finish(pieces: readonly Buffer[]): Buffer {
+function finish(pieces: readonly Buffer[], isFirst: boolean): Buffer {
   const [only] = pieces;
-  const line = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+  const whole = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+  const line = isFirst && whole.indexOf(BYTE_ORDER_MARK) === 0 ? whole.subarray(BYTE_ORDER_MARK.length) : whole;
   return line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line;
 }

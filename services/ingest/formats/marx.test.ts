@@ -170,3 +170,20 @@ describe("a file", () => {
     await expect(reading()).rejects.toThrow("the disk is gone");
   });
 });
+
+describe("a file with something wrong in it is read to its end", () => {
+  test("a quote that nobody closes spoils its own row only", async () => {
+    const spoiled = ROW.replace("groucho-oregon", '"h');
+    const records = await read(HEADER, spoiled, ROW);
+    expect(records.map(({ bytes }) => bytes.toString())).toEqual([spoiled, ROW]);
+    expect(records[1]?.value).toMatchObject({ sensor_id: "groucho-oregon" });
+  });
+
+  test("a byte order mark before the header is none of its first column's name", async () => {
+    expect((await read(`\ufeff${HEADER}`, ROW))[0]?.value).toMatchObject({ observed_at: "2013-03-03T21:53:00Z" });
+  });
+
+  test.each(["http", "-1", "80.0", "12345678901"])("the port %s is refused, not forgotten", async (port) => {
+    expect(await verdictOn(ROW.replace("1433", port))).toBe("invalid-observation");
+  });
+});

@@ -57,8 +57,8 @@ function toObservation(row: MarxRow): Record<string, unknown> {
     source_ip: toAddress(row.src),
     // A protocol that we have no name for is passed on as it is, and refused with that reason.
     ...(row.proto === "" ? {} : { transport: transport ?? row.proto }),
-    ...optional("source_port", toNumber(row.spt)),
-    ...optional("destination_port", destinationPort),
+    ...optional("source_port", row.spt),
+    ...optional("destination_port", row.dpt),
     tags: transport === undefined ? [] : tagsForPort(transport, destinationPort),
     ...(row.type === "" ? {} : { metadata: { icmp_type: toNumber(row.type) ?? row.type } }),
   };
@@ -74,6 +74,7 @@ function toNumber(text: string): number | undefined {
   return /^\d{1,10}$/.test(text) ? Number(text) : undefined;
 }
 
-function optional(name: string, value: number | undefined): Record<string, number> {
-  return value === undefined ? {} : { [name]: value };
+/** Text that is no number is passed on, so that the rejection shows it. */
+function optional(name: string, text: string): Record<string, number | string> {
+  return text === "" ? {} : { [name]: toNumber(text) ?? text };
 }

@@ -1,4 +1,4 @@
-import { parseRecord, splitMessage } from "../decode.ts";
+import { parseRecord, splitPayload } from "../decode.ts";
 import type { FileRecord, LogFormat } from "./format.ts";
 import { readLines } from "./lines.ts";
 
@@ -8,7 +8,7 @@ export const observationsFormat: LogFormat = {
   description: "NDJSON in Noisefloor's own wire schema",
   async *read(stream) {
     for await (const line of readLines(stream)) {
-      const parts = splitMessage(line);
+      const parts = splitPayload(line, Number.POSITIVE_INFINITY);
       for (const bytes of Array.isArray(parts) ? parts : [line]) yield toRecord(bytes);
     }
   },

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import type { PlacedRecord } from "../dead-letter.ts";
 import type { FileRecord, LogFormat } from "../formats/format.ts";
-import { recordIds } from "../record-id.ts";
+import { type RecordIds, recordIds } from "../record-id.ts";
 
 /** A file to replay. */
 export type LogFile = {
@@ -73,7 +73,9 @@ export async function* readRecords(files: readonly LogFile[], terms: ReadTerms):
     let position = 0;
     for await (const record of readFile(file, terms)) {
       position++;
-      const value = isRecord(record.value) ? identify(shift(record.value, terms.shiftMs), nextId) : record.value;
+      const value = isRecord(record.value)
+        ? identify(shift(record.value, terms.shiftMs), record.bytes, nextId)
+        : record.value;
       yield { ...record, ...(value === undefined ? {} : { value }), origin: file.name, position, fallbackId: "" };
     }
   }
@@ -138,6 +140,8 @@ function shift(value: Record<string, unknown>, byMs: number): Record<string, unk
   return { ...value, observed_at: new Date(time + byMs).toISOString() };
 }
 
-function identify(value: Record<string, unknown>, nextId: (content: string) => string): Record<string, unknown> {
-  return value.observation_id === undefined ? { ...value, observation_id: nextId(JSON.stringify(value)) } : value;
+/** Made of the record's own bytes and its shifted time, so that a file shifted otherwise gives other observations. */
+function identify(value: Record<string, unknown>, bytes: Buffer, nextId: RecordIds): Record<string, unknown> {
+  if (value.observation_id !== undefined) return value;
+  return { ...value, observation_id: nextId(`${String(value.observed_at)} ${bytes.toString("latin1")}`) };
 }
