@@ -2,6 +2,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
+    // More files at once would only wait for the two servers that they share.
+    maxWorkers: 2,
     projects: [
       { test: { name: "unit", include: ["libs/**/*.test.ts", "services/**/*.test.ts"] } },
       {
@@ -11,8 +13,6 @@ export default defineConfig({
           globalSetup: "test/support/global-setup.ts",
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // Two cores: more files at once would only wait for each other.
-          maxWorkers: 2,
         },
       },
     ],

@@ -102,7 +102,7 @@ export function kafkaSource(
       await consumer.run({
         autoCommit: false,
         eachBatchAutoResolve: false,
-        eachBatch: async ({ batch, heartbeat, isRunning, isStale, resolveOffset }) => {
+        eachBatch: async ({ batch, heartbeat, isRunning, isStale, resolveOffset, commitOffsetsIfNecessary }) => {
           const last = batch.messages.at(-1);
           if (last === undefined) return;
           const { topic, partition } = batch;
@@ -112,8 +112,9 @@ export function kafkaSource(
             isWanted: () => isRunning() && !isStale(),
           });
           resolveOffset(last.offset);
-          const next = (BigInt(last.offset) + 1n).toString();
-          await consumer.commitOffsets([{ topic, partition, offset: next }]);
+          const offset = (BigInt(last.offset) + 1n).toString();
+          // Not consumer.commitOffsets: once a stop has been asked for that one returns without having committed.
+          await commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
         },
       });
     },

@@ -61,7 +61,6 @@ async function store(records: readonly MessageRecord[], batch: StreamBatch, deps
     try {
       const { rejected } = await ingestBatch(records, deps);
       if (rejected.length > 0) deps.log.warn({ rejected: rejected.length }, "records went to the dead-letter topic");
-      await batch.heartbeat();
       return;
     } catch (error) {
       if (!deps.isTransient(error) || !batch.isWanted()) throw error;
