@@ -77,6 +77,24 @@ test("start prints curl lines that work, and Ctrl-C ends all of it with exit cod
   expect(await findRunning(dataDir), "the embedded server has ended too").toBeUndefined();
 });
 
+test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and again from npm", async () => {
+  const child = spawn("npm", ["start"], {
+    cwd: fileURLToPath(new URL("../..", import.meta.url)),
+    env: { ...process.env, DATA_DIR: dataDir, HTTP_PORT: String(await getPort()), LOG_LEVEL: "info" },
+    stdio: ["ignore", "pipe", "pipe"],
+    // A process group of its own, as a terminal gives to what runs in it.
+    detached: true,
+  });
+  let logged = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (logged += text));
+  const ended = new Promise((settle) => child.once("close", settle));
+  await eventually(async () => expect(logged).toContain('"listening"'), 60_000);
+  if (child.pid !== undefined) process.kill(-child.pid, "SIGINT");
+  await ended;
+  expect(logged).toContain('"stopped"');
+  expect(await findRunning(dataDir)).toBeUndefined();
+});
+
 test("what was accepted is there after the service was killed and started again", async () => {
   const first = await startService();
   const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.9" };
