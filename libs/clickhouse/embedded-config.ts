@@ -7,6 +7,21 @@ export type EmbeddedSettings = {
   readonly grafanaSha256: string;
 };
 
+/** What dashboards read: everything but workspaces and keys. The container's users.xml names the same. */
+const DASHBOARD_TABLES = [
+  "observations",
+  "tag_activity_hourly",
+  "tag_addresses_hourly",
+  "address_daily",
+  "address_tags",
+  "tags",
+  "network_lists",
+  "network_prefixes",
+  "network_ranges",
+  "network_generations",
+  "dead_letters",
+];
+
 /**
  * The embedded server's configuration file.
  *
@@ -47,7 +62,7 @@ export function embeddedConfigXml(settings: EmbeddedSettings): string {
       <networks><ip>127.0.0.1</ip></networks>
       <profile>dashboards</profile>
       <quota>default</quota>
-      <grants><query>GRANT SELECT ON ${settings.database}.*</query></grants>
+      <grants>${DASHBOARD_TABLES.map((table) => `<query>GRANT SELECT ON ${settings.database}.${table}</query>`).join("")}</grants>
     </grafana>
   </users>
 </clickhouse>

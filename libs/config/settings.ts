@@ -1,3 +1,4 @@
+import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/plan.ts";
 import { z } from "zod";
 import { type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
 
@@ -26,6 +27,7 @@ export const settingsSchema = z.object({
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
   SENSOR_KEYS: list(),
+  PLANS: plans(),
 
   KAFKA_BROKERS: list(),
   KAFKA_CLIENT_ID: z.string().default("noisefloor"),
@@ -41,6 +43,28 @@ export const settingsSchema = z.object({
   KAFKA_SASL_USERNAME: z.string().default(""),
   KAFKA_SASL_PASSWORD: z.string().default(""),
 });
+
+/** Plans as a JSON object by name; those not named keep their defaults. */
+function plans() {
+  const shape = 'takes JSON like {"standard":{"lookups_per_day":10000,"reach_days":30}}';
+  return z
+    .string()
+    .transform((text, context) => {
+      const parsed = z.record(z.string(), planSchema).safeParse(parseJson(text));
+      if (parsed.success) return new Map([...DEFAULT_PLANS, ...Object.entries(parsed.data)]);
+      context.addIssue(shape);
+      return z.NEVER;
+    })
+    .default(new Map(DEFAULT_PLANS));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 type Variables = z.output<typeof settingsSchema>;
 
@@ -59,6 +83,7 @@ export function readSettings(env: Environment) {
       publicUrl: variables.PUBLIC_URL,
       sensorKeys: variables.SENSOR_KEYS,
     },
+    plans: variables.PLANS,
     kafka: kafkaSettings(variables),
   };
 }

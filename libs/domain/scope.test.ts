@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { DATASETS, parseScopes, sharedRooms } from "./scope.ts";
+import type { Caller } from "./caller.ts";
+import { DATASETS, type DataRoom, type Dataset, openRooms, parseScopes, type ScopedOperation } from "./scope.ts";
 
 test.each([undefined, "", " ", " \t "])(
   "left out or empty (%j) means the global dataset, not asked for by name",
@@ -66,10 +67,57 @@ test("every value of a list is accounted for exactly once", () => {
   );
 });
 
-test("personal opens no room to a caller without a workspace", () => {
-  expect(sharedRooms(["personal"])).toEqual([]);
-  expect(sharedRooms(["global", "personal", "community"])).toEqual([
-    { dataset: "global", workspaceId: "" },
-    { dataset: "community", workspaceId: "" },
-  ]);
+const nobody: Caller = { plan: "unauthenticated", entitlements: new Set() };
+const member: Caller = { plan: "standard", workspaceId: "ws-1", entitlements: new Set() };
+const entitled: Caller = {
+  plan: "standard",
+  workspaceId: "ws-1",
+  entitlements: new Set(["community_dataset"] as const),
+};
+const room = (dataset: Dataset): DataRoom => ({ dataset, workspaceId: dataset === "personal" ? "ws-1" : "" });
+
+/** SPEC, Dataset scopes, row by row: what a scope list opens, or the status with which it is refused. */
+const enforcement: [ScopedOperation, string | undefined, Caller, Dataset[] | number][] = [
+  ["ip", undefined, nobody, ["global"]],
+  ["ip", "global", nobody, 403],
+  ["ip", "nonsense", nobody, 403],
+  ["ip", "personal", member, 403],
+  ["ip", "nonsense", entitled, []],
+  ["ip", "nonsense,community", entitled, ["community"]],
+  ["ip", "personal,global", entitled, ["personal", "global"]],
+  ["timeline", undefined, nobody, ["global"]],
+  ["timeline", "community,global", nobody, ["community", "global"]],
+  ["timeline", "nonsense", entitled, 400],
+  ["timeline", "global,nonsense", nobody, 400],
+  ["timeline", "personal", nobody, 400],
+  ["timeline", "personal", member, ["personal"]],
+  ["tag-activity", undefined, nobody, ["global"]],
+  ["tag-activity", "", nobody, ["global"]],
+  ["tag-activity", "global", nobody, 403],
+  ["tag-activity", "greynoise", nobody, 403],
+  ["tag-activity", "community", member, 403],
+  ["tag-activity", "nonsense", nobody, 400],
+  ["tag-activity", "community,nonsense", member, 400],
+  ["tag-activity", "personal", nobody, 403],
+  ["tag-activity", "global,community,personal", entitled, ["global", "community", "personal"]],
+];
+
+test.each(enforcement)("%s asked for %j", (operation, text, caller, expected) => {
+  const opened = openRooms(operation, parseScopes(text), caller);
+  if (typeof expected === "number") expect(opened).toMatchObject({ status: expected, message: expect.any(String) });
+  else expect(opened).toEqual(expected.map(room));
+});
+
+test("personal is never another workspace than the caller's own", () => {
+  const operations = fc.constantFrom<ScopedOperation>("ip", "timeline", "tag-activity");
+  const lists = fc.array(fc.constantFrom("global", "community", "personal", "ws-2", "personal:ws-2"), { maxLength: 5 });
+  fc.assert(
+    fc.property(operations, lists, fc.constantFrom(nobody, member, entitled), (operation, values, caller) => {
+      const opened = openRooms(operation, parseScopes(values.join(",")), caller);
+      for (const { dataset, workspaceId } of Array.isArray(opened) ? opened : []) {
+        expect(workspaceId).toBe(dataset === "personal" ? caller.workspaceId : "");
+        if (dataset === "personal") expect(workspaceId).toBe("ws-1");
+      }
+    }),
+  );
 });

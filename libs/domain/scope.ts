@@ -1,3 +1,5 @@
+import type { Caller } from "./caller.ts";
+
 /** Where an observation belongs. Every observation is in exactly one dataset. */
 export const DATASETS = ["global", "community", "personal"] as const;
 export type Dataset = (typeof DATASETS)[number];
@@ -35,7 +37,60 @@ export function parseScopes(
   return { supplied: true, recognized: [...recognized], unrecognized: [...unrecognized] };
 }
 
-/** The rooms behind scopes that need no workspace. `personal` is not among them: it is nobody's without one. */
-export function sharedRooms(scopes: readonly Dataset[]): DataRoom[] {
-  return scopes.filter((dataset) => dataset !== "personal").map((dataset) => ({ dataset, workspaceId: "" }));
+/** The operations that take scopes. */
+export type ScopedOperation = "ip" | "timeline" | "tag-activity";
+
+/**
+ * SPEC, Dataset scopes, "Enforcement per operation": what each does with a scope list that asks for too much. Where the
+ * specification leaves a cell open, API.md fills it; `ip` has no cell of its own for `personal` without a workspace,
+ * because a caller without one is not entitled to any value there.
+ */
+const ENFORCEMENT = {
+  //               an unrecognized value    personal without a workspace       without the entitlement
+  ip: { unrecognized: "empty", personalWithoutWorkspace: 403, unentitled: "any value" },
+  timeline: { unrecognized: 400, personalWithoutWorkspace: 400, unentitled: "not enforced" },
+  "tag-activity": { unrecognized: 400, personalWithoutWorkspace: 403, unentitled: "recognized values" },
+} as const satisfies Record<
+  ScopedOperation,
+  {
+    unrecognized: 400 | "empty";
+    personalWithoutWorkspace: 400 | 403;
+    unentitled: "any value" | "recognized values" | "not enforced";
+  }
+>;
+
+export type ScopeRefusal = { readonly status: 400 | 403; readonly message: string };
+
+/**
+ * The rooms of data that a caller's scope list opens, or why it is refused. This is the one place where `personal`
+ * becomes a workspace, and it can only become the caller's own.
+ */
+export function openRooms(
+  operation: ScopedOperation,
+  scopes: RequestedScopes,
+  caller: Caller,
+): DataRoom[] | ScopeRefusal {
+  const rule = ENFORCEMENT[operation];
+  if (rule.unrecognized === 400 && scopes.unrecognized.length > 0) {
+    return {
+      status: 400,
+      message: "Invalid parameter: workspace_labels takes global, community and personal, separated by commas",
+    };
+  }
+  const isEntitled = caller.entitlements.has("community_dataset");
+  if (scopes.supplied && rule.unentitled !== "not enforced" && !isEntitled) {
+    return { status: 403, message: "workspace_labels requires the Community Dataset entitlement" };
+  }
+  const rooms: DataRoom[] = [];
+  for (const dataset of scopes.recognized) {
+    if (dataset !== "personal") rooms.push({ dataset, workspaceId: "" });
+    else if (caller.workspaceId !== undefined) rooms.push({ dataset, workspaceId: caller.workspaceId });
+    else {
+      return {
+        status: rule.personalWithoutWorkspace,
+        message: "The personal dataset requires an authenticated workspace",
+      };
+    }
+  }
+  return rooms;
 }

@@ -1,3 +1,4 @@
+import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { isTransient } from "@noisefloor/clickhouse/errors.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
@@ -24,9 +25,9 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   const now = Date.now;
   const { client, server } = store;
   const { retentionDays } = settings;
-  const catalogue = await watchTags(client, {
-    onError: (error) => log.warn({ err: error }, "the tag catalogue cannot be read: the last known one goes on"),
-  });
+  const toldAs = (what: string) => (error: unknown) =>
+    log.warn({ err: error }, `${what} cannot be read: the last known state goes on`);
+  const catalogue = await watchTags(client, { onError: toldAs("the tag catalogue") });
   // Fastify would say once more where it listens.
   const app = createHttpApp(log.child({}, { level: "warn" }), isTransient);
   const ingest = roles.ingest
@@ -41,9 +42,10 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
       })
     : undefined;
   ingest?.register(app);
-  if (roles.query) {
+  const directory = roles.query ? await watchAccess(client, { onError: toldAs("workspaces and keys") }) : undefined;
+  if (directory !== undefined) {
     const publicUrl = settings.http.publicUrl ?? `http://localhost:${settings.http.port}`;
-    registerQuery(app, { client, catalogue, retentionDays, publicUrl, now });
+    registerQuery(app, { client, catalogue, directory, plans: settings.plans, retentionDays, publicUrl, now });
   }
   app.after(() => sealRoutes(app, [...(roles.ingest ? INGEST_PATHS : []), ...(roles.query ? QUERY_PATHS : [])]));
   await app.listen({ host: settings.http.host, port: settings.http.port });
@@ -60,6 +62,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
       await closeHttpApp(app);
       await ingest?.stop();
       catalogue.stop();
+      directory?.stop();
     },
   };
 }

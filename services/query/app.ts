@@ -1,7 +1,10 @@
+import type { AccessDirectory } from "@noisefloor/clickhouse/access-directory.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { Plans } from "@noisefloor/domain/plan.ts";
 import type { FastifyInstance } from "fastify";
 import { addressLookup } from "./address-lookup.ts";
+import { authenticator } from "./auth.ts";
 import { COMMUNITY_PATH, registerCommunity } from "./routes/community.ts";
 import { registerTagActivity, TAG_ACTIVITY_PATH } from "./routes/tag-activity.ts";
 import { registerTags, TAGS_PATH } from "./routes/tags.ts";
@@ -9,6 +12,8 @@ import { registerTags, TAGS_PATH } from "./routes/tags.ts";
 export type QueryDeps = {
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
+  readonly directory: AccessDirectory;
+  readonly plans: Plans;
   readonly retentionDays: number;
   /** What links in answers start with, without a slash at the end. */
   readonly publicUrl: string;
@@ -23,7 +28,8 @@ export const QUERY_PATHS = [COMMUNITY_PATH, TAGS_PATH, TAG_ACTIVITY_PATH] as con
 export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const { client, retentionDays, now } = deps;
   const lookUp = addressLookup({ client, retentionDays, now, rooms: [{ dataset: "global", workspaceId: "" }] });
-  registerCommunity(app, { lookUp, publicUrl: deps.publicUrl });
-  registerTags(app, { catalogue: deps.catalogue });
-  registerTagActivity(app, { client, retentionDays, now, catalogue: deps.catalogue });
+  const authenticate = authenticator(deps.directory, deps.plans);
+  registerCommunity(app, { lookUp, publicUrl: deps.publicUrl, authenticate });
+  registerTags(app, { catalogue: deps.catalogue, authenticate });
+  registerTagActivity(app, { client, retentionDays, now, catalogue: deps.catalogue, authenticate });
 }

@@ -67,7 +67,6 @@ const refusals: [query: string, status: number, message: RegExp][] = [
   ["include_ips=", 400, /include_ips/],
   ["workspace_labels=nobody", 400, /workspace_labels takes/],
   ["workspace_labels=global,nobody", 400, /workspace_labels/],
-  ["workspace_labels=personal", 403, /authenticated workspace/],
   ["workspace_labels=personal,nobody", 400, /workspace_labels/],
 ];
 

@@ -1,10 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
+import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { type TagCatalogue, watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { Entitlement } from "@noisefloor/domain/caller.ts";
 import type { Intention } from "@noisefloor/domain/classification.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
 import { deadLettersInto, type PlacedRecord } from "@noisefloor/ingest/dead-letter.ts";
@@ -29,8 +33,10 @@ export type World = {
   /** Sends observations through the ordinary pipeline as one batch. */
   store(observations: readonly Record<string, unknown>[]): Promise<Judged<PlacedRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
-  /** Asks the interface and expects an answer in JSON. */
-  get(path: string): Promise<{ status: number; body: unknown }>;
+  /** Makes a workspace of its own with a key, which is the answer. */
+  addCaller(plan: string, entitlements?: readonly Entitlement[]): Promise<string>;
+  /** Asks the interface and expects an answer in JSON. With no headers given, the caller may do everything. */
+  get(path: string, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
   close(): Promise<void>;
 };
 
@@ -40,8 +46,12 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
   await migrate(connection, MIGRATIONS);
   const client = connect(connection, "noisefloor-tests");
   const catalogue = await watchTags(client, { intervalMs: 200 });
+  const directory = await watchAccess(client, { intervalMs: 200 });
+  const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
+  await directory.refresh();
   const app = createHttpApp(silent);
-  registerQuery(app, { client, catalogue, retentionDays, now, publicUrl: "http://noisefloor.test" });
+  const publicUrl = "http://noisefloor.test";
+  registerQuery(app, { client, catalogue, directory, plans: DEFAULT_PLANS, retentionDays, now, publicUrl });
   sealRoutes(app, QUERY_PATHS);
   let stored = 0;
   return {
@@ -69,12 +79,18 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
       await writeTags(client, tags, Date.now());
       await catalogue.refresh();
     },
-    async get(path) {
-      const response = await app.inject({ method: "GET", url: path });
+    async addCaller(plan, entitlements) {
+      const added = await addCaller(client, `workspace-${randomUUID()}`, plan, entitlements);
+      await directory.refresh();
+      return added;
+    },
+    async get(path, headers = { key }) {
+      const response = await app.inject({ method: "GET", url: path, headers });
       return { status: response.statusCode, body: response.json() };
     },
     async close() {
       catalogue.stop();
+      directory.stop();
       await app.close();
       await client.command({
         query: "DROP DATABASE {name:Identifier}",
@@ -83,6 +99,27 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
       await client.close();
     },
   };
+}
+
+async function addCaller(
+  client: ClickHouseClient,
+  workspaceId: string,
+  plan: string,
+  entitlements: readonly Entitlement[] = [],
+): Promise<string> {
+  const key = randomUUID();
+  const now = Date.now();
+  await writeWorkspace(client, { workspaceId, name: workspaceId, plan, entitlements: [...entitlements] }, now);
+  const stored = {
+    keyId: randomUUID(),
+    workspaceId,
+    label: "",
+    sha256: hashKey(key),
+    createdAt: now,
+    isRevoked: false,
+  };
+  await writeApiKey(client, stored, now);
+  return key;
 }
 
 /** A tag with a slug and an intention, and nothing remarkable else. */

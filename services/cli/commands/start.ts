@@ -1,3 +1,4 @@
+import { makeFirstWorkspace } from "../access.ts";
 import { type Roles, type RunningService, serve } from "../serve.ts";
 import { openStore, type Store } from "../store.ts";
 import type { CommandContext } from "./command.ts";
@@ -6,21 +7,27 @@ import { simulateInto } from "./simulate.ts";
 const DEMO_DAYS = 30;
 
 /**
- * Runs services until the user ends them or a part dies. `onReady` is called once they listen. Resolves after a clean
- * stop; rejects, after everything was let go of, when a part has died.
+ * Runs services until the user ends them or a part dies. Resolves after a clean stop; rejects, after everything was let
+ * go of, when a part has died.
  */
 export async function runServices(
   roles: Roles,
   context: CommandContext,
-  onReady: (service: RunningService, store: Store) => Promise<void> | void = () => {},
+  steps: {
+    /** Called when the store is ready, before anything listens. */
+    readonly prepare?: (store: Store) => Promise<void>;
+    /** Called once the services listen. */
+    readonly onReady?: (service: RunningService, store: Store) => Promise<void>;
+  } = {},
 ): Promise<void> {
   const { settings, log, signal } = context;
   const store = await openStore(settings, log);
   try {
+    await steps.prepare?.(store);
     const service = await serve(roles, store, settings, log);
     log.info({ url: service.url, clickhouse: store.server.origin }, "listening");
     try {
-      await onReady(service, store);
+      await steps.onReady?.(service, store);
       await Promise.race([aborted(signal), service.failure]);
       log.info("stopping");
     } finally {
@@ -34,13 +41,19 @@ export async function runServices(
 
 /** `noisefloor start`: everything in one process, with a word of welcome. */
 export async function runStart(options: { readonly demo: boolean }, context: CommandContext): Promise<void> {
-  await runServices({ ingest: true, query: true }, context, async (service, store) => {
-    welcome(service.url, store.server.origin, context);
-    if (options.demo) await simulateInto(store.client, DEMO_DAYS, context);
+  let key: string | undefined;
+  await runServices({ ingest: true, query: true }, context, {
+    prepare: async (store) => {
+      key = await makeFirstWorkspace(store.client, Date.now());
+    },
+    onReady: async (service, store) => {
+      welcome(service.url, store.server.origin, key, context);
+      if (options.demo) await simulateInto(store.client, DEMO_DAYS, context);
+    },
   });
 }
 
-function welcome(url: string, origin: string, { settings, print }: CommandContext): void {
+function welcome(url: string, origin: string, key: string | undefined, { settings, print }: CommandContext): void {
   const { server, dataDir } = settings.clickhouse;
   const where = server?.url ?? `${origin === "running" ? "of another process" : "embedded"}, data in ${dataDir}`;
   const brokers =
@@ -52,13 +65,17 @@ function welcome(url: string, origin: string, { settings, print }: CommandContex
   print(`  Kafka           ${brokers}`);
   print(`  Retention       ${settings.retentionDays} days`);
   print();
+  const withKey = key === undefined ? "" : `-H "key: ${key}" `;
   print("Try:");
-  print(`  curl "${url}/v3/tags?name=ssh"`);
+  print(`  curl ${withKey}"${url}/v3/tags?name=ssh"`);
   print(
     `  curl -X POST ${url}/v1/observations -d '{"observed_at":"'$(date -u +%FT%TZ)'","sensor_id":"my-sensor","source_ip":"192.175.48.6","destination_port":22,"transport":"tcp","tags":["ssh-scanner"]}'`,
   );
-  print(`  curl ${url}/v3/community/192.175.48.6`);
+  print(`  curl ${withKey}${url}/v3/community/192.175.48.6`);
   print();
+  if (key !== undefined)
+    print("The key is shown this once. It belongs to the workspace default, which may see everything.");
+  print("Another key: npx noisefloor keys create default");
   print("Ctrl-C stops it.");
 }
 

@@ -3,6 +3,7 @@ import { formatDate } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { FastifyInstance } from "fastify";
 import type { AddressRecord, LookUpAddress } from "../address-lookup.ts";
+import type { Authenticate } from "../auth.ts";
 
 export const COMMUNITY_PATH = "/v3/community/:ip";
 
@@ -13,11 +14,12 @@ const NOT_FOUND = "IP not observed scanning the internet or contained in RIOT da
 /** `GET /v3/community/{ip}`: is this address Internet background noise, or a known benign service? SPEC, endpoint 1. */
 export function registerCommunity(
   app: FastifyInstance,
-  deps: { readonly lookUp: LookUpAddress; readonly publicUrl: string },
+  deps: { readonly lookUp: LookUpAddress; readonly publicUrl: string; readonly authenticate: Authenticate },
 ): void {
   app.get<{ Params: { ip: string } }>(COMMUNITY_PATH, async (request) => {
     const { ip } = request.params;
     if (!isRoutableIpv4(ip)) throw new HttpError(400, NOT_ROUTABLE);
+    deps.authenticate(request);
     return toAnswer(ip, await deps.lookUp(ip), deps.publicUrl);
   });
 }

@@ -1,5 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
-import { type DataRoom, parseScopes, sharedRooms } from "@noisefloor/domain/scope.ts";
+import type { Caller } from "@noisefloor/domain/caller.ts";
+import { type DataRoom, openRooms, parseScopes } from "@noisefloor/domain/scope.ts";
 import { type Tag, UUID_PATTERN } from "@noisefloor/domain/tag.ts";
 import {
   activityWindow,
@@ -11,6 +12,7 @@ import {
 } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { FastifyInstance } from "fastify";
+import type { Authenticate } from "../auth.ts";
 import { boolean, type Parameter, type RawQuery, readParameter, single, wholeNumber } from "../parameters.ts";
 import { type Activity, type ActivityDeps, MAX_IPS_PER_BUCKET, tagActivity } from "../tag-activity.ts";
 
@@ -25,40 +27,32 @@ const GRANULARITY: Parameter<number> = {
   read: parseWidthHours,
 };
 
-export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue };
+export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
 
 /** `GET /v3/tags/{id}/activity`: how many distinct addresses a tag had per time bucket. SPEC, endpoint 2. */
 export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
   app.get<{ Params: { id: string }; Querystring: RawQuery }>(TAG_ACTIVITY_PATH, async (request) => {
     const { id } = request.params;
+    const caller = deps.authenticate(request);
     // The order of these checks is part of the interface, and all of them come before any query runs.
     if (!UUID_PATTERN.test(id)) throw new HttpError(400, "Invalid parameter: id takes a tag's UUID");
     const days = readParameter(request.query, DAYS);
     const widthHours = readParameter(request.query, GRANULARITY);
     const includeIps = readParameter(request.query, INCLUDE_IPS);
-    const rooms = readRooms(request.query);
+    const rooms = readRooms(request.query, caller);
     const tag = deps.catalogue.byId(id);
     if (tag === undefined) throw new HttpError(404, "Tag not found");
 
-    const window = activityWindow(deps.now(), days);
+    const window = activityWindow(deps.now(), Math.min(days, caller.terms.reach_days));
     const activity = await tagActivity({ tagId: tag.id, rooms, window, widthHours, includeIps }, deps);
     return toAnswer(tag, activity, { window, widthHours, includeIps });
   });
 }
 
-function readRooms(query: RawQuery): DataRoom[] {
-  const scopes = parseScopes(single(query, "workspace_labels"));
-  const [unrecognized] = scopes.unrecognized;
-  if (unrecognized !== undefined) {
-    throw new HttpError(
-      400,
-      "Invalid parameter: workspace_labels takes global, community and personal, separated by commas",
-    );
-  }
-  if (scopes.recognized.includes("personal")) {
-    throw new HttpError(403, "The personal dataset requires an authenticated workspace");
-  }
-  return sharedRooms(scopes.recognized);
+function readRooms(query: RawQuery, caller: Caller): DataRoom[] {
+  const rooms = openRooms("tag-activity", parseScopes(single(query, "workspace_labels")), caller);
+  if (Array.isArray(rooms)) return rooms;
+  throw new HttpError(rooms.status, rooms.message);
 }
 
 function toAnswer(

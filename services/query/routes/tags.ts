@@ -1,13 +1,18 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import type { FastifyInstance } from "fastify";
+import type { Authenticate } from "../auth.ts";
 import { type RawQuery, single } from "../parameters.ts";
 
 export const TAGS_PATH = "/v3/tags";
 
 /** `GET /v3/tags`: the catalogue, filtered by part of the name, by slug and by CVE; filters combine with AND. */
-export function registerTags(app: FastifyInstance, deps: { readonly catalogue: TagCatalogue }): void {
+export function registerTags(
+  app: FastifyInstance,
+  deps: { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate },
+): void {
   app.get<{ Querystring: RawQuery }>(TAGS_PATH, async (request) => {
+    deps.authenticate(request);
     const name = single(request.query, "name")?.toLowerCase();
     const slug = single(request.query, "slug");
     const cve = single(request.query, "cve")?.toUpperCase();

@@ -1,0 +1,36 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import type { Caller } from "@noisefloor/domain/caller.ts";
+import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "./tables/workspaces.ts";
+import { type WatchOptions, watch } from "./watch.ts";
+
+/** Who the keys belong to, in memory: looking a key up costs no query. */
+export type AccessDirectory = {
+  /** The caller behind a key; undefined when the key is not known or was revoked. */
+  callerOf(key: string): Caller | undefined;
+  refresh(): Promise<void>;
+  stop(): void;
+};
+
+/** Reads workspaces and keys and keeps them up to date: a key made or revoked anywhere counts here within seconds. */
+export async function watchAccess(client: ClickHouseClient, options: WatchOptions = {}): Promise<AccessDirectory> {
+  const { current, refresh, stop } = await watch(
+    () => readAccessVersion(client),
+    async () => {
+      const [workspaces, keys] = await Promise.all([readWorkspaces(client), readApiKeys(client)]);
+      const callers = new Map<string, Caller>(
+        workspaces.map(({ workspaceId, plan, entitlements }) => [
+          workspaceId,
+          { workspaceId, plan, entitlements: new Set(entitlements) },
+        ]),
+      );
+      const byHash = new Map<string, Caller>();
+      for (const { sha256, workspaceId, isRevoked } of keys) {
+        const caller = callers.get(workspaceId);
+        if (caller !== undefined && !isRevoked) byHash.set(sha256, caller);
+      }
+      return byHash;
+    },
+    options,
+  );
+  return { callerOf: (key) => current().get(hashKey(key)), refresh, stop };
+}

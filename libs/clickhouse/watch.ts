@@ -1,0 +1,44 @@
+/** A small table's content, kept in memory and up to date. */
+export type Watched<T> = {
+  /** As it stood a moment ago. */
+  current(): T;
+  /** Reads it again if it has changed. */
+  refresh(): Promise<void>;
+  stop(): void;
+};
+
+export type WatchOptions = {
+  readonly intervalMs?: number;
+  /** Hears why the server cannot be asked; meanwhile the last known content goes on answering. */
+  readonly onError?: (error: unknown) => void;
+};
+
+/**
+ * Reads something and looks every second whether it has changed, so that a change made anywhere shows here soon.
+ * @param readVersion anything cheap that changes whenever the content does.
+ */
+export async function watch<T>(
+  readVersion: () => Promise<string>,
+  read: () => Promise<T>,
+  options: WatchOptions = {},
+): Promise<Watched<T>> {
+  let version = await readVersion();
+  let content = await read();
+  let refreshing: Promise<void> | undefined;
+
+  const load = async () => {
+    const latest = await readVersion();
+    if (latest === version) return;
+    content = await read();
+    version = latest;
+  };
+  const refresh = () => {
+    refreshing ??= load().finally(() => {
+      refreshing = undefined;
+    });
+    return refreshing;
+  };
+  const timer = setInterval(() => refresh().catch(options.onError ?? (() => {})), options.intervalMs ?? 1_000);
+  timer.unref();
+  return { current: () => content, refresh, stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from "node:crypto";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import {
+  type ApiKey,
+  hashKey,
+  readApiKeys,
+  readWorkspaces,
+  type Workspace,
+  writeApiKey,
+  writeWorkspace,
+} from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { UserError } from "./commands/command.ts";
+
+/** The workspace that the first start in an empty data directory makes. */
+export const DEFAULT_WORKSPACE: Workspace = {
+  workspaceId: "default",
+  name: "default",
+  plan: "unlimited",
+  entitlements: ["community_dataset"],
+};
+
+/** A key as it is shown once: afterwards only its hash is known. */
+export type NewKey = { readonly keyId: string; readonly key: string };
+
+/** Makes a key for a workspace. Throws a UserError when there is no such workspace. */
+export async function createKey(
+  client: ClickHouseClient,
+  workspaceId: string,
+  label: string,
+  now: number,
+): Promise<NewKey> {
+  await findWorkspace(client, workspaceId);
+  const keyId = randomBytes(6).toString("hex");
+  const key = `nf_${randomBytes(24).toString("base64url")}`;
+  const stored: ApiKey = { keyId, workspaceId, label, sha256: hashKey(key), createdAt: now, isRevoked: false };
+  await writeApiKey(client, stored, now);
+  return { keyId, key };
+}
+
+/** Revokes a key by its id. Throws a UserError when there is no such key; one revoked before stays so. */
+export async function revokeKey(client: ClickHouseClient, keyId: string, now: number): Promise<void> {
+  const key = (await readApiKeys(client)).find((candidate) => candidate.keyId === keyId);
+  if (key === undefined) throw new UserError(`there is no key with the id "${keyId}": see "noisefloor keys list"`);
+  await writeApiKey(client, { ...key, isRevoked: true }, now);
+}
+
+export async function findWorkspace(client: ClickHouseClient, workspaceId: string): Promise<Workspace> {
+  const workspace = (await readWorkspaces(client)).find((candidate) => candidate.workspaceId === workspaceId);
+  if (workspace !== undefined) return workspace;
+  throw new UserError(`there is no workspace "${workspaceId}": see "noisefloor workspaces list"`);
+}
+
+/** In a store without any workspace: makes the default one with a key. @returns the key, or undefined if not needed. */
+export async function makeFirstWorkspace(client: ClickHouseClient, now: number): Promise<string | undefined> {
+  if ((await readWorkspaces(client)).length > 0) return undefined;
+  await writeWorkspace(client, DEFAULT_WORKSPACE, now);
+  return (await createKey(client, DEFAULT_WORKSPACE.workspaceId, "made at the first start", now)).key;
+}

@@ -1,0 +1,146 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import {
+  readApiKeys,
+  readWorkspaces,
+  type Workspace,
+  writeWorkspace,
+} from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/caller.ts";
+import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { createKey, findWorkspace, revokeKey } from "../access.ts";
+import { openStore } from "../store.ts";
+import { type CommandContext, UserError } from "./command.ts";
+
+/** Whether to answer in JSON, for scripts. */
+export type OutputOptions = { readonly json: boolean };
+
+async function withStore(context: CommandContext, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
+  const store = await openStore(context.settings, context.log);
+  try {
+    await work(store.client);
+  } finally {
+    await store.close();
+  }
+}
+
+function show(rows: readonly Record<string, unknown>[], { json }: OutputOptions, { print }: CommandContext): void {
+  if (json) {
+    print(JSON.stringify(rows));
+    return;
+  }
+  const [first] = rows;
+  if (first === undefined) {
+    print("none");
+    return;
+  }
+  const names = Object.keys(first);
+  const table = [names, ...rows.map((row) => names.map((name) => String(row[name])))];
+  const widths = names.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
+  for (const cells of table)
+    print(
+      cells
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    );
+}
+
+/** `noisefloor workspaces list`. */
+export function runWorkspacesList(options: OutputOptions, context: CommandContext): Promise<void> {
+  return withStore(context, async (client) => show((await readWorkspaces(client)).map(toRow), options, context));
+}
+
+const toRow = ({ workspaceId, name, plan, entitlements }: Workspace) => ({
+  id: workspaceId,
+  name,
+  plan,
+  entitlements: entitlements.join(","),
+});
+
+export type WorkspaceOptions = {
+  readonly name?: string | undefined;
+  readonly plan?: string | undefined;
+  /** Comma-separated; an empty text takes all away. */
+  readonly entitlements?: string | undefined;
+};
+
+/** `noisefloor workspaces create` and `noisefloor workspaces set`. */
+export function runWorkspacesWrite(
+  id: string,
+  options: WorkspaceOptions & { readonly isNew: boolean },
+  context: CommandContext,
+): Promise<void> {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw new UserError("a workspace's id is 1 to 64 letters, digits, _ and -");
+  const plans = context.settings.plans;
+  if (options.plan !== undefined && !plans.has(options.plan)) {
+    throw new UserError(`there is no plan "${options.plan}"; there are ${[...plans.keys()].join(", ")}`);
+  }
+  const entitlements = options.entitlements === undefined ? undefined : readEntitlements(options.entitlements);
+  return withStore(context, async (client) => {
+    const isThere = (await readWorkspaces(client)).some(({ workspaceId }) => workspaceId === id);
+    if (options.isNew && isThere) throw new UserError(`there is a workspace "${id}" already`);
+    const current: Workspace = options.isNew
+      ? { workspaceId: id, name: id, plan: "community", entitlements: [] }
+      : await findWorkspace(client, id);
+    const workspace: Workspace = {
+      workspaceId: id,
+      name: options.name ?? current.name,
+      plan: options.plan ?? current.plan,
+      entitlements: entitlements ?? current.entitlements,
+    };
+    await writeWorkspace(client, workspace, Date.now());
+    show([toRow(workspace)], { json: false }, context);
+  });
+}
+
+function readEntitlements(text: string): Entitlement[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .map((part) => {
+      const entitlement = ENTITLEMENTS.find((name) => name === part);
+      if (entitlement !== undefined) return entitlement;
+      throw new UserError(`there is no entitlement "${part}"; there is ${ENTITLEMENTS.join(", ")}`);
+    });
+}
+
+/** `noisefloor keys create`. */
+export function runKeysCreate(
+  workspaceId: string,
+  options: OutputOptions & { readonly label: string },
+  context: CommandContext,
+): Promise<void> {
+  return withStore(context, async (client) => {
+    const { keyId, key } = await createKey(client, workspaceId, options.label, Date.now());
+    if (options.json) context.print(JSON.stringify({ id: keyId, workspace: workspaceId, key }));
+    else {
+      context.print(`id   ${keyId}`);
+      context.print(`key  ${key}`);
+      context.print("Keep the key: it is stored nowhere and cannot be shown again.");
+    }
+  });
+}
+
+/** `noisefloor keys list`. */
+export function runKeysList(options: OutputOptions, context: CommandContext): Promise<void> {
+  return withStore(context, async (client) => {
+    const keys = await readApiKeys(client);
+    const rows = keys.map(({ keyId, workspaceId, label, createdAt, isRevoked }) => ({
+      id: keyId,
+      workspace: workspaceId,
+      created: formatTimestamp(createdAt),
+      state: isRevoked ? "revoked" : "valid",
+      label,
+    }));
+    show(rows, options, context);
+  });
+}
+
+/** `noisefloor keys revoke`. */
+export function runKeysRevoke(keyId: string, context: CommandContext): Promise<void> {
+  return withStore(context, async (client) => {
+    await revokeKey(client, keyId, Date.now());
+    context.print(`The key ${keyId} is revoked; running services refuse it within five seconds.`);
+  });
+}

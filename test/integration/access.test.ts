@@ -1,0 +1,68 @@
+import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../support/eventually.ts";
+import { createWorld, makeTag, type World } from "../support/world.ts";
+
+const NOW = Date.now();
+const DAY = 86_400_000;
+const tag = makeTag("seen-everywhere", "malicious");
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld(() => NOW);
+  await world.addTags([tag]);
+});
+afterAll(() => world.close());
+
+const UNAUTHORIZED = { status: 401, body: { message: "Unauthorized" } };
+const path = (query = "") => `/v3/tags/${tag.id}/activity?${query}`;
+const startOf = (body: unknown) =>
+  z.object({ metadata: z.object({ start_date: z.string() }) }).parse(body).metadata.start_date;
+
+test.each(["/v3/tags", path(), "/v3/community/45.0.0.1"])("a key that is not known is 401 at %s", async (url) => {
+  expect(await world.get(url, { key: "not-known" })).toEqual(UNAUTHORIZED);
+});
+
+test("an address that is none is told before the key is looked at", async () => {
+  expect(await world.get("/v3/community/10.0.0.1", { key: "not-known" })).toMatchObject({ status: 400 });
+});
+
+test("an empty key header means no key", async () => {
+  expect(await world.get("/v3/tags", { key: "" })).toEqual(await world.get("/v3/tags", {}));
+});
+
+test.each([
+  ["unauthenticated", 1],
+  ["community", 10],
+  ["standard", 30],
+  ["unlimited", 90],
+  ["a-plan-that-is-gone", 1],
+])("on the plan %s a question reaches back %i days at most, without an error", async (plan, reach) => {
+  const headers: Record<string, string> = plan === "unauthenticated" ? {} : { key: await world.addCaller(plan) };
+  const end = Math.ceil(NOW / 3_600_000) * 3_600_000;
+  for (const days of [1, 5, 90]) {
+    const { status, body } = await world.get(path(`days=${days}`), headers);
+    expect(status).toBe(200);
+    expect(Date.parse(startOf(body))).toBe(end - Math.min(days, reach) * DAY);
+  }
+});
+
+test("scopes need the entitlement, and recognized ones are judged after unrecognized ones", async () => {
+  const key = await world.addCaller("unlimited");
+  expect((await world.get(path("workspace_labels=global"), { key })).status).toBe(403);
+  expect((await world.get(path("workspace_labels=nonsense"), { key })).status).toBe(400);
+  expect((await world.get(path("workspace_labels=personal"), {})).status).toBe(403);
+  const entitled = await world.addCaller("unlimited", ["community_dataset"]);
+  expect((await world.get(path("workspace_labels=global,community,personal"), { key: entitled })).status).toBe(200);
+});
+
+test("a revoked key stops working, a new one works, both within five seconds", async () => {
+  const key = await world.addCaller("community");
+  expect((await world.get("/v3/tags", { key })).status).toBe(200);
+  const stored = (await readApiKeys(world.client)).at(-1);
+  if (stored === undefined) throw new Error("no key is stored");
+  expect(JSON.stringify(stored), "the key itself is stored nowhere").not.toContain(key);
+  await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now());
+  await eventually(async () => expect(await world.get("/v3/tags", { key })).toEqual(UNAUTHORIZED), 5_000);
+});
