@@ -1,16 +1,15 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import type { Tag } from "@noisefloor/domain/tag.ts";
-import { readTags, readTagsVersion } from "./tables/tags.ts";
+import { type CataloguedTag, readTags, readTagsVersion } from "./tables/tags.ts";
 import { type WatchOptions, watch } from "./watch.ts";
 
 /** The tags as they stood a moment ago, in memory. */
 export type TagCatalogue = {
   /** In order of their slugs. */
-  all(): readonly Tag[];
+  all(): readonly CataloguedTag[];
   /** By UUID, either case. */
-  byId(id: string): Tag | undefined;
+  byId(id: string): CataloguedTag | undefined;
   /** By UUID or slug, as sensors name them. */
-  resolve(reference: string): Tag | undefined;
+  resolve(reference: string): CataloguedTag | undefined;
   /** Reads the catalogue again if it has changed. */
   refresh(): Promise<void>;
   stop(): void;

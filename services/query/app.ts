@@ -6,8 +6,10 @@ import type { FastifyInstance } from "fastify";
 import { addressLookup } from "./address-lookup.ts";
 import { authenticator } from "./auth.ts";
 import { COMMUNITY_PATH, registerCommunity } from "./routes/community.ts";
+import { IP_PATH, IPS_PATH, registerIp } from "./routes/ip.ts";
 import { registerTagActivity, TAG_ACTIVITY_PATH } from "./routes/tag-activity.ts";
 import { registerTags, TAGS_PATH } from "./routes/tags.ts";
+import { registerTimeline, TIMELINE_PATH } from "./routes/timeline.ts";
 
 export type QueryDeps = {
   readonly client: ClickHouseClient;
@@ -22,14 +24,16 @@ export type QueryDeps = {
 };
 
 /** Every path of the query interface. */
-export const QUERY_PATHS = [COMMUNITY_PATH, TAGS_PATH, TAG_ACTIVITY_PATH] as const;
+export const QUERY_PATHS = [COMMUNITY_PATH, TAGS_PATH, TAG_ACTIVITY_PATH, IP_PATH, IPS_PATH, TIMELINE_PATH] as const;
 
 /** Registers the query interface. */
 export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const { client, retentionDays, now } = deps;
-  const lookUp = addressLookup({ client, retentionDays, now, rooms: [{ dataset: "global", workspaceId: "" }] });
+  const lookUp = addressLookup([{ dataset: "global", workspaceId: "" }], { client, retentionDays, now });
   const authenticate = authenticator(deps.directory, deps.plans);
   registerCommunity(app, { lookUp, publicUrl: deps.publicUrl, authenticate });
   registerTags(app, { catalogue: deps.catalogue, authenticate });
+  registerIp(app, { client, retentionDays, now, catalogue: deps.catalogue, authenticate });
+  registerTimeline(app, { client, retentionDays, now, authenticate });
   registerTagActivity(app, { client, retentionDays, now, catalogue: deps.catalogue, authenticate });
 }

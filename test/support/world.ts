@@ -37,6 +37,8 @@ export type World = {
   addCaller(plan: string, entitlements?: readonly Entitlement[]): Promise<string>;
   /** Asks the interface and expects an answer in JSON. With no headers given, the caller may do everything. */
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
+  /** The same for a body, which is sent as JSON unless it is text already. */
+  post(path: string, payload: unknown, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
   close(): Promise<void>;
 };
 
@@ -83,6 +85,15 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
       const added = await addCaller(client, `workspace-${randomUUID()}`, plan, entitlements);
       await directory.refresh();
       return added;
+    },
+    async post(path, payload, headers = { key }) {
+      const response = await app.inject({
+        method: "POST",
+        url: path,
+        payload: typeof payload === "string" ? payload : JSON.stringify(payload),
+        headers: { "content-type": "application/json", ...headers },
+      });
+      return { status: response.statusCode, body: response.json() };
     },
     async get(path, headers = { key }) {
       const response = await app.inject({ method: "GET", url: path, headers });

@@ -6,10 +6,11 @@ import { defineQuery, run, toDateTime64 } from "../query.ts";
 const allTags = defineQuery({
   name: "all-tags",
   sql: `SELECT toString(id) AS id, label, slug, name, category, intention, description, references, recommend_block,
-      cves, toString(created_at) AS created_at, arrayMap(x -> toString(x), related) AS related
+      cves, toString(created_at) AS created_at, arrayMap(x -> toString(x), related) AS related,
+      formatDateTime(updated_at, '%Y-%m-%dT%H:%i:%S.%f', 'UTC') AS updated_at
     FROM tags FINAL ORDER BY slug`,
   params: z.object({}),
-  row: tagSchema,
+  row: tagSchema.extend({ updated_at: z.string().transform((text) => `${text}Z`) }),
 });
 
 const tagsVersion = defineQuery({
@@ -19,7 +20,10 @@ const tagsVersion = defineQuery({
   row: z.object({ rows: z.int(), updated_at: z.int() }),
 });
 
-export async function readTags(client: ClickHouseClient): Promise<Tag[]> {
+/** A tag as it stands in the catalogue, with the time of its last change (RFC 3339). */
+export type CataloguedTag = Tag & { readonly updated_at: string };
+
+export async function readTags(client: ClickHouseClient): Promise<CataloguedTag[]> {
   return run(client, allTags, {});
 }
 

@@ -25,7 +25,7 @@ const tagsInUse = defineQuery({
  */
 export async function importTags(client: ClickHouseClient, tags: readonly Tag[], now: number): Promise<TagImport> {
   const known = await readTags(client);
-  const byId = new Map(known.map((tag) => [tag.id, tag]));
+  const byId = new Map(known.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag]));
   const bySlug = new Map(known.map((tag) => [tag.slug, tag]));
   const rivals = tags.flatMap((tag) => {
     const holder = bySlug.get(tag.slug);

@@ -3,8 +3,9 @@ import { z } from "zod";
 import { IN_ROOMS, roomsParam } from "./rooms.ts";
 
 /**
- * What is known of some addresses: when each was last seen since `since` (milliseconds; 0 when it was not), the worst
- * intention among its tags (-1 without tags), the benign service and the benign actor whose networks hold it.
+ * What is known of some addresses: when each was first and last seen since `since` (milliseconds; 0 when it was not),
+ * the tags it was seen with and the worst intention among them (-1 without tags), the benign service and the benign
+ * actor whose networks hold it. The first time counts from the start of the day of `since`.
  * One row for each distinct address asked for. Network lists are joined on the range that starts last before the
  * address; the ranges are disjoint, so it is the only candidate.
  */
@@ -18,22 +19,30 @@ export const lookUpAddresses = defineQuery({
       actor_ranges AS (
         SELECT 1 AS one, first, last, list_id FROM network_ranges
         WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')),
-      lists AS (SELECT kind, list_id, name, refreshed_at FROM network_lists FINAL)
+      lists AS (SELECT * FROM network_lists FINAL)
     SELECT
       toString(asked.ip) AS ip,
+      toUnixTimestamp64Milli(seen.earliest) AS first_seen,
       toUnixTimestamp64Milli(seen.latest) AS last_seen,
-      if(tagged.tags > 0, tagged.worst, -1) AS worst,
+      tagged.tag_ids AS tag_ids,
+      if(notEmpty(tagged.tag_ids), tagged.worst, -1) AS worst,
       service.name AS service,
+      service.category AS service_category,
+      service.description AS service_description,
+      service.explanation AS service_explanation,
+      service.reference AS service_reference,
+      service.trust_level AS service_trust_level,
       toUnixTimestamp64Milli(service.refreshed_at) AS service_refreshed_at,
       actor.name AS actor
     FROM (SELECT DISTINCT arrayJoin({ips:Array(IPv4)}) AS ip, toUInt32(ip) AS number, 1 AS one) AS asked
     LEFT JOIN (
-      SELECT source_ip, max(last_seen) AS latest FROM address_daily
+      SELECT source_ip, min(first_seen) AS earliest, max(last_seen) AS latest FROM address_daily
       WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_ROOMS}
+        AND day >= toDate(fromUnixTimestamp64Milli({since:Int64}, 'UTC'))
       GROUP BY source_ip HAVING latest >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     ) AS seen ON seen.source_ip = asked.ip
     LEFT JOIN (
-      SELECT source_ip, count() AS tags, max(toInt8(tag.intention)) AS worst
+      SELECT source_ip, arraySort(groupArray(toString(tag_id))) AS tag_ids, max(toInt8(tag.intention)) AS worst
       FROM (
         SELECT source_ip, tag_id, max(last_seen) AS latest FROM address_tags
         WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_ROOMS}
@@ -51,9 +60,16 @@ export const lookUpAddresses = defineQuery({
   params: z.object({ ips: z.array(z.string()), rooms: roomsParam, since: z.int() }),
   row: z.object({
     ip: z.string(),
+    first_seen: z.int(),
     last_seen: z.int(),
+    tag_ids: z.array(z.string()),
     worst: z.int(),
     service: z.string(),
+    service_category: z.string(),
+    service_description: z.string(),
+    service_explanation: z.string(),
+    service_reference: z.string(),
+    service_trust_level: z.string(),
     service_refreshed_at: z.int(),
     actor: z.string(),
   }),

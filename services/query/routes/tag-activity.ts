@@ -1,6 +1,4 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
-import type { Caller } from "@noisefloor/domain/caller.ts";
-import { type DataRoom, openRooms, parseScopes } from "@noisefloor/domain/scope.ts";
 import { type Tag, UUID_PATTERN } from "@noisefloor/domain/tag.ts";
 import {
   activityWindow,
@@ -13,7 +11,8 @@ import {
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { FastifyInstance } from "fastify";
 import type { Authenticate } from "../auth.ts";
-import { boolean, type Parameter, type RawQuery, readParameter, single, wholeNumber } from "../parameters.ts";
+import { boolean, type Parameter, type RawQuery, readParameter, wholeNumber } from "../parameters.ts";
+import { readRooms } from "../scopes.ts";
 import { type Activity, type ActivityDeps, MAX_IPS_PER_BUCKET, tagActivity } from "../tag-activity.ts";
 
 export const TAG_ACTIVITY_PATH = "/v3/tags/:id/activity";
@@ -39,7 +38,7 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     const days = readParameter(request.query, DAYS);
     const widthHours = readParameter(request.query, GRANULARITY);
     const includeIps = readParameter(request.query, INCLUDE_IPS);
-    const rooms = readRooms(request.query, caller);
+    const rooms = readRooms("tag-activity", request.query, caller);
     const tag = deps.catalogue.byId(id);
     if (tag === undefined) throw new HttpError(404, "Tag not found");
 
@@ -47,12 +46,6 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     const activity = await tagActivity({ tagId: tag.id, rooms, window, widthHours, includeIps }, deps);
     return toAnswer(tag, activity, { window, widthHours, includeIps });
   });
-}
-
-function readRooms(query: RawQuery, caller: Caller): DataRoom[] {
-  const rooms = openRooms("tag-activity", parseScopes(single(query, "workspace_labels")), caller);
-  if (Array.isArray(rooms)) return rooms;
-  throw new HttpError(rooms.status, rooms.message);
 }
 
 function toAnswer(

@@ -1,5 +1,5 @@
+import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
 import type { FastifyInstance } from "fastify";
 import type { Authenticate } from "../auth.ts";
 import { type RawQuery, single } from "../parameters.ts";
@@ -26,7 +26,7 @@ export function registerTags(
 }
 
 /** A tag as clients know it, with its relations looked up. */
-function toWireTag({ related, ...tag }: Tag, catalogue: TagCatalogue) {
+function toWireTag({ related, updated_at: _updatedAt, ...tag }: CataloguedTag, catalogue: TagCatalogue) {
   return {
     ...tag,
     related_tags: related.flatMap((id) => {

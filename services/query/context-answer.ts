@@ -1,0 +1,126 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
+import type { AddressContext } from "./address-context.ts";
+import type { NoiseRecord, RiotRecord } from "./address-lookup.ts";
+import type { AddressDetails } from "./queries/address-details.ts";
+
+/** Nothing is kept back from any plan; clients read the member all the same. */
+export const REQUEST_METADATA = { restricted_fields: [] } as const;
+
+const countryNames = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
+
+/** The short form of operation 4: is it anything, and what sort. */
+export function toQuickContext(ip: string, { noise, riot }: AddressContext) {
+  return {
+    ip,
+    business_service_intelligence: { found: riot !== undefined, trust_level: riot?.trustLevel ?? "" },
+    internet_scanner_intelligence: { found: noise !== undefined, classification: noise?.classification ?? "" },
+  };
+}
+
+/** The full form of operation 4. Every member is always there: clients read them without a check. */
+export function toFullContext(ip: string, context: AddressContext, catalogue: TagCatalogue) {
+  return {
+    ip,
+    business_service_intelligence: toService(context.riot),
+    internet_scanner_intelligence: toScanner(context.noise, context.details, catalogue),
+  };
+}
+
+function toService(riot: RiotRecord | undefined) {
+  return {
+    found: riot !== undefined,
+    category: riot?.category ?? "",
+    name: riot?.name ?? "",
+    description: riot?.description ?? "",
+    explanation: riot?.explanation ?? "",
+    last_updated: riot === undefined ? "" : formatTimestamp(riot.refreshedAt),
+    reference: riot?.reference ?? "",
+    trust_level: riot?.trustLevel ?? "",
+  };
+}
+
+function toScanner(noise: NoiseRecord | undefined, details: AddressDetails | undefined, catalogue: TagCatalogue) {
+  const tags = (noise?.tagIds ?? []).flatMap((id) => catalogue.byId(id) ?? []);
+  return {
+    first_seen: noise === undefined ? "" : formatDate(noise.firstSeen),
+    last_seen: noise === undefined ? "" : formatDate(noise.lastSeen),
+    found: noise !== undefined,
+    tags: tags.map((tag) => ({
+      id: tag.id,
+      slug: tag.slug,
+      name: tag.name,
+      description: tag.description,
+      category: tag.category,
+      intention: tag.intention,
+      references: tag.references,
+      cves: tag.cves,
+      recommend_block: tag.recommend_block,
+      created: tag.created_at,
+      created_at: tag.created_at,
+      updated_at: tag.updated_at,
+    })),
+    actor: noise === undefined ? "" : (noise.actor ?? "unknown"),
+    spoofable: false,
+    classification: noise?.classification ?? "",
+    cves: [...new Set(tags.flatMap((tag) => tag.cves))].sort(),
+    bot: false,
+    vpn: false,
+    vpn_service: "",
+    tor: false,
+    metadata: details === undefined ? {} : toMetadata(details),
+    raw_data: details === undefined ? {} : toRawData(details),
+    last_seen_timestamp: noise === undefined ? "" : formatTimestamp(noise.lastSeen).replace("T", " ").slice(0, 19),
+  };
+}
+
+function toMetadata(details: AddressDetails) {
+  return {
+    asn: details.asn === 0 ? "" : `AS${details.asn}`,
+    source_country: details.country === "" ? "" : (countryNames.of(details.country) ?? ""),
+    source_country_code: details.country,
+    source_city: details.city,
+    domain: "",
+    rdns_parent: "",
+    rdns_validated: false,
+    organization: details.organization,
+    category: "",
+    rdns: details.rdns,
+    os: "",
+    sensor_count: details.sensors,
+    sensor_hits: details.hits,
+    region: "",
+    mobile: false,
+    single_destination: false,
+    destination_countries: [],
+    destination_country_codes: [],
+    destination_asns: [],
+    destination_cities: [],
+    carrier: "",
+    datacenter: "",
+    longitude: 0,
+    latitude: 0,
+  };
+}
+
+function toRawData(details: AddressDetails) {
+  return {
+    scan: details.ports.map(([port, protocol]) => ({ port, protocol })),
+    ja3: details.ja3,
+    hassh: details.hassh,
+    http: {
+      md5: [],
+      cookie_keys: [],
+      request_authorization: [],
+      request_cookies: [],
+      request_header: [],
+      method: details.methods,
+      path: details.paths,
+      request_origin: [],
+      useragent: details.user_agents,
+    },
+    source: { bytes: 0 },
+    tls: { cipher: [], ja4: details.ja4 },
+    ssh: { key: [] },
+  };
+}
