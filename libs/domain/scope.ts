@@ -7,6 +7,9 @@ export type Dataset = (typeof DATASETS)[number];
 /** The rows a question may touch: a dataset, and for `personal` the one workspace whose data it is (else empty). */
 export type DataRoom = { readonly dataset: Dataset; readonly workspaceId: string };
 
+/** The global dataset: what operations without scopes answer from. */
+export const SHARED_GLOBAL: DataRoom = { dataset: "global", workspaceId: "" };
+
 /** What a caller wrote in a scope parameter. `supplied` is false when it was left out or empty. */
 export type RequestedScopes = {
   readonly supplied: boolean;

@@ -2,12 +2,12 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { FastifyError, FastifyInstance } from "fastify";
-import { z } from "zod";
 import { addressContexts } from "../address-context.ts";
 import type { LookupDeps } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../context-answer.ts";
 import { type Parameter, type RawQuery, readParameter } from "../parameters.ts";
+import { MAX_BODY_BYTES, readAddresses } from "../request-body.ts";
 import { readRooms } from "../scopes.ts";
 
 export const IP_PATH = "/v3/ip/:ip";
@@ -21,10 +21,6 @@ const QUICK: Parameter<boolean> = {
   read: (text) =>
     ["true", "True", "1"].includes(text) ? true : ["false", "False", "0"].includes(text) ? false : undefined,
 };
-
-const MAX_ADDRESSES = 10_000;
-const MAX_BODY_BYTES = 1024 * 1024;
-const bodySchema = z.object({ ips: z.array(z.string()).min(1).max(MAX_ADDRESSES) });
 
 export type IpDeps = LookupDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
 
@@ -49,13 +45,11 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
   };
   app.post<{ Querystring: RawQuery }>(IPS_PATH, { bodyLimit: MAX_BODY_BYTES, errorHandler }, async (request) => {
     const caller = deps.authenticate(request);
-    const body = bodySchema.safeParse(request.body);
-    if (!body.success)
-      throw new HttpError(400, `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`);
+    const ips = readAddresses(request.body);
     const quick = readParameter(request.query, QUICK);
     const rooms = readRooms("ip", request.query, caller);
     // Clients find their own strings again in the answer, byte for byte, each once.
-    const asked = [...new Set(body.data.ips)];
+    const asked = [...new Set(ips)];
     const contexts = await addressContexts(asked.filter(isRoutableIpv4), rooms, !quick, deps);
     const found = asked.filter((ip) => {
       const context = contexts.get(ip);

@@ -1,8 +1,8 @@
-import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { FastifyInstance } from "fastify";
 import type { Authenticate } from "../auth.ts";
 import { type RawQuery, single } from "../parameters.ts";
+import { toWireTag } from "../wire-tag.ts";
 
 export const TAGS_PATH = "/v3/tags";
 
@@ -23,17 +23,4 @@ export function registerTags(
       .filter((tag) => cve === undefined || tag.cves.includes(cve));
     return { tags: tags.map((tag) => toWireTag(tag, deps.catalogue)) };
   });
-}
-
-/** A tag as clients know it, with its relations looked up. */
-function toWireTag({ related, updated_at: _updatedAt, ...tag }: CataloguedTag, catalogue: TagCatalogue) {
-  return {
-    ...tag,
-    related_tags: related.flatMap((id) => {
-      const other = catalogue.byId(id);
-      if (other === undefined) return [];
-      const { name, intention, category, slug } = other;
-      return [{ id: other.id, name, intention, category, slug }];
-    }),
-  };
 }
