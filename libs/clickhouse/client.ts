@@ -25,6 +25,10 @@ export function connect(connection: ClickHouseConnection, application: string): 
       async_insert: 0,
       // Without it an error in the middle of an answer arrives as a broken body instead of as an error.
       wait_end_of_query: 1,
+      // Backfilled data may fall on any number of weeks; the server's default refuses inserts into more than 100.
+      max_partitions_per_insert_block: "0",
+      // Queries tell a missing row of a left join by the type's default.
+      join_use_nulls: 0,
       // The client would otherwise read counts as strings.
       output_format_json_quote_64bit_integers: 0,
     },

@@ -38,7 +38,7 @@ const TRANSIENT_SYSTEM_CODES: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
 ]);
 
-/** Is the same request worth sending again? Judged by codes, never by the words of a message. */
+/** Is the same request worth sending again? Judged by codes; by words only where the client gives no code. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ClickHouseError) return TRANSIENT_CODES.has(error.code);
   if (!(error instanceof Error)) return false;

@@ -10,7 +10,7 @@ export type OpenClickHouse = {
   readonly connection: ClickHouseConnection;
   /** `external` was configured, `running` is another process's for the same data directory, `embedded` is ours. */
   readonly origin: "external" | "running" | "embedded";
-  /** Settles if a server of ours ends; never for one that is not ours. */
+  /** Settles if the server of the data directory ends, whoever runs it; never for an external one. */
   readonly ended: Promise<void>;
   /** Ends what this call started, and nothing else. */
   close(): Promise<void>;
@@ -24,13 +24,15 @@ export type OpenClickHouse = {
 export async function openClickHouse(choice: ClickHouseChoice): Promise<OpenClickHouse> {
   if (choice.server !== undefined) {
     const reason = await refusal(choice.server);
-    if (reason === undefined) return notOurs(choice.server, "external");
+    if (reason === undefined) {
+      return { connection: choice.server, origin: "external", ended: new Promise(() => {}), close: async () => {} };
+    }
     throw new StoreError(
       `ClickHouse at ${choice.server.url} cannot be used as user ${choice.server.username}: ${describe(reason)}`,
     );
   }
   const running = await findRunning(choice.dataDir);
-  if (running !== undefined) return notOurs(running, "running");
+  if (running !== undefined) return anothers(running, choice.dataDir);
   try {
     const embedded = await startEmbedded(choice.dataDir);
     return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
@@ -39,15 +41,26 @@ export async function openClickHouse(choice: ClickHouseChoice): Promise<OpenClic
     // Two commands started at the same moment: the other one won, and says where it listens as soon as it is up.
     for (let attempt = 0; attempt < 40; attempt++) {
       const other = await findRunning(choice.dataDir);
-      if (other !== undefined) return notOurs(other, "running");
+      if (other !== undefined) return anothers(other, choice.dataDir);
       await sleep(250);
     }
     throw error;
   }
 }
 
-function notOurs(connection: ClickHouseConnection, origin: "external" | "running"): OpenClickHouse {
-  return { connection, origin, ended: new Promise(() => {}), close: async () => {} };
+const LOOK_INTERVAL_MS = 5_000;
+
+/** Another process's server goes when that process does, and may come back elsewhere: somebody has to look. */
+function anothers(connection: ClickHouseConnection, dataDir: string): OpenClickHouse {
+  let timer: NodeJS.Timeout | undefined;
+  const ended = new Promise<void>((settle) => {
+    timer = setInterval(async () => {
+      const found = await findRunning(dataDir).catch(() => undefined);
+      if (found?.url !== connection.url) settle();
+    }, LOOK_INTERVAL_MS);
+    timer.unref();
+  });
+  return { connection, origin: "running", ended, close: async () => clearInterval(timer) };
 }
 
 /** A connection that is refused at each of a name's addresses comes as a bundle of errors without a message. */

@@ -22,6 +22,16 @@ const tableDefinitions = defineQuery({
   row: z.object({ name: z.string(), create_table_query: z.string() }),
 });
 
+/** How long a new store keeps its data when nobody says otherwise; what the migrations say. */
+export const DEFAULT_RETENTION_DAYS = 100;
+
+/** For how many days the observations are kept as the store stands. */
+export async function readRetention(client: ClickHouseClient): Promise<number> {
+  const definition = (await run(client, tableDefinitions, {})).find(({ name }) => name === "observations");
+  const days = /\bTTL .*toIntervalDay\((\d+)\)/.exec(definition?.create_table_query ?? "")?.[1];
+  return days === undefined ? DEFAULT_RETENTION_DAYS : Number(days);
+}
+
 /**
  * Makes every table keep its rows for `days` days. Tables that already do are left alone, for a changed TTL rewrites
  * data. @returns the tables that were changed.

@@ -24,14 +24,13 @@ export function readEnvironment<Schema extends z.ZodObject>(schema: Schema, env:
 }
 
 /** A whole number from `least` to `most`. */
-export function wholeNumber(least: number, most: number, fallback: number) {
+export function wholeNumber(least: number, most: number) {
   const message = `takes a whole number from ${least} to ${most}`;
   return z
     .string()
     .regex(/^\d{1,9}$/, message)
     .transform(Number)
-    .refine((value) => value >= least && value <= most, message)
-    .default(fallback);
+    .refine((value) => value >= least && value <= most, message);
 }
 
 /** `true` or `false`. */
@@ -42,7 +41,7 @@ export function flag(fallback: boolean) {
     .default(fallback);
 }
 
-/** Values separated by commas; white space around them does not count. */
+/** Values separated by commas; white space around them does not count. Set, it must hold at least one. */
 export function list() {
   return z
     .string()
@@ -52,5 +51,6 @@ export function list() {
         .map((part) => part.trim())
         .filter((part) => part !== ""),
     )
+    .refine((values) => values.length > 0, "takes values separated by commas")
     .default([]);
 }

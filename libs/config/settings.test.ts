@@ -31,7 +31,7 @@ describe("with nothing set", () => {
   test("Noisefloor keeps its own store beside it, listens to this machine alone and reads no Kafka", () => {
     expect(readSettings({})).toMatchObject({
       logLevel: "info",
-      retentionDays: 100,
+      retentionDays: undefined,
       clickhouse: { server: undefined, dataDir: "./.data" },
       http: { host: "127.0.0.1", port: 8080, publicUrl: undefined, sensorKeys: [] },
       kafka: undefined,
@@ -114,7 +114,13 @@ describe("Kafka", () => {
       createTopics: true,
       partitions: 3,
     });
-    expect(readSettings({ KAFKA_BROKERS: " , ", KAFKA_TLS: "true" }).kafka).toBeUndefined();
+    expect(readSettings({ KAFKA_BROKERS: "", KAFKA_TLS: "true" }).kafka).toBeUndefined();
+  });
+
+  test("never brings its own dead letters in again", () => {
+    expect(() => readSettings({ KAFKA_BROKERS: "a:9092", KAFKA_TOPIC: "x", KAFKA_DEAD_LETTER_TOPIC: "x" })).toThrow(
+      /KAFKA_DEAD_LETTER_TOPIC must not be KAFKA_TOPIC/,
+    );
   });
 
   test.each(["plain", "scram-sha-256", "scram-sha-512"])("can be signed in to with %s", (mechanism) => {

@@ -1,17 +1,22 @@
 import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/plan.ts";
 import { z } from "zod";
-import { type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
+import { ConfigError, type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 /** Every variable that Noisefloor reads, with its default. The table in the README says the same. */
 export const settingsSchema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `takes one of ${LOG_LEVELS.join(", ")}`).default("info"),
-  RETENTION_DAYS: wholeNumber(1, 3_650, 100),
+  RETENTION_DAYS: wholeNumber(1, 3_650).optional(),
 
   DATA_DIR: z.string().default("./.data"),
   CLICKHOUSE_URL: z
     .url({ protocol: /^https?$/, error: "takes an http or https URL like http://127.0.0.1:8123" })
+    // URLs are shown in messages and logs, passwords must not be.
+    .refine(
+      (url) => new URL(url).username === "",
+      "takes no user in the URL: set CLICKHOUSE_USER and CLICKHOUSE_PASSWORD",
+    )
     .optional(),
   CLICKHOUSE_USER: z.string().default("default"),
   CLICKHOUSE_PASSWORD: z.string().default(""),
@@ -21,13 +26,16 @@ export const settingsSchema = z.object({
     .default("noisefloor"),
 
   HTTP_HOST: z.string().default("127.0.0.1"),
-  HTTP_PORT: wholeNumber(0, 65_535, 8_080),
+  HTTP_PORT: wholeNumber(0, 65_535).default(8_080),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: "takes an http or https URL" })
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
   SENSOR_KEYS: list(),
   PLANS: plans(),
+  PLANS_URL: z.url({ protocol: /^https?$/, error: "takes an http or https URL" }).optional(),
+  TRUSTED_PROXIES: list(),
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: "takes a redis or rediss URL" }).optional(),
 
   KAFKA_BROKERS: list(),
   KAFKA_CLIENT_ID: z.string().default("noisefloor"),
@@ -35,7 +43,7 @@ export const settingsSchema = z.object({
   KAFKA_TOPIC: z.string().default("scan.observations"),
   KAFKA_DEAD_LETTER_TOPIC: z.string().default("scan.observations.dead"),
   KAFKA_CREATE_TOPICS: flag(true),
-  KAFKA_PARTITIONS: wholeNumber(1, 1_000, 3),
+  KAFKA_PARTITIONS: wholeNumber(1, 1_000).default(3),
   KAFKA_TLS: flag(false),
   KAFKA_SASL_MECHANISM: z
     .enum(["plain", "scram-sha-256", "scram-sha-512"], "takes plain, scram-sha-256 or scram-sha-512")
@@ -82,8 +90,11 @@ export function readSettings(env: Environment) {
       port: variables.HTTP_PORT,
       publicUrl: variables.PUBLIC_URL,
       sensorKeys: variables.SENSOR_KEYS,
+      trustedProxies: variables.TRUSTED_PROXIES,
     },
     plans: variables.PLANS,
+    plansUrl: variables.PLANS_URL,
+    redisUrl: variables.REDIS_URL,
     kafka: kafkaSettings(variables),
   };
 }
@@ -104,6 +115,9 @@ function clickhouseSettings(variables: Variables) {
 /** Undefined when no brokers are configured: then HTTP and files are the only sources. */
 function kafkaSettings(variables: Variables) {
   if (variables.KAFKA_BROKERS.length === 0) return undefined;
+  if (variables.KAFKA_TOPIC === variables.KAFKA_DEAD_LETTER_TOPIC) {
+    throw new ConfigError("KAFKA_DEAD_LETTER_TOPIC must not be KAFKA_TOPIC: dead letters would come in again for ever");
+  }
   const mechanism = variables.KAFKA_SASL_MECHANISM;
   return {
     connection: {

@@ -32,6 +32,10 @@ const identifier = (most: number) =>
   text(most)
     .min(1)
     .regex(/^[^\p{Cc}]*$/u, "must not contain control characters");
+const timeSchema = z.iso.datetime({
+  offset: true,
+  error: "must be an RFC 3339 date-time with a zone, like 2026-11-20T14:03:09.5Z",
+});
 const port = z.int().min(0).max(65_535);
 
 /**
@@ -40,9 +44,7 @@ const port = z.int().min(0).max(65_535);
  */
 export const observationSchema = z
   .strictObject({
-    observed_at: z.iso
-      .datetime({ offset: true, error: "must be an RFC 3339 date-time with a zone, like 2026-11-20T14:03:09.5Z" })
-      .describe("When the sensor saw it; kept to the millisecond."),
+    observed_at: timeSchema.describe("When the sensor saw it; kept to the millisecond."),
     sensor_id: identifier(128).describe("Which sensor saw it."),
     source_ip: text(64).describe("Who was seen: a routable IPv4 address in dotted decimal."),
     observation_id: identifier(128)
@@ -78,6 +80,12 @@ export const observationSchema = z
     metadata: z.record(z.string(), z.unknown()).optional().describe("Anything else, at most 8 KiB as JSON."),
   })
   .meta({ id: "Observation", title: "Noisefloor observation, wire schema v1" });
+
+/** A text as an observation's time in milliseconds since 1970 UTC; undefined when the wire schema would not take it. */
+export function parseObservedAt(value: unknown): number | undefined {
+  const parsed = timeSchema.safeParse(value);
+  return parsed.success ? Date.parse(parsed.data) : undefined;
+}
 
 export type WireObservation = z.infer<typeof observationSchema>;
 

@@ -13,16 +13,23 @@ export const slugSchema = z
 /** Any version and variant, either case: catalogues made elsewhere choose their own. */
 export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** Half of a surrogate pair cannot be stored. */
+const text = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .refine((value) => value.isWellFormed(), "must be well-formed Unicode");
+
 /** A kind of scanning that an observation can show. The wire shape of `GET /v3/tags` without the resolved relations. */
 export const tagSchema = z.object({
   id: z.string().regex(UUID_PATTERN, "id must be a UUID").toLowerCase(),
-  label: z.string().max(200),
+  label: text(200),
   slug: slugSchema,
-  name: z.string().min(1).max(200),
-  category: z.string().min(1).max(64),
+  name: text(200).min(1),
+  category: text(64).min(1),
   intention: z.enum(INTENTIONS),
-  description: z.string().max(4000),
-  references: z.array(z.string().max(2000)).max(100),
+  description: text(4000),
+  references: z.array(text(2000)).max(100),
   recommend_block: z.boolean(),
   cves: z
     .array(
@@ -34,7 +41,7 @@ export const tagSchema = z.object({
     .max(200),
   created_at: z.iso.date(),
   /** Ids of related tags; those not in the catalogue are not shown. */
-  related: z.array(z.string()).max(200),
+  related: z.array(z.string().regex(UUID_PATTERN, "not a tag's slug or UUID")).max(200),
 });
 export type Tag = z.infer<typeof tagSchema>;
 

@@ -20,10 +20,16 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [status: number, messag
   Z_BUF_ERROR: [400, "The request body is not valid gzip"],
 };
 
-const UNAVAILABLE = "The store cannot be reached at the moment: send the request again later";
-export const UNEXPECTED_ERROR = "Encountered error while performing request";
+/** What goes wrong on a connection before there is a request to answer. */
+const CONNECTION_ERRORS: Readonly<Record<string, readonly [status: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "The request header is too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request took too long to arrive: send it again"],
+};
 
-const METHODS = ["DELETE", "GET", "PATCH", "POST", "PUT"] as const;
+const UNAVAILABLE = "The store cannot be reached at the moment: send the request again later";
+const UNEXPECTED_ERROR = "Encountered error while performing request";
+
+const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"] as const;
 
 /**
  * An HTTP application with what all our interfaces share: every answer is JSON, every error is `{"message"}` without a
@@ -34,6 +40,7 @@ const METHODS = ["DELETE", "GET", "PATCH", "POST", "PUT"] as const;
 export function createHttpApp(
   logger: FastifyBaseLogger,
   isTransient: (error: unknown) => boolean = () => false,
+  trustedProxies: readonly string[] = [],
 ): FastifyInstance {
   const app = Fastify({
     loggerInstance: logger,
@@ -41,18 +48,18 @@ export function createHttpApp(
     bodyLimit: 1024 * 1024,
     // A path parameter of any length must reach its route: too long an address is a bad address, not an unknown path.
     routerOptions: { maxParamLength: 16_384 },
-    requestTimeout: 60_000,
+    requestTimeout: 120_000,
+    // X-Forwarded-For counts only from these: anybody else could pretend to be whom they like.
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     rewriteUrl: (request) => (request.url ?? "/").replace(/^\/{2,}/, "/"),
     frameworkErrors: (error, _request, reply) => sendError(error, reply, isTransient),
     clientErrorHandler: (error, socket) => {
       if (!socket.writable || error.code === "ECONNRESET") return;
-      const isTooLarge = error.code === "HPE_HEADER_OVERFLOW";
-      const body = JSON.stringify({
-        message: isTooLarge ? "The request header is too large" : "Malformed HTTP request",
-      });
+      const [status, message] = CONNECTION_ERRORS[error.code] ?? ["400 Bad Request", "Malformed HTTP request"];
+      const body = JSON.stringify({ message });
       socket.end(
-        `HTTP/1.1 ${isTooLarge ? "431 Request Header Fields Too Large" : "400 Bad Request"}\r\n` +
-          `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+        `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+          `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
       );
     },
   });
@@ -65,13 +72,14 @@ export function createHttpApp(
 export function sealRoutes(app: FastifyInstance, paths: readonly string[]): void {
   for (const url of paths) {
     const allowed = METHODS.filter((method) => app.hasRoute({ method, url }));
-    const refuse = (_request: FastifyRequest, reply: FastifyReply) =>
+    const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>
       reply
         .code(405)
         .header("allow", allowed.join(", "))
         .send({ message: `Method not allowed: use ${allowed.join(" or ")}` });
     for (const method of METHODS) {
-      if (!allowed.includes(method)) app.route({ method, url, handler: refuse });
+      // Before the body is looked at: what is wrong with it does not matter here.
+      if (!allowed.includes(method)) app.route({ method, url, onRequest: refuse, handler: refuse });
     }
   }
 }

@@ -64,7 +64,7 @@ program
   .description("bring the schema up to date, set the retention, add missing starter tags; then end")
   .action(async () => {
     const { settings, log } = createContext();
-    const store = await openStore(settings, log);
+    const store = await openStore(settings, log, "set");
     await store.close();
     print("The schema is up to date.");
   });

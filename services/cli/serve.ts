@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { isTransient } from "@noisefloor/clickhouse/errors.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
@@ -5,6 +6,7 @@ import type { Settings } from "@noisefloor/config/settings.ts";
 import { closeHttpApp, createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
 import { createIngest, INGEST_PATHS } from "@noisefloor/ingest/service.ts";
 import { QUERY_PATHS, registerQuery } from "@noisefloor/query/app.ts";
+import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import type { Store } from "./store.ts";
 
@@ -23,13 +25,12 @@ export type RunningService = {
 /** Runs intake, query or both on one port over a store that is ready. */
 export async function serve(roles: Roles, store: Store, settings: Settings, log: Logger): Promise<RunningService> {
   const now = Date.now;
-  const { client, server } = store;
-  const { retentionDays } = settings;
+  const { client, server, retentionDays } = store;
   const toldAs = (what: string) => (error: unknown) =>
     log.warn({ err: error }, `${what} cannot be read: the last known state goes on`);
   const catalogue = await watchTags(client, { onError: toldAs("the tag catalogue") });
   // Fastify would say once more where it listens.
-  const app = createHttpApp(log.child({}, { level: "warn" }), isTransient);
+  const app = createHttpApp(log.child({}, { level: "warn" }), isTransient, settings.http.trustedProxies);
   const ingest = roles.ingest
     ? await createIngest({
         client,
@@ -43,9 +44,22 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
     : undefined;
   ingest?.register(app);
   const directory = roles.query ? await watchAccess(client, { onError: toldAs("workspaces and keys") }) : undefined;
-  if (directory !== undefined) {
+  const limit = roles.query ? await openLimit(settings, log) : undefined;
+  if (directory !== undefined && limit !== undefined) {
+    const plansUrl =
+      settings.plansUrl ?? `${settings.http.publicUrl ?? `http://localhost:${settings.http.port}`}/plans`;
     const publicUrl = settings.http.publicUrl ?? `http://localhost:${settings.http.port}`;
-    registerQuery(app, { client, catalogue, directory, plans: settings.plans, retentionDays, publicUrl, now });
+    registerQuery(app, {
+      client,
+      catalogue,
+      directory,
+      plans: settings.plans,
+      limit,
+      plansUrl,
+      retentionDays,
+      publicUrl,
+      now,
+    });
   }
   app.after(() => sealRoutes(app, [...(roles.ingest ? INGEST_PATHS : []), ...(roles.query ? QUERY_PATHS : [])]));
   await app.listen({ host: settings.http.host, port: settings.http.port });
@@ -63,8 +77,15 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
       await ingest?.stop();
       catalogue.stop();
       directory?.stop();
+      await limit?.close();
     },
   };
+}
+
+/** One count for all processes when Redis is configured, else this process's own, kept in the data directory. */
+async function openLimit(settings: Settings, log: Logger): Promise<LookupLimit> {
+  if (settings.redisUrl !== undefined) return sharedLookupLimit(settings.redisUrl, Date.now, log);
+  return localLookupLimit(join(settings.clickhouse.dataDir, "lookups.json"), Date.now, log);
 }
 
 function firstFailure(consumer: Promise<never> | undefined, ended: Promise<void>, log: Logger): Promise<never> {

@@ -1,7 +1,7 @@
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
 import { type OpenClickHouse, openClickHouse } from "@noisefloor/clickhouse/open.ts";
-import { applyRetention } from "@noisefloor/clickhouse/retention.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
@@ -11,11 +11,19 @@ import { addStarterTags } from "./reference/starter-tags.ts";
 export type Store = {
   readonly server: OpenClickHouse;
   readonly client: ClickHouseClient;
+  /** How long it keeps its observations. */
+  readonly retentionDays: number;
   close(): Promise<void>;
 };
 
+/**
+ * Who may change how long data are kept. A service says what holds from now on; a command that merely works beside it
+ * may make the time longer but not shorter: data deleted because a shell lacked a variable would be gone for good.
+ */
+export type RetentionRight = "set" | "lengthen";
+
 /** Opens the configured or embedded ClickHouse, brings its schema up to date and sets how long it keeps its data. */
-export async function openStore(settings: Settings, log: Logger): Promise<Store> {
+export async function openStore(settings: Settings, log: Logger, right: RetentionRight): Promise<Store> {
   const server = await openClickHouse(settings.clickhouse);
   const client = connect(server.connection, "noisefloor");
   const close = async () => {
@@ -26,16 +34,31 @@ export async function openStore(settings: Settings, log: Logger): Promise<Store>
     const applied = await migrate(server.connection, MIGRATIONS_DIRECTORY, ({ version, name }) =>
       log.debug({ version, name }, "migration applied"),
     );
-    const changed = await applyRetention(client, settings.retentionDays);
-    const tags = await addStarterTags(client, Date.now());
     if (applied.length > 0) log.info({ migrations: applied.length }, "the schema was brought up to date");
-    if (applied.length === 0 && changed.length > 0) {
-      log.info({ days: settings.retentionDays, tables: changed }, "the retention was changed");
-    }
+    const retentionDays = await settleRetention(client, settings.retentionDays, right, log);
+    const tags = await addStarterTags(client, Date.now());
     if (tags > 0) log.info({ tags }, "tags of the starter catalogue were added");
-    return { server, client, close };
+    return { server, client, retentionDays, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** @param wanted undefined when nobody said anything: then what holds goes on. */
+async function settleRetention(
+  client: ClickHouseClient,
+  wanted: number | undefined,
+  right: RetentionRight,
+  log: Logger,
+): Promise<number> {
+  const current = await readRetention(client);
+  if (wanted === undefined || wanted === current) return current;
+  if (wanted < current && right === "lengthen") {
+    log.warn({ wanted, current }, "the retention is not shortened: only a service or migrate does that");
+    return current;
+  }
+  await applyRetention(client, wanted);
+  log.info({ from: current, to: wanted }, "the retention was changed, in days");
+  return wanted;
 }

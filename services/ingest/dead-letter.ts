@@ -49,9 +49,21 @@ export function deadLettersTo(produce: Produce, topic: string): KeepDeadLetters<
   return async (rejected) => produce(topic, rejected.map(toDeadLetter));
 }
 
+/**
+ * What is kept of a payload too large for a topic: compressed, it may have come in a message that brokers take, but
+ * they would not take it as it is, and a dead letter that cannot be kept would hold up everything behind it.
+ */
+const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+
 function toDeadLetter({ record, rejection }: RejectedRecord<MessageRecord>): ProducedMessage {
   const { message, index, bytes } = record;
-  return { key: message.key, value: bytes, headers: deadLetterHeaders(message, index, rejection) };
+  const headers = deadLetterHeaders(message, index, rejection);
+  if (bytes.length <= MAX_PAYLOAD_BYTES) return { key: message.key, value: bytes, headers };
+  return {
+    key: message.key,
+    value: bytes.subarray(0, MAX_PAYLOAD_BYTES),
+    headers: { ...headers, "noisefloor-cut-from": String(bytes.length) },
+  };
 }
 
 function deadLetterHeaders(message: StreamMessage, index: number, rejection: Rejection): Record<string, string> {

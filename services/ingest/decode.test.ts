@@ -115,7 +115,7 @@ describe("a payload that cannot be taken apart is refused as a whole", () => {
       expect(splitMessage(Buffer.from(join(repeated('{"a":1}', 1_000))))).toHaveLength(1_000);
       expect(splitMessage(Buffer.from(join(repeated('{"a":1}', 1_001))))).toEqual({
         reason: "too-many-observations",
-        detail: "the payload has 1001 records, at most 1000 are taken",
+        detail: "the payload has more than 1000 records",
       });
     }
   });

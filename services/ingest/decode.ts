@@ -17,13 +17,10 @@ const CLOSE_BRACE = 0x7d;
 export function splitPayload(payload: Buffer, mostRecords: number): Buffer[] | Rejection {
   const trimmed = trim(payload);
   if (trimmed.length === 0) return { reason: "not-json", detail: "the payload is empty" };
-  const records = trimmed[0] === OPEN_BRACKET ? splitArray(trimmed) : splitLines(trimmed);
+  const records = trimmed[0] === OPEN_BRACKET ? splitArray(trimmed, mostRecords) : splitLines(trimmed, mostRecords);
   if (records === undefined) return { reason: "not-json", detail: "the payload starts like a JSON array but is none" };
   if (records.length > mostRecords) {
-    return {
-      reason: "too-many-observations",
-      detail: `the payload has ${records.length} records, at most ${mostRecords} are taken`,
-    };
+    return { reason: "too-many-observations", detail: `the payload has more than ${mostRecords} records` };
   }
   return records;
 }
@@ -48,11 +45,12 @@ export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
   }
 }
 
-function splitLines(payload: Buffer): Buffer[] {
+/** Stops one beyond the most: what would be refused anyway must not cost memory first. */
+function splitLines(payload: Buffer, most: number): Buffer[] {
   // One object written over several lines is one record; only then is a line break not an end.
   if (payload.includes(NEWLINE) && isJson(payload)) return [payload];
   const lines: Buffer[] = [];
-  for (let start = 0; start < payload.length; ) {
+  for (let start = 0; start < payload.length && lines.length <= most; ) {
     const end = payload.indexOf(NEWLINE, start);
     const line = trim(payload.subarray(start, end < 0 ? payload.length : end));
     if (line.length > 0) lines.push(line);
@@ -62,12 +60,12 @@ function splitLines(payload: Buffer): Buffer[] {
 }
 
 /** The elements of a JSON array as slices of its bytes; undefined when it is not JSON. */
-function splitArray(payload: Buffer): Buffer[] | undefined {
+function splitArray(payload: Buffer, most: number): Buffer[] | undefined {
   if (!isJson(payload)) return undefined;
   const elements: Buffer[] = [];
   let depth = 0;
   let start = 1;
-  for (let at = 0; at < payload.length; at++) {
+  for (let at = 0; at < payload.length && elements.length <= most; at++) {
     const byte = payload[at];
     if (byte === QUOTE) at = endOfString(payload, at);
     else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) depth++;

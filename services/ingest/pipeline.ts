@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from "node:timers/promises";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { acceptObservation, type Rejection } from "@noisefloor/domain/observation.ts";
 import { parseRecord } from "./decode.ts";
@@ -5,6 +6,7 @@ import { resolveTags } from "./tagger.ts";
 import { type InsertObservations, type ObservationRow, toRow } from "./writer.ts";
 
 const MAX_DETAIL_LENGTH = 500;
+const RECORDS_AT_A_STRETCH = 2_000;
 
 /** One record on its way in. */
 export type IncomingRecord = {
@@ -42,7 +44,9 @@ export async function judge<R extends IncomingRecord>(records: readonly R[], dep
   const rows: ObservationRow[] = [];
   const accepted: R[] = [];
   const rejected: RejectedRecord<R>[] = [];
-  for (const record of records) {
+  for (const [index, record] of records.entries()) {
+    // A large batch must not keep the process from answering others meanwhile.
+    if (index % RECORDS_AT_A_STRETCH === RECORDS_AT_A_STRETCH - 1) await breathe();
     let verdict = judgeOne(record, deps.catalogue, terms);
     if ("reason" in verdict && verdict.reason === "unknown-tag" && !isFresh) {
       await deps.catalogue.refresh();

@@ -24,7 +24,21 @@ export type ReplaySummary = {
   readonly startedAt: number;
 };
 
-/** Brings records in batch by batch. When it resolves, everything read is accepted or kept as a dead letter. */
+/** A replay that did not reach the end; the cause says why, the summary what was done all the same. */
+export class ReplayError extends Error {
+  override name = "ReplayError";
+  readonly summary: ReplaySummary;
+
+  constructor(summary: ReplaySummary, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.summary = summary;
+  }
+}
+
+/**
+ * Brings records in batch by batch. When it resolves, everything read is accepted or kept as a dead letter.
+ * @throws ReplayError when the records cannot be read to their end, or not be stored.
+ */
 export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayDeps): Promise<ReplaySummary> {
   const summary: ReplaySummary = { read: 0, accepted: 0, rejected: 0, reasons: {}, startedAt: deps.now() };
   const underWay = new Set<Promise<void>>();
@@ -57,15 +71,20 @@ export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayD
     if (deps.rate !== undefined) await keepRate(summary, deps.rate, deps.now());
   };
 
-  for await (const record of records) {
-    if (deps.signal?.aborted) break;
-    summary.read++;
-    batch.push(record);
-    if (batch.length >= batchSize) await flush();
+  try {
+    for await (const record of records) {
+      if (deps.signal?.aborted) break;
+      summary.read++;
+      batch.push(record);
+      if (batch.length >= batchSize) await flush();
+    }
+  } catch (error) {
+    failure ??= error;
   }
-  if (batch.length > 0) await flush();
+  // Also after a failure: what could be read is stored, and nothing is left under way.
+  if (batch.length > 0) await flush().catch(() => {});
   await Promise.all(underWay);
-  if (failure !== undefined) throw failure;
+  if (failure !== undefined) throw new ReplayError(summary, failure);
   return summary;
 }
 

@@ -6,6 +6,7 @@ import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
 import type { FastifyInstance } from "fastify";
 import { addressLookup } from "./address-lookup.ts";
 import { authenticator } from "./auth.ts";
+import type { LookupLimit } from "./lookup-limit.ts";
 import { COMMUNITY_PATH, registerCommunity } from "./routes/community.ts";
 import { IP_PATH, IPS_PATH, registerIp } from "./routes/ip.ts";
 import { LEGACY_PATHS, registerLegacy } from "./routes/legacy.ts";
@@ -18,6 +19,9 @@ export type QueryDeps = {
   readonly catalogue: TagCatalogue;
   readonly directory: AccessDirectory;
   readonly plans: Plans;
+  readonly limit: LookupLimit;
+  /** The page that callers who have hit their limit are pointed to. */
+  readonly plansUrl: string;
   readonly retentionDays: number;
   /** What links in answers start with, without a slash at the end. */
   readonly publicUrl: string;
@@ -41,7 +45,13 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const { client, retentionDays, now } = deps;
   const lookUp = addressLookup([SHARED_GLOBAL], { client, retentionDays, now });
   const authenticate = authenticator(deps.directory, deps.plans);
-  registerCommunity(app, { lookUp, publicUrl: deps.publicUrl, authenticate });
+  registerCommunity(app, {
+    lookUp,
+    publicUrl: deps.publicUrl,
+    plansUrl: deps.plansUrl,
+    limit: deps.limit,
+    authenticate,
+  });
   registerTags(app, { catalogue: deps.catalogue, authenticate });
   registerIp(app, { client, retentionDays, now, catalogue: deps.catalogue, authenticate });
   registerLegacy(app, { client, retentionDays, now, catalogue: deps.catalogue, authenticate, lookUp });

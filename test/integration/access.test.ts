@@ -1,8 +1,13 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
-import { createWorld, makeTag, type World } from "../support/world.ts";
+import { createWorld, makeTag, silent, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 const DAY = 86_400_000;
@@ -65,4 +70,55 @@ test("a revoked key stops working, a new one works, both within five seconds", a
   expect(JSON.stringify(stored), "the key itself is stored nowhere").not.toContain(key);
   await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now());
   await eventually(async () => expect(await world.get("/v3/tags", { key })).toEqual(UNAUTHORIZED), 5_000);
+});
+
+test("lookups count per day, by address without a key and by workspace with one; refused ones cost nothing", async () => {
+  const lookup = (headers: Record<string, string>) =>
+    world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", headers });
+  for (let used = 1; used <= 100; used++) {
+    const { statusCode, headers } = await lookup({});
+    expect([statusCode, headers["ratelimit-limit"], headers["ratelimit-remaining"]]).toEqual([
+      404,
+      "100",
+      String(100 - used),
+    ]);
+  }
+  await world.get("/v3/community/10.0.0.1", {});
+  for (let again = 0; again < 2; again++) {
+    const refused = await lookup({});
+    expect(refused.statusCode).toBe(429);
+    expect(refused.json()).toEqual({
+      plan: "unauthenticated",
+      "rate-limit": "100-lookups/day",
+      plan_url: "http://noisefloor.test/plans",
+      message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. /),
+    });
+    expect(refused.headers["retry-after"]).toBeUndefined();
+    expect(refused.headers["ratelimit-remaining"]).toBe("0");
+  }
+  const key = await world.addCaller("community");
+  expect((await lookup({ key })).headers["ratelimit-remaining"]).toBe("999");
+  expect((await lookup({ key: await world.addCaller("unlimited") })).headers["ratelimit-limit"]).toBeUndefined();
+});
+
+test("counts of lookups survive a restart, and begin anew with the next UTC day", async () => {
+  const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
+  const caller = {
+    plan: "unauthenticated",
+    entitlements: new Set<never>(),
+    terms: { lookups_per_day: 3, reach_days: 1 },
+  };
+  let time = NOW;
+  const granted: boolean[] = [];
+  for (let start = 0; start < 4; start++) {
+    const limit = await localLookupLimit(file, () => time, silent);
+    granted.push((await limit.take(caller, "45.0.0.1")).isGranted);
+    await limit.close();
+  }
+  time += DAY;
+  const limit = await localLookupLimit(file, () => time, silent);
+  granted.push((await limit.take(caller, "45.0.0.1")).isGranted);
+  await limit.close();
+  await rm(file);
+  expect(granted).toEqual([true, true, true, false, true]);
 });

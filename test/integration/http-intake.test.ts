@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
-import { INGEST_PATHS } from "@noisefloor/ingest/service.ts";
+import { createIngest, INGEST_PATHS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -223,4 +223,33 @@ test("with brokers configured, accepted records are in the topic when the answer
   expect(message?.value.toString()).toBe(line);
   await ingest.stop();
   await published.close();
+});
+
+test("more than 50,000 records in a request are refused before they cost anything", async () => {
+  const crowd = gzipSync(Buffer.alloc(16 * 1024 * 1024, "1\n"));
+  expect(await post(crowd, { "content-encoding": "gzip" })).toEqual({
+    status: 413,
+    body: { message: "The request body has more than 50000 observations" },
+  });
+});
+
+test("observations of more than two years of weeks go in with one request", async () => {
+  const weeks = Array.from({ length: 120 }, (_, index) => ({
+    ...good(`45.1.6.${index}`),
+    observed_at: new Date(NOW - index * 7 * 86_400_000).toISOString(),
+  }));
+  const { client, catalogue } = world;
+  const ingest = await createIngest({
+    client,
+    catalogue,
+    retentionDays: 3_650,
+    sensorKeys: [],
+    kafka: undefined,
+    log: silent,
+    now,
+  });
+  const patient = createHttpApp(silent);
+  ingest.register(patient);
+  expect(await post(JSON.stringify(weeks), {}, patient)).toMatchObject({ status: 202, body: { accepted: 120 } });
+  await patient.close();
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { importTags } from "@noisefloor/cli/reference/import-tags.ts";
 import { readNetworkList } from "@noisefloor/cli/reference/network-list-file.ts";
 import { addStarterTags } from "@noisefloor/cli/reference/starter-tags.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { parseNetwork } from "@noisefloor/domain/ipv4.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -258,4 +259,25 @@ test("an imported tag takes the slug of a starter tag, unless observations alrea
   const result = await importTags(world.client, [makeTag("mirai", "malicious"), makeTag("ssh-scanner", "benign")], NOW);
   expect(result).toMatchObject({ added: 1, refused: [{ entry: "ssh-scanner" }] });
   expect(await addStarterTags(world.client, NOW + 1), "a taken slug is not taken back").toBe(0);
+});
+
+test("imports do not pile up: after many, only the answering ranges and the ones before them are kept", async () => {
+  for (let round = 0; round < 4; round++) await importLists("service", [list("one", [`5.0.${round}.0/24`])]);
+  await importLists("actor", [list("other", ["6.0.0.0/24"])]);
+  const kept = defineQuery({
+    name: "test-partitions",
+    sql: "SELECT uniqExact(generation) AS generations FROM network_ranges WHERE kind = 'service'",
+    params: z.object({}),
+    row: z.object({ generations: z.int() }),
+  });
+  expect(await run(world.client, kept, {})).toEqual([{ generations: 2 }]);
+  expect((await world.get("/v3/community/5.0.3.1")).body).toMatchObject({ riot: true });
+  expect((await world.get("/v3/community/5.0.2.1")).status).toBe(404);
+});
+
+test("lists imported at the same time are all there afterwards", async () => {
+  const lists = Array.from({ length: 6 }, (_, index) => list(`list-${index}`, [`7.0.${index}.0/24`]));
+  await Promise.all(lists.map((one) => importLists("service", [one])));
+  const answers = await Promise.all(lists.map((_, index) => world.get(`/v3/community/7.0.${index}.1`)));
+  expect(answers.map(({ status }) => status)).toEqual(lists.map(() => 200));
 });

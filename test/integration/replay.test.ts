@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
-import { replay } from "@noisefloor/ingest/replay.ts";
+import { ReplayError, replay } from "@noisefloor/ingest/replay.ts";
 import { newestTime, openLogFiles, readRecords } from "@noisefloor/ingest/sources/file.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -30,11 +30,11 @@ const line = (ip: string, at: number, more: object = {}) =>
 
 async function replayFiles(
   paths: readonly string[],
-  options: { shiftTo?: number; stdin?: string; onBytes?: (n: number) => void } = {},
+  options: { rate?: number; shiftTo?: number; stdin?: string; onBytes?: (n: number) => void } = {},
 ) {
   const { files, dispose } = await openLogFiles(paths, Readable.from([options.stdin ?? ""]));
   const format = observationsFormat;
-  const newest = await newestTime(files, { format });
+  const newest = options.shiftTo === undefined ? undefined : await newestTime(files, { format, latest: NOW });
   const shiftMs = options.shiftTo === undefined || newest === undefined ? 0 : options.shiftTo - newest;
   const insert = insertInto(world.client, { forMs: 0 });
   const summary = await replay(
@@ -43,6 +43,7 @@ async function replayFiles(
       catalogue: world.catalogue,
       retentionDays: RETENTION_DAYS,
       now: () => NOW,
+      rate: options.rate,
       accept: ({ rows }) => insert(rows),
       keepDeadLetters: deadLettersInto(world.client, "file", () => NOW),
     },
@@ -78,7 +79,7 @@ test("the same file twice is the same observations, while equal records within i
   expect(await replayFiles([file])).toMatchObject({ read: 5, accepted: 4, rejected: 1 });
   expect(await run(world.client, stored, {})).toEqual(after);
   expect(await run(world.client, deadLetters, {})).toEqual([
-    { origin: "a.ndjson", position: 4, reason: "not-json", payload: "rubbish" },
+    { origin: file, position: 4, reason: "not-json", payload: "rubbish" },
   ]);
 });
 
@@ -124,4 +125,37 @@ test.each([
   expect(summary).toMatchObject({ read: 60_000, accepted: 60_000, rejected: 0 });
   expect(told).toBe(onDisk.length);
   expect(await run(world.client, stored, {})).toHaveLength(60_000);
+});
+
+test("of a file that breaks off, what can be read is stored, and the end says what was done", async () => {
+  const lines = Array.from({ length: 40_000 }, (_, index) =>
+    line(`45.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, NOW - index),
+  );
+  const whole = gzipSync(lines.join("\n"));
+  const file = join(folder, "cut.gz");
+  await writeFile(file, whole.subarray(0, Math.floor(whole.length * 0.7)));
+  const failure = await replayFiles([file]).catch((error: unknown) => error);
+  if (!(failure instanceof ReplayError)) throw failure;
+  const { read, accepted } = failure.summary;
+  expect(read).toBeGreaterThan(20_000);
+  expect(accepted).toBe(read);
+  expect(await run(world.client, stored, {})).toHaveLength(read);
+});
+
+test("a time from a clock gone wrong does not move the others", async () => {
+  const file = join(folder, "odd.ndjson");
+  const odd = ["9999-01-01T00:00:00Z", "+275760-09-13T00:00:00Z", "Nov 20 2026"].map((observed_at) =>
+    JSON.stringify({ observed_at, sensor_id: "s", source_ip: "45.0.0.2" }),
+  );
+  await writeFile(file, [line("45.0.0.1", 1_000_000), ...odd].join("\n"));
+  expect(await replayFiles([file], { shiftTo: NOW })).toMatchObject({ read: 4, accepted: 1, rejected: 3 });
+  expect(await run(world.client, stored, {})).toEqual([{ ip: "45.0.0.1", at: NOW, times: 1 }]);
+});
+
+test("a rate is kept", async () => {
+  const file = join(folder, "slow.ndjson");
+  await writeFile(file, Array.from({ length: 30 }, (_, index) => line("45.0.0.1", NOW - index)).join("\n"));
+  const started = Date.now();
+  expect(await replayFiles([file], { rate: 10 })).toMatchObject({ accepted: 30 });
+  expect(Date.now() - started).toBeGreaterThan(2_000);
 });

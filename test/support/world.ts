@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
@@ -15,6 +17,7 @@ import { deadLettersInto, type PlacedRecord } from "@noisefloor/ingest/dead-lett
 import { ingestBatch, type Judged } from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { QUERY_PATHS, registerQuery } from "@noisefloor/query/app.ts";
+import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { inject } from "vitest";
@@ -53,7 +56,19 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
   await directory.refresh();
   const app = createHttpApp(silent);
   const publicUrl = "http://noisefloor.test";
-  registerQuery(app, { client, catalogue, directory, plans: DEFAULT_PLANS, retentionDays, now, publicUrl });
+  const plansUrl = `${publicUrl}/plans`;
+  const limit = await localLookupLimit(join(tmpdir(), `noisefloor-lookups-${randomUUID()}`), now, silent);
+  registerQuery(app, {
+    client,
+    catalogue,
+    directory,
+    plans: DEFAULT_PLANS,
+    limit,
+    plansUrl,
+    retentionDays,
+    now,
+    publicUrl,
+  });
   sealRoutes(app, QUERY_PATHS);
   let stored = 0;
   return {
@@ -102,6 +117,7 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
     async close() {
       catalogue.stop();
       directory.stop();
+      await limit.close();
       await app.close();
       await client.command({
         query: "DROP DATABASE {name:Identifier}",

@@ -24,9 +24,10 @@ const latestGeneration = defineQuery({
   name: "latest-network-generation",
   sql: `SELECT greatest(
       (SELECT max(generation) FROM network_lists WHERE kind = {kind:String}),
-      (SELECT max(generation) FROM network_generations WHERE kind = {kind:String})) AS generation`,
+      (SELECT max(generation) FROM network_generations WHERE kind = {kind:String})) AS generation,
+      (SELECT max(generation) FROM network_generations WHERE kind = {kind:String}) AS answering`,
   params: z.object({ kind: z.string() }),
-  row: z.object({ generation: z.int() }),
+  row: z.object({ generation: z.int(), answering: z.int() }),
 });
 
 const currentNetworks = defineQuery({
@@ -44,9 +45,9 @@ const outdatedPartitions = defineQuery({
   name: "outdated-network-partitions",
   sql: `SELECT DISTINCT partition_id FROM system.parts
     WHERE database = currentDatabase() AND table = 'network_ranges' AND active
-      AND partition LIKE concat('(', toString({kindNumber:UInt8}), ',%')
-      AND partition != concat('(', toString({kindNumber:UInt8}), ',', toString({generation:UInt64}), ')')`,
-  params: z.object({ kindNumber: z.int(), generation: z.int() }),
+      AND toUInt8(splitByChar('-', partition_id)[1]) = {kindNumber:UInt8}
+      AND toUInt64(splitByChar('-', partition_id)[2]) < {before:UInt64}`,
+  params: z.object({ kindNumber: z.int(), before: z.int() }),
   row: z.object({ partition_id: z.string() }),
 });
 
@@ -62,11 +63,10 @@ export async function replaceNetworkLists(
   lists: readonly NetworkList[],
   now: number,
 ): Promise<{ ranges: number }> {
-  // Taken before anything is read, so that of two imports at once the one that saw both wins the switch.
-  const [latest] = await run(client, latestGeneration, { kind });
-  const generation = Math.max(now, (latest?.generation ?? 0) + 1);
-  await writeLists(client, kind, lists, generation, now);
-
+  await writeLists(client, kind, lists, await nextGeneration(client, kind), now);
+  // Taken after the lists were written and before all are read: of two imports at once, the one with the higher number
+  // has read what the other one wrote.
+  const generation = await nextGeneration(client, kind);
   const networks: ListedNetwork[] = await run(client, currentNetworks, { kind });
   const ranges = flattenNetworks(networks);
   if (ranges.length > 0) {
@@ -76,9 +76,16 @@ export async function replaceNetworkLists(
       format: "JSONEachRow",
     });
   }
+  const [before] = await run(client, latestGeneration, { kind });
   await client.insert({ table: "network_generations", values: [{ kind, generation }], format: "JSONEachRow" });
-  await dropOutdated(client, kind, generation);
+  await dropOutdated(client, kind, before?.answering ?? 0);
   return { ranges: ranges.length };
+}
+
+/** Higher than every number that was given out before. Microseconds, so that two imports at once differ. */
+async function nextGeneration(client: ClickHouseClient, kind: NetworkKind): Promise<number> {
+  const [latest] = await run(client, latestGeneration, { kind });
+  return Math.max(Math.floor((performance.timeOrigin + performance.now()) * 1_000), (latest?.generation ?? 0) + 1);
 }
 
 /** The networks first: a list's row makes them count, so a reader never finds a list by half. */
@@ -115,15 +122,18 @@ async function writeLists(
   });
 }
 
-/** Frees what earlier generations left; a failure here costs disk and nothing else, and the next import tries again. */
-async function dropOutdated(client: ClickHouseClient, kind: NetworkKind, generation: number): Promise<void> {
+/**
+ * Frees what imports before the last one left. The last one's ranges stay until the next import: a query under way may
+ * have read its number already.
+ */
+async function dropOutdated(client: ClickHouseClient, kind: NetworkKind, before: number): Promise<void> {
   await client.command({
     query: `DELETE FROM network_prefixes WHERE kind = {kind:String}
-      AND (list_id, generation) NOT IN (SELECT list_id, generation FROM network_lists FINAL WHERE kind = {kind:String})`,
-    query_params: { kind },
+      AND (list_id, generation) NOT IN (SELECT list_id, generation FROM network_lists FINAL WHERE kind = {kind:String})
+      AND generation < {before:UInt64}`,
+    query_params: { kind, before },
   });
-  const partitions = await run(client, outdatedPartitions, { kindNumber: KIND_NUMBERS[kind], generation });
-  for (const { partition_id } of partitions) {
+  for (const { partition_id } of await run(client, outdatedPartitions, { kindNumber: KIND_NUMBERS[kind], before })) {
     await client.command({
       query: "ALTER TABLE network_ranges DROP PARTITION ID {id:String}",
       query_params: { id: partition_id },

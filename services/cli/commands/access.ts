@@ -15,7 +15,7 @@ import { type CommandContext, UserError } from "./command.ts";
 export type OutputOptions = { readonly json: boolean };
 
 async function withStore(context: CommandContext, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
-  const store = await openStore(context.settings, context.log);
+  const store = await openStore(context.settings, context.log, "lengthen");
   try {
     await work(store.client);
   } finally {

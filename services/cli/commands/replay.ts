@@ -1,9 +1,10 @@
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import type { Judged } from "@noisefloor/ingest/pipeline.ts";
-import { type ReplaySummary, replay } from "@noisefloor/ingest/replay.ts";
+import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/replay.ts";
 import { createTopics, publishTo } from "@noisefloor/ingest/service.ts";
 import {
   type LogFile,
@@ -38,7 +39,7 @@ export async function runReplay(
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
   });
   try {
-    const store = await openStore(settings, log);
+    const store = await openStore(settings, log, "lengthen");
     const catalogue = await watchTags(store.client);
     const sink = await openSink(context, store);
     try {
@@ -47,7 +48,7 @@ export async function runReplay(
       try {
         const summary = await replay(readRecords(files, { format, shiftMs, onBytes: progress.advance }), {
           catalogue,
-          retentionDays: settings.retentionDays,
+          retentionDays: store.retentionDays,
           now: Date.now,
           rate: options.rate,
           signal,
@@ -58,6 +59,12 @@ export async function runReplay(
         progress.end();
         if (signal.aborted) print("Stopped before the end; what was read so far is stored.");
         printSummary(summary, sink.verb, print);
+        if (signal.aborted) process.exitCode = 130;
+      } catch (error) {
+        progress.end();
+        if (!(error instanceof ReplayError)) throw error;
+        printSummary(error.summary, sink.verb, print);
+        throw new UserError(`the replay ended early: ${error.message}`);
       } finally {
         progress.end();
       }
@@ -96,9 +103,16 @@ async function measureShift(
 ): Promise<number> {
   const progress = fileProgress("Finding the newest time", files, settings.logLevel !== "silent");
   try {
-    const newest = await newestTime(files, { format, onBytes: progress.advance });
+    const newest = await newestTime(files, {
+      format,
+      latest: Date.now() + MAX_CLOCK_AHEAD_MS,
+      onBytes: progress.advance,
+    });
     if (newest === undefined) throw new UserError("no record has a time that could be shifted");
     return shiftTo - newest;
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new UserError(`the newest time cannot be found: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     progress.end();
   }

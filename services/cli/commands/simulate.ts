@@ -1,24 +1,29 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { replay } from "@noisefloor/ingest/replay.ts";
 import type { ReplayRecord } from "@noisefloor/ingest/sources/file.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { simulate } from "../simulation.ts";
-import { openStore } from "../store.ts";
-import type { CommandContext } from "./command.ts";
+import { openStore, type Store } from "../store.ts";
+import { type CommandContext, UserError } from "./command.ts";
 import { printSummary } from "./replay.ts";
 
 /** Stores the observations of a simulated fleet of sensors through the ordinary pipeline. */
-export async function simulateInto(client: ClickHouseClient, days: number, context: CommandContext): Promise<void> {
-  const { settings, signal, print } = context;
+export async function simulateInto(
+  { client, retentionDays }: Store,
+  days: number,
+  context: CommandContext,
+): Promise<void> {
+  const { signal, print } = context;
+  if (days > retentionDays)
+    throw new UserError(`only ${retentionDays} days are kept: --days takes 1 to ${retentionDays}`);
   print(`Simulating ${days} days of a sensor fleet (sensors named simulated-01 to simulated-12) ...`);
   const catalogue = await watchTags(client);
   try {
     const insert = insertInto(client, { forMs: 30_000 });
     const summary = await replay(toRecords(simulate(days, Date.now())), {
       catalogue,
-      retentionDays: settings.retentionDays,
+      retentionDays,
       now: Date.now,
       signal,
       accept: ({ rows }) => insert(rows),
@@ -32,9 +37,9 @@ export async function simulateInto(client: ClickHouseClient, days: number, conte
 
 /** `noisefloor simulate`. */
 export async function runSimulate(days: number, context: CommandContext): Promise<void> {
-  const store = await openStore(context.settings, context.log);
+  const store = await openStore(context.settings, context.log, "lengthen");
   try {
-    await simulateInto(store.client, days, context);
+    await simulateInto(store, days, context);
   } finally {
     await store.close();
   }

@@ -21,7 +21,7 @@ export async function runServices(
   } = {},
 ): Promise<void> {
   const { settings, log, signal } = context;
-  const store = await openStore(settings, log);
+  const store = await openStore(settings, log, "set");
   try {
     await steps.prepare?.(store);
     const service = await serve(roles, store, settings, log);
@@ -47,15 +47,16 @@ export async function runStart(options: { readonly demo: boolean }, context: Com
       key = await makeFirstWorkspace(store.client, Date.now());
     },
     onReady: async (service, store) => {
-      welcome(service.url, store.server.origin, key, context);
-      if (options.demo) await simulateInto(store.client, DEMO_DAYS, context);
+      welcome(service.url, store, key, context);
+      if (options.demo) await simulateInto(store, DEMO_DAYS, context);
     },
   });
 }
 
-function welcome(url: string, origin: string, key: string | undefined, { settings, print }: CommandContext): void {
+function welcome(url: string, store: Store, key: string | undefined, { settings, print }: CommandContext): void {
   const { server, dataDir } = settings.clickhouse;
-  const where = server?.url ?? `${origin === "running" ? "of another process" : "embedded"}, data in ${dataDir}`;
+  const where =
+    server?.url ?? `${store.server.origin === "running" ? "of another process" : "embedded"}, data in ${dataDir}`;
   const brokers =
     settings.kafka?.connection.brokers.join(", ") ?? "not configured: observations come over HTTP and from files";
   print("Noisefloor: self-hosted Internet scan-noise intelligence");
@@ -63,7 +64,7 @@ function welcome(url: string, origin: string, key: string | undefined, { setting
   print(`  API and intake  ${url}`);
   print(`  ClickHouse      ${where}`);
   print(`  Kafka           ${brokers}`);
-  print(`  Retention       ${settings.retentionDays} days`);
+  print(`  Retention       ${store.retentionDays} days`);
   print();
   const withKey = key === undefined ? "" : `-H "key: ${key}" `;
   print("Try:");

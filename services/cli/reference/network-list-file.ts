@@ -71,7 +71,7 @@ export async function readNetworkList(file: string, knownLists: KnownLists): Pro
     list: {
       listId,
       networks,
-      name: known?.organization ?? name.replace(/^list of known /i, ""),
+      name: known?.organization ?? (name.replace(/^list of known /i, "").trim() || listId),
       category: known?.category ?? "unknown",
       description: known?.description ?? description,
       explanation: known?.explanation ?? "",

@@ -1,10 +1,11 @@
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { parseObservedAt } from "@noisefloor/domain/observation.ts";
 import type { PlacedRecord } from "../dead-letter.ts";
 import type { FileRecord, LogFormat } from "../formats/format.ts";
 import { type RecordIds, recordIds } from "../record-id.ts";
@@ -36,12 +37,15 @@ export async function openLogFiles(
   try {
     for (const path of paths) {
       if (path === STANDARD_INPUT) {
+        if (spool !== undefined) throw new Error("standard input can be read only once");
         spool = await mkdtemp(join(tmpdir(), "noisefloor-"));
         const copy = join(spool, "stdin");
         await pipeline(standardInput, createWriteStream(copy, { mode: 0o600 }));
         files.push({ name: "stdin", path: copy, bytes: (await stat(copy)).size });
       } else {
-        files.push({ name: basename(path), path, bytes: (await stat(path)).size });
+        const found = await stat(path);
+        if (found.isDirectory()) throw new Error(`${path} is a folder`);
+        files.push({ name: path, path, bytes: found.size });
       }
     }
   } catch (error) {
@@ -81,16 +85,20 @@ export async function* readRecords(files: readonly LogFile[], terms: ReadTerms):
   }
 }
 
-/** The newest time among the records of some files, in milliseconds; undefined when none has a time. */
+/**
+ * The newest time among the records of some files, in milliseconds; undefined when none has a time. Times after
+ * `latest` are mistakes of some clock, and one of them must not move all the others.
+ */
 export async function newestTime(
   files: readonly LogFile[],
-  terms: Omit<ReadTerms, "shiftMs">,
+  terms: Omit<ReadTerms, "shiftMs"> & { readonly latest: number },
 ): Promise<number | undefined> {
+  const { latest } = terms;
   let newest: number | undefined;
   for (const file of files) {
     for await (const { value } of readFile(file, terms)) {
-      const time = isRecord(value) ? timeOf(value) : undefined;
-      if (time !== undefined && (newest === undefined || time > newest)) newest = time;
+      const time = isRecord(value) ? parseObservedAt(value.observed_at) : undefined;
+      if (time !== undefined && time <= latest && (newest === undefined || time > newest)) newest = time;
     }
   }
   return newest;
@@ -129,13 +137,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function timeOf(value: Record<string, unknown>): number | undefined {
-  const time = typeof value.observed_at === "string" ? Date.parse(value.observed_at) : Number.NaN;
-  return Number.isNaN(time) ? undefined : time;
-}
-
 function shift(value: Record<string, unknown>, byMs: number): Record<string, unknown> {
-  const time = timeOf(value);
+  const time = parseObservedAt(value.observed_at);
   if (byMs === 0 || time === undefined) return value;
   return { ...value, observed_at: new Date(time + byMs).toISOString() };
 }

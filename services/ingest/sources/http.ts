@@ -10,6 +10,8 @@ export const INTAKE_PATH = "/v1/observations";
 
 /** The largest request body, after it is unpacked. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** The most observations in one request. */
+const MAX_RECORDS = 50_000;
 /** How many rejections an answer lists one by one; the counts by reason cover all. */
 const LISTED_REJECTIONS = 100;
 
@@ -59,7 +61,10 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
 async function take(request: FastifyRequest, deps: HttpIntakeDeps): Promise<Judged<PlacedRecord>> {
   const body = request.body;
   if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "The request body is empty");
-  const parts = splitPayload(body, Number.POSITIVE_INFINITY);
+  const parts = splitPayload(body, MAX_RECORDS);
+  if ("reason" in parts && parts.reason === "too-many-observations") {
+    throw new HttpError(413, `The request body has more than ${MAX_RECORDS} observations`);
+  }
   if (!Array.isArray(parts))
     throw new HttpError(400, "The request body must be NDJSON or a JSON array of observations");
   const origin = randomUUID();
