@@ -14,7 +14,7 @@ export const settingsSchema = z.object({
     .url({ protocol: /^https?$/, error: "takes an http or https URL like http://127.0.0.1:8123" })
     // URLs are shown in messages and logs, passwords must not be.
     .refine(
-      (url) => new URL(url).username === "",
+      (url) => !URL.canParse(url) || new URL(url).username === "",
       "takes no user in the URL: set CLICKHOUSE_USER and CLICKHOUSE_PASSWORD",
     )
     .optional(),

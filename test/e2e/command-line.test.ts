@@ -125,6 +125,25 @@ test("commands beside a running service use its store, and the service shows the
   }, 5_000);
 });
 
+test("a command that does not know the service's retention deletes nothing", async () => {
+  const port = await getPort();
+  const service = noisefloor(["start"], { HTTP_PORT: String(port), RETENTION_DAYS: "365" });
+  await eventually(async () => expect(service.output()).toContain("Retention       365 days"), 60_000);
+  const old = {
+    observed_at: new Date(Date.now() - 200 * 86_400_000).toISOString(),
+    sensor_id: "s",
+    source_ip: "45.0.0.8",
+  };
+  const url = `http://localhost:${port}`;
+  expect((await fetch(`${url}/v1/observations`, { method: "POST", body: JSON.stringify(old) })).status).toBe(202);
+  const file = join(dataDir, "tags.yaml");
+  await writeFile(file, "tags: [{slug: one, name: One}]");
+  expect(await noisefloor(["tags", "import", file]).finished).toMatchObject({ code: 0, stderr: "" });
+  const shorter = await noisefloor(["tags", "import", file], { RETENTION_DAYS: "100" }).finished;
+  expect(shorter.stderr).toContain("the retention is not shortened");
+  expect(await getJson(`${url}/v3/community/45.0.0.8`)).toMatchObject({ noise: true });
+});
+
 test("replay alone starts a store of its own for as long as it needs, and says what it did", async () => {
   const file = join(dataDir, "marx.csv");
   const rows = [

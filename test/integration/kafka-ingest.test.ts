@@ -1,6 +1,7 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
@@ -146,6 +147,22 @@ test("a stop in the middle of a flood loses nothing", async () => {
   ingest = await ingestOf(world, kafka, now);
   await ingest.start();
   await eventually(async () => expect(await stored()).toHaveLength(20_000));
+});
+
+test("a compressed message whose bytes no broker would take as they are is kept cut, and holds up nothing", async () => {
+  const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
+  const compressing = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  await compressing.connect();
+  const huge = Buffer.alloc(20 * 1024 * 1024, "x");
+  await compressing.send({ topic: kafka.topic, compression: CompressionTypes.GZIP, messages: [{ value: huge }] });
+  await compressing.disconnect();
+  await producer.produce(
+    kafka.topic,
+    Array.from({ length: 20 }, (_, index) => ({ key: null, value: bytes(good(index)) })),
+  );
+  const [dead] = await readTopic(kafka, kafka.deadLetterTopic, 1);
+  expect(dead?.headers).toMatchObject({ "noisefloor-reason": "oversize", "noisefloor-cut-from": String(huge.length) });
+  await eventually(async () => expect(await stored()).toHaveLength(20));
 });
 
 test("the same messages delivered to two groups, in other batches, are the same observations", async () => {
