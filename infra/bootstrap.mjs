@@ -1,11 +1,10 @@
 // Makes a fresh clone ready: installs what the lock file names, if that has not been done yet, then runs the command
 // line with the arguments it was given. Plain JavaScript without a dependency, for it runs before there are any.
 import { spawnSync } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const EMBEDDED_VERSION = "26.7.3-stable.1";
 
 function fail(message) {
   console.error(`noisefloor: ${message}`);
@@ -33,8 +32,13 @@ if (!isInstalled()) {
 const platformPackage = `@chdb/lib-${process.platform}-${process.arch}${process.platform === "linux" ? "-gnu" : ""}`;
 if (!process.env.CLICKHOUSE_URL && !existsSync(`${root}node_modules/${platformPackage}`)) {
   // A lock file made on one platform may lack the others' packages.
+  const { optionalDependencies } = JSON.parse(readFileSync(`${root}libs/clickhouse/package.json`, "utf8"));
+  const version = optionalDependencies[platformPackage];
   console.error(`noisefloor: installing the embedded ClickHouse (${platformPackage}) ...`);
-  if (!npm("install", "--no-save", "--no-audit", "--no-fund", `${platformPackage}@${EMBEDDED_VERSION}`)) {
+  if (
+    version === undefined ||
+    !npm("install", "--no-save", "--no-audit", "--no-fund", `${platformPackage}@${version}`)
+  ) {
     console.error(
       "noisefloor: it is not to be had for this platform: set CLICKHOUSE_URL to a ClickHouse server instead",
     );

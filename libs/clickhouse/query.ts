@@ -23,14 +23,12 @@ export async function run<Params extends z.ZodType<Record<string, unknown>>, Row
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
-  signal?: AbortSignal,
 ): Promise<z.output<Row>[]> {
   const result = await client.query({
     query: definition.sql,
     query_params: definition.params.parse(params),
     format: "JSONEachRow",
     clickhouse_settings: { log_comment: definition.name },
-    ...(signal === undefined ? {} : { abort_signal: signal }),
   });
   return z.array(definition.row).parse(await result.json());
 }

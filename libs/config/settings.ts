@@ -1,8 +1,7 @@
 import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/plan.ts";
+import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import { ConfigError, type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
-
-const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 /** Every variable that Noisefloor reads, with its default. The table in the README says the same. */
 export const settingsSchema = z.object({

@@ -3,9 +3,6 @@ import { isRoutableIpv4 } from "./ipv4.ts";
 import { DATASETS } from "./scope.ts";
 import { DAY_MS, retentionStart } from "./window.ts";
 
-/** The version of the wire schema below. A field may be added within it; a changed meaning makes a new version. */
-export const OBSERVATION_SCHEMA_VERSION = 1;
-
 /** The largest serialized observation, in bytes. */
 export const MAX_OBSERVATION_BYTES = 64 * 1024;
 /** The most observations that one Kafka message may carry. */

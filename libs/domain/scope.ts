@@ -18,7 +18,7 @@ export type RequestedScopes = {
 };
 
 /** Other names for scopes. Existing clients send the hosted service's own name for its global dataset. */
-export const DEFAULT_SCOPE_ALIASES: Readonly<Record<string, Dataset>> = { greynoise: "global" };
+const DEFAULT_SCOPE_ALIASES: Readonly<Record<string, Dataset>> = { greynoise: "global" };
 
 /**
  * Reads a comma-separated scope list. White space around a value and repeated values are fine; omitted or empty means

@@ -13,7 +13,7 @@ import getPort from "get-port";
 const run = promisify(execFile);
 
 /** The release that the pom names; part of the cache folder's name, so that a new pom gets jars of its own. */
-export const KAFKA_VERSION = "4.3.0";
+const KAFKA_VERSION = "4.3.0";
 
 export type LocalBroker = {
   /** `host:port` */

@@ -44,8 +44,6 @@ export type InsertObservations = (rows: readonly ObservationRow[]) => Promise<vo
 /** How long to go on trying while the server cannot be reached or is overloaded. */
 export type RetryTerms = {
   readonly forMs: number;
-  /** Called before each further try, for example to log and to keep a group membership alive. */
-  readonly onRetry?: (error: unknown, attempt: number) => Promise<void> | void;
 };
 
 /**
@@ -63,7 +61,6 @@ export function insertInto(client: ClickHouseClient, retry: RetryTerms): InsertO
       } catch (error) {
         const pause = Math.min(5_000, 100 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
         if (!isTransient(error) || Date.now() + pause > deadline) throw error;
-        await retry.onRetry?.(error, attempt);
         await sleep(pause);
       }
     }

@@ -42,11 +42,7 @@ const MAX_ATTEMPTS = 4;
 const HIGHEST_HASH = 0xffff_ffff;
 
 /** Answers how many, and which, distinct addresses a tag had in each bucket of a window. */
-export async function tagActivity(
-  question: ActivityQuestion,
-  deps: ActivityDeps,
-  signal?: AbortSignal,
-): Promise<Activity> {
+export async function tagActivity(question: ActivityQuestion, deps: ActivityDeps): Promise<Activity> {
   const since = retentionStart(deps.now(), deps.retentionDays);
   const slice = {
     tag: question.tagId,
@@ -57,8 +53,8 @@ export async function tagActivity(
   const grid = { start: question.window.start / 1_000, width: (question.widthHours * HOUR_MS) / 1_000 };
   const windows = tile(question.window, question.widthHours);
 
-  const classesAsked = run(deps.client, countByClassification, { ...slice, since }, signal);
-  const bucketsAsked = countAndList(question.includeIps, windows, { ...slice, ...grid }, deps.client, signal);
+  const classesAsked = run(deps.client, countByClassification, { ...slice, since });
+  const bucketsAsked = countAndList(question.includeIps, windows, { ...slice, ...grid }, deps.client);
   const [classes, buckets] = await Promise.all([classesAsked, bucketsAsked]);
 
   const byClassification: Partial<Record<Classification, number>> = {};
@@ -81,16 +77,13 @@ async function countAndList(
   windows: readonly Window[],
   grid: Grid,
   client: ClickHouseClient,
-  signal: AbortSignal | undefined,
 ): Promise<ActivityBucket[]> {
   for (let attempt = 1; ; attempt++) {
-    const counts = new Map(
-      (await run(client, countPerBucket, grid, signal)).map((row) => [row.bucket, row.active_ips]),
-    );
+    const counts = new Map((await run(client, countPerBucket, grid)).map((row) => [row.bucket, row.active_ips]));
     const countOf = (bucket: number) => counts.get(bucket) ?? 0;
     if (!includeIps) return windows.map((window, bucket) => ({ ...window, activeIps: countOf(bucket), ips: [] }));
 
-    const lists = await sample(counts, windows.length, grid, client, signal);
+    const lists = await sample(counts, windows.length, grid, client);
     const hasOutgrown = [...lists].some(([bucket, { found }]) => found > MAX_IPS_PER_BUCKET && countOf(bucket) < found);
     if (hasOutgrown && attempt < MAX_ATTEMPTS) continue;
     return windows.map((window, bucket) => {
@@ -113,7 +106,6 @@ async function sample(
   buckets: number,
   grid: Grid,
   client: ClickHouseClient,
-  signal: AbortSignal | undefined,
 ): Promise<Map<number, Listed>> {
   const lists = new Map<number, Listed>();
   const query = samplePerBucket(MAX_IPS_PER_BUCKET);
@@ -122,7 +114,7 @@ async function sample(
   );
   while (asked.size > 0) {
     const thresholds = Array.from({ length: buckets }, (_, bucket) => asked.get(bucket) ?? 0);
-    for (const row of await run(client, query, { ...grid, thresholds }, signal)) {
+    for (const row of await run(client, query, { ...grid, thresholds })) {
       // A bucket that is complete already has the threshold 0 here, below which lies at most the hash 0.
       if (asked.has(row.bucket)) lists.set(row.bucket, row);
     }
