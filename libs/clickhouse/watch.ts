@@ -2,7 +2,7 @@
 export type Watched<T> = {
   /** As it stood a moment ago. */
   current(): T;
-  /** Reads it again if it has changed. */
+  /** Reads it again if it has changed: when it resolves, every change made before the call shows. */
   refresh(): Promise<void>;
   stop(): void;
 };
@@ -24,7 +24,8 @@ export async function watch<T>(
 ): Promise<Watched<T>> {
   let version = await readVersion();
   let content = await read();
-  let refreshing: Promise<void> | undefined;
+  let underWay: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
 
   const load = async () => {
     const latest = await readVersion();
@@ -32,11 +33,22 @@ export async function watch<T>(
     content = await read();
     version = latest;
   };
-  const refresh = () => {
-    refreshing ??= load().finally(() => {
-      refreshing = undefined;
+  const start = () => {
+    underWay = load().finally(() => {
+      underWay = undefined;
     });
-    return refreshing;
+    return underWay;
+  };
+  const refresh = () => {
+    if (underWay === undefined) return start();
+    // The look under way may have begun before the change that the caller wants to see.
+    next ??= underWay
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        return start();
+      });
+    return next;
   };
   const timer = setInterval(() => refresh().catch(options.onError ?? (() => {})), options.intervalMs ?? 1_000);
   timer.unref();
