@@ -20,6 +20,7 @@ const BAD: Record<string, string> = {
   CLICKHOUSE_URL: "ftp://files.example",
   CLICKHOUSE_DATABASE: "drop table",
   HTTP_PORT: "65536",
+  HTTPS_PORT: "https",
   PUBLIC_URL: "noise.example",
   KAFKA_CREATE_TOPICS: "maybe",
   KAFKA_PARTITIONS: "1001",
@@ -33,7 +34,7 @@ describe("with nothing set", () => {
       logLevel: "info",
       retentionDays: undefined,
       clickhouse: { server: undefined, dataDir: "./.data" },
-      http: { host: "127.0.0.1", port: 8080, publicUrl: undefined, sensorKeys: [] },
+      http: { host: "127.0.0.1", port: 8080, tls: undefined, publicUrl: undefined, sensorKeys: [] },
       kafka: undefined,
     });
   });
@@ -81,6 +82,7 @@ describe("the borders of numbers", () => {
   test.each([
     ["RETENTION_DAYS", "1", "3650", "3651"],
     ["HTTP_PORT", "0", "65535", "65536"],
+    ["HTTPS_PORT", "0", "65535", "65536"],
     ["KAFKA_PARTITIONS", "1", "1000", "1001"],
   ])("%s is %s to %s", (name, least, most, beyond) => {
     expect(messageFor({ [name]: least })).toBe("usable");
@@ -101,6 +103,23 @@ describe("a ClickHouse server", () => {
 
   test.each(["scans; drop", "1scans", "a-b", "a.b", "x".repeat(64)])("has no database named %j", (name) => {
     expect(messageFor({ CLICKHOUSE_DATABASE: name })).toContain("CLICKHOUSE_DATABASE");
+  });
+});
+
+describe("HTTPS", () => {
+  const both = { TLS_CERT_FILE: "/tls/tls.crt", TLS_KEY_FILE: "/tls/tls.key" };
+
+  test("is there as soon as a certificate and its key are, on a port of its own", () => {
+    const files = { certFile: "/tls/tls.crt", keyFile: "/tls/tls.key" };
+    expect(readSettings(both).http.tls).toEqual({ ...files, port: 8443 });
+    expect(readSettings({ ...both, HTTPS_PORT: "443" }).http.tls).toEqual({ ...files, port: 443 });
+    expect(readSettings({ HTTPS_PORT: "443" }).http.tls).toBeUndefined();
+  });
+
+  test.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("without %s alone is a mistake that is named", (missing) => {
+    expect(messageFor({ ...both, [missing]: "" })).toMatch(
+      new RegExp(`^${missing} is not set, but TLS_\\w+_FILE is: set both or neither$`),
+    );
   });
 });
 

@@ -26,6 +26,9 @@ export const settingsSchema = z.object({
 
   HTTP_HOST: z.string().default("127.0.0.1"),
   HTTP_PORT: wholeNumber(0, 65_535).default(8_080),
+  HTTPS_PORT: wholeNumber(0, 65_535).default(8_443),
+  TLS_CERT_FILE: z.string().optional(),
+  TLS_KEY_FILE: z.string().optional(),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: "takes an http or https URL" })
     .transform((url) => url.replace(/\/+$/, ""))
@@ -87,6 +90,7 @@ export function readSettings(env: Environment) {
     http: {
       host: variables.HTTP_HOST,
       port: variables.HTTP_PORT,
+      tls: tlsSettings(variables),
       publicUrl: variables.PUBLIC_URL,
       sensorKeys: variables.SENSOR_KEYS,
       trustedProxies: variables.TRUSTED_PROXIES,
@@ -109,6 +113,16 @@ function clickhouseSettings(variables: Variables) {
           database: variables.CLICKHOUSE_DATABASE,
         };
   return { server, dataDir: variables.DATA_DIR };
+}
+
+/** Undefined when there is no certificate: then there is no HTTPS. */
+function tlsSettings({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HTTPS_PORT: port }: Variables) {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined)
+    throw new ConfigError("TLS_CERT_FILE is not set, but TLS_KEY_FILE is: set both or neither");
+  if (keyFile === undefined)
+    throw new ConfigError("TLS_KEY_FILE is not set, but TLS_CERT_FILE is: set both or neither");
+  return { certFile, keyFile, port };
 }
 
 /** Undefined when no brokers are configured: then HTTP and files are the only sources. */

@@ -6,6 +6,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
+import { answerConnectionError } from "./connections.ts";
 import { HttpError } from "./errors.ts";
 
 /** What the framework's own refusals are called here; its wording must not become part of our interface. */
@@ -18,12 +19,6 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [status: number, messag
   FST_ERR_CTP_INVALID_JSON_BODY: [400, "The request body is not JSON"],
   Z_DATA_ERROR: [400, "The request body is not valid gzip"],
   Z_BUF_ERROR: [400, "The request body is not valid gzip"],
-};
-
-/** What goes wrong on a connection before there is a request to answer. */
-const CONNECTION_ERRORS: Readonly<Record<string, readonly [status: string, message: string]>> = {
-  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "The request header is too large"],
-  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request took too long to arrive: send it again"],
 };
 
 const UNAVAILABLE = "The store cannot be reached at the moment: send the request again later";
@@ -53,15 +48,7 @@ export function createHttpApp(
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     rewriteUrl: (request) => (request.url ?? "/").replace(/^\/{2,}/, "/"),
     frameworkErrors: (error, _request, reply) => sendError(error, reply, isTransient),
-    clientErrorHandler: (error, socket) => {
-      if (!socket.writable || error.code === "ECONNRESET") return;
-      const [status, message] = CONNECTION_ERRORS[error.code] ?? ["400 Bad Request", "Malformed HTTP request"];
-      const body = JSON.stringify({ message });
-      socket.end(
-        `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-          `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-      );
-    },
+    clientErrorHandler: answerConnectionError,
   });
   app.setErrorHandler((error: FastifyError, _request, reply) => sendError(error, reply, isTransient));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
@@ -81,22 +68,6 @@ export function sealRoutes(app: FastifyInstance, paths: readonly string[]): void
       // Before the body is looked at: what is wrong with it does not matter here.
       if (!allowed.includes(method)) app.route({ method, url, onRequest: refuse, handler: refuse });
     }
-  }
-}
-
-/** How long connections may take to end by themselves when the application closes. */
-const CLOSE_GRACE_MS = 5_000;
-
-/**
- * Takes nothing new and waits for the answers under way. A request that is only half sent is cut off after a grace
- * time: one stalled client must not keep the process from stopping.
- */
-export async function closeHttpApp(app: FastifyInstance): Promise<void> {
-  const cutter = setTimeout(() => app.server.closeAllConnections(), CLOSE_GRACE_MS);
-  try {
-    await app.close();
-  } finally {
-    clearTimeout(cutter);
   }
 }
 

@@ -2,6 +2,7 @@ import { isTransient, StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { observationJsonSchema } from "@noisefloor/domain/observation.ts";
+import { TlsFilesError } from "@noisefloor/http/tls.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
 import { Command, InvalidArgumentError } from "commander";
 import { runKeysCreate, runKeysList, runKeysRevoke, runWorkspacesList, runWorkspacesWrite } from "./commands/access.ts";
@@ -149,7 +150,7 @@ program
   .action(() => print(JSON.stringify(observationJsonSchema(), null, 2)));
 
 /** Errors that the user can put right are told in a sentence; all others with their stack, for they are ours. */
-const TOLD_PLAINLY = [UserError, ConfigError, StoreError];
+const TOLD_PLAINLY = [UserError, ConfigError, StoreError, TlsFilesError];
 
 try {
   await program.parseAsync();

@@ -3,7 +3,9 @@ import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { isTransient } from "@noisefloor/clickhouse/errors.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { closeHttpApp, createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
+import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
+import { closeHttpApp, listenHttpApp } from "@noisefloor/http/connections.ts";
+import { createTlsServer } from "@noisefloor/http/tls.ts";
 import { createIngest, INGEST_PATHS } from "@noisefloor/ingest/service.ts";
 import { QUERY_PATHS, registerQuery } from "@noisefloor/query/app.ts";
 import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
@@ -16,13 +18,15 @@ export type Roles = { readonly ingest: boolean; readonly query: boolean };
 export type RunningService = {
   /** Where it listens, without a slash at the end. */
   readonly url: string;
+  /** The same over HTTPS; undefined when no certificate is configured. */
+  readonly httpsUrl: string | undefined;
   /** Rejects when a part has died for good, so that the process should end and be started anew. */
   readonly failure: Promise<never>;
   /** Answers what is under way, takes nothing new, and lets go of everything but the store. */
   stop(): Promise<void>;
 };
 
-/** Runs intake, query or both on one port over a store that is ready. */
+/** Runs intake, query or both on one port, and one more for HTTPS if that is configured, over a store that is ready. */
 export async function serve(roles: Roles, store: Store, settings: Settings, log: Logger): Promise<RunningService> {
   const now = Date.now;
   const { client, server, retentionDays } = store;
@@ -31,6 +35,8 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   const catalogue = await watchTags(client, { onError: toldAs("the tag catalogue") });
   // Fastify would say once more where it listens.
   const app = createHttpApp(log.child({}, { level: "warn" }), isTransient, settings.http.trustedProxies);
+  const { tls } = settings.http;
+  const secure = tls && { server: await createTlsServer(app, tls, log), port: tls.port };
   const ingest = roles.ingest
     ? await createIngest({
         client,
@@ -62,7 +68,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
     });
   }
   app.after(() => sealRoutes(app, [...(roles.ingest ? INGEST_PATHS : []), ...(roles.query ? QUERY_PATHS : [])]));
-  await app.listen({ host: settings.http.host, port: settings.http.port });
+  const securePort = await listenHttpApp(app, settings.http, secure);
   await ingest?.start();
 
   const address = app.server.address();
@@ -71,9 +77,10 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
     settings.http.host === "127.0.0.1" || settings.http.host === "0.0.0.0" ? "localhost" : settings.http.host;
   return {
     url: `http://${host}:${port}`,
+    httpsUrl: securePort === undefined ? undefined : `https://${host}:${securePort}`,
     failure: firstFailure(ingest?.failure, server.ended, log),
     async stop() {
-      await closeHttpApp(app);
+      await closeHttpApp(app, secure?.server);
       await ingest?.stop();
       catalogue.stop();
       directory?.stop();

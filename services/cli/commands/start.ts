@@ -25,7 +25,7 @@ export async function runServices(
   try {
     await steps.prepare?.(store);
     const service = await serve(roles, store, settings, log);
-    log.info({ url: service.url, clickhouse: store.server.origin }, "listening");
+    log.info({ url: service.url, httpsUrl: service.httpsUrl, clickhouse: store.server.origin }, "listening");
     try {
       await steps.onReady?.(service, store);
       await Promise.race([aborted(signal), service.failure]);
@@ -47,13 +47,18 @@ export async function runStart(options: { readonly demo: boolean }, context: Com
       key = await makeFirstWorkspace(store.client, Date.now());
     },
     onReady: async (service, store) => {
-      welcome(service.url, store, key, context);
+      welcome(service, store, key, context);
       if (options.demo) await simulateInto(store, DEMO_DAYS, context);
     },
   });
 }
 
-function welcome(url: string, store: Store, key: string | undefined, { settings, print }: CommandContext): void {
+function welcome(
+  { url, httpsUrl }: RunningService,
+  store: Store,
+  key: string | undefined,
+  { settings, print }: CommandContext,
+): void {
   const { server, dataDir } = settings.clickhouse;
   const where =
     server?.url ?? `${store.server.origin === "running" ? "of another process" : "embedded"}, data in ${dataDir}`;
@@ -61,7 +66,7 @@ function welcome(url: string, store: Store, key: string | undefined, { settings,
     settings.kafka?.connection.brokers.join(", ") ?? "not configured: observations come over HTTP and from files";
   print("Noisefloor: self-hosted Internet scan-noise intelligence");
   print();
-  print(`  API and intake  ${url}`);
+  print(`  API and intake  ${url}${httpsUrl === undefined ? "" : ` and ${httpsUrl}`}`);
   print(`  ClickHouse      ${where}`);
   print(`  Kafka           ${brokers}`);
   print(`  Retention       ${store.retentionDays} days`);
