@@ -8,12 +8,14 @@ export type AccessDirectory = {
   /** The caller behind a key; undefined when the key is not known or was revoked. */
   callerOf(key: string): Caller | undefined;
   refresh(): Promise<void>;
+  /** Seconds since it was last known to be up to date. */
+  ageSeconds(): number;
   stop(): void;
 };
 
 /** Reads workspaces and keys and keeps them up to date: a key made or revoked anywhere counts here within seconds. */
 export async function watchAccess(client: ClickHouseClient, options: WatchOptions = {}): Promise<AccessDirectory> {
-  const { current, refresh, stop } = await watch(
+  const { current, refresh, ageSeconds, stop } = await watch(
     () => readAccessVersion(client),
     async () => {
       const [workspaces, keys] = await Promise.all([readWorkspaces(client), readApiKeys(client)]);
@@ -32,5 +34,5 @@ export async function watchAccess(client: ClickHouseClient, options: WatchOption
     },
     options,
   );
-  return { callerOf: (key) => current().get(hashKey(key)), refresh, stop };
+  return { callerOf: (key) => current().get(hashKey(key)), refresh, ageSeconds, stop };
 }

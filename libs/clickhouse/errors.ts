@@ -46,3 +46,18 @@ export function isTransient(error: unknown): boolean {
   // The client's own time limits and a socket closed without an answer come without a code.
   return error.message === "Timeout error." || error.message.includes("socket hang up");
 }
+
+/** Codes with which a server says that a query is too much for it: time, memory, rows or bytes to read. */
+const OVER_LIMIT_CODES: ReadonlySet<string> = new Set([
+  "158", // TOO_MANY_ROWS
+  "159", // TIMEOUT_EXCEEDED
+  "160", // TOO_SLOW
+  "241", // MEMORY_LIMIT_EXCEEDED
+  "307", // TOO_MANY_BYTES
+  "396", // TOO_MANY_ROWS_OR_BYTES
+]);
+
+/** Did a query hit one of the server's limits? The same question would again, as long as the server is as busy. */
+export function isOverLimit(error: unknown): boolean {
+  return error instanceof ClickHouseError && OVER_LIMIT_CODES.has(error.code);
+}

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type ClickHouseConnection, connect } from "./client.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "./client.ts";
 import { StoreError } from "./errors.ts";
 import { defineQuery, run, toDateTime64 } from "./query.ts";
 
@@ -84,6 +84,14 @@ export async function migrate(
   } finally {
     await client.close();
   }
+}
+
+/** Throws a MigrationError unless a server's schema is exactly the one that these migrations make. */
+export async function requireCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
+  const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
+  refuseDrift(migrations, applied);
+  const missing = migrations.find(({ version }) => !applied.has(version));
+  if (missing !== undefined) throw new MigrationError(`migration ${missing.name} has not been applied`);
 }
 
 async function createDatabase(connection: ClickHouseConnection): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from "@clickhouse/client";
+import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { z } from "zod";
 
 /** One read: its SQL, what it takes and what a row of its answer is, side by side. Values are bound, never spliced. */
@@ -19,16 +19,63 @@ export function defineQuery<Params extends z.ZodType<Record<string, unknown>>, R
  * Runs a query and checks each row against its definition. Rejects with the client's error when the server refuses,
  * and with a ZodError when an answer is not what the definition says: both are ours to mend, never a caller's fault.
  */
-export async function run<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+export function run<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
+): Promise<z.output<Row>[]> {
+  return ask(client, definition, params, {});
+}
+
+/** Asks a query on behalf of somebody who may stop waiting for the answer. */
+export type Read = <Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+  definition: QueryDefinition<Params, Row>,
+  params: z.input<Params>,
+  signal?: AbortSignal,
+) => Promise<z.output<Row>[]>;
+
+export type ReadTerms = {
+  /** How long the server works on a query at most before it refuses it. */
+  readonly maxSeconds: number;
+  /** Hears how each query ended, after how many seconds. */
+  readonly onEnd?: (query: string, outcome: "answered" | "cancelled" | "failed", seconds: number) => void;
+};
+
+/** Makes a client into one that reads and nothing else. The server stops a query whose signal aborts. */
+export function reader(client: ClickHouseClient, { maxSeconds, onEnd = () => {} }: ReadTerms): Read {
+  const settings: ClickHouseSettings = {
+    max_execution_time: maxSeconds,
+    // The server looks for clients that have gone only while it runs a query that can change nothing.
+    readonly: "2",
+    cancel_http_readonly_queries_on_client_close: 1,
+  };
+  return async (definition, params, signal) => {
+    const start = performance.now();
+    const end = (outcome: "answered" | "cancelled" | "failed") =>
+      onEnd(definition.name, outcome, (performance.now() - start) / 1_000);
+    try {
+      const rows = await ask(client, definition, params, { settings, signal });
+      end("answered");
+      return rows;
+    } catch (error) {
+      end(signal?.aborted ? "cancelled" : "failed");
+      throw error;
+    }
+  };
+}
+
+async function ask<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+  client: ClickHouseClient,
+  definition: QueryDefinition<Params, Row>,
+  params: z.input<Params>,
+  { settings, signal }: { readonly settings?: ClickHouseSettings; readonly signal?: AbortSignal | undefined },
 ): Promise<z.output<Row>[]> {
   const result = await client.query({
     query: definition.sql,
     query_params: definition.params.parse(params),
     format: "JSONEachRow",
-    clickhouse_settings: { log_comment: definition.name },
+    clickhouse_settings: { ...settings, log_comment: definition.name },
+    ...(signal === undefined ? {} : { abort_signal: signal }),
   });
   return z.array(definition.row).parse(await result.json());
 }

@@ -12,12 +12,14 @@ export type TagCatalogue = {
   resolve(reference: string): CataloguedTag | undefined;
   /** Reads the catalogue again if it has changed. */
   refresh(): Promise<void>;
+  /** Seconds since it was last known to be up to date. */
+  ageSeconds(): number;
   stop(): void;
 };
 
 /** Reads the catalogue and keeps it up to date. */
 export async function watchTags(client: ClickHouseClient, options: WatchOptions = {}): Promise<TagCatalogue> {
-  const { current, refresh, stop } = await watch(
+  const { current, refresh, ageSeconds, stop } = await watch(
     () => readTagsVersion(client),
     async () => {
       const tags = await readTags(client);
@@ -35,6 +37,7 @@ export async function watchTags(client: ClickHouseClient, options: WatchOptions 
     byId,
     resolve: (reference) => current().bySlug.get(reference) ?? byId(reference),
     refresh,
+    ageSeconds,
     stop,
   };
 }

@@ -4,6 +4,8 @@ export type Watched<T> = {
   current(): T;
   /** Reads it again if it has changed: when it resolves, every change made before the call shows. */
   refresh(): Promise<void>;
+  /** Seconds since it was last known to be up to date. */
+  ageSeconds(): number;
   stop(): void;
 };
 
@@ -24,14 +26,18 @@ export async function watch<T>(
 ): Promise<Watched<T>> {
   let version = await readVersion();
   let content = await read();
+  let lookedAt = performance.now();
   let underWay: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
   const load = async () => {
+    const start = performance.now();
     const latest = await readVersion();
-    if (latest === version) return;
-    content = await read();
-    version = latest;
+    if (latest !== version) {
+      content = await read();
+      version = latest;
+    }
+    lookedAt = start;
   };
   const start = () => {
     underWay = load().finally(() => {
@@ -52,5 +58,10 @@ export async function watch<T>(
   };
   const timer = setInterval(() => refresh().catch(options.onError ?? (() => {})), options.intervalMs ?? 1_000);
   timer.unref();
-  return { current: () => content, refresh, stop: () => clearInterval(timer) };
+  return {
+    current: () => content,
+    refresh,
+    ageSeconds: () => (performance.now() - lookedAt) / 1_000,
+    stop: () => clearInterval(timer),
+  };
 }

@@ -92,15 +92,17 @@ export function observationJsonSchema(): object {
 }
 
 /** Why a record was not stored. The word goes into dead letters, metrics and answers; never change one's meaning. */
-export type RejectionReason =
-  | "not-json"
-  | "invalid-observation"
-  | "oversize"
-  | "too-many-observations"
-  | "source-not-routable"
-  | "in-the-future"
-  | "older-than-retention"
-  | "unknown-tag";
+export const REJECTION_REASONS = [
+  "not-json",
+  "invalid-observation",
+  "oversize",
+  "too-many-observations",
+  "source-not-routable",
+  "in-the-future",
+  "older-than-retention",
+  "unknown-tag",
+] as const;
+export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 export type Rejection = {
   readonly reason: RejectionReason;

@@ -9,9 +9,9 @@ import {
   HOUR_MS,
   MAX_DAYS,
   MAX_WIDTH_HOURS,
-  parseWidthHours,
   retentionStart,
   tile,
+  widthSchema,
 } from "./window.ts";
 
 const NOON = Date.parse("2026-11-20T12:00:00Z");
@@ -98,14 +98,14 @@ describe("buckets", () => {
 describe("a bucket width", () => {
   test("is 1h to 168h, every whole hour of them", () => {
     const hours = upTo(168);
-    expect(hours.map((hour) => parseWidthHours(`${hour}h`))).toEqual(hours);
+    expect(hours.map((hour) => widthSchema.parse(`${hour}h`))).toEqual(hours);
   });
 
   test.each([
     ...["", "h", "0h", "00h", "169h", "999h", "1000h", "01h", "024h", "-1h", "+1h", "1.5h", "1e1h", "24", "1d", "7d"],
     ...["60m", "1w", "24H", " 24h", "24h ", "24 h", "24h\n", "24hh", "24h24h", "0x18h", "\uff12\uff14h"],
   ])("is not %j", (text) => {
-    expect(parseWidthHours(text)).toBeUndefined();
+    expect(widthSchema.safeParse(text).success).toBe(false);
   });
 });
 

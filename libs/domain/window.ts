@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
@@ -32,11 +34,11 @@ export function tile(window: Window, widthHours: number): Window[] {
   return buckets;
 }
 
-/** Reads `<n>h`, n a whole number of hours from 1 to 168 without leading zeros; undefined for anything else. */
-export function parseWidthHours(text: string): number | undefined {
-  const hours = /^([1-9]\d{0,2})h$/.exec(text)?.[1];
-  return hours !== undefined && Number(hours) <= MAX_WIDTH_HOURS ? Number(hours) : undefined;
-}
+/** Bucket widths as they are written, `<n>h` with a whole number from 1 to 168 without leading zeros, to their hours. */
+export const widthSchema = z
+  .string()
+  .regex(/^(?:[1-9]|[1-9]\d|1[0-5]\d|16[0-8])h$/)
+  .transform((text) => Number(text.slice(0, -1)));
 
 /** RFC 3339 in UTC with whole seconds: `2026-11-20T14:00:00Z`. */
 export function formatTimestamp(time: number): string {

@@ -1,3 +1,7 @@
+import { randomUUID } from "node:crypto";
+import cors from "@fastify/cors";
+import helmet from "@fastify/helmet";
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -6,58 +10,105 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
+import type { Logger } from "pino";
 import { answerConnectionError } from "./connections.ts";
-import { HttpError } from "./errors.ts";
+import { OPENAPI_PATH, registerDocs } from "./docs.ts";
+import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
+import { describeOperations } from "./openapi.ts";
+import { type Operation, routeOf } from "./operation.ts";
+import { type RefusalOf, sendRefusal } from "./refusals.ts";
+import { logRequests } from "./request-log.ts";
 
-/** What the framework's own refusals are called here; its wording must not become part of our interface. */
-const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [status: number, message: string]>> = {
-  FST_ERR_BAD_URL: [400, "The path is not a valid URL path"],
-  FST_ERR_CTP_BODY_TOO_LARGE: [413, "The request body is too large"],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, "The Content-Type of the request body is not supported"],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, "The request body is not as long as Content-Length says"],
-  FST_ERR_CTP_EMPTY_JSON_BODY: [400, "The request body is empty"],
-  FST_ERR_CTP_INVALID_JSON_BODY: [400, "The request body is not JSON"],
-  Z_DATA_ERROR: [400, "The request body is not valid gzip"],
-  Z_BUF_ERROR: [400, "The request body is not valid gzip"],
+export type HttpAppOptions = {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly refusalOf?: RefusalOf;
+  /** How long an answer may take before it is a 503 and its `request.signal` aborts. */
+  readonly deadlineMs: number;
+  /** X-Forwarded-For counts only from these: anybody else could pretend to be whom they like. */
+  readonly trustedProxies?: readonly string[];
+  /** Whether callers' addresses may stand in logs. */
+  readonly logsClientAddresses?: boolean;
+  /** Whose pages may call the interface from a browser; `*` means anybody's. */
+  readonly corsOrigins?: readonly string[];
 };
 
-const UNAVAILABLE = "The store cannot be reached at the moment: send the request again later";
-const UNEXPECTED_ERROR = "Encountered error while performing request";
-
 const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"] as const;
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** How long a whole request, and its header alone, may take to arrive. */
+export const REQUEST_TIMEOUT_MS = 120_000;
+const HEADERS_TIMEOUT_MS = 20_000;
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
+/** What another service may call a request, so that both logs tell of the same one. */
+const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /**
  * An HTTP application with what all our interfaces share: every answer is JSON, every error is `{"message"}` without a
  * library's wording, a doubled leading slash is one, unknown paths are 404 and known paths with another method 405.
- * An error that passes by itself, as `isTransient` judges it, is a 503; any other unexpected one is a 500.
- * Routes are registered on it before {@link sealRoutes}.
+ * An error that `refusalOf` knows is answered as it says; any other unexpected one is a 500.
+ * Operations are registered on it, then {@link finishHttpApp} completes it.
  */
-export function createHttpApp(
-  logger: FastifyBaseLogger,
-  isTransient: (error: unknown) => boolean = () => false,
-  trustedProxies: readonly string[] = [],
-): FastifyInstance {
+export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {
+  const { log, metrics, refusalOf = () => undefined, trustedProxies = [], corsOrigins = [] } = options;
+  // At its usual level the framework would say once more where it listens.
+  const frameworkLog: FastifyBaseLogger = log.child({}, { level: log.isLevelEnabled("warn") ? "warn" : log.level });
   const app = Fastify({
-    loggerInstance: logger,
+    loggerInstance: frameworkLog,
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: 1024 * 1024,
+    bodyLimit: MAX_BODY_BYTES,
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    handlerTimeout: options.deadlineMs,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     // A path parameter of any length must reach its route: too long an address is a bad address, not an unknown path.
-    routerOptions: { maxParamLength: 16_384 },
-    requestTimeout: 120_000,
-    // X-Forwarded-For counts only from these: anybody else could pretend to be whom they like.
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     rewriteUrl: (request) => (request.url ?? "/").replace(/^\/{2,}/, "/"),
-    frameworkErrors: (error, _request, reply) => sendError(error, reply, isTransient),
+    genReqId: (request) => {
+      const given = request.headers["x-request-id"];
+      return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+    },
+    frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, refusalOf),
     clientErrorHandler: answerConnectionError,
   });
-  app.setErrorHandler((error: FastifyError, _request, reply) => sendError(error, reply, isTransient));
+  app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
+  logRequests(app, { log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });
+  await app.register(helmet, {
+    // The interface is no page. The pages that there are say for themselves what they may load.
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    crossOriginResourcePolicy: { policy: corsOrigins.length === 0 ? "same-origin" : "cross-origin" },
+    // Plain HTTP stays beside HTTPS: a browser told otherwise would no longer find it.
+    strictTransportSecurity: false,
+  });
+  if (corsOrigins.length > 0) {
+    await app.register(cors, {
+      origin: corsOrigins.includes("*") ? "*" : [...corsOrigins],
+      methods: ["GET", "POST"],
+      allowedHeaders: ["key", "content-type"],
+      exposedHeaders: ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-id"],
+      maxAge: 86_400,
+    });
+  }
   return app;
 }
 
-/** Makes known paths answer 405 to the methods that they do not have. To be called when all routes are registered. */
-export function sealRoutes(app: FastifyInstance, paths: readonly string[]): void {
-  for (const url of paths) {
+/** Adds what every interface has besides its operations. To be called when all of these are registered. */
+export async function finishHttpApp(
+  app: FastifyInstance,
+  { operations, ...health }: HealthOptions & { readonly operations: readonly Operation[] },
+): Promise<void> {
+  registerHealth(app, health);
+  await registerDocs(app, describeOperations(operations));
+  sealRoutes(app, [...operations.map(routeOf), ...HEALTH_PATHS, OPENAPI_PATH]);
+}
+
+/** Makes known paths answer 405 to the methods that they do not have. */
+function sealRoutes(app: FastifyInstance, paths: readonly string[]): void {
+  for (const url of new Set(paths)) {
     const allowed = METHODS.filter((method) => app.hasRoute({ method, url }));
     const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>
       reply
@@ -69,16 +120,4 @@ export function sealRoutes(app: FastifyInstance, paths: readonly string[]): void
       if (!allowed.includes(method)) app.route({ method, url, onRequest: refuse, handler: refuse });
     }
   }
-}
-
-function sendError(error: FastifyError | HttpError, reply: FastifyReply, isTransient: (error: unknown) => boolean) {
-  if (error instanceof HttpError) return reply.code(error.status).send(error.body);
-  const known = FRAMEWORK_ERRORS[error.code];
-  if (known !== undefined) return reply.code(known[0]).send({ message: known[1] });
-  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
-    return reply.code(error.statusCode).send({ message: "Bad request" });
-  }
-  reply.log.error({ err: error, requestId: reply.request.id, url: reply.request.url }, "request failed");
-  if (isTransient(error)) return reply.code(503).send({ message: UNAVAILABLE });
-  return reply.code(500).send({ message: UNEXPECTED_ERROR });
 }

@@ -1,15 +1,19 @@
 import { join } from "node:path";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
-import { isTransient } from "@noisefloor/clickhouse/errors.ts";
+import { readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
+import { reader } from "@noisefloor/clickhouse/query.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
+import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
 import { closeHttpApp, listenHttpApp } from "@noisefloor/http/connections.ts";
+import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
 import { createTlsServer } from "@noisefloor/http/tls.ts";
-import { createIngest, INGEST_PATHS } from "@noisefloor/ingest/service.ts";
-import { QUERY_PATHS, registerQuery } from "@noisefloor/query/app.ts";
+import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import type { Store } from "./store.ts";
 
 /** Which of the services one process runs. */
@@ -30,19 +34,29 @@ export type RunningService = {
 export async function serve(roles: Roles, store: Store, settings: Settings, log: Logger): Promise<RunningService> {
   const now = Date.now;
   const { client, server, retentionDays } = store;
+  const { http, queryTimeoutSeconds } = settings;
+  const metrics = createMetrics();
   const toldAs = (what: string) => (error: unknown) =>
     log.warn({ err: error }, `${what} cannot be read: the last known state goes on`);
   const catalogue = await watchTags(client, { onError: toldAs("the tag catalogue") });
-  // Fastify would say once more where it listens.
-  const app = createHttpApp(log.child({}, { level: "warn" }), isTransient, settings.http.trustedProxies);
-  const { tls } = settings.http;
-  const secure = tls && { server: await createTlsServer(app, tls, log), port: tls.port };
+  const caches = new Map<string, { ageSeconds(): number }>([["tags", catalogue]]);
+
+  const app = await createHttpApp({
+    log,
+    metrics,
+    refusalOf: storeRefusal,
+    deadlineMs: queryTimeoutSeconds * 1_000,
+    trustedProxies: http.trustedProxies,
+    logsClientAddresses: http.logsClientAddresses,
+    corsOrigins: http.corsOrigins,
+  });
+  const secure = http.tls && { server: await createTlsServer(app, http.tls, log), port: http.tls.port };
   const ingest = roles.ingest
     ? await createIngest({
         client,
         catalogue,
         retentionDays,
-        sensorKeys: settings.http.sensorKeys,
+        sensorKeys: http.sensorKeys,
         kafka: settings.kafka,
         log,
         now,
@@ -52,22 +66,41 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   const directory = roles.query ? await watchAccess(client, { onError: toldAs("workspaces and keys") }) : undefined;
   const limit = roles.query ? await openLimit(settings, log) : undefined;
   if (directory !== undefined && limit !== undefined) {
-    const plansUrl =
-      settings.plansUrl ?? `${settings.http.publicUrl ?? `http://localhost:${settings.http.port}`}/plans`;
-    const publicUrl = settings.http.publicUrl ?? `http://localhost:${settings.http.port}`;
+    caches.set("keys", directory);
+    const publicUrl = http.publicUrl ?? `http://localhost:${http.port}`;
     registerQuery(app, {
-      client,
+      read: reader(client, {
+        maxSeconds: queryTimeoutSeconds,
+        onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
+      }),
       catalogue,
       directory,
       plans: settings.plans,
       limit,
-      plansUrl,
+      metrics,
+      plansUrl: settings.plansUrl ?? `${publicUrl}/plans`,
       retentionDays,
       publicUrl,
       now,
     });
   }
-  app.after(() => sealRoutes(app, [...(roles.ingest ? INGEST_PATHS : []), ...(roles.query ? QUERY_PATHS : [])]));
+  metrics.gaugeBy(
+    "noisefloor_cache_age_seconds",
+    "Seconds since what is kept in memory was last known to be up to date",
+    "cache",
+    () => [...caches].map(([name, cache]) => [name, cache.ageSeconds()] as const),
+  );
+  const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
+  await finishHttpApp(app, {
+    operations: [...(roles.query ? QUERY_OPERATIONS : []), ...(roles.ingest ? INGEST_OPERATIONS : [])],
+    checks: {
+      clickhouse: async () => void (await client.query({ query: "SELECT 1" })),
+      migrations: () => requireCurrentSchema(client, migrations),
+    },
+    metrics,
+    metricsToken: http.metricsToken,
+    log,
+  });
   const securePort = await listenHttpApp(app, settings.http, secure);
   await ingest?.start();
 

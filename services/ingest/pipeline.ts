@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
-import { acceptObservation, type Rejection } from "@noisefloor/domain/observation.ts";
+import { acceptObservation, type Rejection, type RejectionReason } from "@noisefloor/domain/observation.ts";
 import { parseRecord } from "./decode.ts";
 import { resolveTags } from "./tagger.ts";
 import { type InsertObservations, type ObservationRow, toRow } from "./writer.ts";
@@ -96,8 +96,10 @@ export async function ingestBatch<R extends IncomingRecord>(
 }
 
 /** How many were rejected for each reason. */
-export function countReasons(rejected: readonly { readonly rejection: Rejection }[]): Record<string, number> {
-  const counts: Record<string, number> = {};
+export function countReasons(
+  rejected: readonly { readonly rejection: Rejection }[],
+): Partial<Record<RejectionReason, number>> {
+  const counts: Partial<Record<RejectionReason, number>> = {};
   for (const { rejection } of rejected) counts[rejection.reason] = (counts[rejection.reason] ?? 0) + 1;
   return counts;
 }

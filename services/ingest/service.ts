@@ -1,13 +1,15 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { isTransient } from "@noisefloor/clickhouse/errors.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { Operation } from "@noisefloor/http/operation.ts";
 import { ensureTopics, type KafkaConnection, kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
 import type { Produce } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { deadLettersInto, deadLettersTo } from "./dead-letter.ts";
 import type { IncomingRecord, Judged } from "./pipeline.ts";
-import { INTAKE_PATH, registerIntake } from "./sources/http.ts";
+import { registerIntake } from "./sources/http.ts";
+import { postObservations } from "./sources/intake-operation.ts";
 import { startKafkaIngest } from "./sources/kafka.ts";
 import { insertInto } from "./writer.ts";
 
@@ -32,8 +34,8 @@ export type IngestDeps = {
   readonly now: () => number;
 };
 
-/** Every path of the intake. */
-export const INGEST_PATHS = [INTAKE_PATH] as const;
+/** Every operation of the intake. */
+export const INGEST_OPERATIONS: readonly Operation[] = [postObservations];
 
 /** How long an HTTP request waits for a store that is away before it is refused. */
 const HTTP_RETRY_MS = 10_000;

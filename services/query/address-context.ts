@@ -1,4 +1,3 @@
-import { run } from "@noisefloor/clickhouse/query.ts";
 import type { DataRoom } from "@noisefloor/domain/scope.ts";
 import { retentionStart } from "@noisefloor/domain/window.ts";
 import { type AddressRecord, type LookupDeps, lookUpAll } from "./address-lookup.ts";
@@ -22,13 +21,14 @@ export async function addressContexts(
   rooms: readonly DataRoom[],
   wantsDetails: boolean,
   deps: LookupDeps,
+  signal: AbortSignal,
 ): Promise<Map<string, AddressContext>> {
   const contexts = new Map<string, AddressContext>();
   if (rooms.length === 0) return new Map(ips.map((ip) => [ip, {}]));
   for (let start = 0; start < ips.length; start += ADDRESSES_PER_QUERY) {
-    const records = await lookUpAll(ips.slice(start, start + ADDRESSES_PER_QUERY), rooms, deps);
+    const records = await lookUpAll(ips.slice(start, start + ADDRESSES_PER_QUERY), rooms, deps, signal);
     const observed = [...records].flatMap(([ip, { noise }]) => (noise === undefined ? [] : [ip]));
-    const details = wantsDetails ? await readDetails(observed, rooms, deps) : new Map<string, AddressDetails>();
+    const details = wantsDetails ? await readDetails(observed, rooms, deps, signal) : new Map<string, AddressDetails>();
     for (const [ip, record] of records) {
       const known = details.get(ip);
       contexts.set(ip, known === undefined ? record : { ...record, details: known });
@@ -41,9 +41,10 @@ async function readDetails(
   ips: readonly string[],
   rooms: readonly DataRoom[],
   deps: LookupDeps,
+  signal: AbortSignal,
 ): Promise<Map<string, AddressDetails>> {
   if (ips.length === 0) return new Map();
   const since = retentionStart(deps.now(), deps.retentionDays);
-  const rows = await run(deps.client, addressDetails, { ips: [...ips], rooms: [...rooms], since });
+  const rows = await deps.read(addressDetails, { ips: [...ips], rooms: [...rooms], since }, signal);
   return new Map(rows.map((row) => [row.ip, row]));
 }

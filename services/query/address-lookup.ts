@@ -1,5 +1,4 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { run } from "@noisefloor/clickhouse/query.ts";
+import type { Read } from "@noisefloor/clickhouse/query.ts";
 import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { DataRoom } from "@noisefloor/domain/scope.ts";
 import { retentionStart } from "@noisefloor/domain/window.ts";
@@ -37,7 +36,7 @@ export type RiotRecord = {
 export type LookUpAddress = (ip: string) => Promise<AddressRecord>;
 
 export type LookupDeps = {
-  readonly client: ClickHouseClient;
+  readonly read: Read;
   readonly retentionDays: number;
   readonly now: () => number;
 };
@@ -50,18 +49,28 @@ export async function lookUpAll(
   ips: readonly string[],
   rooms: readonly DataRoom[],
   deps: LookupDeps,
+  signal?: AbortSignal,
 ): Promise<Map<string, AddressRecord>> {
   const since = retentionStart(deps.now(), deps.retentionDays);
-  const rows = await run(deps.client, lookUpAddresses, { ips: [...ips], rooms: [...rooms], since });
+  const rows = await deps.read(lookUpAddresses, { ips: [...ips], rooms: [...rooms], since }, signal);
   return new Map(rows.map((row) => [row.ip, toRecord(row)]));
 }
 
 /**
  * Looks up single addresses in some rooms. Lookups that arrive while a query is under way share the next one: a query
- * for hundreds of addresses takes hardly longer than one for a single address.
+ * for hundreds of addresses takes hardly longer than one for a single address. A client that goes away does not end a
+ * query that others wait for.
+ * @param onQuery hears how many addresses each query asked for.
  */
-export function addressLookup(rooms: readonly DataRoom[], deps: LookupDeps): LookUpAddress {
-  return coalesce((ips) => lookUpAll(ips, rooms, deps), MAX_ADDRESSES_PER_QUERY);
+export function addressLookup(
+  rooms: readonly DataRoom[],
+  deps: LookupDeps,
+  onQuery: (addresses: number) => void = () => {},
+): LookUpAddress {
+  return coalesce((ips) => {
+    onQuery(ips.length);
+    return lookUpAll(ips, rooms, deps);
+  }, MAX_ADDRESSES_PER_QUERY);
 }
 
 function toRecord(row: z.output<(typeof lookUpAddresses)["row"]>): AddressRecord {

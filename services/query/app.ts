@@ -1,25 +1,28 @@
 import type { AccessDirectory } from "@noisefloor/clickhouse/access-directory.ts";
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { Read } from "@noisefloor/clickhouse/query.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Plans } from "@noisefloor/domain/plan.ts";
 import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
+import type { Operation } from "@noisefloor/http/operation.ts";
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { addressLookup } from "./address-lookup.ts";
 import { authenticator } from "./auth.ts";
 import type { LookupLimit } from "./lookup-limit.ts";
-import { COMMUNITY_PATH, registerCommunity } from "./routes/community.ts";
-import { IP_PATH, IPS_PATH, registerIp } from "./routes/ip.ts";
-import { LEGACY_PATHS, registerLegacy } from "./routes/legacy.ts";
-import { registerTagActivity, TAG_ACTIVITY_PATH } from "./routes/tag-activity.ts";
-import { registerTags, TAGS_PATH } from "./routes/tags.ts";
-import { registerTimeline, TIMELINE_PATH } from "./routes/timeline.ts";
+import { getCommunityIp, registerCommunity } from "./routes/community.ts";
+import { getIp, getIps, registerIp } from "./routes/ip.ts";
+import { LEGACY_OPERATIONS, registerLegacy } from "./routes/legacy.ts";
+import { getTagActivity, registerTagActivity } from "./routes/tag-activity.ts";
+import { listTags, registerTags } from "./routes/tags.ts";
+import { getTimeline, registerTimeline } from "./routes/timeline.ts";
 
 export type QueryDeps = {
-  readonly client: ClickHouseClient;
+  readonly read: Read;
   readonly catalogue: TagCatalogue;
   readonly directory: AccessDirectory;
   readonly plans: Plans;
   readonly limit: LookupLimit;
+  readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRefused">;
   /** The page that callers who have hit their limit are pointed to. */
   readonly plansUrl: string;
   readonly retentionDays: number;
@@ -29,32 +32,38 @@ export type QueryDeps = {
   readonly now: () => number;
 };
 
-/** Every path of the query interface. */
-export const QUERY_PATHS = [
-  COMMUNITY_PATH,
-  TAGS_PATH,
-  TAG_ACTIVITY_PATH,
-  IP_PATH,
-  IPS_PATH,
-  TIMELINE_PATH,
-  ...Object.values(LEGACY_PATHS),
-] as const;
+/** Every operation of the query interface, in the order of its description. */
+export const QUERY_OPERATIONS: readonly Operation[] = [
+  getCommunityIp,
+  getIp,
+  getIps,
+  getTimeline,
+  listTags,
+  getTagActivity,
+  ...LEGACY_OPERATIONS,
+];
 
 /** Registers the query interface. */
 export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
-  const { client, retentionDays, now } = deps;
-  const lookUp = addressLookup([SHARED_GLOBAL], { client, retentionDays, now });
+  const { read, retentionDays, now, catalogue, metrics } = deps;
+  const lookupDeps = { read, retentionDays, now };
+  const lookUp = addressLookup([SHARED_GLOBAL], lookupDeps, (addresses) => {
+    metrics.lookups.inc(addresses);
+    metrics.lookupQueries.inc();
+  });
   const authenticate = authenticator(deps.directory, deps.plans);
+
   registerCommunity(app, {
     lookUp,
+    authenticate,
+    limit: deps.limit,
+    onRefused: (plan) => metrics.lookupsRefused.inc({ plan }),
     publicUrl: deps.publicUrl,
     plansUrl: deps.plansUrl,
-    limit: deps.limit,
-    authenticate,
   });
-  registerTags(app, { catalogue: deps.catalogue, authenticate });
-  registerIp(app, { client, retentionDays, now, catalogue: deps.catalogue, authenticate });
-  registerLegacy(app, { client, retentionDays, now, catalogue: deps.catalogue, authenticate, lookUp });
-  registerTimeline(app, { client, retentionDays, now, authenticate });
-  registerTagActivity(app, { client, retentionDays, now, catalogue: deps.catalogue, authenticate });
+  registerTags(app, { catalogue, authenticate });
+  registerIp(app, { ...lookupDeps, catalogue, authenticate });
+  registerLegacy(app, { ...lookupDeps, catalogue, authenticate, lookUp });
+  registerTimeline(app, { ...lookupDeps, authenticate });
+  registerTagActivity(app, { ...lookupDeps, catalogue, authenticate });
 }

@@ -19,6 +19,7 @@ export function authenticator(directory: AccessDirectory, plans: Plans): Authent
     const key = request.headers.key;
     const caller = key === undefined || key === "" ? ANONYMOUS : directory.callerOf(String(key));
     if (caller === undefined) throw new HttpError(401, "Unauthorized");
+    request.workspaceId = caller.workspaceId;
     // A workspace on a plan that is no longer configured may do what everybody may.
     return { ...caller, terms: plans.get(caller.plan) ?? least };
   };

@@ -1,16 +1,24 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
+import type { z } from "zod";
 import type { AddressContext } from "./address-context.ts";
 import type { NoiseRecord, RiotRecord } from "./address-lookup.ts";
+import type {
+  fullContextSchema,
+  metadataSchema,
+  quickContextSchema,
+  rawDataSchema,
+  requestMetadataSchema,
+  scannerSchema,
+} from "./context-schema.ts";
 import type { AddressDetails } from "./queries/address-details.ts";
 
-/** Nothing is kept back from any plan; clients read the member all the same. */
-export const REQUEST_METADATA = { restricted_fields: [] } as const;
+export const REQUEST_METADATA: z.input<typeof requestMetadataSchema> = { restricted_fields: [] };
 
 const countryNames = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
 
 /** The short form of operation 4: is it anything, and what sort. */
-export function toQuickContext(ip: string, { noise, riot }: AddressContext) {
+export function toQuickContext(ip: string, { noise, riot }: AddressContext): z.input<typeof quickContextSchema> {
   return {
     ip,
     business_service_intelligence: { found: riot !== undefined, trust_level: riot?.trustLevel ?? "" },
@@ -19,7 +27,11 @@ export function toQuickContext(ip: string, { noise, riot }: AddressContext) {
 }
 
 /** The full form of operation 4. Every member is always there: clients read them without a check. */
-export function toFullContext(ip: string, context: AddressContext, catalogue: TagCatalogue) {
+export function toFullContext(
+  ip: string,
+  context: AddressContext,
+  catalogue: TagCatalogue,
+): z.input<typeof fullContextSchema> {
   return {
     ip,
     business_service_intelligence: toService(context.riot),
@@ -40,7 +52,11 @@ function toService(riot: RiotRecord | undefined) {
   };
 }
 
-function toScanner(noise: NoiseRecord | undefined, details: AddressDetails | undefined, catalogue: TagCatalogue) {
+function toScanner(
+  noise: NoiseRecord | undefined,
+  details: AddressDetails | undefined,
+  catalogue: TagCatalogue,
+): z.input<typeof scannerSchema> {
   const tags = (noise?.tagIds ?? []).flatMap((id) => catalogue.byId(id) ?? []);
   return {
     first_seen: noise === undefined ? "" : formatDate(noise.firstSeen),
@@ -74,7 +90,7 @@ function toScanner(noise: NoiseRecord | undefined, details: AddressDetails | und
   };
 }
 
-function toMetadata(details: AddressDetails) {
+function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
   return {
     asn: details.asn === 0 ? "" : `AS${details.asn}`,
     source_country: details.country === "" ? "" : (countryNames.of(details.country) ?? ""),
@@ -103,7 +119,7 @@ function toMetadata(details: AddressDetails) {
   };
 }
 
-function toRawData(details: AddressDetails) {
+function toRawData(details: AddressDetails): z.input<typeof rawDataSchema> {
   return {
     scan: details.ports.map(([port, protocol]) => ({ port, protocol })),
     ja3: details.ja3,

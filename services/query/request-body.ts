@@ -1,11 +1,37 @@
 import { HttpError } from "@noisefloor/http/errors.ts";
+import { refusal } from "@noisefloor/http/openapi.ts";
+import type { FastifyError } from "fastify";
 import { z } from "zod";
 
 /** API, operation 5: how many addresses a body may hold, and how large it may be. */
 export const MAX_ADDRESSES = 10_000;
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-const addressesSchema = z.object({ ips: z.array(z.string()).min(1).max(MAX_ADDRESSES) });
+const addressesSchema = z.object({ ips: z.array(z.string()).min(1).max(MAX_ADDRESSES) }).meta({ id: "Addresses" });
+
+/** How an operation that takes many addresses describes its body. */
+export const ADDRESSES_BODY = {
+  mediaTypes: ["application/json"],
+  description: `1 to ${MAX_ADDRESSES} addresses, in at most 1 MiB.`,
+  schema: addressesSchema,
+  example: { ips: ["192.175.48.6", "8.8.8.8"] },
+};
+
+/** The operation's refusals that have to do with its body. */
+export const BODY_REFUSALS = {
+  400: refusal(
+    "The body is not such JSON, or is too large, or a parameter cannot be read.",
+    `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`,
+  ),
+  415: refusal("The body is not declared as JSON.", "The Content-Type of the request body is not supported"),
+};
+
+/** Whatever is wrong with the body is a 400, its size too. */
+export function refuseBody(error: FastifyError): never {
+  throw error.code === "FST_ERR_CTP_BODY_TOO_LARGE"
+    ? new HttpError(400, "The request body is larger than 1 MiB")
+    : error;
+}
 
 /** The strings of a body `{"ips": [...]}`, addresses or not, as they were sent. Throws a 400 for any other body. */
 export function readAddresses(body: unknown): readonly string[] {

@@ -1,5 +1,4 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { run } from "@noisefloor/clickhouse/query.ts";
+import type { Read } from "@noisefloor/clickhouse/query.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { DataRoom } from "@noisefloor/domain/scope.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/window.ts";
@@ -32,7 +31,7 @@ export type Activity = {
 };
 
 export type ActivityDeps = {
-  readonly client: ClickHouseClient;
+  readonly read: Read;
   readonly retentionDays: number;
   readonly now: () => number;
 };
@@ -42,7 +41,11 @@ const MAX_ATTEMPTS = 4;
 const HIGHEST_HASH = 0xffff_ffff;
 
 /** Answers how many, and which, distinct addresses a tag had in each bucket of a window. */
-export async function tagActivity(question: ActivityQuestion, deps: ActivityDeps): Promise<Activity> {
+export async function tagActivity(
+  question: ActivityQuestion,
+  deps: ActivityDeps,
+  signal: AbortSignal,
+): Promise<Activity> {
   const since = retentionStart(deps.now(), deps.retentionDays);
   const slice = {
     tag: question.tagId,
@@ -52,9 +55,10 @@ export async function tagActivity(question: ActivityQuestion, deps: ActivityDeps
   };
   const grid = { start: question.window.start / 1_000, width: (question.widthHours * HOUR_MS) / 1_000 };
   const windows = tile(question.window, question.widthHours);
+  const read: Read = (definition, params) => deps.read(definition, params, signal);
 
-  const classesAsked = run(deps.client, countByClassification, { ...slice, since });
-  const bucketsAsked = countAndList(question.includeIps, windows, { ...slice, ...grid }, deps.client);
+  const classesAsked = read(countByClassification, { ...slice, since });
+  const bucketsAsked = countAndList(question.includeIps, windows, { ...slice, ...grid }, read);
   const [classes, buckets] = await Promise.all([classesAsked, bucketsAsked]);
 
   const byClassification: Partial<Record<Classification, number>> = {};
@@ -76,14 +80,14 @@ async function countAndList(
   includeIps: boolean,
   windows: readonly Window[],
   grid: Grid,
-  client: ClickHouseClient,
+  read: Read,
 ): Promise<ActivityBucket[]> {
   for (let attempt = 1; ; attempt++) {
-    const counts = new Map((await run(client, countPerBucket, grid)).map((row) => [row.bucket, row.active_ips]));
+    const counts = new Map((await read(countPerBucket, grid)).map((row) => [row.bucket, row.active_ips]));
     const countOf = (bucket: number) => counts.get(bucket) ?? 0;
     if (!includeIps) return windows.map((window, bucket) => ({ ...window, activeIps: countOf(bucket), ips: [] }));
 
-    const lists = await sample(counts, windows.length, grid, client);
+    const lists = await sample(counts, windows.length, grid, read);
     const hasOutgrown = [...lists].some(([bucket, { found }]) => found > MAX_IPS_PER_BUCKET && countOf(bucket) < found);
     if (hasOutgrown && attempt < MAX_ATTEMPTS) continue;
     return windows.map((window, bucket) => {
@@ -105,7 +109,7 @@ async function sample(
   counts: ReadonlyMap<number, number>,
   buckets: number,
   grid: Grid,
-  client: ClickHouseClient,
+  read: Read,
 ): Promise<Map<number, Listed>> {
   const lists = new Map<number, Listed>();
   const query = samplePerBucket(MAX_IPS_PER_BUCKET);
@@ -114,7 +118,7 @@ async function sample(
   );
   while (asked.size > 0) {
     const thresholds = Array.from({ length: buckets }, (_, bucket) => asked.get(bucket) ?? 0);
-    for (const row of await run(client, query, { ...grid, thresholds })) {
+    for (const row of await read(query, { ...grid, thresholds })) {
       // A bucket that is complete already has the threshold 0 here, below which lies at most the hash 0.
       if (asked.has(row.bucket)) lists.set(row.bucket, row);
     }

@@ -7,7 +7,8 @@ import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
-import { createWorld, makeTag, silent, type World } from "../support/world.ts";
+import { silent } from "../support/http.ts";
+import { createWorld, makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 const DAY = 86_400_000;

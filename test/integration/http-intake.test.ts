@@ -1,12 +1,13 @@
 import { gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
-import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
-import { createIngest, INGEST_PATHS } from "@noisefloor/ingest/service.ts";
+import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { expectDescribed } from "../support/description.ts";
+import { makeApp, silent } from "../support/http.ts";
 import { freshKafka, ingestOf, readTopic } from "../support/kafka.ts";
-import { createWorld, makeTag, silent, type World } from "../support/world.ts";
+import { createWorld, makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;
@@ -24,10 +25,8 @@ afterAll(async () => {
 });
 
 async function intake(sensorKeys: readonly string[] = []): Promise<FastifyInstance> {
-  const made = createHttpApp(silent);
-  (await ingestOf(world, undefined, now, sensorKeys)).register(made);
-  made.after(() => sealRoutes(made, INGEST_PATHS));
-  return made;
+  const ingest = await ingestOf(world, undefined, now, sensorKeys);
+  return makeApp(INGEST_OPERATIONS, ingest.register);
 }
 
 const good = (ip: string) => ({
@@ -39,6 +38,7 @@ const good = (ip: string) => ({
 
 async function post(payload: string | Buffer, headers: Record<string, string> = {}, to = app) {
   const response = await to.inject({ method: "POST", url: "/v1/observations", payload, headers });
+  expectDescribed("POST", "/v1/observations", response.statusCode, response.json());
   return { status: response.statusCode, body: response.json() };
 }
 
@@ -214,8 +214,7 @@ test("a tag imported a moment ago is known to the next request", async () => {
 test("with brokers configured, accepted records are in the topic when the answer comes, in their own bytes", async () => {
   const kafka = freshKafka();
   const ingest = await ingestOf(world, kafka, now);
-  const published = createHttpApp(silent);
-  ingest.register(published);
+  const published = await makeApp(INGEST_OPERATIONS, ingest.register);
   const line = `{ "source_ip": "45.1.5.1", "sensor_id":"s",  "observed_at": "${new Date(NOW).toISOString()}" }`;
   const answer = await post(`${line}\n{}`, {}, published);
   expect(answer).toMatchObject({ status: 202, body: { accepted: 1, rejected: 1 } });
@@ -248,8 +247,7 @@ test("observations of more than two years of weeks go in with one request", asyn
     log: silent,
     now,
   });
-  const patient = createHttpApp(silent);
-  ingest.register(patient);
+  const patient = await makeApp(INGEST_OPERATIONS, ingest.register);
   expect(await post(JSON.stringify(weeks), {}, patient)).toMatchObject({ status: 202, body: { accepted: 120 } });
   await patient.close();
 });

@@ -3,16 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "@noisefloor/clickhouse/client.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
-import { isTransient } from "@noisefloor/clickhouse/errors.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
-import { createHttpApp } from "@noisefloor/http/app.ts";
-import { createIngest } from "@noisefloor/ingest/service.ts";
+import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { makeApp, silent } from "../support/http.ts";
 import { freshKafka, producerOf } from "../support/kafka.ts";
-import { MIGRATIONS, silent } from "../support/world.ts";
+import { MIGRATIONS } from "../support/world.ts";
 
 let dataDir: string;
 let server: EmbeddedClickHouse;
@@ -42,8 +41,7 @@ test("while the store is away, Kafka waits and HTTP says 503; when it is back, e
   const deps = { client, catalogue, retentionDays: 100, sensorKeys: [], log: silent, now: Date.now };
   const consuming = await createIngest({ ...deps, kafka });
   const direct = await createIngest({ ...deps, kafka: undefined });
-  const app = createHttpApp(silent, isTransient);
-  direct.register(app);
+  const app = await makeApp(INGEST_OPERATIONS, direct.register);
   await consuming.start();
   const producer = await producerOf(kafka);
   const send = (from: number, to: number) =>

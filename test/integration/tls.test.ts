@@ -12,7 +12,8 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeCertificate, replaceFile, writeCertificate } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
-import { createWorld, silent, type World } from "../support/world.ts";
+import { silent } from "../support/http.ts";
+import { createWorld, type World } from "../support/world.ts";
 
 const INTERVAL_MS = 200;
 let world: World;

@@ -5,7 +5,8 @@ import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { Kafka, logLevel } from "kafkajs";
 import { inject } from "vitest";
-import { RETENTION_DAYS, silent, type World } from "./world.ts";
+import { silent } from "./http.ts";
+import { RETENTION_DAYS, type World } from "./world.ts";
 
 /** Settings with topics and a group that nobody else uses. */
 export function freshKafka(): KafkaSettings {

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
+import { reader } from "@noisefloor/clickhouse/query.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { type TagCatalogue, watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
@@ -12,19 +13,18 @@ import type { Entitlement } from "@noisefloor/domain/caller.ts";
 import type { Intention } from "@noisefloor/domain/classification.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
-import { createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
 import { deadLettersInto, type PlacedRecord } from "@noisefloor/ingest/dead-letter.ts";
 import { ingestBatch, type Judged } from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
-import { QUERY_PATHS, registerQuery } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import type { FastifyInstance } from "fastify";
-import { pino } from "pino";
 import { inject } from "vitest";
+import { expectDescribed } from "./description.ts";
+import { makeApp, silent } from "./http.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../../infra/clickhouse/migrations", import.meta.url));
 export const RETENTION_DAYS = 100;
-export const silent = pino({ level: "silent" });
 
 /** A database of its own on the shared server, brought up by the production migrations. */
 export type World = {
@@ -54,22 +54,23 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
   const directory = await watchAccess(client, { intervalMs: 200 });
   const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
   await directory.refresh();
-  const app = createHttpApp(silent);
   const publicUrl = "http://noisefloor.test";
   const plansUrl = `${publicUrl}/plans`;
   const limit = await localLookupLimit(join(tmpdir(), `noisefloor-lookups-${randomUUID()}`), now, silent);
-  registerQuery(app, {
-    client,
-    catalogue,
-    directory,
-    plans: DEFAULT_PLANS,
-    limit,
-    plansUrl,
-    retentionDays,
-    now,
-    publicUrl,
-  });
-  sealRoutes(app, QUERY_PATHS);
+  const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
+    registerQuery(made, {
+      read: reader(client, { maxSeconds: 60 }),
+      catalogue,
+      directory,
+      plans: DEFAULT_PLANS,
+      limit,
+      metrics,
+      plansUrl,
+      retentionDays,
+      now,
+      publicUrl,
+    }),
+  );
   let stored = 0;
   return {
     connection,
@@ -108,10 +109,12 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
         payload: typeof payload === "string" ? payload : JSON.stringify(payload),
         headers: { "content-type": "application/json", ...headers },
       });
+      expectDescribed("POST", path, response.statusCode, response.json());
       return { status: response.statusCode, body: response.json() };
     },
     async get(path, headers = { key }) {
       const response = await app.inject({ method: "GET", url: path, headers });
+      expectDescribed("GET", path, response.statusCode, response.json());
       return { status: response.statusCode, body: response.json() };
     },
     async close() {

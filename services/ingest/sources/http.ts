@@ -1,19 +1,13 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { createGunzip } from "node:zlib";
+import { REQUEST_TIMEOUT_MS } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
+import { registerOperation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
 import { countReasons, type JudgeDeps, type Judged, judge, type KeepDeadLetters } from "../pipeline.ts";
-
-export const INTAKE_PATH = "/v1/observations";
-
-/** The largest request body, after it is unpacked. */
-const MAX_BODY_BYTES = 32 * 1024 * 1024;
-/** The most observations in one request. */
-const MAX_RECORDS = 50_000;
-/** How many rejections an answer lists one by one; the counts by reason cover all. */
-const LISTED_REJECTIONS = 100;
+import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
 
 export type HttpIntakeDeps = JudgeDeps & {
   /** Stores or publishes what was accepted. When it resolves, the sensor may forget it. */
@@ -43,18 +37,24 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       payload.on("error", (error) => unpacked.destroy(error));
       return Object.assign(payload.pipe(unpacked), { receivedEncodedLength: contentLength(request) });
     });
-    scope.post(INTAKE_PATH, { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
-      const { accepted, rejected } = await take(request, deps);
-      return reply.code(202).send({
-        accepted: accepted.length,
-        rejected: rejected.length,
-        reasons: countReasons(rejected),
-        rejections: rejected.slice(0, LISTED_REJECTIONS).map(({ record, rejection }) => ({
-          position: record.position,
-          ...rejection,
-        })),
-      });
-    });
+    registerOperation(
+      scope,
+      postObservations,
+      async (request) => {
+        const { accepted, rejected } = await take(request, deps);
+        return {
+          accepted: accepted.length,
+          rejected: rejected.length,
+          reasons: countReasons(rejected),
+          rejections: rejected.slice(0, LISTED_REJECTIONS).map(({ record, rejection }) => ({
+            position: record.position,
+            ...rejection,
+          })),
+        };
+      },
+      // What takes so long here is the sensor's sending.
+      { bodyLimit: MAX_BODY_BYTES, handlerTimeout: REQUEST_TIMEOUT_MS },
+    );
   });
 }
 

@@ -1,36 +1,123 @@
-import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
 import { formatDate } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
+import { refusal } from "@noisefloor/http/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import type { AddressRecord, LookUpAddress } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import type { LookupLimit } from "../lookup-limit.ts";
-
-export const COMMUNITY_PATH = "/v3/community/:ip";
+import { addressIn } from "../parameters.ts";
+import { classification, date, ip } from "../wire.ts";
 
 /** Existing clients compare these two texts letter by letter. */
 const NOT_ROUTABLE = "Request is not a valid routable IPv4 address";
 const NOT_FOUND = "IP not observed scanning the internet or contained in RIOT data set.";
 
+const ADDRESS = addressIn(NOT_ROUTABLE);
+
+/** SPEC, Community lookup result. Every member is in every answer: clients read them without a check. */
+const foundSchema = z
+  .strictObject({
+    ip,
+    noise: z.boolean().describe("Was it observed scanning the Internet?"),
+    riot: z.boolean().describe("Is it in the benign-services dataset?"),
+    classification,
+    name: z.string().describe("Whose it is, `unknown` when that is not known."),
+    link: z.url().describe("A page about the address."),
+    last_seen: date,
+    message: z.literal("Success"),
+  })
+  .meta({ id: "CommunityLookup" });
+
+/** SPEC, Community lookup miss. */
+const missSchema = z
+  .strictObject({ ip, noise: z.literal(false), riot: z.literal(false), message: z.literal(NOT_FOUND) })
+  .meta({ id: "CommunityMiss" });
+
+/** SPEC, Rate-limit object. */
+const limitSchema = z
+  .strictObject({
+    plan: z.string(),
+    "rate-limit": z.string().regex(/^\d+-lookups\/day$/),
+    plan_url: z.url(),
+    message: z.string(),
+  })
+  .meta({ id: "RateLimit" });
+
+const LIMIT_HEADERS = {
+  "RateLimit-Limit": "Lookups per UTC day; not sent where there is no limit.",
+  "RateLimit-Remaining": "How many of them are left.",
+  "RateLimit-Reset": "Seconds until the day ends.",
+};
+
+/** `GET /v3/community/{ip}`: is this address Internet background noise, or a known benign service? SPEC, endpoint 1. */
+export const getCommunityIp = defineOperation({
+  id: "getCommunityIP",
+  method: "GET",
+  path: "/v3/community/{ip}",
+  group: "Addresses",
+  summary: "Is this address background noise, or a known benign service?",
+  description: "Counts against the plan's lookups per day, unless it is answered with another status than 200 or 404.",
+  pathParameters: { ip: ADDRESS },
+  queryParameters: [],
+  success: {
+    status: 200,
+    description: "The address was seen scanning, or belongs to a known benign service, or both.",
+    schema: foundSchema,
+    example: {
+      ip: "192.175.48.6",
+      noise: true,
+      riot: false,
+      classification: "malicious",
+      name: "unknown",
+      link: "https://noisefloor.example.org/ip/192.175.48.6",
+      last_seen: "2026-11-20",
+      message: "Success",
+    },
+    headers: LIMIT_HEADERS,
+  },
+  refusals: {
+    400: refusal("The address is not a valid routable IPv4 address.", NOT_ROUTABLE),
+    404: {
+      description: "Nothing is known of the address.",
+      schema: missSchema,
+      example: { ip: "192.175.48.6", noise: false, riot: false, message: NOT_FOUND },
+      headers: LIMIT_HEADERS,
+    },
+    429: {
+      description: "The plan's lookups for the day are used up. A refused lookup costs nothing.",
+      schema: limitSchema,
+      example: limitBody("unauthenticated", 100, "https://noisefloor.example.org/plans"),
+      headers: LIMIT_HEADERS,
+    },
+  },
+});
+
 export type CommunityDeps = {
   readonly lookUp: LookUpAddress;
   readonly authenticate: Authenticate;
   readonly limit: LookupLimit;
+  /** Hears of each refused lookup. */
+  readonly onRefused: (plan: string) => void;
   /** What links start with, without a slash at the end. */
   readonly publicUrl: string;
   /** The page that a refused caller is pointed to. */
   readonly plansUrl: string;
 };
 
-/** `GET /v3/community/{ip}`: is this address Internet background noise, or a known benign service? SPEC, endpoint 1. */
 export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): void {
-  app.get<{ Params: { ip: string } }>(COMMUNITY_PATH, async (request, reply) => {
-    const { ip } = request.params;
-    if (!isRoutableIpv4(ip)) throw new HttpError(400, NOT_ROUTABLE);
+  registerOperation(app, getCommunityIp, async (request, reply) => {
+    const ip = readPath(request.params.ip, ADDRESS);
     const caller = deps.authenticate(request);
     const permit = await deps.limit.take(caller, request.ip);
     reply.headers(permit.headers);
-    if (!permit.isGranted) throw limitReached(caller.plan, permit.limit ?? 0, deps.plansUrl);
+    if (!permit.isGranted) {
+      deps.onRefused(caller.plan);
+      const { message, ...body } = limitBody(caller.plan, permit.limit ?? 0, deps.plansUrl);
+      throw new HttpError(429, message, body);
+    }
     const record = await deps.lookUp(ip).catch(async (error: unknown) => {
       await permit.giveBack();
       throw error;
@@ -39,14 +126,13 @@ export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): vo
   });
 }
 
-/** SPEC, Rate-limit object. */
-function limitReached(plan: string, limit: number, plansUrl: string): HttpError {
+function limitBody(plan: string, limit: number, plansUrl: string): z.input<typeof limitSchema> {
   const message = `You have hit your daily rate limit of ${limit} requests per day. See ${plansUrl} for plans with more.`;
-  return new HttpError(429, message, { plan, "rate-limit": `${limit}-lookups/day`, plan_url: plansUrl });
+  return { plan, "rate-limit": `${limit}-lookups/day`, plan_url: plansUrl, message };
 }
 
 /** Riot decides over the name and the link, noise over the classification and the date, when an address is both. */
-function toAnswer(ip: string, { noise, riot }: AddressRecord, publicUrl: string) {
+function toAnswer(ip: string, { noise, riot }: AddressRecord, publicUrl: string): z.input<typeof foundSchema> {
   if (noise === undefined && riot === undefined) throw new HttpError(404, NOT_FOUND, { ip, noise: false, riot: false });
   return {
     ip,

@@ -1,67 +1,114 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
-import type { FastifyError, FastifyInstance } from "fastify";
+import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { boolean, readParameter, readPath } from "@noisefloor/http/parameters.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import { addressContexts } from "../address-context.ts";
 import type { LookupDeps } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../context-answer.ts";
-import { type Parameter, type RawQuery, readParameter } from "../parameters.ts";
-import { MAX_BODY_BYTES, readAddresses } from "../request-body.ts";
+import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../context-schema.ts";
+import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
+import { ADDRESSES_BODY, BODY_REFUSALS, MAX_BODY_BYTES, readAddresses, refuseBody } from "../request-body.ts";
 import { readRooms } from "../scopes.ts";
+import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
 
-export const IP_PATH = "/v3/ip/:ip";
-export const IPS_PATH = "/v3/ip";
-
-const QUICK: Parameter<boolean> = {
+/** One SDK writes Python's booleans. */
+const QUICK = boolean({
   name: "quick",
-  takes: "true, false, 1 or 0",
-  fallback: false,
-  // One SDK writes Python's booleans.
-  read: (text) =>
-    ["true", "True", "1"].includes(text) ? true : ["false", "False", "0"].includes(text) ? false : undefined,
-};
+  description: "Whether the short form will do: is it anything, and what sort.",
+  alsoTrue: ["True"],
+  alsoFalse: ["False"],
+});
+
+const SCOPES_HERE =
+  "Any value of `workspace_labels` needs the entitlement; with it, one that is not recognized yields empty results.";
+
+/** `GET /v3/ip/{ip}`: everything known of one address. API, operation 4. */
+export const getIp = defineOperation({
+  id: "getIP",
+  method: "GET",
+  path: "/v3/ip/{ip}",
+  group: "Addresses",
+  summary: "Everything known of an address",
+  description: `An address of which nothing is known is answered with every member there, empty. ${SCOPES_HERE}`,
+  pathParameters: { ip: ADDRESS },
+  queryParameters: [QUICK, WORKSPACE_LABELS],
+  success: {
+    status: 200,
+    description: "What is known, in the full form or the short one.",
+    schema: z.union([
+      fullContextSchema.extend({ request_metadata: requestMetadataSchema }),
+      quickContextSchema.extend({ request_metadata: requestMetadataSchema }),
+    ]),
+    example: { ...EXAMPLE_CONTEXT, request_metadata: REQUEST_METADATA },
+  },
+  refusals: { 400: BAD_ADDRESS, 403: NOT_ENTITLED },
+});
+
+/** `POST /v3/ip`: everything known of up to 10,000 addresses. API, operation 5. */
+export const getIps = defineOperation({
+  id: "getIPs",
+  method: "POST",
+  path: "/v3/ip",
+  group: "Addresses",
+  summary: "Everything known of many addresses",
+  description: `Each text that was sent is in the answer once, as it was sent: found, or not found. ${SCOPES_HERE}`,
+  pathParameters: {},
+  queryParameters: [QUICK, WORKSPACE_LABELS],
+  body: ADDRESSES_BODY,
+  success: {
+    status: 200,
+    description: "What is known of those that are found, in the order they were sent, and all others by name.",
+    schema: z.strictObject({
+      data: z.union([z.array(fullContextSchema), z.array(quickContextSchema)]),
+      request_metadata: requestMetadataSchema.extend({ message: z.string(), ips_not_found: texts }),
+    }),
+    example: {
+      data: [EXAMPLE_CONTEXT],
+      request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: ["8.8.8.8"] },
+    },
+  },
+  refusals: { ...BODY_REFUSALS, 403: NOT_ENTITLED },
+});
 
 export type IpDeps = LookupDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
 
-/** `GET /v3/ip/{ip}` and `POST /v3/ip`: everything known of one address or of up to 10,000. API, operations 4 and 5. */
 export function registerIp(app: FastifyInstance, deps: IpDeps): void {
-  app.get<{ Params: { ip: string }; Querystring: RawQuery }>(IP_PATH, async (request) => {
-    const { ip } = request.params;
+  registerOperation(app, getIp, async (request) => {
     const caller = deps.authenticate(request);
-    if (!isRoutableIpv4(ip)) throw new HttpError(400, "Invalid parameter: ip");
+    const ip = readPath(request.params.ip, ADDRESS);
     const quick = readParameter(request.query, QUICK);
     const rooms = readRooms("ip", request.query, caller);
-    const context = (await addressContexts([ip], rooms, !quick, deps)).get(ip) ?? {};
+    const context = (await addressContexts([ip], rooms, !quick, deps, request.signal)).get(ip) ?? {};
     const answer = quick ? toQuickContext(ip, context) : toFullContext(ip, context, deps.catalogue);
     return { ...answer, request_metadata: REQUEST_METADATA };
   });
 
-  // Whatever is wrong with this operation's body is a 400, its size too.
-  const errorHandler = (error: FastifyError) => {
-    throw error.code === "FST_ERR_CTP_BODY_TOO_LARGE"
-      ? new HttpError(400, "The request body is larger than 1 MiB")
-      : error;
-  };
-  app.post<{ Querystring: RawQuery }>(IPS_PATH, { bodyLimit: MAX_BODY_BYTES, errorHandler }, async (request) => {
-    const caller = deps.authenticate(request);
-    const ips = readAddresses(request.body);
-    const quick = readParameter(request.query, QUICK);
-    const rooms = readRooms("ip", request.query, caller);
-    // Clients find their own strings again in the answer, byte for byte, each once.
-    const asked = [...new Set(ips)];
-    const contexts = await addressContexts(asked.filter(isRoutableIpv4), rooms, !quick, deps);
-    const found = asked.filter((ip) => {
-      const context = contexts.get(ip);
-      return context?.noise !== undefined || context?.riot !== undefined;
-    });
-    const isFound = new Set(found);
-    return {
-      data: found.map((ip) => {
-        const context = contexts.get(ip) ?? {};
-        return quick ? toQuickContext(ip, context) : toFullContext(ip, context, deps.catalogue);
-      }),
-      request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: asked.filter((ip) => !isFound.has(ip)) },
-    };
-  });
+  registerOperation(
+    app,
+    getIps,
+    async (request) => {
+      const caller = deps.authenticate(request);
+      const ips = readAddresses(request.body);
+      const quick = readParameter(request.query, QUICK);
+      const rooms = readRooms("ip", request.query, caller);
+      // Clients find their own strings again in the answer, byte for byte, each once.
+      const asked = [...new Set(ips)];
+      const contexts = await addressContexts(asked.filter(isRoutableIpv4), rooms, !quick, deps, request.signal);
+      const found = asked.flatMap((ip) => {
+        const context = contexts.get(ip);
+        return context?.noise === undefined && context?.riot === undefined ? [] : [{ ip, context }];
+      });
+      const isFound = new Set(found.map(({ ip }) => ip));
+      return {
+        data: quick
+          ? found.map(({ ip, context }) => toQuickContext(ip, context))
+          : found.map(({ ip, context }) => toFullContext(ip, context, deps.catalogue)),
+        request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: asked.filter((ip) => !isFound.has(ip)) },
+      };
+    },
+    { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
+  );
 }

@@ -3,23 +3,123 @@ import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
 import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
 import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { addressContexts } from "../address-context.ts";
-import type { AddressRecord, LookUpAddress, LookupDeps } from "../address-lookup.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { readPath } from "@noisefloor/http/parameters.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { type AddressContext, addressContexts } from "../address-context.ts";
+import type { AddressRecord, LookUpAddress, LookupDeps, RiotRecord } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { toFullContext } from "../context-answer.ts";
-import { readAddresses } from "../request-body.ts";
-import { toWireTag } from "../wire-tag.ts";
+import { ADDRESS } from "../parameters.ts";
+import { ADDRESSES_BODY, BODY_REFUSALS, MAX_BODY_BYTES, readAddresses, refuseBody } from "../request-body.ts";
+import { BAD_ADDRESS } from "../wire.ts";
+import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../wire-tag.ts";
+import {
+  contextSchema,
+  EXAMPLE_LEGACY_CONTEXT,
+  EXAMPLE_PING,
+  EXAMPLE_QUICK,
+  EXAMPLE_RIOT,
+  pingSchema,
+  quickSchema,
+  riotSchema,
+} from "./legacy-schema.ts";
 
 /** Operations of an earlier version of this interface, kept because existing clients call them. API, section 7. */
-export const LEGACY_PATHS = {
-  ping: "/ping",
-  quick: "/v2/noise/quick/:ip",
-  multiQuick: "/v2/noise/multi/quick",
-  riot: "/v2/riot/:ip",
-  context: "/v2/noise/context/:ip",
-  metadata: "/v2/meta/metadata",
-} as const;
+const LEGACY = { group: "Earlier version", queryParameters: [] } as const;
+
+const ANY_TEXT = {
+  schema: z.string(),
+  description: "An address. A text that is none is answered too, with the code 0x07.",
+  refusal: "Invalid parameter: ip",
+  example: "192.175.48.6",
+};
+
+const ping = defineOperation({
+  ...LEGACY,
+  id: "ping",
+  method: "GET",
+  path: "/ping",
+  summary: "Is my key good?",
+  description: "401 without a key.",
+  pathParameters: {},
+  success: { status: 200, description: "It is.", schema: pingSchema, example: EXAMPLE_PING },
+  refusals: {},
+});
+
+const quick = defineOperation({
+  ...LEGACY,
+  id: "legacyQuick",
+  method: "GET",
+  path: "/v2/noise/quick/{ip}",
+  summary: "Noise and riot of an address, as a code",
+  pathParameters: { ip: ANY_TEXT },
+  success: { status: 200, description: "The code.", schema: quickSchema, example: EXAMPLE_QUICK },
+  refusals: {},
+});
+
+const multiQuick = defineOperation({
+  ...LEGACY,
+  id: "legacyMultiQuick",
+  method: "POST",
+  path: "/v2/noise/multi/quick",
+  summary: "The same for many addresses",
+  pathParameters: {},
+  body: ADDRESSES_BODY,
+  success: { status: 200, description: "The codes.", schema: z.array(quickSchema), example: [EXAMPLE_QUICK] },
+  refusals: BODY_REFUSALS,
+});
+
+const riot = defineOperation({
+  ...LEGACY,
+  id: "legacyRiot",
+  method: "GET",
+  path: "/v2/riot/{ip}",
+  summary: "The benign service that an address belongs to",
+  pathParameters: { ip: ADDRESS },
+  success: {
+    status: 200,
+    description: "The service, or that there is none.",
+    schema: riotSchema,
+    example: EXAMPLE_RIOT,
+  },
+  refusals: { 400: BAD_ADDRESS },
+});
+
+const context = defineOperation({
+  ...LEGACY,
+  id: "legacyContext",
+  method: "GET",
+  path: "/v2/noise/context/{ip}",
+  summary: "What is known of a scanner, in a flat form",
+  pathParameters: { ip: ADDRESS },
+  success: {
+    status: 200,
+    description: "What is known, or that it was never seen.",
+    schema: contextSchema,
+    example: EXAMPLE_LEGACY_CONTEXT,
+  },
+  refusals: { 400: BAD_ADDRESS },
+});
+
+const metadata = defineOperation({
+  ...LEGACY,
+  id: "legacyMetadata",
+  method: "GET",
+  path: "/v2/meta/metadata",
+  summary: "All tags",
+  pathParameters: {},
+  success: {
+    status: 200,
+    description: "The tags.",
+    schema: z.strictObject({ metadata: z.array(wireTagSchema) }),
+    example: { metadata: [EXAMPLE_TAG] },
+  },
+  refusals: {},
+});
+
+export const LEGACY_OPERATIONS = [ping, quick, multiQuick, riot, context, metadata];
 
 /** Clients check that this day lies ahead; keys do not expire here. */
 const EXPIRATION_DAYS = 365;
@@ -31,69 +131,70 @@ export type LegacyDeps = LookupDeps & {
 };
 
 export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
-  app.get(LEGACY_PATHS.ping, async (request) => {
+  registerOperation(app, ping, async (request) => {
     const { plan, workspaceId } = deps.authenticate(request);
     if (workspaceId === undefined) throw new HttpError(401, "Unauthorized");
-    const expiration = formatDate(deps.now() + EXPIRATION_DAYS * DAY_MS);
-    return { message: "pong", expiration, offering: "enterprise", address: request.ip, plan, modules: "" };
+    return toPing(request.ip, plan, deps.now());
   });
 
-  app.get<{ Params: { ip: string } }>(LEGACY_PATHS.quick, async (request) => {
+  registerOperation(app, quick, async (request) => {
     deps.authenticate(request);
     const { ip } = request.params;
     return toQuick(ip, isRoutableIpv4(ip) ? await deps.lookUp(ip) : undefined);
   });
 
-  app.post(LEGACY_PATHS.multiQuick, async (request) => {
+  registerOperation(
+    app,
+    multiQuick,
+    async (request) => {
+      deps.authenticate(request);
+      const asked = [...new Set(readAddresses(request.body))];
+      const valid = asked.filter(isRoutableIpv4);
+      const known = await addressContexts(valid, [SHARED_GLOBAL], false, deps, request.signal);
+      return asked.map((ip) => toQuick(ip, known.get(ip)));
+    },
+    { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
+  );
+
+  registerOperation(app, riot, async (request) => {
     deps.authenticate(request);
-    const asked = [...new Set(readAddresses(request.body))];
-    const known = await addressContexts(asked.filter(isRoutableIpv4), [SHARED_GLOBAL], false, deps);
-    return asked.map((ip) => toQuick(ip, known.get(ip)));
+    const ip = readPath(request.params.ip, ADDRESS);
+    return toRiot(ip, (await deps.lookUp(ip)).riot);
   });
 
-  app.get<{ Params: { ip: string } }>(LEGACY_PATHS.riot, async (request) => {
-    const ip = routable(request);
+  registerOperation(app, context, async (request) => {
     deps.authenticate(request);
-    const { riot } = await deps.lookUp(ip);
-    if (riot === undefined) return { ip, riot: false };
-    const { name, category, description, explanation, reference, trustLevel, refreshedAt } = riot;
-    return {
-      ip,
-      riot: true,
-      category,
-      name,
-      description,
-      explanation,
-      last_updated: formatTimestamp(refreshedAt),
-      reference,
-      trust_level: trustLevel,
-    };
+    const ip = readPath(request.params.ip, ADDRESS);
+    const known = (await addressContexts([ip], [SHARED_GLOBAL], true, deps, request.signal)).get(ip);
+    return toLegacyContext(ip, known ?? {}, deps.catalogue);
   });
 
-  app.get<{ Params: { ip: string } }>(LEGACY_PATHS.context, async (request) => {
-    const ip = routable(request);
-    deps.authenticate(request);
-    const context = (await addressContexts([ip], [SHARED_GLOBAL], true, deps)).get(ip);
-    if (context?.noise === undefined) return { ip, seen: false };
-    const { found, tags, cves, ...scanner } = toFullContext(ip, context, deps.catalogue).internet_scanner_intelligence;
-    return { ip, seen: found, ...scanner, tags: tags.map((tag) => tag.name), cve: cves };
-  });
-
-  app.get(LEGACY_PATHS.metadata, async (request) => {
+  registerOperation(app, metadata, async (request) => {
     deps.authenticate(request);
     return { metadata: deps.catalogue.all().map((tag) => toWireTag(tag, deps.catalogue)) };
   });
 }
 
-function routable(request: FastifyRequest<{ Params: { ip: string } }>): string {
-  if (isRoutableIpv4(request.params.ip)) return request.params.ip;
-  throw new HttpError(400, "Invalid parameter: ip");
-}
-
-/** `0x00` never seen, `0x01` noise, `0x07` no valid address, `0x09` riot, `0x10` both. */
-function toQuick(ip: string, record: AddressRecord | undefined) {
+function toQuick(ip: string, record: AddressRecord | undefined): z.input<typeof quickSchema> {
   const noise = record?.noise !== undefined;
   const riot = record?.riot !== undefined;
   const code = record === undefined ? "0x07" : noise && riot ? "0x10" : riot ? "0x09" : noise ? "0x01" : "0x00";
   return { ip, noise, riot, code };
+}
+
+function toPing(address: string, plan: string, now: number): z.input<typeof pingSchema> {
+  const expiration = formatDate(now + EXPIRATION_DAYS * DAY_MS);
+  return { message: "pong", expiration, offering: "enterprise", address, plan, modules: "" };
+}
+
+function toRiot(ip: string, record: RiotRecord | undefined): z.input<typeof riotSchema> {
+  if (record === undefined) return { ip, riot: false };
+  const { refreshedAt, trustLevel, ...service } = record;
+  return { ip, riot: true, ...service, last_updated: formatTimestamp(refreshedAt), trust_level: trustLevel };
+}
+
+function toLegacyContext(ip: string, known: AddressContext, catalogue: TagCatalogue): z.input<typeof contextSchema> {
+  if (known.noise === undefined) return { ip, seen: false };
+  const { found: _found, tags, cves, ...scanner } = toFullContext(ip, known, catalogue).internet_scanner_intelligence;
+  return { ip, seen: true, ...scanner, tags: tags.map((tag) => tag.name), cve: cves };
 }

@@ -1,40 +1,137 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { type Tag, UUID_PATTERN } from "@noisefloor/domain/tag.ts";
 import {
   activityWindow,
   formatTimestamp,
-  MAX_DAYS,
   MAX_WIDTH_HOURS,
-  parseWidthHours,
   type Window,
+  widthSchema,
 } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
+import { refusal } from "@noisefloor/http/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { boolean, type Parameter, type PathParameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import type { Authenticate } from "../auth.ts";
-import { boolean, type Parameter, type RawQuery, readParameter, wholeNumber } from "../parameters.ts";
+import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { readRooms } from "../scopes.ts";
 import { type Activity, type ActivityDeps, MAX_IPS_PER_BUCKET, tagActivity } from "../tag-activity.ts";
+import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 
-export const TAG_ACTIVITY_PATH = "/v3/tags/:id/activity";
-
-const DAYS = wholeNumber("days", 1, MAX_DAYS, 1);
-const INCLUDE_IPS = boolean("include_ips", false);
+const ID: PathParameter = {
+  schema: z.string().regex(UUID_PATTERN).meta({ format: "uuid" }),
+  description: "The tag's UUID, its `id` in the tag list.",
+  refusal: "Invalid parameter: id takes a tag's UUID",
+  example: "7b534ff7-b117-53a3-8bde-9b3216036829",
+};
+const INCLUDE_IPS = boolean({
+  name: "include_ips",
+  description: "Whether each bucket lists its addresses. Slower than counts alone.",
+});
 const GRANULARITY: Parameter<number> = {
   name: "granularity",
+  description: "How wide a bucket is. Where the width does not divide the window, the last bucket is cut.",
   takes: `whole hours from 1h to ${MAX_WIDTH_HOURS}h, like 1h, 4h or 24h`,
-  fallback: 24,
-  read: parseWidthHours,
+  schema: z.string().default("24h").pipe(widthSchema),
+  describedBy: "input",
+  example: "24h",
 };
+
+const bucketSchema = z
+  .strictObject({
+    start: timestamp,
+    end: timestamp,
+    include_start: z.literal(true),
+    include_end: z.literal(false),
+    timestamp: timestamp.describe("The same as `start`."),
+    active_ips: count.describe("Distinct addresses, exactly."),
+    ips: z
+      .array(ip)
+      .max(MAX_IPS_PER_BUCKET)
+      .optional()
+      .describe("All of them, or the same uniform sample each time where there are more than the cap. Ascending."),
+  })
+  .meta({ id: "ActivityBucket" });
+
+const answerSchema = z
+  .strictObject({
+    id: uuid,
+    slug: z.string(),
+    activity: z
+      .partialRecord(z.enum(INTENTIONS), z.array(bucketSchema))
+      .describe("The buckets, oldest first and without gaps, under the tag's intention."),
+    aggregations: z.strictObject({
+      total_ips: count.describe("Distinct addresses in the whole window."),
+      classification: z.partialRecord(classification, count).describe("The same by the addresses' own classification."),
+    }),
+    metadata: z.strictObject({
+      granularity: z.string(),
+      start_date: timestamp.describe("Where the window starts, after what the caller's plan allows."),
+      end_date: timestamp,
+      ips_included: z.literal(true).optional(),
+      ips_per_bucket: z.literal(MAX_IPS_PER_BUCKET).optional(),
+      ips_truncated: z.boolean().optional().describe("Was the list of any bucket cut?"),
+    }),
+  })
+  .meta({ id: "TagActivity" });
+
+/** `GET /v3/tags/{id}/activity`: how many distinct addresses a tag had per time bucket. SPEC, endpoint 2. */
+export const getTagActivity = defineOperation({
+  id: "getTagActivity",
+  method: "GET",
+  path: "/v3/tags/{id}/activity",
+  group: "Tags",
+  summary: "How many distinct addresses a tag had per time bucket",
+  description: "The window ends with the hour under way. Every bucket is there, those without activity too.",
+  pathParameters: { id: ID },
+  queryParameters: [DAYS, GRANULARITY, INCLUDE_IPS, WORKSPACE_LABELS],
+  success: {
+    status: 200,
+    description: "The activity.",
+    schema: answerSchema,
+    example: {
+      id: "7b534ff7-b117-53a3-8bde-9b3216036829",
+      slug: "ssh-scanner",
+      activity: {
+        unknown: [
+          {
+            start: "2026-11-19T14:00:00Z",
+            end: "2026-11-20T14:00:00Z",
+            include_start: true,
+            include_end: false,
+            timestamp: "2026-11-19T14:00:00Z",
+            active_ips: 1,
+            ips: ["192.175.48.6"],
+          },
+        ],
+      },
+      aggregations: { total_ips: 1, classification: { unknown: 1 } },
+      metadata: {
+        granularity: "24h",
+        start_date: "2026-11-19T14:00:00Z",
+        end_date: "2026-11-20T14:00:00Z",
+        ips_included: true,
+        ips_per_bucket: MAX_IPS_PER_BUCKET,
+        ips_truncated: false,
+      },
+    },
+  },
+  refusals: {
+    400: refusal("The id is no UUID, or a parameter cannot be read.", "Invalid parameter: id takes a tag's UUID"),
+    403: NOT_ENTITLED,
+    404: refusal("There is no tag with this id.", "Tag not found"),
+  },
+});
 
 export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
 
-/** `GET /v3/tags/{id}/activity`: how many distinct addresses a tag had per time bucket. SPEC, endpoint 2. */
 export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
-  app.get<{ Params: { id: string }; Querystring: RawQuery }>(TAG_ACTIVITY_PATH, async (request) => {
-    const { id } = request.params;
+  registerOperation(app, getTagActivity, async (request) => {
     const caller = deps.authenticate(request);
     // The order of these checks is part of the interface, and all of them come before any query runs.
-    if (!UUID_PATTERN.test(id)) throw new HttpError(400, "Invalid parameter: id takes a tag's UUID");
+    const id = readPath(request.params.id, ID);
     const days = readParameter(request.query, DAYS);
     const widthHours = readParameter(request.query, GRANULARITY);
     const includeIps = readParameter(request.query, INCLUDE_IPS);
@@ -43,7 +140,7 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     if (tag === undefined) throw new HttpError(404, "Tag not found");
 
     const window = activityWindow(deps.now(), Math.min(days, caller.terms.reach_days));
-    const activity = await tagActivity({ tagId: tag.id, rooms, window, widthHours, includeIps }, deps);
+    const activity = await tagActivity({ tagId: tag.id, rooms, window, widthHours, includeIps }, deps, request.signal);
     return toAnswer(tag, activity, { window, widthHours, includeIps });
   });
 }
@@ -52,7 +149,7 @@ function toAnswer(
   tag: Tag,
   activity: Activity,
   asked: { readonly window: Window; readonly widthHours: number; readonly includeIps: boolean },
-) {
+): z.input<typeof answerSchema> {
   const isTruncated = activity.buckets.some((bucket) => bucket.activeIps > bucket.ips.length);
   return {
     id: tag.id,
@@ -65,7 +162,7 @@ function toAnswer(
         include_end: false,
         timestamp: formatTimestamp(bucket.start),
         active_ips: bucket.activeIps,
-        ...(asked.includeIps ? { ips: bucket.ips } : {}),
+        ...(asked.includeIps ? { ips: [...bucket.ips] } : {}),
       })),
     },
     aggregations: { total_ips: activity.totalIps, classification: activity.byClassification },

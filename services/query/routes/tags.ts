@@ -1,21 +1,46 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { refusal } from "@noisefloor/http/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { readParameter, text } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import type { Authenticate } from "../auth.ts";
-import { type RawQuery, single } from "../parameters.ts";
-import { toWireTag } from "../wire-tag.ts";
+import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../wire-tag.ts";
 
-export const TAGS_PATH = "/v3/tags";
+const NAME = text({ name: "name", description: "A part of the name, in any case.", example: "ssh" });
+const SLUG = text({ name: "slug", description: "The exact slug.", example: "ssh-scanner" });
+const CVE = text({ name: "cve", description: "A CVE that the tag is about, in any case.", example: "CVE-2024-3094" });
 
 /** `GET /v3/tags`: the catalogue, filtered by part of the name, by slug and by CVE; filters combine with AND. */
+export const listTags = defineOperation({
+  id: "listTags",
+  method: "GET",
+  path: "/v3/tags",
+  group: "Tags",
+  summary: "The tags there are",
+  description: "All filters that are given must fit. Ordered by slug.",
+  pathParameters: {},
+  queryParameters: [NAME, SLUG, CVE],
+  success: {
+    status: 200,
+    description: "The tags that fit, none being an empty list.",
+    schema: z.strictObject({ tags: z.array(wireTagSchema) }),
+    example: { tags: [EXAMPLE_TAG] },
+  },
+  refusals: {
+    400: refusal("A parameter was given more than once.", "Invalid parameter: slug was given more than once"),
+  },
+});
+
 export function registerTags(
   app: FastifyInstance,
   deps: { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate },
 ): void {
-  app.get<{ Querystring: RawQuery }>(TAGS_PATH, async (request) => {
+  registerOperation(app, listTags, async (request) => {
     deps.authenticate(request);
-    const name = single(request.query, "name")?.toLowerCase();
-    const slug = single(request.query, "slug");
-    const cve = single(request.query, "cve")?.toUpperCase();
+    const name = readParameter(request.query, NAME)?.toLowerCase();
+    const slug = readParameter(request.query, SLUG);
+    const cve = readParameter(request.query, CVE)?.toUpperCase();
     const tags = deps.catalogue
       .all()
       .filter((tag) => name === undefined || tag.name.toLowerCase().includes(name))

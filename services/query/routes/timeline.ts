@@ -1,43 +1,96 @@
-import { run } from "@noisefloor/clickhouse/query.ts";
-import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, MAX_DAYS, retentionStart } from "@noisefloor/domain/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
+import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/window.ts";
+import { refusal } from "@noisefloor/http/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { type Parameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
+import { z } from "zod";
 import { type LookupDeps, lookUpAll } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
-import { type Parameter, type RawQuery, readParameter, wholeNumber } from "../parameters.ts";
+import { ADDRESS, DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { TIMELINE_FIELDS, type TimelineField, timelineOf } from "../queries/timeline.ts";
 import { readRooms } from "../scopes.ts";
+import { count, date, ip, none, timestamp } from "../wire.ts";
 
-export const TIMELINE_PATH = "/v3/noise/ips/:ip/timeline";
-
-const DAYS = wholeNumber("days", 1, MAX_DAYS, 1);
 const FIELD: Parameter<TimelineField> = {
   name: "field",
+  description: "What the observations are counted by.",
   takes: TIMELINE_FIELDS.join(", "),
-  fallback: "classification",
-  read: (text) => TIMELINE_FIELDS.find((field) => field === text),
+  schema: z.enum(TIMELINE_FIELDS).default("classification"),
+  describedBy: "input",
+  example: "destination_port",
 };
 type Width = { readonly text: string; readonly ms: number };
 const GRANULARITY: Parameter<Width> = {
   name: "granularity",
+  description: "How wide a bucket is; buckets start at multiples of it since 1970 UTC.",
   takes: "1h to 24h or 1d to 90d",
-  fallback: { text: "1d", ms: DAY_MS },
-  read: (text) => {
-    const [, count, unit] = /^([1-9]\d?)([hd])$/.exec(text) ?? [];
-    if (count === undefined || Number(count) > (unit === "h" ? 24 : MAX_DAYS)) return undefined;
-    return { text, ms: Number(count) * (unit === "h" ? HOUR_MS : DAY_MS) };
-  },
+  schema: z
+    .string()
+    .regex(/^(?:(?:[1-9]|1\d|2[0-4])h|(?:[1-9]|[1-8]\d|90)d)$/)
+    .default("1d")
+    .transform((text) => ({ text, ms: Number(text.slice(0, -1)) * (text.endsWith("h") ? HOUR_MS : DAY_MS) })),
+  describedBy: "input",
+  example: "1d",
 };
+
+const answerSchema = z
+  .strictObject({
+    metadata: z.strictObject({
+      ip,
+      field: z.enum(TIMELINE_FIELDS),
+      first_seen: date.or(none),
+      start: timestamp,
+      end: timestamp,
+      granularity: z.string(),
+      metric: z.literal("count"),
+    }),
+    results: z.array(z.strictObject({ data: count.min(1), label: z.string(), timestamp })),
+  })
+  .meta({ id: "Timeline" });
+
+/** `GET /v3/noise/ips/{ip}/timeline`: what an address did when. API, operation 6. */
+export const getTimeline = defineOperation({
+  id: "getTimeline",
+  method: "GET",
+  path: "/v3/noise/ips/{ip}/timeline",
+  group: "Addresses",
+  summary: "What an address did when",
+  description:
+    "Distinct observations per bucket and label, newest bucket first; only buckets with activity. An address without " +
+    "any has an empty list.",
+  pathParameters: { ip: ADDRESS },
+  queryParameters: [DAYS, FIELD, GRANULARITY, WORKSPACE_LABELS],
+  success: {
+    status: 200,
+    description: "The timeline.",
+    schema: answerSchema,
+    example: {
+      metadata: {
+        ip: "192.175.48.6",
+        field: "destination_port",
+        first_seen: "2026-10-14",
+        start: "2026-11-19T13:20:26Z",
+        end: "2026-11-20T13:20:26Z",
+        granularity: "1d",
+        metric: "count",
+      },
+      results: [{ data: 3, label: "22", timestamp: "2026-11-20T00:00:00Z" }],
+    },
+  },
+  refusals: {
+    400: refusal(
+      "The address is not routable, a parameter cannot be read, a scope is not recognized, or `personal` was asked for without a key.",
+      "Invalid parameter: ip",
+    ),
+  },
+});
 
 export type TimelineDeps = LookupDeps & { readonly authenticate: Authenticate };
 
-/** `GET /v3/noise/ips/{ip}/timeline`: what an address did when. API, operation 6. */
 export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void {
-  app.get<{ Params: { ip: string }; Querystring: RawQuery }>(TIMELINE_PATH, async (request) => {
-    const { ip } = request.params;
+  registerOperation(app, getTimeline, async (request) => {
     const caller = deps.authenticate(request);
-    if (!isRoutableIpv4(ip)) throw new HttpError(400, "Invalid parameter: ip");
+    const ip = readPath(request.params.ip, ADDRESS);
     const days = Math.min(readParameter(request.query, DAYS), caller.terms.reach_days);
     const field = readParameter(request.query, FIELD);
     const width = readParameter(request.query, GRANULARITY);
@@ -45,15 +98,19 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
 
     const end = deps.now();
     const start = end - days * DAY_MS;
-    const { noise } = (await lookUpAll([ip], rooms, deps)).get(ip) ?? {};
-    const rows = await run(deps.client, timelineOf(field), {
-      ip,
-      rooms,
-      from: Math.max(start, retentionStart(end, deps.retentionDays)),
-      end,
-      width: width.ms / 1_000,
-      is_actor: noise?.actor !== undefined,
-    });
+    const { noise } = (await lookUpAll([ip], rooms, deps, request.signal)).get(ip) ?? {};
+    const rows = await deps.read(
+      timelineOf(field),
+      {
+        ip,
+        rooms,
+        from: Math.max(start, retentionStart(end, deps.retentionDays)),
+        end,
+        width: width.ms / 1_000,
+        is_actor: noise?.actor !== undefined,
+      },
+      request.signal,
+    );
     return {
       metadata: {
         ip,
@@ -62,7 +119,7 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
         start: formatTimestamp(start),
         end: formatTimestamp(end),
         granularity: width.text,
-        metric: "count",
+        metric: "count" as const,
       },
       results: rows.map((row) => ({
         data: row.observations,

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { createDocument, createSchema, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
+import type { Answer, Operation } from "./operation.ts";
+
+/** SPEC, Versioning: the version that the description of the interface carries. */
+const INTERFACE_VERSION = "3.0.0";
+
+/** SPEC, Error message object: what every refusal without a shape of its own is. */
+export const messageSchema = z.strictObject({ message: z.string() }).meta({ id: "Message" });
+
+/** A refusal that says what is wrong and nothing else. */
+export function refusal(description: string, message: string): Answer {
+  return { description, schema: messageSchema, example: { message } };
+}
+
+/** What every operation may answer besides its own. */
+const COMMON_REFUSALS: Readonly<Record<number, Answer>> = {
+  401: refusal("The key is not known.", "Unauthorized"),
+  408: refusal("The request did not arrive in time.", "The request took too long to arrive: send it again"),
+  431: refusal("The request's header is too large.", "The request header is too large"),
+  500: refusal("Something went wrong on our side.", "Encountered error while performing request"),
+  503: refusal(
+    "The store cannot be reached, or the answer took longer than the time limit.",
+    "The store cannot be reached at the moment: send the request again later",
+  ),
+};
+
+export type OpenApiDocument = ReturnType<typeof createDocument>;
+
+/** Describes operations as OpenAPI 3.1. A caller without a key is a caller too, so the key is never required. */
+export function describeOperations(operations: readonly Operation[]): OpenApiDocument {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const operation of operations) {
+    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) };
+  }
+  return createDocument({
+    openapi: "3.1.0",
+    info: {
+      title: "Noisefloor",
+      version: INTERFACE_VERSION,
+      description:
+        "Internet scan-noise intelligence from your own sensors: is an address background noise or a known benign " +
+        "service, how many distinct addresses did a tag have per time bucket, and which ones? All times are UTC.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    tags: [...new Set(operations.map(({ group }) => group))].map((name) => ({ name })),
+    components: {
+      securitySchemes: {
+        key: {
+          type: "apiKey",
+          in: "header",
+          name: "key",
+          description: "A workspace's key. Without one, or with an empty one, the plan is `unauthenticated`.",
+        },
+      },
+    },
+    paths,
+  });
+}
+
+function describe(operation: Operation): ZodOpenApiOperationObject {
+  const { body, success, refusals } = operation;
+  const answers = { [success.status]: success, ...COMMON_REFUSALS, ...refusals };
+  return {
+    operationId: operation.id,
+    tags: [operation.group],
+    summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: operation.description }),
+    security: [{}, { key: [] }],
+    parameters: [
+      ...Object.entries(operation.pathParameters).map(([name, { description, schema, example }]) => ({
+        in: "path" as const,
+        name,
+        required: true,
+        description,
+        schema: createSchema(schema, { io: "input" }).schema,
+        example,
+      })),
+      ...operation.queryParameters.map(({ name, description, takes, schema, describedBy, example }) => ({
+        in: "query" as const,
+        name,
+        description: `${description} Takes ${takes}.`,
+        schema: createSchema(schema, { io: describedBy }).schema,
+        example,
+      })),
+    ],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            description: body.description,
+            content: Object.fromEntries(
+              body.mediaTypes.map((type) => [type, { schema: body.schema, example: body.example }]),
+            ),
+          },
+        }),
+    responses: Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)])),
+  };
+}
+
+function describeAnswer({ description, schema, example, headers = {} }: Answer) {
+  return {
+    description,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, says]) => [name, { description: says, schema: { type: "string" as const } }]),
+    ),
+    content: { "application/json": { schema, example } },
+  };
+}

@@ -1,0 +1,99 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
+import type { z } from "zod";
+import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The id of the operation that a route serves, for logs and metrics. */
+    operation?: string;
+  }
+}
+
+/** The names between braces in a path like `/v3/tags/{id}/activity`. */
+type NamesIn<Path extends string> = string extends Path
+  ? string
+  : Path extends `${string}{${infer Name}}${infer Rest}`
+    ? Name | NamesIn<Rest>
+    : never;
+
+/** An answer as it is described: its body's schema and a body that fits it. */
+export type Answer<Schema extends z.ZodType = z.ZodType> = {
+  readonly description: string;
+  readonly schema: Schema;
+  readonly example: unknown;
+  /** Header fields by name, with what they say. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/**
+ * One operation of an HTTP interface: the home of its path, its parameters and its answers. The same schemas read its
+ * parameters, type its handler and make its description, so that none of the three can drift from the others.
+ */
+export type Operation<Path extends string = string, Body extends z.ZodType = z.ZodType> = {
+  readonly id: string;
+  readonly method: "GET" | "POST";
+  /** With parameters in braces, as OpenAPI writes it. */
+  readonly path: Path;
+  /** The heading that it stands under. */
+  readonly group: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly pathParameters: Readonly<Record<NamesIn<Path>, PathParameter>>;
+  readonly queryParameters: readonly Parameter<unknown>[];
+  readonly body?: {
+    readonly mediaTypes: readonly string[];
+    readonly description: string;
+    readonly schema: z.ZodType;
+    readonly example: unknown;
+  };
+  readonly success: Answer<Body> & { readonly status: 200 | 202 };
+  /** Every other answer by status, but for those that all operations have in common. */
+  readonly refusals: Readonly<Record<number, Answer>>;
+};
+
+export function defineOperation<const Path extends string, Body extends z.ZodType>(
+  operation: Operation<Path, Body>,
+): Operation<Path, Body> {
+  return operation;
+}
+
+/** Answers are made of data that nobody may change any more. */
+type Immutable<T> = T extends readonly (infer Item)[]
+  ? readonly Immutable<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: Immutable<T[Name]> }
+    : T;
+
+export type OperationRequest<Path extends string> = FastifyRequest<{
+  Params: Record<NamesIn<Path>, string>;
+  Querystring: RawQuery;
+}>;
+
+export type OperationHandler<Path extends string, Body extends z.ZodType> = (
+  request: OperationRequest<Path>,
+  reply: FastifyReply,
+) => Promise<Immutable<z.input<Body>>>;
+
+/** `/v3/tags/{id}` as the router spells it: `/v3/tags/:id`. */
+export function routeOf({ path }: Pick<Operation, "path">): string {
+  return path.replace(/\{(\w+)\}/g, ":$1");
+}
+
+/**
+ * Adds an operation to an application. What the handler resolves to is the body of the success; every refusal is thrown
+ * as an HttpError. Answers are checked by the compiler and in tests, not each time.
+ */
+export function registerOperation<Path extends string, Body extends z.ZodType>(
+  app: FastifyInstance,
+  operation: Operation<Path, Body>,
+  handler: OperationHandler<Path, NoInfer<Body>>,
+  options: RouteShorthandOptions = {},
+): void {
+  app.route<{ Params: Record<NamesIn<Path>, string>; Querystring: RawQuery }>({
+    ...options,
+    method: operation.method,
+    url: routeOf(operation),
+    config: { operation: operation.id },
+    handler: (request, reply) => handler(request, reply.code(operation.success.status)),
+  });
+}

@@ -1,0 +1,92 @@
+import { z } from "zod";
+import { HttpError } from "./errors.ts";
+
+/** A query string as the framework parses it: a repeated parameter is an array. */
+export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;
+
+/** A query parameter: how its text is read, and how it is described. */
+export type Parameter<T> = {
+  readonly name: string;
+  /** From its text, or from nothing where it was left out, to its value. */
+  readonly schema: z.ZodType<T, string | undefined>;
+  /** What it takes, in the words of the refusal. */
+  readonly takes: string;
+  readonly description: string;
+  /** Which side of the schema tells a reader of the interface's description more: what is written or what is read. */
+  readonly describedBy: "input" | "output";
+  readonly example: string;
+};
+
+/** A part of the path: unlike a query parameter it is always there. */
+export type PathParameter = {
+  readonly schema: z.ZodType<string, string>;
+  readonly description: string;
+  /** The message of the 400 for a text that the schema does not take. */
+  readonly refusal: string;
+  readonly example: string;
+};
+
+/** Reads one query parameter, or throws a 400 that names it and says what it takes. */
+export function readParameter<T>(query: RawQuery, parameter: Parameter<T>): T {
+  const parsed = parameter.schema.safeParse(single(query, parameter.name));
+  if (parsed.success) return parsed.data;
+  throw new HttpError(400, `Invalid parameter: ${parameter.name} takes ${parameter.takes}`);
+}
+
+/** Reads a part of the path, or throws its 400. */
+export function readPath(text: string, parameter: PathParameter): string {
+  const parsed = parameter.schema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new HttpError(400, parameter.refusal);
+}
+
+/** A parameter's text, undefined when it was left out. Throws a 400 when it was given more than once. */
+function single(query: RawQuery, name: string): string | undefined {
+  const value = query[name];
+  if (Array.isArray(value)) throw new HttpError(400, `Invalid parameter: ${name} was given more than once`);
+  return value;
+}
+
+type Described = { readonly name: string; readonly description: string };
+
+/** A whole number from `least` to `most`, without sign or leading zeros. */
+export function wholeNumber(
+  about: Described & { readonly least: number; readonly most: number; readonly fallback: number },
+): Parameter<number> {
+  const { name, description, least, most, fallback } = about;
+  return {
+    name,
+    description,
+    takes: `a whole number from ${least} to ${most}`,
+    schema: z
+      .string()
+      .regex(/^(?:0|[1-9]\d{0,8})$/)
+      .transform(Number)
+      .pipe(z.int().min(least).max(most))
+      .default(fallback),
+    describedBy: "output",
+    example: String(fallback),
+  };
+}
+
+/** A boolean: `true`, `false`, `1` or `0`, and whatever other spellings a client is known to send. */
+export function boolean(
+  about: Described & { readonly alsoTrue?: readonly string[]; readonly alsoFalse?: readonly string[] },
+): Parameter<boolean> {
+  const { name, description, alsoTrue = [], alsoFalse = [] } = about;
+  return {
+    name,
+    description,
+    takes: "true, false, 1 or 0",
+    schema: z
+      .stringbool({ truthy: ["true", "1", ...alsoTrue], falsy: ["false", "0", ...alsoFalse], case: "sensitive" })
+      .default(false),
+    describedBy: "output",
+    example: "true",
+  };
+}
+
+/** A text that needs no check of its own, absent when it was left out. */
+export function text(about: Described & { readonly example: string }): Parameter<string | undefined> {
+  return { ...about, takes: "a text", schema: z.string().optional(), describedBy: "input" };
+}

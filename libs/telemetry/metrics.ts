@@ -1,0 +1,84 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** From a millisecond, a lookup's, to the half minute that a request may take at most. */
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Every figure that a process tells Prometheus, besides those of Node itself. Names and labels are an interface. */
+export function createMetrics() {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    /** What to answer a scrape with, and its media type. */
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+
+    httpRequests: new Counter({
+      name: "noisefloor_http_requests_total",
+      help: "Requests answered, by operation and status; 499 means that the client went away first",
+      labelNames: ["operation", "status"],
+      registers,
+    }),
+    httpDuration: new Histogram({
+      name: "noisefloor_http_request_duration_seconds",
+      help: "From a request's header to the end of its answer",
+      labelNames: ["operation"],
+      buckets: SECONDS,
+      registers,
+    }),
+    queryDuration: new Histogram({
+      name: "noisefloor_store_query_duration_seconds",
+      help: "Queries to ClickHouse, until the last row was read, by name and outcome (answered, cancelled, failed)",
+      labelNames: ["query", "outcome"],
+      buckets: SECONDS,
+      registers,
+    }),
+    lookups: new Counter({
+      name: "noisefloor_lookups_total",
+      help: "Single addresses looked up; divided by noisefloor_lookup_queries_total, how many shared a query",
+      registers,
+    }),
+    lookupQueries: new Counter({
+      name: "noisefloor_lookup_queries_total",
+      help: "Queries that lookups of single addresses took",
+      registers,
+    }),
+    lookupsRefused: new Counter({
+      name: "noisefloor_lookups_refused_total",
+      help: "Lookups refused because the plan's limit for the day was reached",
+      labelNames: ["plan"],
+      registers,
+    }),
+    /** Adds a figure that is read anew at each scrape. */
+    gauge(name: `noisefloor_${string}`, help: string, read: () => number): void {
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    },
+    /** Adds figures by one label that are read anew at each scrape. */
+    gaugeBy<Label extends string>(
+      name: `noisefloor_${string}`,
+      help: string,
+      label: Label,
+      read: () => Iterable<readonly [value: string, figure: number]>,
+    ): void {
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers,
+        collect() {
+          this.reset();
+          for (const [value, figure] of read()) this.labels(value).set(figure);
+        },
+      });
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { z } from "zod";
+import { classification, count, date, ip, none, texts, timestamp, uuid } from "./wire.ts";
+
+/** API, operation 4: the shape of everything known of an address. Members that no source fills yet are there, empty. */
+
+const serviceSchema = z
+  .strictObject({
+    found: z.boolean(),
+    category: z.string(),
+    name: z.string(),
+    description: z.string(),
+    explanation: z.string(),
+    last_updated: timestamp.or(none),
+    reference: z.string(),
+    trust_level: z.string(),
+  })
+  .meta({ id: "BusinessService", description: "What is known of the address as a benign service's." });
+
+const contextTagSchema = z
+  .strictObject({
+    id: uuid,
+    slug: z.string(),
+    name: z.string(),
+    description: z.string(),
+    category: z.string(),
+    intention: classification,
+    references: texts,
+    cves: texts,
+    recommend_block: z.boolean(),
+    created: date,
+    created_at: date,
+    updated_at: timestamp,
+  })
+  .meta({ id: "ContextTag" });
+
+export const metadataSchema = z
+  .strictObject({
+    asn: z.string().regex(/^(?:AS\d+)?$/),
+    source_country: z.string(),
+    source_country_code: z.string(),
+    source_city: z.string(),
+    domain: z.string(),
+    rdns_parent: z.string(),
+    rdns_validated: z.boolean(),
+    organization: z.string(),
+    category: z.string(),
+    rdns: z.string(),
+    os: z.string(),
+    sensor_count: count.describe("Distinct sensors."),
+    sensor_hits: count.describe("Distinct observations."),
+    region: z.string(),
+    mobile: z.boolean(),
+    single_destination: z.boolean(),
+    destination_countries: texts,
+    destination_country_codes: texts,
+    destination_asns: texts,
+    destination_cities: texts,
+    carrier: z.string(),
+    datacenter: z.string(),
+    longitude: z.number(),
+    latitude: z.number(),
+  })
+  .meta({ id: "ScannerMetadata" });
+
+export const rawDataSchema = z
+  .strictObject({
+    scan: z.array(z.strictObject({ port: count, protocol: z.string() })),
+    ja3: texts,
+    hassh: texts,
+    http: z.strictObject({
+      md5: texts,
+      cookie_keys: texts,
+      request_authorization: texts,
+      request_cookies: texts,
+      request_header: texts,
+      method: texts,
+      path: texts,
+      request_origin: texts,
+      useragent: texts,
+    }),
+    source: z.strictObject({ bytes: count }),
+    tls: z.strictObject({ cipher: texts, ja4: texts }),
+    ssh: z.strictObject({ key: texts }),
+  })
+  .meta({ id: "ScannerRawData" });
+
+const nothing = z.strictObject({});
+
+/** What the two forms of the scanner part, this one and the earlier version's flat one, have in common. */
+export const scannerShape = {
+  first_seen: date.or(none),
+  last_seen: date.or(none),
+  actor: z.string(),
+  spoofable: z.boolean(),
+  classification: classification.or(none),
+  bot: z.boolean(),
+  vpn: z.boolean(),
+  vpn_service: z.string(),
+  tor: z.boolean(),
+  metadata: metadataSchema.or(nothing),
+  raw_data: rawDataSchema.or(nothing),
+  last_seen_timestamp: z
+    .string()
+    .regex(/^(?:\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})?$/)
+    .describe("`YYYY-MM-DD HH:MM:SS` in UTC."),
+};
+
+export const scannerSchema = z
+  .strictObject({ ...scannerShape, found: z.boolean(), tags: z.array(contextTagSchema), cves: texts })
+  .meta({ id: "InternetScanner", description: "What is known of the address as a scanner's." });
+
+export const fullContextSchema = z
+  .strictObject({ ip, business_service_intelligence: serviceSchema, internet_scanner_intelligence: scannerSchema })
+  .meta({ id: "AddressContext" });
+
+export const quickContextSchema = z
+  .strictObject({
+    ip,
+    business_service_intelligence: z.strictObject({ found: z.boolean(), trust_level: z.string() }),
+    internet_scanner_intelligence: z.strictObject({ found: z.boolean(), classification: classification.or(none) }),
+  })
+  .meta({ id: "QuickContext" });
+
+/** Nothing is kept back from any plan; clients read the member all the same. */
+export const requestMetadataSchema = z.strictObject({ restricted_fields: texts });
+
+export const EXAMPLE_SCANNER = {
+  first_seen: "2026-09-14",
+  last_seen: "2026-11-20",
+  actor: "unknown",
+  spoofable: false,
+  classification: "malicious",
+  bot: false,
+  vpn: false,
+  vpn_service: "",
+  tor: false,
+  metadata: {},
+  raw_data: {},
+  last_seen_timestamp: "2026-11-20 17:01:34",
+} as const;
+
+export const EXAMPLE_CONTEXT = {
+  ip: "192.175.48.6",
+  business_service_intelligence: {
+    found: false,
+    category: "",
+    name: "",
+    description: "",
+    explanation: "",
+    last_updated: "",
+    reference: "",
+    trust_level: "",
+  },
+  internet_scanner_intelligence: { ...EXAMPLE_SCANNER, found: true, tags: [], cves: [] },
+} as const;
