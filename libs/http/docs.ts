@@ -27,6 +27,6 @@ export async function registerDocs(app: FastifyInstance, document: OpenApiDocume
     transformSpecification: () => ({ ...document }),
     theme: { title: "Noisefloor" },
     staticCSP: PAGE_SECURITY_POLICY,
-    uiConfig: { deepLinking: true, defaultModelsExpandDepth: 0, displayRequestDuration: true },
+    uiConfig: { layout: "BaseLayout", deepLinking: true, defaultModelsExpandDepth: 0, displayRequestDuration: true },
   });
 }

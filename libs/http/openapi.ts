@@ -82,7 +82,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
         name,
         description: `${description} Takes ${takes}.`,
         schema: createSchema(schema, { io: describedBy }).schema,
-        example,
+        example: describedBy === "output" ? schema.parse(example) : example,
       })),
     ],
     ...(body === undefined
@@ -104,7 +104,10 @@ function describeAnswer({ description, schema, example, headers = {} }: Answer) 
   return {
     description,
     headers: Object.fromEntries(
-      Object.entries(headers).map(([name, says]) => [name, { description: says, schema: { type: "string" as const } }]),
+      Object.entries(headers).map(([name, says]) => [
+        name,
+        { description: says, schema: { type: "integer" as const } },
+      ]),
     ),
     content: { "application/json": { schema, example } },
   };

@@ -21,7 +21,7 @@ export type Answer<Schema extends z.ZodType = z.ZodType> = {
   readonly description: string;
   readonly schema: Schema;
   readonly example: unknown;
-  /** Header fields by name, with what they say. */
+  /** Header fields with whole numbers by name, with what they say. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 

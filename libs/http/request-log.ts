@@ -24,9 +24,17 @@ export type RequestLogOptions = {
 export function logRequests(app: FastifyInstance, { log, metrics, logsClientAddresses }: RequestLogOptions): void {
   app.decorateRequest("workspaceId", undefined);
   app.addHook("onSend", async (request, reply) => void reply.header("x-request-id", request.id));
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onRequest", async (request, reply) => {
+    // The framework has no word for a client that has gone before the answer was: only its connection tells.
+    reply.raw.once("close", () => setImmediate(() => tell(request, reply, CLIENT_WENT_AWAY)));
+  });
+  app.addHook("onResponse", async (request, reply) => tell(request, reply, reply.statusCode));
+
+  const told = new WeakSet<FastifyRequest>();
+  const tell = (request: FastifyRequest, reply: FastifyReply, status: number) => {
+    if (told.has(request)) return;
+    told.add(request);
     const operation = request.routeOptions.config.operation ?? NO_OPERATION;
-    const status = statusOf(request, reply);
     metrics.httpRequests.inc({ operation, status });
     metrics.httpDuration.observe({ operation }, reply.elapsedTime / 1_000);
     log[request.routeOptions.logLevel === "debug" ? "debug" : "info"](
@@ -42,9 +50,5 @@ export function logRequests(app: FastifyInstance, { log, metrics, logsClientAddr
       },
       "answered",
     );
-  });
-}
-
-function statusOf(request: FastifyRequest, reply: FastifyReply): number {
-  return request.socket.destroyed && !reply.raw.writableFinished ? CLIENT_WENT_AWAY : reply.statusCode;
+  };
 }

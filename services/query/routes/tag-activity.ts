@@ -34,7 +34,7 @@ const GRANULARITY: Parameter<number> = {
   name: "granularity",
   description: "How wide a bucket is. Where the width does not divide the window, the last bucket is cut.",
   takes: `whole hours from 1h to ${MAX_WIDTH_HOURS}h, like 1h, 4h or 24h`,
-  schema: z.string().default("24h").pipe(widthSchema),
+  schema: widthSchema.prefault("24h"),
   describedBy: "input",
   example: "24h",
 };
