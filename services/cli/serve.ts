@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { isTransient } from "@noisefloor/clickhouse/errors.ts";
+import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { closeHttpApp, createHttpApp, sealRoutes } from "@noisefloor/http/app.ts";
@@ -31,12 +32,14 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   const catalogue = await watchTags(client, { onError: toldAs("the tag catalogue") });
   // Fastify would say once more where it listens.
   const app = createHttpApp(log.child({}, { level: "warn" }), isTransient, settings.http.trustedProxies);
-  const ingest = roles.ingest
+  const sensors = roles.ingest ? await watchSensors(client, { onError: toldAs("the sensors' keys") }) : undefined;
+  const ingest = sensors
     ? await createIngest({
         client,
         catalogue,
         retentionDays,
         sensorKeys: settings.http.sensorKeys,
+        sensors,
         kafka: settings.kafka,
         log,
         now,
@@ -76,6 +79,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
       await closeHttpApp(app);
       await ingest?.stop();
       catalogue.stop();
+      sensors?.stop();
       directory?.stop();
       await limit?.close();
     },

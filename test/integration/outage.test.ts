@@ -5,6 +5,7 @@ import { connect } from "@noisefloor/clickhouse/client.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import { isTransient } from "@noisefloor/clickhouse/errors.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
+import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { createHttpApp } from "@noisefloor/http/app.ts";
 import { createIngest } from "@noisefloor/ingest/service.ts";
@@ -38,8 +39,9 @@ const observation = (index: number) => ({
 test("while the store is away, Kafka waits and HTTP says 503; when it is back, everything is there", async () => {
   const client = connect(server.connection, "noisefloor-tests");
   const catalogue = await watchTags(client);
+  const sensors = await watchSensors(client);
   const kafka = freshKafka();
-  const deps = { client, catalogue, retentionDays: 100, sensorKeys: [], log: silent, now: Date.now };
+  const deps = { client, catalogue, sensors, retentionDays: 100, sensorKeys: [], log: silent, now: Date.now };
   const consuming = await createIngest({ ...deps, kafka });
   const direct = await createIngest({ ...deps, kafka: undefined });
   const app = createHttpApp(silent, isTransient);
@@ -80,5 +82,6 @@ test("while the store is away, Kafka waits and HTTP says 503; when it is back, e
   await producer.close();
   await app.close();
   catalogue.stop();
+  sensors.stop();
   await client.close();
 });
