@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { watch } from "./watch.ts";
 
@@ -21,4 +22,26 @@ test("a refresh shows every change made before it was asked for, also while an e
   await late;
   expect(watched.current()).toBe("content 2");
   watched.stop();
+});
+
+test("a look that fails is told, but not one that was under way when the watch was stopped", async () => {
+  let looks = 0;
+  const pending: ((error: Error) => void)[] = [];
+  const readVersion = () =>
+    looks++ === 0 ? Promise.resolve("1") : new Promise<string>((_, fail) => void pending.push(fail));
+  const told: unknown[] = [];
+  const onError = (error: unknown) => told.push(error);
+  const watched = await watch(readVersion, async () => "content", { intervalMs: 1, onError });
+  const failNext = async (message: string) => {
+    while (pending.length === 0) await sleep(1);
+    pending.shift()?.(new Error(message));
+    await sleep(5);
+  };
+  await failNext("away");
+  expect(told.length).toBeGreaterThan(0);
+  const before = told.length;
+  while (pending.length === 0) await sleep(1);
+  watched.stop();
+  await failNext("closed");
+  expect(told).toHaveLength(before);
 });

@@ -56,12 +56,20 @@ export async function watch<T>(
       });
     return next;
   };
-  const timer = setInterval(() => refresh().catch(options.onError ?? (() => {})), options.intervalMs ?? 1_000);
+  let isStopped = false;
+  const onError = (error: unknown) => {
+    // A look under way at the stop fails when its connection is closed, which is nothing to tell anybody of.
+    if (!isStopped) options.onError?.(error);
+  };
+  const timer = setInterval(() => refresh().catch(onError), options.intervalMs ?? 1_000);
   timer.unref();
   return {
     current: () => content,
     refresh,
     ageSeconds: () => (performance.now() - lookedAt) / 1_000,
-    stop: () => clearInterval(timer),
+    stop() {
+      isStopped = true;
+      clearInterval(timer);
+    },
   };
 }

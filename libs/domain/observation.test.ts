@@ -1,10 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { acceptObservation, observationJsonSchema, type RejectionReason } from "./observation.ts";
+import {
+  acceptObservation,
+  MAX_OBSERVATION_BYTES,
+  observationJsonSchema,
+  type RejectionReason,
+} from "./observation.ts";
 
 const NOW = Date.parse("2026-11-20T14:00:00Z");
-const TERMS = { now: NOW, retentionDays: 100 };
+const TERMS = { now: NOW, retentionDays: 100, right: "everything" } as const;
 const LEAST = { observed_at: "2026-11-20T13:59:59Z", sensor_id: "sensor-1", source_ip: "45.83.64.1" };
 
 /** The reason why the smallest observation with these members is refused, or "accepted". */
@@ -33,6 +38,7 @@ describe("the least that an observation has", () => {
     expect(acceptObservation(LEAST, TERMS)).toEqual({
       observation: { ...LEAST, dataset: "global", tags: [] },
       observedAt: Date.parse(LEAST.observed_at),
+      isFilledIn: false,
     });
   });
 
@@ -155,6 +161,46 @@ describe("datasets", () => {
       expect(verdictOn(members)).toBe("accepted");
       expect(verdictOn({ ...members, workspace_id: "team" })).toBe("invalid-observation");
     }
+  });
+
+  const ofTeam = { ...TERMS, right: { dataset: "personal", workspaceId: "team" } } as const;
+
+  test("what is left out comes from the right of whoever sent it, and the verdict says so", () => {
+    const placed = { dataset: "personal", workspace_id: "team" };
+    for (const members of [{}, { dataset: "personal" }, { workspace_id: "team" }]) {
+      expect(acceptObservation({ ...LEAST, ...members }, ofTeam)).toMatchObject({
+        observation: placed,
+        isFilledIn: true,
+      });
+    }
+    expect(acceptObservation({ ...LEAST, ...placed }, ofTeam)).toMatchObject({
+      observation: placed,
+      isFilledIn: false,
+    });
+  });
+
+  test("the largest one still fits a topic when what it left out is filled in", () => {
+    // Control characters are what JSON spells longest. Tags are slugs of the catalogue, which are ASCII.
+    const long = (count: number) => "\u0001".repeat(count);
+    const largest = {
+      ...LEAST,
+      tags: Array.from({ length: 64 }, () => letters(128)),
+      http: { method: long(32), host: long(255), path: long(2048), user_agent: long(1024) },
+      tls: { ja3: long(64), ja4: long(64) },
+      ssh: { hassh: long(64), banner: long(512) },
+      organization: long(256),
+      city: long(128),
+      rdns: long(255),
+      metadata: metadataOf(8192),
+    };
+    const verdict = acceptObservation(largest, ofTeam);
+    expect(verdict).toMatchObject({ isFilledIn: true });
+    expect(Buffer.byteLength(JSON.stringify(verdict))).toBeLessThan(MAX_OBSERVATION_BYTES);
+  });
+
+  test("what belongs elsewhere is not permitted", () => {
+    expect(acceptObservation({ ...LEAST, dataset: "global" }, ofTeam)).toMatchObject({ reason: "not-permitted" });
+    expect(acceptObservation(LEAST, { ...TERMS, right: "shared-datasets" })).toMatchObject({ isFilledIn: false });
   });
 });
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isRoutableIpv4 } from "./ipv4.ts";
-import { DATASETS } from "./scope.ts";
+import { type PublishRight, roomToPublish } from "./publishing.ts";
+import { DATASETS, type Dataset } from "./scope.ts";
 import { DAY_MS, retentionStart } from "./window.ts";
 
 /** The largest serialized observation, in bytes. */
@@ -47,11 +48,16 @@ export const observationSchema = z
     observation_id: identifier(128)
       .optional()
       .describe("The sensor's own id for this observation: the same id sent twice is one observation."),
-    dataset: z.enum(DATASETS).default("global"),
+    dataset: z
+      .enum(DATASETS)
+      .optional()
+      .describe("Where it belongs. Left out, it is the dataset of the sensor's key, or global."),
     workspace_id: text(64)
       .regex(/^[A-Za-z0-9_-]+$/, "must be letters, digits, _ and -")
       .optional()
-      .describe("Whose data it is: required for the personal dataset, refused for the others."),
+      .describe(
+        "Whose data it is: for the personal dataset alone, and required there unless the sensor's key says it.",
+      ),
     transport: z.enum(TRANSPORTS).optional(),
     source_port: port.optional(),
     destination_port: port.optional(),
@@ -101,6 +107,7 @@ export const REJECTION_REASONS = [
   "in-the-future",
   "older-than-retention",
   "unknown-tag",
+  "not-permitted",
 ] as const;
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
@@ -111,9 +118,20 @@ export type Rejection = {
 };
 
 /** What an observation is judged against besides its own shape. `now` is in milliseconds since 1970 UTC. */
-export type AcceptanceTerms = { readonly now: number; readonly retentionDays: number };
+export type AcceptanceTerms = {
+  readonly now: number;
+  readonly retentionDays: number;
+  /** Where whoever sent it may write. */
+  readonly right: PublishRight;
+};
 
-export type Accepted = { readonly observation: WireObservation; readonly observedAt: number };
+export type Accepted = {
+  /** With the dataset and workspace that it belongs to, whether it stated them or not. */
+  readonly observation: WireObservation & { readonly dataset: Dataset };
+  readonly observedAt: number;
+  /** Whether the sender's key said where it belongs: what was sent then does not tell, and must not travel alone. */
+  readonly isFilledIn: boolean;
+};
 
 /** Judges a parsed JSON value: the observation with its time in milliseconds, or the reason it is refused. */
 export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accepted | Rejection {
@@ -129,13 +147,8 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
       detail: `source_ip "${observation.source_ip}" is not a routable IPv4 address`,
     };
   }
-  const isPersonal = observation.dataset === "personal";
-  if (isPersonal !== (observation.workspace_id !== undefined)) {
-    return {
-      reason: "invalid-observation",
-      detail: `workspace_id is ${isPersonal ? "required for" : "only allowed in"} the personal dataset`,
-    };
-  }
+  const room = roomToPublish(observation, terms.right);
+  if ("reason" in room) return room;
   const metadataProblem = observation.metadata === undefined ? undefined : judgeMetadata(observation.metadata);
   if (metadataProblem !== undefined) return metadataProblem;
   const observedAt = Date.parse(observation.observed_at);
@@ -149,7 +162,15 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
       detail: `observed_at ${observation.observed_at} is ${age} days old, ${terms.retentionDays} days are kept`,
     };
   }
-  return { observation, observedAt };
+  const { dataset, workspaceId } = room;
+  const isFilledIn =
+    typeof terms.right === "object" &&
+    (observation.dataset === undefined || (observation.workspace_id ?? "") !== workspaceId);
+  return {
+    observation: { ...observation, dataset, ...(workspaceId === "" ? {} : { workspace_id: workspaceId }) },
+    observedAt,
+    isFilledIn,
+  };
 }
 
 /** The schema's library passes over members of this name in silence, and nothing may be dropped in silence. */

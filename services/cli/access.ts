@@ -22,6 +22,11 @@ export const DEFAULT_WORKSPACE: Workspace = {
 /** A key as it is shown once: afterwards only its hash is known. */
 export type NewKey = { readonly keyId: string; readonly key: string };
 
+/** A new key, not stored anywhere yet. The prefix tells whoever finds one what it opens. */
+export function generateKey(prefix: "nf" | "nfs"): NewKey {
+  return { keyId: randomBytes(6).toString("hex"), key: `${prefix}_${randomBytes(24).toString("base64url")}` };
+}
+
 /** Makes a key for a workspace. Throws a UserError when there is no such workspace. */
 export async function createKey(
   client: ClickHouseClient,
@@ -30,8 +35,7 @@ export async function createKey(
   now: number,
 ): Promise<NewKey> {
   await findWorkspace(client, workspaceId);
-  const keyId = randomBytes(6).toString("hex");
-  const key = `nf_${randomBytes(24).toString("base64url")}`;
+  const { keyId, key } = generateKey("nf");
   const stored: ApiKey = { keyId, workspaceId, label, sha256: hashKey(key), createdAt: now, isRevoked: false };
   await writeApiKey(client, stored, now);
   return { keyId, key };

@@ -5,7 +5,7 @@ import { observationJsonSchema } from "@noisefloor/domain/observation.ts";
 import { TlsFilesError } from "@noisefloor/http/tls.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
 import { Command, InvalidArgumentError } from "commander";
-import { runKeysCreate, runKeysList, runKeysRevoke, runWorkspacesList, runWorkspacesWrite } from "./commands/access.ts";
+import { addAccessCommands } from "./access-commands.ts";
 import { type CommandContext, UserError } from "./commands/command.ts";
 import { runNetworksImport, runTagsImport } from "./commands/reference.ts";
 import { runReplay } from "./commands/replay.ts";
@@ -106,44 +106,7 @@ program
   .argument("<path>")
   .action((path: string) => runNetworksImport("actor", path, createContext()));
 
-const workspaces = program.command("workspaces").description("who may ask, on which plan");
-workspaces
-  .command("list")
-  .description("list them")
-  .option("--json", "as JSON", false)
-  .action((options: { json: boolean }) => runWorkspacesList(options, createContext()));
-for (const isNew of [true, false]) {
-  workspaces
-    .command(isNew ? "create" : "set")
-    .description(isNew ? "make one (plan community unless said otherwise)" : "change one")
-    .argument("<id>", "letters, digits, _ and -")
-    .option("--name <name>", "what people call it")
-    .option("--plan <plan>", "its plan")
-    .option("--entitlements <list>", 'comma-separated: community_dataset; "" for none')
-    .action((id: string, options: { name?: string; plan?: string; entitlements?: string }) =>
-      runWorkspacesWrite(id, { ...options, isNew }, createContext()),
-    );
-}
-const keys = program.command("keys").description("keys of workspaces");
-keys
-  .command("create")
-  .description("make a key and show it, once")
-  .argument("<workspace>")
-  .option("--label <text>", "what it is for", "")
-  .option("--json", "as JSON", false)
-  .action((workspace: string, options: { label: string; json: boolean }) =>
-    runKeysCreate(workspace, options, createContext()),
-  );
-keys
-  .command("list")
-  .description("list them")
-  .option("--json", "as JSON", false)
-  .action((options: { json: boolean }) => runKeysList(options, createContext()));
-keys
-  .command("revoke")
-  .description("end a key's validity")
-  .argument("<id>")
-  .action((id: string) => runKeysRevoke(id, createContext()));
+addAccessCommands(program, createContext);
 program
   .command("schema")
   .description("print the JSON Schema of an observation")

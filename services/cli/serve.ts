@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
 import { reader } from "@noisefloor/clickhouse/query.ts";
+import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
@@ -51,12 +52,15 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
     corsOrigins: http.corsOrigins,
   });
   const secure = http.tls && { server: await createTlsServer(app, http.tls, log), port: http.tls.port };
-  const ingest = roles.ingest
+  const sensors = roles.ingest ? await watchSensors(client, { onError: toldAs("the sensors' keys") }) : undefined;
+  if (sensors !== undefined) caches.set("sensors", sensors);
+  const ingest = sensors
     ? await createIngest({
         client,
         catalogue,
         retentionDays,
         sensorKeys: http.sensorKeys,
+        sensors,
         kafka: settings.kafka,
         log,
         now,
@@ -116,6 +120,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
       await closeHttpApp(app, secure?.server);
       await ingest?.stop();
       catalogue.stop();
+      sensors?.stop();
       directory?.stop();
       await limit?.close();
     },

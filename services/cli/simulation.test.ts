@@ -11,7 +11,7 @@ const NOW = Date.parse("2026-11-20T14:23:45Z");
 /** The simulated observations as the intake takes them; throws when it would refuse one. */
 function accepted(days: number, now = NOW): (WireObservation & { readonly at: number })[] {
   return [...simulate(days, now)].map((value) => {
-    const verdict = acceptObservation(value, { now, retentionDays: days });
+    const verdict = acceptObservation(value, { now, retentionDays: days, right: "everything" });
     if ("reason" in verdict) throw new Error(`${verdict.reason}: ${verdict.detail}`);
     return { ...verdict.observation, at: verdict.observedAt };
   });

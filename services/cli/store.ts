@@ -45,6 +45,19 @@ export async function openStore(settings: Settings, log: Logger, right: Retentio
   }
 }
 
+/** Opens the store for a command that works beside the services, and closes it when the work is done or has failed. */
+export async function withStore(
+  { settings, log }: { readonly settings: Settings; readonly log: Logger },
+  work: (client: ClickHouseClient) => Promise<void>,
+): Promise<void> {
+  const store = await openStore(settings, log, "lengthen");
+  try {
+    await work(store.client);
+  } finally {
+    await store.close();
+  }
+}
+
 /** @param wanted undefined when nobody said anything: then what holds goes on. */
 async function settleRetention(
   client: ClickHouseClient,

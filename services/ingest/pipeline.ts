@@ -1,6 +1,13 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
-import { acceptObservation, type Rejection, type RejectionReason } from "@noisefloor/domain/observation.ts";
+import {
+  type AcceptanceTerms,
+  type Accepted,
+  acceptObservation,
+  type Rejection,
+  type RejectionReason,
+} from "@noisefloor/domain/observation.ts";
+import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { parseRecord } from "./decode.ts";
 import { resolveTags } from "./tagger.ts";
 import { type InsertObservations, type ObservationRow, toRow } from "./writer.ts";
@@ -14,7 +21,7 @@ export type IncomingRecord = {
   readonly bytes: Buffer;
   /** What the observation is called when its sensor gave it no id. Redelivery must lead to the same one. */
   readonly fallbackId: string;
-  /** The observation already taken out of `bytes`, when they are in a format other than ours. */
+  /** The observation taken out of `bytes`, when they are in a format other than ours or do not say where it belongs. */
   readonly value?: unknown;
 };
 
@@ -23,6 +30,7 @@ export type RejectedRecord<R extends IncomingRecord> = { readonly record: R; rea
 /** What became of each record of a batch. */
 export type Judged<R extends IncomingRecord> = {
   readonly rows: readonly ObservationRow[];
+  /** With a value where the publisher's right said what their bytes leave out. */
   readonly accepted: readonly R[];
   readonly rejected: readonly RejectedRecord<R>[];
 };
@@ -30,6 +38,8 @@ export type Judged<R extends IncomingRecord> = {
 export type JudgeDeps = {
   readonly catalogue: TagCatalogue;
   readonly retentionDays: number;
+  /** Where whoever sent the records may write. */
+  readonly right: PublishRight;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
 };
@@ -39,7 +49,7 @@ export type JudgeDeps = {
  * fresh catalogue, for it may have been imported a moment ago.
  */
 export async function judge<R extends IncomingRecord>(records: readonly R[], deps: JudgeDeps): Promise<Judged<R>> {
-  const terms = { now: deps.now(), retentionDays: deps.retentionDays };
+  const terms = { now: deps.now(), retentionDays: deps.retentionDays, right: deps.right };
   let isFresh = false;
   const rows: ObservationRow[] = [];
   const accepted: R[] = [];
@@ -55,8 +65,8 @@ export async function judge<R extends IncomingRecord>(records: readonly R[], dep
     }
     if ("reason" in verdict) rejected.push({ record, rejection: tell(verdict) });
     else {
-      rows.push(verdict);
-      accepted.push(record);
+      rows.push(verdict.row);
+      accepted.push(verdict.isFilledIn ? { ...record, value: verdict.observation } : record);
     }
   }
   return { rows, accepted, rejected };
@@ -70,15 +80,15 @@ function tell({ reason, detail }: Rejection): Rejection {
 function judgeOne(
   record: IncomingRecord,
   catalogue: TagCatalogue,
-  terms: { now: number; retentionDays: number },
-): ObservationRow | Rejection {
+  terms: AcceptanceTerms,
+): (Accepted & { readonly row: ObservationRow }) | Rejection {
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
   if ("reason" in parsed) return parsed;
   const verdict = acceptObservation(parsed.value, terms);
   if ("reason" in verdict) return verdict;
   const tagIds = resolveTags(catalogue, verdict.observation.tags);
   if ("reason" in tagIds) return tagIds;
-  return toRow(verdict, verdict.observation.observation_id ?? record.fallbackId, tagIds);
+  return { ...verdict, row: toRow(verdict, verdict.observation.observation_id ?? record.fallbackId, tagIds) };
 }
 
 /** Keeps rejected records where somebody can look at them. When it resolves they are kept. */

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { isTransient } from "@noisefloor/clickhouse/errors.ts";
+import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import { ensureTopics, type KafkaConnection, kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
@@ -27,6 +28,7 @@ export type IngestDeps = {
   readonly catalogue: TagCatalogue;
   readonly retentionDays: number;
   readonly sensorKeys: readonly string[];
+  readonly sensors: SensorDirectory;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
   readonly log: Logger;
@@ -67,6 +69,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
         ...judging,
         keepDeadLetters: keepInTable,
         sensorKeys: deps.sensorKeys,
+        sensors: deps.sensors,
         accept: stream === undefined ? (judged) => insert(judged.rows) : publishTo(stream.produce, stream.topic),
       });
     },
@@ -74,6 +77,8 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       if (stream === undefined) return;
       await startKafkaIngest({
         ...judging,
+        // Who may write to the topic is for the brokers to say, and the HTTP intake publishes what it has judged.
+        right: "everything",
         source: stream.source,
         insert: insertInto(client, { forMs: 0 }),
         isTransient,
@@ -118,7 +123,10 @@ export async function createTopics(kafka: KafkaSettings, log: Logger): Promise<v
   if (made.length > 0) log.info({ topics: made }, "kafka topics were made");
 }
 
-/** Publishes accepted records in their own bytes, or as JSON when they came in another format. */
+/**
+ * Publishes accepted records in their own bytes, or as JSON when they came in another format or when their publisher's
+ * right, which the topic's reader does not know, said where they belong.
+ */
 export function publishTo(produce: Produce, topic: string): (judged: Judged<IncomingRecord>) => Promise<void> {
   return async ({ accepted }) => {
     await produce(

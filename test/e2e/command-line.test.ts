@@ -125,6 +125,30 @@ test("commands beside a running service use its store, and the service shows the
   }, 5_000);
 });
 
+test("a sensor's key is made, shown once, used and revoked from the command line", async () => {
+  const service = await startService();
+  const post = async (key: string, members: object = {}) => {
+    const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.7", ...members };
+    const body = JSON.stringify(observation);
+    return fetch(`${service.url}/v1/observations`, { method: "POST", body, headers: { key } });
+  };
+  const created = z.object({ id: z.string(), key: z.string() });
+  const create = ["sensors", "create", "--dataset", "personal", "--workspace", "default", "--label", "tap", "--json"];
+  const { id, key } = created.parse(JSON.parse((await noisefloor(create).finished).stdout));
+  await eventually(async () => expect((await post(key)).status).toBe(202), 5_000);
+  expect(await (await post(key, { dataset: "global" })).json()).toMatchObject({ reasons: { "not-permitted": 1 } });
+  const second = await noisefloor(["sensors", "create"]).finished;
+  expect(second.stdout).toMatch(/^id {3}[0-9a-f]{12}\nkey {2}nfs_\S+\nKeep the key: .*\n$/);
+  expect(await noisefloor(["sensors", "revoke", id]).finished).toMatchObject({ code: 0, stderr: "" });
+  await eventually(async () => expect((await post(key)).status).toBe(401), 5_000);
+  const listed = await noisefloor(["sensors", "list"]).finished;
+  expect(listed.stdout).toMatch(new RegExp(`^${id} +personal +default +\\S+ +revoked +tap$`, "m"));
+  expect(listed.stdout).toMatch(/^[0-9a-f]{12} +global +\S+ +valid$/m);
+  expect(listed.stdout).not.toContain(key);
+  const nowhere = await noisefloor(["sensors", "create", "--dataset", "personal", "--workspace", "nobody"]).finished;
+  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no workspace "nobody"') });
+});
+
 test("a command that does not know the service's retention deletes nothing", async () => {
   const port = await getPort();
   const service = noisefloor(["start"], { HTTP_PORT: String(port), RETENTION_DAYS: "365" });
@@ -196,6 +220,19 @@ test.each([
     {},
     /--shift-to takes "now" or a time like/,
   ],
+  [
+    "a dataset that is not there",
+    ["sensors", "create", "--dataset", "mine"],
+    {},
+    /there is no dataset "mine"; there are global/,
+  ],
+  ["a personal key of nobody", ["sensors", "create", "--dataset", "personal"], {}, /name it with --workspace/],
+  [
+    "a workspace for data that belongs to everybody",
+    ["sensors", "create", "--workspace", "default"],
+    {},
+    /--workspace goes with --dataset personal alone/,
+  ],
   ["a file that holds no tags", ["tags", "import", BINARY], {}, /noisefloor: .*noisefloor\.js: /],
 ])("%s: a sentence and exit code 1", async (_name, args, env, message) => {
   const { code, stderr } = await noisefloor(args, env).finished;
@@ -218,6 +255,9 @@ test("help names every command", async () => {
     "tags",
     "benign",
     "actors",
+    "workspaces",
+    "keys",
+    "sensors",
     "schema",
   ]) {
     expect(stdout).toContain(`  ${command}`);

@@ -237,12 +237,13 @@ test("observations of more than two years of weeks go in with one request", asyn
     ...good(`45.1.6.${index}`),
     observed_at: new Date(NOW - index * 7 * 86_400_000).toISOString(),
   }));
-  const { client, catalogue } = world;
+  const { client, catalogue, sensors } = world;
   const ingest = await createIngest({
     client,
     catalogue,
     retentionDays: 3_650,
     sensorKeys: [],
+    sensors,
     kafka: undefined,
     log: silent,
     now,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { connect } from "@noisefloor/clickhouse/client.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
+import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import getPort from "get-port";
@@ -37,8 +38,9 @@ const observation = (index: number) => ({
 test("while the store is away, Kafka waits and HTTP says 503; when it is back, everything is there", async () => {
   const client = connect(server.connection, "noisefloor-tests");
   const catalogue = await watchTags(client);
+  const sensors = await watchSensors(client);
   const kafka = freshKafka();
-  const deps = { client, catalogue, retentionDays: 100, sensorKeys: [], log: silent, now: Date.now };
+  const deps = { client, catalogue, sensors, retentionDays: 100, sensorKeys: [], log: silent, now: Date.now };
   const consuming = await createIngest({ ...deps, kafka });
   const direct = await createIngest({ ...deps, kafka: undefined });
   const app = await makeApp(INGEST_OPERATIONS, direct.register);
@@ -78,5 +80,6 @@ test("while the store is away, Kafka waits and HTTP says 503; when it is back, e
   await producer.close();
   await app.close();
   catalogue.stop();
+  sensors.stop();
   await client.close();
 });

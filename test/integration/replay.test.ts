@@ -42,6 +42,7 @@ async function replayFiles(
     {
       catalogue: world.catalogue,
       retentionDays: RETENTION_DAYS,
+      right: "everything",
       now: () => NOW,
       rate: options.rate,
       accept: ({ rows }) => insert(rows),

@@ -28,8 +28,17 @@ export function ingestOf(
   now: () => number,
   sensorKeys: readonly string[] = [],
 ): Promise<Ingest> {
-  const { client, catalogue } = world;
-  return createIngest({ client, catalogue, retentionDays: RETENTION_DAYS, sensorKeys, kafka, log: silent, now });
+  const { client, catalogue, sensors } = world;
+  return createIngest({
+    client,
+    catalogue,
+    sensors,
+    retentionDays: RETENTION_DAYS,
+    sensorKeys,
+    kafka,
+    log: silent,
+    now,
+  });
 }
 
 export function producerOf(kafka: KafkaSettings): Promise<StreamProducer> {

@@ -6,6 +6,7 @@ import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
 import { reader } from "@noisefloor/clickhouse/query.ts";
+import { type SensorDirectory, watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { type TagCatalogue, watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
@@ -31,13 +32,14 @@ export type World = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
+  readonly sensors: SensorDirectory;
   /** The query interface, to be asked with `inject`. */
   readonly app: FastifyInstance;
-  /** Sends observations through the ordinary pipeline as one batch. */
+  /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
   store(observations: readonly Record<string, unknown>[]): Promise<Judged<PlacedRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
-  /** Makes a workspace of its own with a key, which is the answer. */
-  addCaller(plan: string, entitlements?: readonly Entitlement[]): Promise<string>;
+  /** Makes a workspace with a key, which is the answer. Without an id it is one of its own. */
+  addCaller(plan: string, entitlements?: readonly Entitlement[], workspaceId?: string): Promise<string>;
   /** Asks the interface and expects an answer in JSON. With no headers given, the caller may do everything. */
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
   /** The same for a body, which is sent as JSON unless it is text already. */
@@ -51,6 +53,7 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
   await migrate(connection, MIGRATIONS);
   const client = connect(connection, "noisefloor-tests");
   const catalogue = await watchTags(client, { intervalMs: 200 });
+  const sensors = await watchSensors(client, { intervalMs: 200 });
   const directory = await watchAccess(client, { intervalMs: 200 });
   const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
   await directory.refresh();
@@ -76,6 +79,7 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
     connection,
     client,
     catalogue,
+    sensors,
     app,
     store(observations) {
       const records = observations.map((observation, index) => ({
@@ -88,6 +92,7 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
       return ingestBatch(records, {
         catalogue,
         retentionDays,
+        right: "everything",
         now,
         insert: insertInto(client, { forMs: 0 }),
         keepDeadLetters: deadLettersInto(client, "http", now),
@@ -97,8 +102,8 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
       await writeTags(client, tags, Date.now());
       await catalogue.refresh();
     },
-    async addCaller(plan, entitlements) {
-      const added = await addCaller(client, `workspace-${randomUUID()}`, plan, entitlements);
+    async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
+      const added = await addCaller(client, workspaceId, plan, entitlements);
       await directory.refresh();
       return added;
     },
@@ -119,6 +124,7 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
     },
     async close() {
       catalogue.stop();
+      sensors.stop();
       directory.stop();
       await limit.close();
       await app.close();

@@ -1,4 +1,3 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import {
   readApiKeys,
   readWorkspaces,
@@ -8,42 +7,9 @@ import {
 import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/caller.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { createKey, findWorkspace, revokeKey } from "../access.ts";
-import { openStore } from "../store.ts";
+import { withStore } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
-
-/** Whether to answer in JSON, for scripts. */
-export type OutputOptions = { readonly json: boolean };
-
-async function withStore(context: CommandContext, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
-  const store = await openStore(context.settings, context.log, "lengthen");
-  try {
-    await work(store.client);
-  } finally {
-    await store.close();
-  }
-}
-
-function show(rows: readonly Record<string, unknown>[], { json }: OutputOptions, { print }: CommandContext): void {
-  if (json) {
-    print(JSON.stringify(rows));
-    return;
-  }
-  const [first] = rows;
-  if (first === undefined) {
-    print("none");
-    return;
-  }
-  const names = Object.keys(first);
-  const table = [names, ...rows.map((row) => names.map((name) => String(row[name])))];
-  const widths = names.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
-  for (const cells of table)
-    print(
-      cells
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    );
-}
+import { type OutputOptions, show, showNewKey } from "./output.ts";
 
 /** `noisefloor workspaces list`. */
 export function runWorkspacesList(options: OutputOptions, context: CommandContext): Promise<void> {
@@ -113,12 +79,7 @@ export function runKeysCreate(
 ): Promise<void> {
   return withStore(context, async (client) => {
     const { keyId, key } = await createKey(client, workspaceId, options.label, Date.now());
-    if (options.json) context.print(JSON.stringify({ id: keyId, workspace: workspaceId, key }));
-    else {
-      context.print(`id   ${keyId}`);
-      context.print(`key  ${key}`);
-      context.print("Keep the key: it is stored nowhere and cannot be shown again.");
-    }
+    showNewKey({ id: keyId, workspace: workspaceId, key }, options, context);
   });
 }
 

@@ -49,6 +49,7 @@ export async function runReplay(
         const summary = await replay(readRecords(files, { format, shiftMs, onBytes: progress.advance }), {
           catalogue,
           retentionDays: store.retentionDays,
+          right: "everything",
           now: Date.now,
           rate: options.rate,
           signal,

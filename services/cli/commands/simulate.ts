@@ -24,6 +24,7 @@ export async function simulateInto(
     const summary = await replay(toRecords(simulate(days, Date.now())), {
       catalogue,
       retentionDays,
+      right: "everything",
       now: Date.now,
       signal,
       accept: ({ rows }) => insert(rows),

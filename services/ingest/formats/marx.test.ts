@@ -6,7 +6,7 @@ import { marxFormat } from "./marx.ts";
 
 const HEADER = "datetime,host,src,proto,type,spt,dpt";
 const ROW = "2013-03-03 21:53:00,groucho-oregon,1032051418,TCP,,6000,1433";
-const TERMS = { now: Date.parse("2013-03-04T00:00:00Z"), retentionDays: 100 };
+const TERMS = { now: Date.parse("2013-03-04T00:00:00Z"), retentionDays: 100, right: "everything" } as const;
 
 async function read(...lines: string[]): Promise<FileRecord[]> {
   const records: FileRecord[] = [];

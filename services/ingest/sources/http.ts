@@ -1,5 +1,7 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { createGunzip } from "node:zlib";
+import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
+import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { REQUEST_TIMEOUT_MS } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
@@ -9,12 +11,14 @@ import { splitPayload } from "../decode.ts";
 import { countReasons, type JudgeDeps, type Judged, judge, type KeepDeadLetters } from "../pipeline.ts";
 import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
 
-export type HttpIntakeDeps = JudgeDeps & {
+export type HttpIntakeDeps = Omit<JudgeDeps, "right"> & {
   /** Stores or publishes what was accepted. When it resolves, the sensor may forget it. */
   readonly accept: (judged: Judged<PlacedRecord>) => Promise<void>;
   readonly keepDeadLetters: KeepDeadLetters<PlacedRecord>;
-  /** The keys that sensors may use; none means that no key is asked for. */
+  /** Keys of the settings: whoever has one may publish to the shared datasets. */
   readonly sensorKeys: readonly string[];
+  /** Keys of the store: each may publish to its one room. */
+  readonly sensors: SensorDirectory;
 };
 
 /**
@@ -22,13 +26,14 @@ export type HttpIntakeDeps = JudgeDeps & {
  * the accepted ones are safe.
  */
 export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void {
-  const keys = deps.sensorKeys.map(sha256);
+  const rightOf = readRights(deps);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
       done(null, body),
     );
-    scope.addHook("onRequest", async (request) => requireSensorKey(request, keys));
+    // Before the body is read: whoever may not publish shall not cost memory either.
+    scope.addHook("onRequest", async (request) => void rightOf(request));
     scope.addHook("preParsing", async (request, _reply, payload) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
       if (encoding === "identity") return payload;
@@ -41,7 +46,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       scope,
       postObservations,
       async (request) => {
-        const { accepted, rejected } = await take(request, deps);
+        const { accepted, rejected } = await take(request, { ...deps, right: rightOf(request) });
         return {
           accepted: accepted.length,
           rejected: rejected.length,
@@ -58,7 +63,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
   });
 }
 
-async function take(request: FastifyRequest, deps: HttpIntakeDeps): Promise<Judged<PlacedRecord>> {
+async function take(request: FastifyRequest, deps: HttpIntakeDeps & JudgeDeps): Promise<Judged<PlacedRecord>> {
   const body = request.body;
   if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "The request body is empty");
   const parts = splitPayload(body, MAX_RECORDS);
@@ -80,13 +85,24 @@ async function take(request: FastifyRequest, deps: HttpIntakeDeps): Promise<Judg
   return judged;
 }
 
-function requireSensorKey(request: FastifyRequest, keys: readonly Buffer[]): void {
-  if (keys.length === 0) return;
-  const given = request.headers.key;
-  const digest = sha256(typeof given === "string" ? given : "");
-  // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
-  const isKnown = keys.map((key) => timingSafeEqual(key, digest)).some(Boolean);
-  if (!isKnown) throw new HttpError(401, "Unauthorized");
+/**
+ * Where a request's key lets it publish to. A key is asked for as soon as there is any. One that is not known is refused
+ * also while none is asked for: its sensor counts on a room that its key stands for, and would fill another one.
+ * @throws HttpError 401.
+ */
+function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyRequest) => PublishRight {
+  const shared = sensorKeys.map(sha256);
+  return (request) => {
+    const key = typeof request.headers.key === "string" ? request.headers.key : "";
+    if (key === "" && shared.length === 0 && !sensors.hasKeys()) return "shared-datasets";
+    const room = sensors.roomOf(key);
+    if (room !== undefined) return room;
+    const digest = sha256(key);
+    // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
+    const isShared = shared.map((known) => timingSafeEqual(known, digest)).some(Boolean);
+    if (!isShared) throw new HttpError(401, "Unauthorized");
+    return "shared-datasets";
+  };
 }
 
 function contentLength(request: FastifyRequest): number {

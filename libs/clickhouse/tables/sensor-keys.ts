@@ -1,0 +1,62 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { DATASETS } from "@noisefloor/domain/scope.ts";
+import { z } from "zod";
+import { defineQuery, run, toDateTime64 } from "../query.ts";
+
+const sensorKeySchema = z.object({
+  keyId: z.string(),
+  label: z.string(),
+  dataset: z.enum(DATASETS),
+  /** Empty unless the dataset is personal. */
+  workspaceId: z.string(),
+  sha256: z.string(),
+  /** Milliseconds since 1970 UTC. */
+  createdAt: z.int(),
+  isRevoked: z.boolean(),
+});
+export type SensorKey = z.infer<typeof sensorKeySchema>;
+
+const allSensorKeys = defineQuery({
+  name: "all-sensor-keys",
+  sql: `SELECT key_id AS keyId, label, dataset, workspace_id AS workspaceId, key_sha256 AS sha256,
+      toUnixTimestamp64Milli(created_at) AS createdAt, is_revoked AS isRevoked
+    FROM sensor_keys FINAL ORDER BY created_at, key_id`,
+  params: z.object({}),
+  row: sensorKeySchema,
+});
+
+/** Made of the whole content, which is small: neither a merge nor another machine's clock can hide a revocation. */
+const sensorKeysVersion = defineQuery({
+  name: "sensor-keys-version",
+  sql: "SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) AS version FROM sensor_keys FINAL",
+  params: z.object({}),
+  row: z.object({ version: z.string() }),
+});
+
+/** Every key that was ever made, revoked ones too. */
+export const readSensorKeys = (client: ClickHouseClient): Promise<SensorKey[]> => run(client, allSensorKeys, {});
+
+/** Changes whenever a sensor key does. */
+export async function readSensorKeysVersion(client: ClickHouseClient): Promise<string> {
+  return (await run(client, sensorKeysVersion, {}))[0]?.version ?? "";
+}
+
+/** Adds a key or replaces the one with its id. */
+export async function writeSensorKey(client: ClickHouseClient, key: SensorKey, now: number): Promise<void> {
+  await client.insert({
+    table: "sensor_keys",
+    values: [
+      {
+        key_id: key.keyId,
+        label: key.label,
+        dataset: key.dataset,
+        workspace_id: key.workspaceId,
+        key_sha256: key.sha256,
+        created_at: toDateTime64(key.createdAt),
+        is_revoked: key.isRevoked,
+        updated_at: toDateTime64(now),
+      },
+    ],
+    format: "JSONEachRow",
+  });
+}

@@ -1,0 +1,124 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type PublishRight, roomToPublish, type StatedRoom } from "./publishing.ts";
+import { DATASETS } from "./scope.ts";
+
+const GLOBAL = { dataset: "global", workspaceId: "" } as const;
+const COMMUNITY = { dataset: "community", workspaceId: "" } as const;
+const OF_A = { dataset: "personal", workspaceId: "a" } as const;
+
+/** Where it lands, as "dataset/workspace", or why it lands nowhere. */
+function outcome(stated: StatedRoom, right: PublishRight): string {
+  const room = roomToPublish(stated, right);
+  return "reason" in room ? room.reason : `${room.dataset}/${room.workspaceId}`;
+}
+
+/** What an observation may say, and where it then lands under each right. */
+const TABLE: [StatedRoom, everything: string, shared: string, global: string, community: string, ofA: string][] = [
+  [{}, "global/", "global/", "global/", "community/", "personal/a"],
+  [{ dataset: "global" }, "global/", "global/", "global/", "not-permitted", "not-permitted"],
+  [{ dataset: "community" }, "community/", "community/", "not-permitted", "community/", "not-permitted"],
+  [{ dataset: "personal" }, "invalid-observation", "not-permitted", "not-permitted", "not-permitted", "personal/a"],
+  [{ workspace_id: "a" }, "invalid-observation", "invalid-observation", "not-permitted", "not-permitted", "personal/a"],
+  [
+    { dataset: "personal", workspace_id: "a" },
+    "personal/a",
+    "not-permitted",
+    "not-permitted",
+    "not-permitted",
+    "personal/a",
+  ],
+  [
+    { dataset: "personal", workspace_id: "b" },
+    "personal/b",
+    "not-permitted",
+    "not-permitted",
+    "not-permitted",
+    "not-permitted",
+  ],
+  [
+    { workspace_id: "b" },
+    "invalid-observation",
+    "invalid-observation",
+    "not-permitted",
+    "not-permitted",
+    "not-permitted",
+  ],
+  [
+    { dataset: "global", workspace_id: "a" },
+    "invalid-observation",
+    "invalid-observation",
+    "not-permitted",
+    "not-permitted",
+    "not-permitted",
+  ],
+];
+
+test.each(TABLE)(
+  "%j lands where its publisher's right allows it",
+  (stated, everything, shared, global, community, ofA) => {
+    expect(outcome(stated, "everything")).toBe(everything);
+    expect(outcome(stated, "shared-datasets")).toBe(shared);
+    expect(outcome(stated, GLOBAL)).toBe(global);
+    expect(outcome(stated, COMMUNITY)).toBe(community);
+    expect(outcome(stated, OF_A)).toBe(ofA);
+  },
+);
+
+describe("whatever is stated", () => {
+  const workspace = fc.constantFrom("a", "b", "A", "a ", "personal");
+  const stated = fc.record({ dataset: fc.constantFrom(...DATASETS), workspace_id: workspace }, { requiredKeys: [] });
+  const room = fc.oneof(
+    fc.constant(GLOBAL),
+    fc.constant(COMMUNITY),
+    workspace.map((workspaceId) => ({ dataset: "personal" as const, workspaceId })),
+  );
+
+  test("the key of a room leads to that room or to nowhere", () => {
+    fc.assert(
+      fc.property(stated, room, (says, right) => {
+        const verdict = roomToPublish(says, right);
+        if (!("reason" in verdict)) expect(verdict).toEqual(right);
+      }),
+    );
+  });
+
+  test("nothing that is stated is rewritten, and only personal data is anybody's own", () => {
+    fc.assert(
+      fc.property(stated, fc.oneof(room, fc.constantFrom("everything", "shared-datasets")), (says, right) => {
+        const verdict = roomToPublish(says, right);
+        if ("reason" in verdict) return;
+        expect(verdict).toMatchObject({
+          ...(says.dataset === undefined ? {} : { dataset: says.dataset }),
+          ...(says.workspace_id === undefined ? {} : { workspaceId: says.workspace_id }),
+        });
+        expect(verdict.dataset === "personal").toBe(verdict.workspaceId !== "");
+        if (right === "shared-datasets") expect(verdict.dataset).not.toBe("personal");
+      }),
+    );
+  });
+
+  test("a personal key that lacks its workspace, as nobody should have made, opens no room", () => {
+    fc.assert(
+      fc.property(stated, (says) => {
+        expect(roomToPublish(says, { dataset: "personal", workspaceId: "" })).toHaveProperty("reason");
+      }),
+    );
+  });
+});
+
+test("a refusal says what the sender may publish to and what the observation states", () => {
+  expect(roomToPublish({ dataset: "global" }, OF_A)).toEqual({
+    reason: "not-permitted",
+    detail:
+      'the sender may publish to the personal dataset of the workspace "a" only, but the observation states dataset "global"',
+  });
+  expect(roomToPublish({ dataset: "personal", workspace_id: "b" }, COMMUNITY)).toMatchObject({
+    detail:
+      'the sender may publish to the community dataset only, but the observation states dataset "personal" and workspace_id "b"',
+  });
+  expect(roomToPublish({ dataset: "personal" }, "shared-datasets")).toMatchObject({
+    detail:
+      'the sender may publish to the datasets global and community only (personal data takes a sensor key of its workspace), but the observation states dataset "personal"',
+  });
+});

@@ -1,0 +1,66 @@
+import { type DataRoom, type Dataset, SHARED_GLOBAL } from "./scope.ts";
+
+/** The datasets that belong to nobody in particular. */
+const SHARED_DATASETS: readonly Dataset[] = ["global", "community"];
+
+/**
+ * Where a publisher may write: everywhere (the Kafka topic and files, which whoever runs the service guards), the
+ * shared datasets, or exactly one room, as a sensor key of the store says.
+ */
+export type PublishRight = "everything" | "shared-datasets" | DataRoom;
+
+/** What an observation itself says of where it belongs. */
+export type StatedRoom = {
+  readonly dataset?: Dataset | undefined;
+  readonly workspace_id?: string | undefined;
+};
+
+export type RoomRefusal = {
+  readonly reason: "not-permitted" | "invalid-observation";
+  /** One sentence for the person who runs the sensor. */
+  readonly detail: string;
+};
+
+/**
+ * The room that an observation belongs to: the one it states, and where it states nothing the one of its publisher's
+ * right, which is global for those not bound to one room. This is the one place that decides who may write where. What
+ * is stated is never rewritten: a sensor with the wrong key must hear of it, not find its data elsewhere.
+ */
+export function roomToPublish(stated: StatedRoom, right: PublishRight): DataRoom | RoomRefusal {
+  const home = typeof right === "string" ? SHARED_GLOBAL : right;
+  const room = { dataset: stated.dataset ?? home.dataset, workspaceId: stated.workspace_id ?? home.workspaceId };
+  if (!covers(right, room)) {
+    return {
+      reason: "not-permitted",
+      detail: `the sender may publish to ${nameOf(right)}, but the observation states ${statement(stated)}`,
+    };
+  }
+  const isPersonal = room.dataset === "personal";
+  if (isPersonal !== (room.workspaceId !== "")) {
+    return {
+      reason: "invalid-observation",
+      detail: `workspace_id is ${isPersonal ? "required for" : "only allowed in"} the personal dataset`,
+    };
+  }
+  return room;
+}
+
+function covers(right: PublishRight, room: DataRoom): boolean {
+  if (right === "everything") return true;
+  if (right === "shared-datasets") return SHARED_DATASETS.includes(room.dataset);
+  return right.dataset === room.dataset && right.workspaceId === room.workspaceId;
+}
+
+function nameOf(right: PublishRight): string {
+  if (right === "everything") return "everything";
+  if (right === "shared-datasets") {
+    return `the datasets ${SHARED_DATASETS.join(" and ")} only (personal data takes a sensor key of its workspace)`;
+  }
+  const whose = right.workspaceId === "" ? "" : ` of the workspace "${right.workspaceId}"`;
+  return `the ${right.dataset} dataset${whose} only`;
+}
+
+function statement({ dataset, workspace_id }: StatedRoom): string {
+  const members = Object.entries({ dataset, workspace_id }).filter(([, value]) => value !== undefined);
+  return members.map(([name, value]) => `${name} "${value}"`).join(" and ");
+}

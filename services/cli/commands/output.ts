@@ -1,0 +1,46 @@
+import type { CommandContext } from "./command.ts";
+
+/** Whether to answer in JSON, for scripts. */
+export type OutputOptions = { readonly json: boolean };
+
+/** Shows rows as a table headed by the names of their members, or as JSON. */
+export function show(
+  rows: readonly Record<string, unknown>[],
+  { json }: OutputOptions,
+  { print }: CommandContext,
+): void {
+  if (json) {
+    print(JSON.stringify(rows));
+    return;
+  }
+  const [first] = rows;
+  if (first === undefined) {
+    print("none");
+    return;
+  }
+  const names = Object.keys(first);
+  const table = [names, ...rows.map((row) => names.map((name) => String(row[name])))];
+  const widths = names.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
+  for (const cells of table)
+    print(
+      cells
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    );
+}
+
+/** Shows a key that was just made, for the only time; scripts also get what it is for. */
+export function showNewKey(
+  made: { readonly id: string; readonly key: string; readonly [member: string]: string },
+  { json }: OutputOptions,
+  { print }: CommandContext,
+): void {
+  if (json) {
+    print(JSON.stringify(made));
+    return;
+  }
+  print(`id   ${made.id}`);
+  print(`key  ${made.key}`);
+  print("Keep the key: it is stored nowhere and cannot be shown again.");
+}

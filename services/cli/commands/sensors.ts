@@ -1,0 +1,81 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { DATASETS, type DataRoom } from "@noisefloor/domain/scope.ts";
+import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { findWorkspace, generateKey } from "../access.ts";
+import { withStore } from "../store.ts";
+import { type CommandContext, UserError } from "./command.ts";
+import { type OutputOptions, show, showNewKey } from "./output.ts";
+
+export type SensorKeyOptions = {
+  readonly dataset: string;
+  /** Required for the personal dataset, refused for the others. */
+  readonly workspace?: string | undefined;
+  readonly label: string;
+};
+
+/** `noisefloor sensors create`. */
+export async function runSensorsCreate(
+  options: SensorKeyOptions & OutputOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { dataset, workspaceId } = readRoom(options);
+  await withStore(context, async (client) => {
+    if (dataset === "personal") await findWorkspace(client, workspaceId);
+    const isFirst = (await readSensorKeys(client)).length === 0;
+    const { keyId, key } = generateKey("nfs");
+    const now = Date.now();
+    const { label, json } = options;
+    const stored = { keyId, label, dataset, workspaceId, sha256: hashKey(key), createdAt: now, isRevoked: false };
+    await writeSensorKey(client, stored, now);
+    showNewKey({ id: keyId, dataset, workspace: workspaceId, key }, options, context);
+    if (isFirst && !json)
+      context.print("It is the first one: from now on every sensor needs a key to post observations.");
+  });
+}
+
+function readRoom({ dataset: name, workspace }: SensorKeyOptions): DataRoom {
+  const dataset = DATASETS.find((candidate) => candidate === name);
+  if (dataset === undefined) throw new UserError(`there is no dataset "${name}"; there are ${DATASETS.join(", ")}`);
+  if (dataset === "personal") {
+    if (workspace) return { dataset, workspaceId: workspace };
+    throw new UserError("personal data belongs to a workspace: name it with --workspace");
+  }
+  if (workspace === undefined) return { dataset, workspaceId: "" };
+  throw new UserError(`--workspace goes with --dataset personal alone: the ${dataset} dataset belongs to no workspace`);
+}
+
+/** `noisefloor sensors list`. */
+export function runSensorsList(options: OutputOptions, context: CommandContext): Promise<void> {
+  return withStore(context, async (client) => {
+    const keys = await readSensorKeys(client);
+    const rows = keys.map(({ keyId, dataset, workspaceId, label, createdAt, isRevoked }) => ({
+      id: keyId,
+      dataset,
+      workspace: workspaceId,
+      created: formatTimestamp(createdAt),
+      state: isRevoked ? "revoked" : "valid",
+      label,
+    }));
+    show(rows, options, context);
+  });
+}
+
+/** `noisefloor sensors revoke`. */
+export function runSensorsRevoke(keyId: string, context: CommandContext): Promise<void> {
+  return withStore(context, async (client) => {
+    await revokeSensorKey(client, keyId, Date.now());
+    context.print(`The sensor key ${keyId} is revoked; running services refuse it within five seconds.`);
+  });
+}
+
+/** Throws a UserError when there is no such key; one revoked before stays so. */
+async function revokeSensorKey(client: ClickHouseClient, keyId: string, now: number): Promise<void> {
+  const key = (await readSensorKeys(client)).find((candidate) => candidate.keyId === keyId);
+  if (key === undefined) {
+    throw new UserError(`there is no sensor key with the id "${keyId}": see "noisefloor sensors list"`);
+  }
+  // The newest row is the key: that of a machine whose clock is behind must still be newer than the key's first one.
+  await writeSensorKey(client, { ...key, isRevoked: true }, Math.max(now, key.createdAt + 1));
+}
