@@ -94,6 +94,13 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
     "cache",
     () => [...caches].map(([name, cache]) => [name, cache.ageSeconds()] as const),
   );
+  if (limit !== undefined) {
+    metrics.gauge(
+      "noisefloor_lookup_counter_up",
+      "1 while lookups are counted where they are meant to be; 0 while the shared counter is away and this process counts for itself",
+      () => (limit.state() === "shared-down" ? 0 : 1),
+    );
+  }
   const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
   await finishHttpApp(app, {
     operations: [...(roles.query ? QUERY_OPERATIONS : []), ...(roles.ingest ? INGEST_OPERATIONS : [])],

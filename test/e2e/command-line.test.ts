@@ -1,52 +1,25 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findRunning } from "@noisefloor/clickhouse/embedded.ts";
 import getPort from "get-port";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { BINARY, type CommandLine, openCommandLine } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 
-const BINARY = fileURLToPath(new URL("../../services/cli/bin/noisefloor.js", import.meta.url));
+let commandLine: CommandLine;
 let dataDir: string;
-let running: ChildProcess[] = [];
 
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), "noisefloor-cli-"));
+  commandLine = await openCommandLine();
+  dataDir = commandLine.dataDir;
 });
-afterEach(async () => {
-  for (const child of running) child.kill("SIGKILL");
-  running = [];
-  await eventually(async () => expect(await findRunning(dataDir)).toBeUndefined());
-  await rm(dataDir, { recursive: true, force: true });
-});
+afterEach(() => commandLine.close());
 
-type Finished = { code: number | null; stdout: string; stderr: string };
-type Started = { child: ChildProcess; output: () => string; finished: Promise<Finished> };
-
-/** Runs the command line as a user would, with nothing of our own environment but the path. */
-function noisefloor(args: readonly string[], env: Record<string, string> = {}): Started {
-  const child = spawn(process.execPath, [BINARY, ...args], {
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  running.push(child);
-  let stdout = "";
-  let stderr = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  const finished = new Promise<Finished>((settle) => child.once("close", (code) => settle({ code, stdout, stderr })));
-  return { child, output: () => stdout, finished };
-}
-
-async function startService(args: readonly string[] = []): Promise<Started & { url: string }> {
-  const port = await getPort();
-  const started = noisefloor(["start", ...args], { HTTP_PORT: String(port) });
-  await eventually(async () => expect(started.output()).toContain("Ctrl-C stops it."), 60_000);
-  return { ...started, url: `http://localhost:${port}` };
-}
+const noisefloor: CommandLine["run"] = (args, env) => commandLine.run(args, env);
+const startService: CommandLine["startService"] = (args) => commandLine.startService(args);
 
 async function getJson(url: string): Promise<unknown> {
   return (await fetch(url)).json();
@@ -84,6 +57,14 @@ test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and
     stdio: ["ignore", "pipe", "pipe"],
     // A process group of its own, as a terminal gives to what runs in it.
     detached: true,
+  });
+  let hasEnded = false;
+  child.once("close", () => {
+    hasEnded = true;
+  });
+  onTestFinished(() => {
+    // Of a group of its own, it would outlive a test that failed.
+    if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, "SIGKILL");
   });
   let logged = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (logged += text));

@@ -9,10 +9,10 @@ import getPort from "get-port";
 import { GenericContainer, getContainerRuntimeClient, Wait } from "testcontainers";
 import { firstAvailable } from "./first-available.ts";
 
-type Running<T> = { readonly at: T; readonly stop: () => Promise<void> };
+export type Running<T> = { readonly at: T; readonly stop: () => Promise<void> };
 
 const BROKER_FOLDER = fileURLToPath(new URL("../../infra/kafka/broker", import.meta.url));
-const CONTAINER_TIMEOUT_MS = 120_000;
+export const CONTAINER_TIMEOUT_MS = 120_000;
 
 /** One KRaft node that is broker and controller. */
 const KAFKA_ENVIRONMENT = {
@@ -31,7 +31,7 @@ const KAFKA_ENVIRONMENT = {
 };
 
 /** Is there a container engine on this machine that answers? */
-async function hasContainerEngine(): Promise<boolean> {
+export async function hasContainerEngine(): Promise<boolean> {
   return getContainerRuntimeClient().then(
     () => true,
     () => false,

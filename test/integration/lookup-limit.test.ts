@@ -1,0 +1,302 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AuthorizedCaller } from "@noisefloor/query/auth.ts";
+import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import { Redis } from "ioredis";
+import { pino } from "pino";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { provideRedis } from "../support/redis.ts";
+import { type Relay, startRelay } from "../support/relay.ts";
+import type { Running } from "../support/servers.ts";
+
+const LIMIT = 10;
+const DAY = 86_400_000;
+let time = Date.now();
+let caller: AuthorizedCaller;
+let limits: LookupLimit[];
+let logged: string[];
+
+beforeEach(() => {
+  time = Date.now();
+  caller = callerOf(randomUUID());
+  limits = [];
+  logged = [];
+});
+afterEach(closeLimits);
+
+async function closeLimits(): Promise<void> {
+  for (const limit of limits.splice(0)) await limit.close();
+}
+
+/** Of a workspace that nobody else uses, so that tests can share a Redis. */
+function callerOf(workspaceId: string): AuthorizedCaller {
+  return {
+    plan: "small",
+    workspaceId,
+    entitlements: new Set(),
+    terms: { lookups_per_day: LIMIT, reach_days: 1 },
+  };
+}
+
+const log = pino({ level: "info" }, { write: (line: string) => void logged.push(line) });
+const now = () => time;
+const shared = async (url: string) => opened(await sharedLookupLimit(url, now, log));
+const local = async (file: string) => opened(await localLookupLimit(file, now, log));
+
+function opened(limit: LookupLimit): LookupLimit {
+  limits.push(limit);
+  return limit;
+}
+
+const take = (limit: LookupLimit) => limit.take(caller, "45.0.0.1");
+
+/** How many of so many lookups, one after the other, are granted. */
+async function grantedOf(limit: LookupLimit, lookups: number): Promise<number> {
+  let granted = 0;
+  for (let lookup = 0; lookup < lookups; lookup++) if ((await take(limit)).isGranted) granted++;
+  return granted;
+}
+
+describe("with Redis", () => {
+  let redis: Running<string>;
+  let direct: Redis;
+  let relay: Relay;
+  let url: string;
+
+  beforeAll(async () => {
+    redis = await provideRedis(process.env);
+    direct = new Redis(redis.at);
+  });
+  afterAll(async () => {
+    direct.disconnect();
+    await redis.stop();
+  });
+  beforeEach(async () => {
+    const server = new URL(redis.at);
+    relay = await startRelay(server.hostname, Number(server.port || 6_379));
+    server.host = `127.0.0.1:${relay.port}`;
+    url = server.href;
+  });
+  afterEach(() => relay.stop());
+
+  const keyOf = (who: AuthorizedCaller) =>
+    `noisefloor:lookups:${new Date(time).toISOString().slice(0, 10)}:workspace:${who.workspaceId}`;
+
+  test("several processes have one count, which a restart of one of them does not change", async () => {
+    const [one, other] = [await shared(url), await shared(url)];
+    expect(await grantedOf(one, 3)).toBe(3);
+    expect((await take(other)).headers).toMatchObject({ "ratelimit-limit": "10", "ratelimit-remaining": "6" });
+    await one.close();
+    const again = await shared(url);
+    expect(await grantedOf(again, 20)).toBe(6);
+    expect(await take(other)).toMatchObject({ isGranted: false, headers: { "ratelimit-remaining": "0" } });
+  });
+
+  test("the very first lookup is counted together, and so is every other", async () => {
+    const limit = await shared(url);
+    expect(limit.state()).toBe("shared");
+    await take(limit);
+    expect(await direct.get(keyOf(caller))).toBe("1");
+    expect(logged).toEqual([]);
+  });
+
+  test("of lookups that come at once through several processes no more are granted than the limit", async () => {
+    const three = [await shared(url), await shared(url), await shared(url)];
+    const permits = await Promise.all(
+      Array.from({ length: 90 }, (_, n) => three.slice(n % 3, (n % 3) + 1).map(take)).flat(),
+    );
+    expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
+    expect(await direct.get(keyOf(caller)), "what was refused cost nothing").toBe(String(LIMIT));
+  });
+
+  test("a lookup that is given back can be taken by another process", async () => {
+    const [one, other] = [await shared(url), await shared(url)];
+    const permit = await take(one);
+    expect(await grantedOf(other, LIMIT)).toBe(LIMIT - 1);
+    await permit.giveBack();
+    expect(await grantedOf(other, LIMIT)).toBe(1);
+    expect(await grantedOf(one, LIMIT)).toBe(0);
+  });
+
+  test("callers, and days, are counted apart", async () => {
+    const limit = await shared(url);
+    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    const another = callerOf(randomUUID());
+    expect((await limit.take(another, "45.0.0.1")).isGranted).toBe(true);
+    time += DAY;
+    expect((await take(limit)).headers["ratelimit-remaining"]).toBe(String(LIMIT - 1));
+  });
+
+  test("counts vanish from Redis by themselves, but not before their day is over", async () => {
+    const limit = await shared(url);
+    await take(limit);
+    const untilMidnight = (DAY - (time % DAY)) / 1_000;
+    const seconds = await direct.ttl(keyOf(caller));
+    expect(seconds).toBeGreaterThan(untilMidnight);
+    expect(seconds).toBeLessThanOrEqual((2 * DAY) / 1_000);
+    const permit = await take(limit);
+    await permit.giveBack();
+    expect(await direct.ttl(keyOf(caller)), "also after one was given back").toBeGreaterThan(untilMidnight);
+  });
+
+  test("while Redis is away this process goes on from what it knew, and afterwards it is one count again", async () => {
+    const [one, other] = [await shared(url), await shared(url)];
+    expect(await grantedOf(one, 4)).toBe(4);
+    await relay.stop();
+    expect(await grantedOf(one, 3)).toBe(3);
+    expect(one.state()).toBe("shared-down");
+    const told = (what: string) => logged.filter((line) => line.includes(what)).length;
+    await eventually(async () => expect(told("is down"), "told once by each").toBe(2), 5_000);
+    await relay.pass();
+    await eventually(async () => expect([one.state(), other.state()]).toEqual(["shared", "shared"]), 10_000);
+    expect([told("is down"), told("is back")]).toEqual([2, 2]);
+    expect((await take(one)).headers["ratelimit-remaining"], "what was granted in the meantime counts").toBe("2");
+    expect(await grantedOf(other, LIMIT)).toBe(2);
+  });
+
+  test("a limit that was reached stays so when Redis goes, and when it comes back having forgotten everything", async () => {
+    const limit = await shared(url);
+    expect(await grantedOf(limit, LIMIT)).toBe(LIMIT);
+    await relay.stop();
+    expect(await grantedOf(limit, 3)).toBe(0);
+    await direct.del(keyOf(caller));
+    await relay.pass();
+    await eventually(async () => expect(limit.state()).toBe("shared"), 10_000);
+    expect(await grantedOf(limit, 3)).toBe(0);
+    const [one, other] = [await shared(url), await shared(url)];
+    expect(await grantedOf(one, 3)).toBe(0);
+    expect(await grantedOf(other, 3)).toBe(0);
+  });
+
+  test("a lookup granted before Redis forgot it can be given back without making room for more", async () => {
+    const limit = await shared(url);
+    const permit = await take(limit);
+    await direct.del(keyOf(caller));
+    await permit.giveBack();
+    expect(await grantedOf(limit, 2 * LIMIT)).toBe(LIMIT);
+  });
+
+  test("a Redis that hangs holds up the lookups under way for a moment, later ones not at all", async () => {
+    const limit = await shared(url);
+    await take(limit);
+    relay.hang();
+    const begun = performance.now();
+    const permits = await Promise.all(Array.from({ length: 5 }, () => take(limit)));
+    expect(permits.every(({ isGranted }) => isGranted)).toBe(true);
+    expect(performance.now() - begun).toBeLessThan(2_500);
+    const later = performance.now();
+    expect(await grantedOf(limit, LIMIT)).toBe(4);
+    expect(performance.now() - later).toBeLessThan(500);
+    expect(limit.state()).toBe("shared-down");
+    await relay.pass();
+    await eventually(async () => expect(limit.state()).toBe("shared"), 10_000);
+    expect((await take(limit)).isGranted).toBe(false);
+  });
+
+  test.each(["is away", "hangs"])(
+    "a start while Redis %s does not wait for it, and it is used once it is there",
+    async (how) => {
+      if (how === "hangs") relay.hang();
+      else await relay.stop();
+      const begun = performance.now();
+      const limit = await shared(url);
+      expect(performance.now() - begun).toBeLessThan(4_000);
+      expect(limit.state()).toBe("shared-down");
+      expect((await take(limit)).isGranted).toBe(true);
+      expect(logged).toHaveLength(1);
+      await relay.pass();
+      await eventually(async () => expect(limit.state()).toBe("shared"), 10_000);
+      expect((await take(limit)).headers["ratelimit-remaining"]).toBe("8");
+      expect(await direct.get(keyOf(caller))).toBe("2");
+    },
+  );
+
+  test("commands that Redis refuses are counted here, and said once", async () => {
+    const limit = await shared(url);
+    await direct.lpush(keyOf(caller), "not a number");
+    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    expect(limit.state()).toBe("shared-down");
+    expect(logged).toEqual([expect.stringContaining("WRONGTYPE")]);
+    await direct.del(keyOf(caller));
+    expect((await take(limit)).isGranted).toBe(false);
+    expect(limit.state()).toBe("shared");
+  });
+
+  test("a password in the URL shows in no log", async () => {
+    const server = new URL(url);
+    server.username = "nobody";
+    server.password = "hunter2";
+    const limit = await shared(server.href);
+    expect(limit.state()).toBe("shared-down");
+    expect((await take(limit)).isGranted).toBe(true);
+    await relay.stop();
+    await eventually(async () => expect(logged.join("")).toMatch(/WRONGPASS/));
+    expect(logged.join("")).not.toContain("hunter2");
+  });
+});
+
+describe("without Redis", () => {
+  let directory: string;
+  let file: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "noisefloor-lookups-"));
+    file = join(directory, "data", "lookups.json");
+  });
+  afterEach(async () => {
+    // A close would bring the folder back.
+    await closeLimits();
+    await rm(directory, { recursive: true });
+  });
+
+  test("counts survive a restart, in a folder that did not exist before", async () => {
+    const first = await local(file);
+    expect(first.state()).toBe("local");
+    expect(await grantedOf(first, 4)).toBe(4);
+    await first.close();
+    expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]);
+    expect(await grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
+  });
+
+  test("counts survive a process that was killed, but for the last second", async () => {
+    const first = await local(file);
+    expect(await grantedOf(first, 4)).toBe(4);
+    await eventually(async () => expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]), 5_000);
+    expect(await grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
+  });
+
+  test("of lookups that come at once no more are granted than the limit", async () => {
+    const limit = await local(file);
+    const permits = await Promise.all(Array.from({ length: 50 }, () => take(limit)));
+    expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
+    await permits[0]?.giveBack();
+    expect(await grantedOf(limit, LIMIT)).toBe(1);
+  });
+
+  test.each([
+    ["cut off in the middle", '{"version":1,"storage":[{"key":"2026'],
+    ["something else altogether", '["not", "ours"]'],
+    ["empty", ""],
+    ["null", "null"],
+  ])("a file that is %s costs its counts and is told, but does not stop the start", async (_what, content) => {
+    const other = join(directory, "lookups.json");
+    await writeFile(other, content);
+    const limit = await local(other);
+    expect(logged).toEqual([expect.stringContaining("begin anew")]);
+    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    await limit.close();
+    expect((await take(await local(other))).isGranted).toBe(false);
+  });
+
+  test("a file that cannot be written is told once, and the count goes on in memory", async () => {
+    await writeFile(join(directory, "data"), "a file where the folder would be");
+    const limit = await local(file);
+    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    await eventually(async () => expect(logged).toHaveLength(1), 5_000);
+    await limit.close();
+    expect(logged.at(-1)).toContain("cannot be saved");
+  });
+});
