@@ -1,3 +1,4 @@
+import { readSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { makeFirstWorkspace } from "../access.ts";
 import { type Roles, type RunningService, serve } from "../serve.ts";
 import { openStore, type Store } from "../store.ts";
@@ -47,18 +48,18 @@ export async function runStart(options: { readonly demo: boolean }, context: Com
       key = await makeFirstWorkspace(store.client, Date.now());
     },
     onReady: async (service, store) => {
-      welcome(service, store, key, context);
+      await welcome(service, store, key, context);
       if (options.demo) await simulateInto(store, DEMO_DAYS, context);
     },
   });
 }
 
-function welcome(
+async function welcome(
   { url, httpsUrl }: RunningService,
   store: Store,
   key: string | undefined,
   { settings, print }: CommandContext,
-): void {
+): Promise<void> {
   const { server, dataDir } = settings.clickhouse;
   const where =
     server?.url ?? `${store.server.origin === "running" ? "of another process" : "embedded"}, data in ${dataDir}`;
@@ -72,10 +73,12 @@ function welcome(
   print(`  Retention       ${store.retentionDays} days`);
   print();
   const withKey = key === undefined ? "" : `-H "key: ${key}" `;
+  const isSensorKeyAsked = settings.http.sensorKeys.length > 0 || (await readSensorKeys(store.client)).length > 0;
+  const withSensorKey = isSensorKeyAsked ? '-H "key: $SENSOR_KEY" ' : "";
   print("Try:");
   print(`  curl ${withKey}"${url}/v3/tags?name=ssh"`);
   print(
-    `  curl -X POST ${url}/v1/observations -d '{"observed_at":"'$(date -u +%FT%TZ)'","sensor_id":"my-sensor","source_ip":"192.175.48.6","destination_port":22,"transport":"tcp","tags":["ssh-scanner"]}'`,
+    `  curl ${withSensorKey}-X POST ${url}/v1/observations -d '{"observed_at":"'$(date -u +%FT%TZ)'","sensor_id":"my-sensor","source_ip":"192.175.48.6","destination_port":22,"transport":"tcp","tags":["ssh-scanner"]}'`,
   );
   print(`  curl ${withKey}${url}/v3/community/192.175.48.6`);
   print();
