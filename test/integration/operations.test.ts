@@ -228,3 +228,13 @@ test("browsers of configured origins may call and read the limits, all others ma
   const none = await closed.app.inject({ method: "GET", url: "/healthz", headers: { origin } });
   expect(none.headers["access-control-allow-origin"]).toBeUndefined();
 });
+
+test.each([
+  ["a configured proxy", "10.1.2.3", "203.0.113.7, 192.0.2.5", "192.0.2.5"],
+  ["proxy behind proxy", "10.1.2.3", "192.0.2.5, 10.9.9.9", "192.0.2.5"],
+  ["anybody else", "192.0.2.99", "203.0.113.7", "192.0.2.99"],
+])("from %s the forwarded address is taken for what it is", async (_, remoteAddress, forwarded, client) => {
+  const { app, logged } = await makeSlowApp(5, { trustedProxies: ["10.0.0.0/8"], logsClientAddresses: true });
+  await app.inject({ method: "GET", url: "/nowhere", remoteAddress, headers: { "x-forwarded-for": forwarded } });
+  expect(logged).toMatchObject([{ client }]);
+});
