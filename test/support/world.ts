@@ -36,8 +36,8 @@ export type World = {
   /** Sends observations through the ordinary pipeline as one batch. */
   store(observations: readonly Record<string, unknown>[]): Promise<Judged<PlacedRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
-  /** Makes a workspace of its own with a key, which is the answer. */
-  addCaller(plan: string, entitlements?: readonly Entitlement[]): Promise<string>;
+  /** Makes a workspace with a key, which is the answer. */
+  addCaller(plan: string, entitlements?: readonly Entitlement[], workspaceId?: string): Promise<string>;
   /** Asks the interface and expects an answer in JSON. With no headers given, the caller may do everything. */
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
   /** The same for a body, which is sent as JSON unless it is text already. */
@@ -96,8 +96,8 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
       await writeTags(client, tags, Date.now());
       await catalogue.refresh();
     },
-    async addCaller(plan, entitlements) {
-      const added = await addCaller(client, `workspace-${randomUUID()}`, plan, entitlements);
+    async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
+      const added = await addCaller(client, workspaceId, plan, entitlements);
       await directory.refresh();
       return added;
     },
