@@ -106,8 +106,8 @@ function toMetadata(details: AddressDetails) {
 function toRawData(details: AddressDetails) {
   return {
     scan: details.ports.map(([port, protocol]) => ({ port, protocol })),
-    ja3: details.ja3,
-    hassh: details.hassh,
+    ja3: details.ja3.map(([fingerprint, port]) => ({ fingerprint, port })),
+    hassh: details.hassh.map(([fingerprint, port]) => ({ fingerprint, port })),
     http: {
       md5: [],
       cookie_keys: [],

@@ -159,14 +159,22 @@ function expectedMetadata(seen: readonly Marked[]) {
 
 function expectedRawData(seen: readonly Marked[]) {
   const all = (said: (one: Marked) => string | undefined) => sorted(seen.flatMap((one) => said(one) ?? []));
+  const fingerprints = (said: (one: Marked) => string | undefined) => {
+    const found = new Map(
+      seen.map((one) => [`${said(one)} ${one.port}`, { fingerprint: said(one), port: one.port ?? 0 }]),
+    );
+    return [...found.values()]
+      .flatMap(({ fingerprint, port }) => (fingerprint === undefined ? [] : [{ fingerprint, port }]))
+      .sort((a, b) => (a.fingerprint === b.fingerprint ? a.port - b.port : a.fingerprint < b.fingerprint ? -1 : 1));
+  };
   const ports = new Map(
     seen.map(({ port, transport = "" }) => [`${port}/${transport}`, { port, protocol: transport }]),
   );
   const scan = [...ports.values()].flatMap(({ port, protocol }) => (port === undefined ? [] : [{ port, protocol }]));
   return {
     scan: scan.sort((a, b) => a.port - b.port || (a.protocol < b.protocol ? -1 : 1)),
-    ja3: all((one) => one.ja3),
-    hassh: all((one) => one.hassh),
+    ja3: fingerprints((one) => one.ja3),
+    hassh: fingerprints((one) => one.hassh),
     http: {
       md5: [],
       cookie_keys: [],
