@@ -1,6 +1,5 @@
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
-import { parseNetwork } from "@noisefloor/domain/ipv4.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Known, Service } from "../support/address-oracle.ts";
 import {
@@ -12,6 +11,7 @@ import {
   SERVICE_NETWORK,
   toWire,
 } from "../support/marked-observations.ts";
+import { networkList } from "../support/network-list.ts";
 import { rfc3339 } from "../support/oracle.ts";
 import { type Random, seeded } from "../support/random.ts";
 import type { Asker } from "../support/visibility-law.ts";
@@ -51,17 +51,10 @@ const everything = (seen: readonly Marked[]): Known => ({
 });
 
 async function addNetworks(world: World): Promise<void> {
-  const networkOf = (text: string) => {
-    const network = parseNetwork(text);
-    if (typeof network === "string") throw new Error(network);
-    return network;
-  };
   const { name, category, description, explanation, reference, trust_level: trustLevel } = SERVICE;
-  const list = { category, description, explanation, reference, trustLevel, priority: 0 };
-  const service = { ...list, listId: "dns", name, networks: [networkOf(SERVICE_NETWORK)] };
-  const actor = { ...list, listId: "census", name: "Census", networks: [networkOf(ACTOR_NETWORK)] };
-  await replaceNetworkLists(world.client, "service", [service], NOW);
-  await replaceNetworkLists(world.client, "actor", [actor], NOW);
+  const more = { name, category, description, explanation, reference, trustLevel };
+  await replaceNetworkLists(world.client, "service", [networkList("dns", [SERVICE_NETWORK], more)], NOW);
+  await replaceNetworkLists(world.client, "actor", [networkList("census", [ACTOR_NETWORK], { name: "Census" })], NOW);
 }
 
 async function addAskers(world: World): Promise<Asker[]> {

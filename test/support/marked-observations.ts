@@ -51,6 +51,8 @@ export const SHARED_ADDRESSES = [
   ...Array.from({ length: 12 }, (_, index) => `45.1.0.${index}`),
   ...Array.from({ length: 12 }, (_, index) => `45.2.0.${index}`),
 ];
+/** Every room has some of them that it never sees, so that whether one was seen at all can be betrayed, too. */
+const reaching = (room: Room) => SHARED_ADDRESSES.filter((_, index) => (index + room.number) % 4 !== 0);
 /** The slug of the tag that only this room's observations carry. */
 export const onlyIn = (room: Room) => `only-in-${room.number}`;
 /** Addresses that only this room has seen. */
@@ -88,7 +90,7 @@ function makeSaid(random: Random, room: Room, tags: readonly Tag[]): Omit<Marked
     mark,
     dataset,
     ...(workspaceId === undefined ? {} : { workspaceId }),
-    ip: random.pick(random.chance(0.9) ? SHARED_ADDRESSES : addressesOf(room)),
+    ip: random.pick(random.chance(0.85) ? reaching(room) : addressesOf(room)),
     tagIds: [...new Set(carried.map(({ id }) => id))],
     sensorId: random.chance(0.3) ? "roaming" : `sensor-${mark}-${random.int(0, 3)}`,
     port: some(() => (random.chance(0.3) ? 22 : 10_000 + number * 100 + random.int(0, 9))),

@@ -59,6 +59,7 @@ function withVerdict(
 /** A scope list as people write them: in any order, with white space, repeated, with the alias, empty, with mistakes. */
 function randomLabels(random: Random): string | undefined {
   if (random.chance(0.15)) return undefined;
+  if (random.chance(0.12)) return random.pick(["nonsense", "Global,GREYNOISE", "personal:acme", ","]);
   const mistakes = ["Global", "PERSONAL", "acme", "personal:acme", "nonsense", "", "constructor", "__proto__", "*"];
   const words = Array.from({ length: random.int(0, 4) }, () =>
     random.pick(random.chance(0.06) ? mistakes : ["global", "greynoise", "community", "personal", "personal"]),
