@@ -79,10 +79,8 @@ async function makeSlowApp(maxSeconds: number, options: Partial<HttpAppOptions> 
     onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
   });
   const app = await createHttpApp({ log, metrics, refusalOf: storeRefusal, deadlineMs: 60_000, ...options });
-  registerOperation(app, slow, (request) =>
-    request.params.mark === "greedy"
-      ? read(greedy, {}, request.signal)
-      : read(endless(request.params.mark), {}, request.signal),
+  registerOperation(app, slow, (request, _reply, signal) =>
+    request.params.mark === "greedy" ? read(greedy, {}, signal) : read(endless(request.params.mark), {}, signal),
   );
   await finishHttpApp(app, { operations: [slow], checks: {}, metrics, log });
   onTestFinished(() => app.close());

@@ -2,7 +2,6 @@ import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { createGunzip } from "node:zlib";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
-import { REQUEST_TIMEOUT_MS } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -10,6 +9,12 @@ import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
 import { countReasons, type JudgeDeps, type Judged, judge, type KeepDeadLetters } from "../pipeline.ts";
 import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
+
+/**
+ * How long storing may take. Longer than for a question: whoever is told that it took too long sends all of it again,
+ * and without ids of its own that counts twice.
+ */
+const STORE_TIMEOUT_MS = 120_000;
 
 export type HttpIntakeDeps = Omit<JudgeDeps, "right"> & {
   /** Stores or publishes what was accepted. When it resolves, the sensor may forget it. */
@@ -57,8 +62,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
           })),
         };
       },
-      // What takes so long here is the sensor's sending.
-      { bodyLimit: MAX_BODY_BYTES, handlerTimeout: REQUEST_TIMEOUT_MS },
+      { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS },
     );
   });
 }
