@@ -5,7 +5,13 @@ export default defineConfig({
     // More files at once would only wait for the two servers that they share.
     maxWorkers: 2,
     projects: [
-      { test: { name: "unit", include: ["libs/**/*.test.ts", "services/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: {
+          name: "unit",
+          include: ["libs/**/*.test.ts", "services/**/*.test.ts", "test/docs/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
       {
         test: {
           name: "integration",
