@@ -7,7 +7,7 @@ import { registerOperation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
-import { countReasons, type JudgeDeps, type Judged, judge, type KeepDeadLetters } from "../pipeline.ts";
+import { type BatchDeps, countReasons, ingestBatch, type Outcome } from "../pipeline.ts";
 import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
 
 /**
@@ -16,10 +16,7 @@ import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from
  */
 const STORE_TIMEOUT_MS = 120_000;
 
-export type HttpIntakeDeps = Omit<JudgeDeps, "right"> & {
-  /** Stores or publishes what was accepted. When it resolves, the sensor may forget it. */
-  readonly accept: (judged: Judged<PlacedRecord>) => Promise<void>;
-  readonly keepDeadLetters: KeepDeadLetters<PlacedRecord>;
+export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right"> & {
   /** Keys of the settings: whoever has one may publish to the shared datasets. */
   readonly sensorKeys: readonly string[];
   /** Keys of the store: each may publish to its one room. */
@@ -53,9 +50,9 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       async (request) => {
         const { accepted, rejected } = await take(request, { ...deps, right: rightOf(request) });
         return {
-          accepted: accepted.length,
+          accepted,
           rejected: rejected.length,
-          reasons: countReasons(rejected),
+          reasons: Object.fromEntries(countReasons(rejected)),
           rejections: rejected.slice(0, LISTED_REJECTIONS).map(({ record, rejection }) => ({
             position: record.position,
             ...rejection,
@@ -67,7 +64,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
   });
 }
 
-async function take(request: FastifyRequest, deps: HttpIntakeDeps & JudgeDeps): Promise<Judged<PlacedRecord>> {
+async function take(request: FastifyRequest, deps: BatchDeps<PlacedRecord>): Promise<Outcome<PlacedRecord>> {
   const body = request.body;
   if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "The request body is empty");
   const parts = splitPayload(body, MAX_RECORDS);
@@ -77,16 +74,15 @@ async function take(request: FastifyRequest, deps: HttpIntakeDeps & JudgeDeps): 
   if (!Array.isArray(parts))
     throw new HttpError(400, "The request body must be NDJSON or a JSON array of observations");
   const origin = randomUUID();
-  const records = parts.map((bytes, index) => ({
-    bytes,
-    origin,
-    position: index + 1,
-    fallbackId: `http:${origin}/${index}`,
-  }));
-  const judged = await judge(records, deps);
-  await deps.accept(judged);
-  if (judged.rejected.length > 0) await deps.keepDeadLetters(judged.rejected);
-  return judged;
+  const records = parts.map(
+    (bytes, index): PlacedRecord => ({
+      bytes,
+      origin,
+      position: index + 1,
+      fallbackId: `http:${origin}/${index}`,
+    }),
+  );
+  return ingestBatch(records, deps);
 }
 
 /**
