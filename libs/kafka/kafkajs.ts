@@ -1,110 +1,14 @@
-import {
-  type Admin,
-  CompressionCodecs,
-  CompressionTypes,
-  type IHeaders,
-  Kafka,
-  type KafkaConfig,
-  KafkaJSError,
-  logLevel,
-  Partitioners,
-  type SASLOptions,
-} from "kafkajs";
+import kafkajs, { type IHeaders, Partitioners } from "kafkajs";
 import type { Logger } from "pino";
-import { DECOMPRESS, type Decompress } from "./codecs.ts";
+import { connectKafka, type KafkaConnection, toStreamError } from "./kafkajs-connection.ts";
 import type { ProducedMessage, StreamProducer, StreamSource } from "./source.ts";
-
-/** How to reach the brokers. */
-export type KafkaConnection = {
-  readonly brokers: readonly string[];
-  readonly clientId: string;
-  readonly tls: boolean;
-  readonly sasl?:
-    | {
-        readonly mechanism: "plain" | "scram-sha-256" | "scram-sha-512";
-        readonly username: string;
-        readonly password: string;
-      }
-    | undefined;
-};
 
 /** Messages beyond this are sent in several requests, each well under a broker's usual limit for a batch. */
 const REQUEST_BYTES = 512 * 1024;
-
-// Without these a single producer that compresses with one of them would end the consumer.
-CompressionCodecs[CompressionTypes.Snappy] = () => readingCodec(DECOMPRESS.Snappy);
-CompressionCodecs[CompressionTypes.LZ4] = () => readingCodec(DECOMPRESS.LZ4);
-CompressionCodecs[CompressionTypes.ZSTD] = () => readingCodec(DECOMPRESS.ZSTD);
-
-function readingCodec(decompress: Decompress) {
-  return {
-    compress: () => Promise.reject(new Error("what we publish is not compressed")),
-    decompress: async (compressed: Buffer) => {
-      const { buffer, byteOffset, byteLength } = decompress(compressed);
-      return Buffer.from(buffer, byteOffset, byteLength);
-    },
-  };
-}
-
 /** How many partitions' messages are in memory at once at most. */
 const PARTITIONS_AT_ONCE = 4;
 /** A consumer that neither fetched nor beat for so long does not run any more. */
 const LIFE_SIGN_WITHIN_MS = 60_000;
-
-function connectKafka(connection: KafkaConnection, log: Logger): Kafka {
-  const config: KafkaConfig = {
-    clientId: connection.clientId,
-    brokers: [...connection.brokers],
-    ssl: connection.tls,
-    logLevel: logLevel.WARN,
-    logCreator: () => (entry) => {
-      const { message, timestamp: _timestamp, logger: _logger, ...fields } = entry.log;
-      if (entry.level <= logLevel.ERROR) log.error(fields, `kafka: ${message}`);
-      else log.warn(fields, `kafka: ${message}`);
-    },
-  };
-  if (connection.sasl !== undefined) config.sasl = saslOptions(connection.sasl);
-  return new Kafka(config);
-}
-
-function saslOptions(sasl: NonNullable<KafkaConnection["sasl"]>): SASLOptions {
-  const { mechanism, username, password } = sasl;
-  // One literal mechanism a branch: the library's type is a union over them.
-  if (mechanism === "plain") return { mechanism, username, password };
-  if (mechanism === "scram-sha-256") return { mechanism, username, password };
-  return { mechanism, username, password };
-}
-
-/** Makes topics that do not exist yet; leaves those that do as they are. @returns the names of those it made. */
-export async function ensureTopics(
-  connection: KafkaConnection,
-  topics: readonly { readonly name: string; readonly partitions: number; readonly config?: Record<string, string> }[],
-  log: Logger,
-): Promise<string[]> {
-  const admin: Admin = connectKafka(connection, log).admin();
-  await admin.connect();
-  try {
-    const existing = new Set(await admin.listTopics());
-    const missing = topics.filter((topic) => !existing.has(topic.name));
-    if (missing.length === 0) return [];
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: missing.map(({ name, partitions, config = {} }) => ({
-        topic: name,
-        numPartitions: partitions,
-        configEntries: Object.entries(config).map(([key, value]) => ({ name: key, value })),
-      })),
-    });
-    return missing.map((topic) => topic.name);
-  } finally {
-    await admin.disconnect();
-  }
-}
-
-/** Cannot be reached, or refuses what was asked of it: its message says which and why. */
-export class StreamError extends Error {
-  override name = "StreamError";
-}
 
 /** A consumer group member that hands over one partition's messages at a time and commits what the handler finished. */
 export function kafkaSource(
@@ -143,8 +47,12 @@ export function kafkaSource(
   return {
     failure,
     async start(handle) {
-      await consumer.connect();
-      await consumer.subscribe({ topic: subscription.topic, fromBeginning: subscription.fromBeginning });
+      try {
+        await consumer.connect();
+        await consumer.subscribe({ topic: subscription.topic, fromBeginning: subscription.fromBeginning });
+      } catch (error) {
+        throw toStreamError(error, connection);
+      }
       await consumer.run({
         autoCommit: false,
         eachBatchAutoResolve: false,
@@ -170,7 +78,7 @@ export function kafkaSource(
           } catch (error) {
             // The library knows its own errors, a rebalance among them. Any other one it would try a few times more and
             // then live on without a consumer: nobody knows what it is, so the process ends and replays.
-            if (!(error instanceof KafkaJSError) && isRunning()) fail(error);
+            if (!(error instanceof kafkajs.KafkaJSError) && isRunning()) fail(error);
             throw error;
           }
           resolveOffset(last.offset);
@@ -202,7 +110,9 @@ export async function kafkaProducer(connection: KafkaConnection, log: Logger): P
     // The default, named: the library otherwise remarks at every start that it once was another.
     createPartitioner: Partitioners.DefaultPartitioner,
   });
-  await producer.connect();
+  await producer.connect().catch((error: unknown) => {
+    throw toStreamError(error, connection);
+  });
   return {
     async produce(topic, messages) {
       for (const chunk of chunkBySize(messages)) {

@@ -3,6 +3,7 @@ import { ConfigError } from "@noisefloor/config/env.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { observationJsonSchema } from "@noisefloor/domain/observation.ts";
 import { TlsFilesError } from "@noisefloor/http/tls.ts";
+import { StreamError } from "@noisefloor/kafka/kafkajs-connection.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
 import { Command, InvalidArgumentError } from "commander";
 import { addAccessCommands } from "./access-commands.ts";
@@ -113,7 +114,7 @@ program
   .action(() => print(JSON.stringify(observationJsonSchema(), null, 2)));
 
 /** Errors that the user can put right are told in a sentence; all others with their stack, for they are ours. */
-const TOLD_PLAINLY = [UserError, ConfigError, StoreError, TlsFilesError];
+const TOLD_PLAINLY = [UserError, ConfigError, StoreError, StreamError, TlsFilesError];
 
 try {
   await program.parseAsync();

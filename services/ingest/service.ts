@@ -2,7 +2,9 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
-import { ensureTopics, type KafkaConnection, kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
+import { kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
+import { ensureTopics, watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
+import type { KafkaConnection } from "@noisefloor/kafka/kafkajs-connection.ts";
 import type { Produce, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
@@ -68,6 +70,14 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
   const judging = { catalogue, retentionDays, now };
   const figures = ingestFigures(metrics);
   const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, log);
+  if (stream !== undefined) {
+    metrics.gaugeBy(
+      "noisefloor_kafka_lag_messages",
+      "Messages of the topic that the consumer group has not committed yet, by partition",
+      "partition",
+      () => stream.lag.current(),
+    );
+  }
   const insert = insertInto(client);
   const queueFor = (source: string, retryForMs: number, lingerMs: number) =>
     insertQueue({
@@ -125,13 +135,16 @@ async function connectStream(kafka: KafkaSettings, log: Logger) {
     { topic: kafka.topic, groupId: kafka.groupId, fromBeginning: true },
     log,
   );
+  const lag = watchLag(kafka.connection, kafka, log);
   return {
     source,
+    lag,
     produce: producer.produce,
     topic: kafka.topic,
     deadLetterTopic: kafka.deadLetterTopic,
     async stop() {
       await source.stop();
+      await lag.stop();
       await producer.close();
     },
   };

@@ -1,5 +1,6 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
-import { ensureTopics, kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
+import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
+import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";

@@ -1,6 +1,7 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
@@ -181,4 +182,29 @@ test("the same messages delivered to two groups, in other batches, are the same 
   );
   await other.stop();
   expect([await world.get(path), await world.get("/v3/community/45.0.0.1"), await stored()]).toEqual(before);
+});
+
+test("figures tell what became of records, how large inserts are and how far the group is behind; the consumer is alive", async () => {
+  const metrics = createMetrics();
+  const measured = freshKafka();
+  const other = await ingestOf(world, measured, now, [], metrics);
+  await expect(other.checks.kafka?.()).rejects.toThrow("neither fetches nor beats");
+  await producer.produce(
+    measured.topic,
+    Array.from({ length: 600 }, (_, index) => ({ key: null, value: bytes(index % 6 === 0 ? "42" : good(index)) })),
+  );
+  await other.start();
+  await eventually(async () => {
+    const text = await metrics.text();
+    expect(text).toContain('noisefloor_ingest_records_total{source="kafka",outcome="accepted"} 500');
+    expect(text).toContain('noisefloor_ingest_records_total{source="kafka",outcome="invalid-observation"} 100');
+    expect(text).toMatch(/noisefloor_insert_rows_sum 500/);
+    expect(text).toMatch(/noisefloor_insert_duration_seconds_count\{outcome="stored"\} [1-9]/);
+    expect(text).toMatch(/noisefloor_last_insert_timestamp_seconds 1\d{9}/);
+    for (const partition of [0, 1]) {
+      expect(text).toContain(`noisefloor_kafka_lag_messages{partition="${partition}"} 0`);
+    }
+  });
+  await other.checks.kafka?.();
+  await other.stop();
 });

@@ -28,6 +28,7 @@ export function ingestOf(
   kafka: KafkaSettings | undefined,
   now: () => number,
   sensorKeys: readonly string[] = [],
+  metrics = createMetrics(),
 ): Promise<Ingest> {
   const { client, catalogue, sensors } = world;
   return createIngest({
@@ -37,7 +38,7 @@ export function ingestOf(
     retentionDays: RETENTION_DAYS,
     sensorKeys,
     kafka,
-    metrics: createMetrics(),
+    metrics,
     log: silent,
     now,
   });

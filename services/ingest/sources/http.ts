@@ -9,12 +9,18 @@ import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
 import { type BatchDeps, countReasons, ingestBatch, type Outcome } from "../pipeline.ts";
 import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
+import { roomFor } from "./room.ts";
 
 /**
  * How long storing may take. Longer than for a question: whoever is told that it took too long sends all of it again,
  * and without ids of its own that counts twice.
  */
 const STORE_TIMEOUT_MS = 120_000;
+
+/** What all requests under way may hold in memory. While the store is behind they stay, and others are told to wait. */
+const MEMORY_BYTES = 256 * 1024 * 1024;
+/** Observations as JSON are seldom packed any tighter. */
+const USUAL_PACKING = 20;
 
 export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right"> & {
   /** Keys of the settings: whoever has one may publish to the shared datasets. */
@@ -28,6 +34,7 @@ export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right"> & {
  * the accepted ones are safe.
  */
 export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void {
+  const room = roomFor(MEMORY_BYTES);
   const rightOf = readRights(deps);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -36,6 +43,11 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
     );
     // Before the body is read: whoever may not publish shall not cost memory either.
     scope.addHook("onRequest", async (request) => void rightOf(request));
+    scope.addHook("onRequest", async (request, reply) => {
+      const leave = room.enter(memoryFor(request));
+      if (leave === undefined) throw new HttpError(503, "The intake is busy: send the request again in a few seconds");
+      reply.raw.once("close", leave);
+    });
     scope.addHook("preParsing", async (request, _reply, payload) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
       if (encoding === "identity") return payload;
@@ -103,6 +115,13 @@ function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyR
     if (!isShared) throw new HttpError(401, "Unauthorized");
     return "shared-datasets";
   };
+}
+
+/** How much of a request may be in memory at once: its body, unpacked, as far as its header tells. */
+function memoryFor(request: FastifyRequest): number {
+  const isPacked = request.headers["content-encoding"] !== undefined;
+  const length = contentLength(request) || MAX_BODY_BYTES;
+  return Math.min(MAX_BODY_BYTES, isPacked ? length * USUAL_PACKING : length);
 }
 
 function contentLength(request: FastifyRequest): number {

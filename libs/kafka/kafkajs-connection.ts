@@ -1,0 +1,68 @@
+import kafkajs, { CompressionTypes, Kafka, type KafkaConfig, logLevel, type SASLOptions } from "kafkajs";
+import type { Logger } from "pino";
+import { DECOMPRESS, type Decompress } from "./codecs.ts";
+
+/** How to reach the brokers. */
+export type KafkaConnection = {
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly tls: boolean;
+  readonly sasl?:
+    | {
+        readonly mechanism: "plain" | "scram-sha-256" | "scram-sha-512";
+        readonly username: string;
+        readonly password: string;
+      }
+    | undefined;
+};
+
+// Without these a single producer that compresses with one of them would end the consumer.
+kafkajs.CompressionCodecs[CompressionTypes.Snappy] = () => readingCodec(DECOMPRESS.Snappy);
+kafkajs.CompressionCodecs[CompressionTypes.LZ4] = () => readingCodec(DECOMPRESS.LZ4);
+kafkajs.CompressionCodecs[CompressionTypes.ZSTD] = () => readingCodec(DECOMPRESS.ZSTD);
+
+function readingCodec(decompress: Decompress) {
+  return {
+    compress: () => Promise.reject(new Error("what we publish is not compressed")),
+    decompress: async (compressed: Buffer) => {
+      const { buffer, byteOffset, byteLength } = decompress(compressed);
+      return Buffer.from(buffer, byteOffset, byteLength);
+    },
+  };
+}
+
+export function connectKafka(connection: KafkaConnection, log: Logger): Kafka {
+  const config: KafkaConfig = {
+    clientId: connection.clientId,
+    brokers: [...connection.brokers],
+    ssl: connection.tls,
+    logLevel: logLevel.WARN,
+    logCreator: () => (entry) => {
+      // A stack inside the library tells an operator nothing that the message does not.
+      const { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...fields } = entry.log;
+      if (entry.level <= logLevel.ERROR) log.error(fields, `kafka: ${message}`);
+      else log.warn(fields, `kafka: ${message}`);
+    },
+  };
+  if (connection.sasl !== undefined) config.sasl = saslOptions(connection.sasl);
+  return new Kafka(config);
+}
+
+function saslOptions(sasl: NonNullable<KafkaConnection["sasl"]>): SASLOptions {
+  const { mechanism, username, password } = sasl;
+  // One literal mechanism a branch: the library's type is a union over them.
+  if (mechanism === "plain") return { mechanism, username, password };
+  if (mechanism === "scram-sha-256") return { mechanism, username, password };
+  return { mechanism, username, password };
+}
+
+/** Cannot be reached, or refuses what was asked of it: its message says which and why. */
+export class StreamError extends Error {
+  override name = "StreamError";
+}
+
+/** Turns the library's errors at a start into a sentence for whoever starts the process. */
+export function toStreamError(error: unknown, { brokers }: KafkaConnection): unknown {
+  if (!(error instanceof kafkajs.KafkaJSError)) return error;
+  return new StreamError(`Kafka at ${brokers.join(", ")} cannot be used: ${error.message}`, { cause: error });
+}
