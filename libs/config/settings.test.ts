@@ -26,6 +26,7 @@ const BAD: Record<string, string> = {
   CORS_ORIGINS: "https://dashboard.example.org/path",
   QUERY_TIMEOUT_SECONDS: "0",
   LOG_CLIENT_ADDRESSES: "yes",
+  KAFKA_INSTANCE_ID: "one two",
   KAFKA_CREATE_TOPICS: "maybe",
   KAFKA_PARTITIONS: "1001",
   KAFKA_TLS: "on",

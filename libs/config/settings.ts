@@ -47,6 +47,10 @@ export const settingsSchema = z.object({
   KAFKA_BROKERS: list(),
   KAFKA_CLIENT_ID: z.string().default("noisefloor"),
   KAFKA_GROUP_ID: z.string().default("noisefloor-ingest"),
+  KAFKA_INSTANCE_ID: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,100}$/, "takes letters, digits, dots, _ and -")
+    .optional(),
   KAFKA_TOPIC: z.string().default("scan.observations"),
   KAFKA_DEAD_LETTER_TOPIC: z.string().default("scan.observations.dead"),
   KAFKA_CREATE_TOPICS: flag(true),
@@ -162,6 +166,7 @@ function kafkaSettings(variables: Variables) {
           : { mechanism, username: variables.KAFKA_SASL_USERNAME, password: variables.KAFKA_SASL_PASSWORD },
     },
     groupId: variables.KAFKA_GROUP_ID,
+    instanceId: variables.KAFKA_INSTANCE_ID,
     topic: variables.KAFKA_TOPIC,
     deadLetterTopic: variables.KAFKA_DEAD_LETTER_TOPIC,
     createTopics: variables.KAFKA_CREATE_TOPICS,

@@ -1,6 +1,7 @@
 import kafkajs, { type IHeaders, Partitioners } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection, toStreamError } from "./kafkajs-connection.ts";
+import { makeStaticMember } from "./kafkajs-static-membership.ts";
 import type { ProducedMessage, StreamProducer, StreamSource } from "./source.ts";
 
 /** Messages beyond this are sent in several requests, each well under a broker's usual limit for a batch. */
@@ -10,14 +11,20 @@ const PARTITIONS_AT_ONCE = 4;
 /** A consumer that neither fetched nor beat for so long does not run any more. */
 const LIFE_SIGN_WITHIN_MS = 60_000;
 
+export type Subscription = {
+  readonly topic: string;
+  readonly groupId: string;
+  readonly fromBeginning: boolean;
+  /** Makes it a static member under this id, which no other member of the group may have. */
+  readonly instanceId?: string | undefined;
+};
+
 /** A consumer group member that hands over one partition's messages at a time and commits what the handler finished. */
-export function kafkaSource(
-  connection: KafkaConnection,
-  subscription: { readonly topic: string; readonly groupId: string; readonly fromBeginning: boolean },
-  log: Logger,
-): StreamSource {
-  const kafka = connectKafka(connection, log);
-  const consumer = kafka.consumer({
+export function kafkaSource(connection: KafkaConnection, subscription: Subscription, log: Logger): StreamSource {
+  const { instanceId } = subscription;
+  const clientId = instanceId === undefined ? connection.clientId : `${connection.clientId}-${instanceId}`;
+  if (instanceId !== undefined) makeStaticMember(clientId, instanceId);
+  const consumer = connectKafka({ ...connection, clientId }, log).consumer({
     groupId: subscription.groupId,
     sessionTimeout: 30_000,
     // Both bound what is in memory at once, and are large enough for large inserts.

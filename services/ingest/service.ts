@@ -20,6 +20,8 @@ import { insertInto } from "./writer.ts";
 export type KafkaSettings = {
   readonly connection: KafkaConnection;
   readonly groupId: string;
+  /** Makes this process a static member of the group. */
+  readonly instanceId?: string | undefined;
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly createTopics: boolean;
@@ -132,7 +134,7 @@ async function connectStream(kafka: KafkaSettings, log: Logger) {
   const producer = await kafkaProducer(kafka.connection, log);
   const source = kafkaSource(
     kafka.connection,
-    { topic: kafka.topic, groupId: kafka.groupId, fromBeginning: true },
+    { topic: kafka.topic, groupId: kafka.groupId, instanceId: kafka.instanceId, fromBeginning: true },
     log,
   );
   const lag = watchLag(kafka.connection, kafka, log);
