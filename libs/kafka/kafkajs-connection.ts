@@ -40,7 +40,10 @@ export function connectKafka(connection: KafkaConnection, log: Logger): Kafka {
     logCreator: () => (entry) => {
       // A stack inside the library tells an operator nothing that the message does not.
       const { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...fields } = entry.log;
-      if (entry.level <= logLevel.ERROR) log.error(fields, `kafka: ${message}`);
+      // Each answer with an error code is told, also those that are a matter of course, as of a group that is being made.
+      // What remains of them after the library's own tries is thrown, and told by whoever asked.
+      if (message.startsWith("Response ")) log.debug(fields, `kafka: ${message}`);
+      else if (entry.level <= logLevel.ERROR) log.error(fields, `kafka: ${message}`);
       else log.warn(fields, `kafka: ${message}`);
     },
   };
