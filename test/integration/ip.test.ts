@@ -327,40 +327,6 @@ test("the timeline of an address without activity is empty, and bad parameters n
   expect((await world.get("/v3/noise/ips/45.0.0.1/timeline?workspace_labels=community", {})).status).toBe(200);
 });
 
-test("ping tells a key's plan, and is 401 without one", async () => {
-  const { status, body } = await world.get("/ping");
-  expect({ status, body }).toEqual({
-    status: 200,
-    body: {
-      message: "pong",
-      expiration: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
-      offering: "enterprise",
-      address: "127.0.0.1",
-      plan: "unlimited",
-      modules: "",
-    },
-  });
-  for (const headers of [{}, { key: "" }, { key: "nonsense" }]) {
-    expect(await world.get("/ping", headers)).toEqual({ status: 401, body: { message: "Unauthorized" } });
-  }
-});
-
-test("the quick lookups of the earlier version tell noise and riot in a code", async () => {
-  const expected = [
-    { ip: "45.0.0.1", noise: true, riot: false, code: "0x01" },
-    { ip: "8.8.8.8", noise: false, riot: true, code: "0x09" },
-    { ip: "45.0.0.2", noise: false, riot: false, code: "0x00" },
-    { ip: "10.0.0.1", noise: false, riot: false, code: "0x07" },
-  ];
-  for (const answer of expected) expect((await world.get(`/v2/noise/quick/${answer.ip}`)).body).toEqual(answer);
-  const ips = expected.map(({ ip }) => ip);
-  expect((await world.post("/v2/noise/multi/quick", { ips: [...ips, "8.8.8.8"] })).body).toEqual(expected);
-  await world.store([
-    { source_ip: "8.8.8.99", observed_at: new Date(LAST).toISOString(), sensor_id: "s1", destination_port: 53 },
-  ]);
-  expect((await world.get("/v2/noise/quick/8.8.8.99")).body).toMatchObject({ noise: true, riot: true, code: "0x10" });
-});
-
 test("riot, context and metadata of the earlier version answer in their flat forms", async () => {
   expect((await world.get("/v2/riot/8.8.8.8")).body).toMatchObject({
     ip: "8.8.8.8",
