@@ -14,11 +14,15 @@ export type ClickHouseConnection = {
  * A client over HTTP. Inserts wait until the server has written the rows and its materialized views; parameters too
  * long for a URL travel in the request's body.
  */
-export function connect(connection: ClickHouseConnection, application: string): ClickHouseClient {
+export function connect(
+  connection: ClickHouseConnection,
+  application: string,
+  requestTimeoutMs = 120_000,
+): ClickHouseClient {
   return createClient({
     ...connection,
     application,
-    request_timeout: 120_000,
+    request_timeout: requestTimeoutMs,
     use_multipart_params_auto: true,
     clickhouse_settings: {
       // An async insert answers before the rows can be read: "stored" would not mean stored.

@@ -5,6 +5,11 @@ export class StoreError extends Error {
   override name = "StoreError";
 }
 
+/** The store did not answer in time. */
+export class StoreTimeoutError extends Error {
+  override name = "StoreTimeoutError";
+}
+
 /**
  * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, memory and query limits,
  * a lost connection of its own, a table that is read-only for the moment, a full disk.
@@ -41,6 +46,7 @@ const TRANSIENT_SYSTEM_CODES: ReadonlySet<string> = new Set([
 /** Is the same request worth sending again? Judged by codes; by words only where the client gives no code. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ClickHouseError) return TRANSIENT_CODES.has(error.code);
+  if (error instanceof StoreTimeoutError) return true;
   if (!(error instanceof Error)) return false;
   if ("code" in error && typeof error.code === "string") return TRANSIENT_SYSTEM_CODES.has(error.code);
   // The client's own time limits and a socket closed without an answer come without a code.

@@ -1,5 +1,6 @@
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { z } from "zod";
+import { StoreTimeoutError } from "./errors.ts";
 
 /** One read: its SQL, what it takes and what a row of its answer is, side by side. Values are bound, never spliced. */
 export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
@@ -50,16 +51,19 @@ export function reader(client: ClickHouseClient, { maxSeconds, onEnd = () => {} 
     cancel_http_readonly_queries_on_client_close: 1,
   };
   return async (definition, params, signal) => {
+    // Also a server that no longer answers at all must not hold its callers longer than it may work.
+    const atMost = AbortSignal.timeout((maxSeconds + 1) * 1_000);
+    const ended = signal === undefined ? atMost : AbortSignal.any([signal, atMost]);
     const start = performance.now();
     const end = (outcome: "answered" | "cancelled" | "failed") =>
       onEnd(definition.name, outcome, (performance.now() - start) / 1_000);
     try {
-      const rows = await ask(client, definition, params, { settings, signal });
+      const rows = await ask(client, definition, params, { settings, signal: ended });
       end("answered");
       return rows;
     } catch (error) {
       end(signal?.aborted ? "cancelled" : "failed");
-      throw error;
+      throw atMost.aborted ? new StoreTimeoutError(`no answer within ${maxSeconds} seconds`) : error;
     }
   };
 }

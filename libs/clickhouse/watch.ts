@@ -11,8 +11,10 @@ export type Watched<T> = {
 
 export type WatchOptions = {
   readonly intervalMs?: number;
-  /** Hears why the server cannot be asked; meanwhile the last known content goes on answering. */
+  /** Hears, once, why the server cannot be asked any more; meanwhile the last known content goes on answering. */
   readonly onError?: (error: unknown) => void;
+  /** Hears that it can be asked again. */
+  readonly onRecovery?: () => void;
 };
 
 /**
@@ -57,11 +59,23 @@ export async function watch<T>(
     return next;
   };
   let isStopped = false;
-  const onError = (error: unknown) => {
-    // A look under way at the stop fails when its connection is closed, which is nothing to tell anybody of.
-    if (!isStopped) options.onError?.(error);
+  let isFailing = false;
+  const look = () => {
+    // A server that does not answer must not gather a question each second.
+    if (underWay !== undefined) return;
+    refresh().then(
+      () => {
+        if (isFailing) options.onRecovery?.();
+        isFailing = false;
+      },
+      (error: unknown) => {
+        // A look under way at the stop fails when its connection is closed, which is nothing to tell anybody of.
+        if (!isFailing && !isStopped) options.onError?.(error);
+        isFailing = true;
+      },
+    );
   };
-  const timer = setInterval(() => refresh().catch(onError), options.intervalMs ?? 1_000);
+  const timer = setInterval(look, options.intervalMs ?? 1_000);
   timer.unref();
   return {
     current: () => content,

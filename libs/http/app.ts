@@ -11,7 +11,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
-import { answerConnectionError } from "./connections.ts";
+import { answerConnectionError, trackWaiting } from "./connections.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
 import { describeOperations } from "./openapi.ts";
@@ -61,6 +61,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     bodyLimit: MAX_BODY_BYTES,
     http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
     requestTimeout: REQUEST_TIMEOUT_MS,
+    // What still comes on an open connection while we stop is answered like anything else, and in our words.
+    return503OnClosing: false,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     // A path parameter of any length must reach its route: too long an address is a bad address, not an unknown path.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
@@ -73,6 +75,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, refusalOf),
     clientErrorHandler: answerConnectionError,
   });
+  trackWaiting(app);
   app.decorate("deadlineMs", options.deadlineMs);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
@@ -91,6 +94,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
       allowedHeaders: ["key", "content-type"],
       exposedHeaders: ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-id"],
       maxAge: 86_400,
+      // An OPTIONS request that is no preflight is a method like any other.
+      strictPreflight: false,
     });
   }
   return app;

@@ -1,8 +1,11 @@
-import type { Socket } from "node:net";
+import type { Server, Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
 /** How long connections may take to end by themselves when we want them to. */
 const CLOSE_GRACE_MS = 5_000;
+/** How long answers under way may take when we want to stop; what runs us must wait a little longer. */
+const ANSWER_GRACE_MS = 30_000;
+const CUT_INTERVAL_MS = 250;
 
 /** What goes wrong on a connection before there is a request to answer. */
 const ERRORS: Readonly<Record<string, readonly [status: string, message: string]>> = {
@@ -35,8 +38,44 @@ export type FurtherServer = {
   listen(host: string, port: number): Promise<number>;
   /** Takes no new connections; resolves when the last one has ended. */
   close(): Promise<void>;
-  closeAllConnections(): void;
+  /** Ends connections that are open for a next request. */
+  closeIdleConnections(): void;
+  /** Those that are open, before and after their handshake. */
+  readonly sockets: ReadonlySet<Socket>;
 };
+
+/** The connections of a server, as long as each is open. */
+export function trackSockets(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+/** Who waits for an answer whose request has arrived as a whole, by the other end's address and port. */
+export type Waiting = { readonly peers: ReadonlySet<string>; readonly sockets: ReadonlySet<Socket> };
+
+declare module "fastify" {
+  interface FastifyInstance {
+    waiting: Waiting;
+  }
+}
+
+/** A TLS connection and the one below it are two sockets, but have one other end. */
+const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+
+/** Keeps in mind who waits for an answer, for {@link closeHttpApp}. */
+export function trackWaiting(app: FastifyInstance): void {
+  const peers = new Set<string>();
+  app.decorate("waiting", { peers, sockets: trackSockets(app.server) });
+  app.addHook("preHandler", async (request, reply) => {
+    const peer = peerOf(request.socket);
+    peers.add(peer);
+    reply.raw.once("close", () => peers.delete(peer));
+  });
+}
 
 /** Takes connections on all ports or, when one of them cannot be had, on none. Resolves to the further server's port. */
 export async function listenHttpApp(
@@ -54,17 +93,26 @@ export async function listenHttpApp(
 }
 
 /**
- * Takes nothing new and waits for the answers under way. A request that is only half sent is cut off after a grace
- * time: one stalled client must not keep the process from stopping.
+ * Takes nothing new and waits for the answers under way. Connections on which nobody waits for one are cut after a short
+ * grace time, for one stalled client must not keep the process from stopping; all others after a long one: whoever sent
+ * observations and got no answer sends them again.
  */
 export async function closeHttpApp(app: FastifyInstance, further?: FurtherServer): Promise<void> {
-  const cutter = setTimeout(() => {
-    app.server.closeAllConnections();
-    further?.closeAllConnections();
-  }, CLOSE_GRACE_MS);
+  const start = Date.now();
+  const cut = () => {
+    const passed = Date.now() - start;
+    // Those that became idle since, which are open for further requests.
+    app.server.closeIdleConnections();
+    further?.closeIdleConnections();
+    if (passed < CLOSE_GRACE_MS) return;
+    for (const socket of [...app.waiting.sockets, ...(further?.sockets ?? [])]) {
+      if (passed >= ANSWER_GRACE_MS || !app.waiting.peers.has(peerOf(socket))) socket.destroy();
+    }
+  };
+  const timer = setInterval(cut, CUT_INTERVAL_MS);
   try {
     await Promise.all([app.close(), further?.close()]);
   } finally {
-    clearTimeout(cutter);
+    clearInterval(timer);
   }
 }

@@ -20,6 +20,7 @@ export type HealthOptions = {
 };
 
 const CHECK_TIMEOUT_MS = 2_000;
+const CHECK_INTERVAL_MS = 1_000;
 
 /**
  * `/healthz`: the process answers. `/readyz`: it can do its work, else 503 with what is missing. `/metrics`: figures for
@@ -28,14 +29,12 @@ const CHECK_TIMEOUT_MS = 2_000;
 export function registerHealth(app: FastifyInstance, { checks, metrics, metricsToken, log }: HealthOptions): void {
   const [healthPath, readyPath, metricsPath] = HEALTH_PATHS;
   const route = (operation: string) => ({ logLevel: "debug" as const, config: { operation } });
+  const failing = reused(() => findFailing(checks));
   let missing = "";
 
   app.get(healthPath, route("health"), async () => ({ status: "ok" }));
   app.get(readyPath, route("readiness"), async (_request, reply) => {
-    const failures = new Map<string, unknown>();
-    await Promise.all(
-      Object.entries(checks).map(([name, check]) => withinTime(check).catch((error) => failures.set(name, error))),
-    );
+    const failures = await failing();
     const states = Object.fromEntries(
       Object.keys(checks).map((name) => [name, failures.has(name) ? "unavailable" : "ok"]),
     );
@@ -54,6 +53,28 @@ export function registerHealth(app: FastifyInstance, { checks, metrics, metricsT
     }
     return reply.type(metrics.contentType).send(await metrics.text());
   });
+}
+
+async function findFailing(checks: HealthOptions["checks"]): Promise<ReadonlyMap<string, unknown>> {
+  const failures = new Map<string, unknown>();
+  await Promise.all(
+    Object.entries(checks).map(([name, check]) => withinTime(check).catch((error) => failures.set(name, error))),
+  );
+  return failures;
+}
+
+/** Asks at most once a second, however many want to know: the path needs no key, so anybody may ask it all day. */
+function reused<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => {
+    if (answer === undefined) {
+      answer = ask();
+      setTimeout(() => {
+        answer = undefined;
+      }, CHECK_INTERVAL_MS).unref();
+    }
+    return answer;
+  };
 }
 
 /** Compared as digests of one length, so that an answer's delay says nothing about the token. */

@@ -47,11 +47,17 @@ export function describeOperations(operations: readonly Operation[]): OpenApiDoc
     tags: [...new Set(operations.map(({ group }) => group))].map((name) => ({ name })),
     components: {
       securitySchemes: {
-        key: {
+        workspaceKey: {
           type: "apiKey",
           in: "header",
           name: "key",
           description: "A workspace's key. Without one, or with an empty one, the plan is `unauthenticated`.",
+        },
+        sensorKey: {
+          type: "apiKey",
+          in: "header",
+          name: "key",
+          description: "A sensor's key, which says where it may publish to. Needed as soon as there are any.",
         },
       },
     },
@@ -67,7 +73,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     tags: [operation.group],
     summary: operation.summary,
     ...(operation.description === undefined ? {} : { description: operation.description }),
-    security: [{}, { key: [] }],
+    security: [{}, { [operation.keyOf === "sensor" ? "sensorKey" : "workspaceKey"]: [] }],
     parameters: [
       ...Object.entries(operation.pathParameters).map(([name, { description, schema, example }]) => ({
         in: "path" as const,
@@ -80,9 +86,9 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
       ...operation.queryParameters.map(({ name, description, takes, schema, describedBy, example }) => ({
         in: "query" as const,
         name,
-        description: `${description} Takes ${takes}.`,
+        // No example of its own: pages would fill it in, and send what was never asked for.
+        description: `${description} Takes ${takes}; for example \`${example}\`.`,
         schema: createSchema(schema, { io: describedBy }).schema,
-        example: describedBy === "output" ? schema.parse(example) : example,
       })),
     ],
     ...(body === undefined

@@ -39,6 +39,8 @@ export type Operation<Path extends string = string, Body extends z.ZodType = z.Z
   readonly method: "GET" | "POST";
   /** With parameters in braces, as OpenAPI writes it. */
   readonly path: Path;
+  /** Whose key it takes; a workspace's unless said otherwise. */
+  readonly keyOf?: "workspace" | "sensor";
   /** The heading that it stands under. */
   readonly group: string;
   readonly summary: string;

@@ -1,10 +1,9 @@
 import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
-import type { Socket } from "node:net";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import { answerConnectionError, type FurtherServer } from "./connections.ts";
+import { answerConnectionError, type FurtherServer, trackSockets } from "./connections.ts";
 
 /** Where the certificate (with its chain, leaf first) and its private key are, both in PEM form. */
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
@@ -38,11 +37,7 @@ export async function createTlsServer(
   server.on("clientError", answerConnectionError);
 
   // The server itself knows only of connections whose handshake is done, yet waits for all of them when it closes.
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
+  const sockets = trackSockets(server);
 
   let inUse = digest(first);
   let told = "";
@@ -87,9 +82,8 @@ export async function createTlsServer(
       // An error would only say that it never listened.
       return new Promise((settle) => server.close(() => settle()));
     },
-    closeAllConnections() {
-      for (const socket of sockets) socket.destroy();
-    },
+    closeIdleConnections: () => server.closeIdleConnections(),
+    sockets,
   };
 }
 

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
-import { readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
-import { reader } from "@noisefloor/clickhouse/query.ts";
+import { connect } from "@noisefloor/clickhouse/client.ts";
+import { readMigrations } from "@noisefloor/clickhouse/migrate.ts";
+import { type ReadTerms, reader } from "@noisefloor/clickhouse/query.ts";
+import { storeChecks } from "@noisefloor/clickhouse/readiness.ts";
 import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
@@ -16,6 +18,9 @@ import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import type { Store } from "./store.ts";
+
+/** A server that takes longer to say what has changed is away. Less than a key that was revoked may still work. */
+const WATCH_TIMEOUT_MS = 4_000;
 
 /** Which of the services one process runs. */
 export type Roles = { readonly ingest: boolean; readonly query: boolean };
@@ -37,9 +42,14 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   const { client, server, retentionDays } = store;
   const { http, queryTimeoutSeconds } = settings;
   const metrics = createMetrics();
-  const toldAs = (what: string) => (error: unknown) =>
-    log.warn({ err: error }, `${what} cannot be read: the last known state goes on`);
-  const catalogue = await watchTags(client, { onError: toldAs("the tag catalogue") });
+  // Connections of their own for what must not queue behind large questions and inserts.
+  const watching = connect(server.connection, "noisefloor-watch", WATCH_TIMEOUT_MS);
+  const lookingUp = connect(server.connection, "noisefloor-lookup");
+  const toldAs = (what: string) => ({
+    onError: (error: unknown) => log.warn({ err: error }, `${what} cannot be read: the last known state goes on`),
+    onRecovery: () => log.info(`${what} can be read again`),
+  });
+  const catalogue = await watchTags(watching, toldAs("the tag catalogue"));
   const caches = new Map<string, { ageSeconds(): number }>([["tags", catalogue]]);
 
   const app = await createHttpApp({
@@ -52,7 +62,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
     corsOrigins: http.corsOrigins,
   });
   const secure = http.tls && { server: await createTlsServer(app, http.tls, log), port: http.tls.port };
-  const sensors = roles.ingest ? await watchSensors(client, { onError: toldAs("the sensors' keys") }) : undefined;
+  const sensors = roles.ingest ? await watchSensors(watching, toldAs("the sensors' keys")) : undefined;
   if (sensors !== undefined) caches.set("sensors", sensors);
   const ingest = sensors
     ? await createIngest({
@@ -68,16 +78,18 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
       })
     : undefined;
   ingest?.register(app);
-  const directory = roles.query ? await watchAccess(client, { onError: toldAs("workspaces and keys") }) : undefined;
+  const directory = roles.query ? await watchAccess(watching, toldAs("workspaces and keys")) : undefined;
   const limit = roles.query ? await openLimit(settings, log) : undefined;
   if (directory !== undefined && limit !== undefined) {
     caches.set("keys", directory);
     const publicUrl = http.publicUrl ?? `http://localhost:${http.port}`;
+    const terms: ReadTerms = {
+      maxSeconds: queryTimeoutSeconds,
+      onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
+    };
     registerQuery(app, {
-      read: reader(client, {
-        maxSeconds: queryTimeoutSeconds,
-        onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
-      }),
+      read: reader(client, terms),
+      readSingle: reader(lookingUp, terms),
       catalogue,
       directory,
       plans: settings.plans,
@@ -105,11 +117,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
   await finishHttpApp(app, {
     operations: [...(roles.query ? QUERY_OPERATIONS : []), ...(roles.ingest ? INGEST_OPERATIONS : [])],
-    checks: {
-      clickhouse: async () => void (await client.query({ query: "SELECT 1" })),
-      migrations: () => requireCurrentSchema(client, migrations),
-      ...ingest?.checks,
-    },
+    checks: { ...storeChecks(watching, migrations), ...ingest?.checks },
     metrics,
     metricsToken: http.metricsToken,
     log,
@@ -119,8 +127,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
 
   const address = app.server.address();
   const port = address !== null && typeof address === "object" ? address.port : settings.http.port;
-  const host =
-    settings.http.host === "127.0.0.1" || settings.http.host === "0.0.0.0" ? "localhost" : settings.http.host;
+  const host = hostInUrl(http.host);
   return {
     url: `http://${host}:${port}`,
     httpsUrl: securePort === undefined ? undefined : `https://${host}:${securePort}`,
@@ -132,8 +139,16 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
       sensors?.stop();
       directory?.stop();
       await limit?.close();
+      await watching.close();
+      await lookingUp.close();
     },
   };
+}
+
+/** Where a person on this machine reaches what listens there. */
+function hostInUrl(host: string): string {
+  if (["127.0.0.1", "0.0.0.0", "::1", "::"].includes(host)) return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
 }
 
 /** One count for all processes when Redis is configured, else this process's own, kept in the data directory. */

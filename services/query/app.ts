@@ -18,6 +18,8 @@ import { getTimeline, registerTimeline } from "./routes/timeline.ts";
 
 export type QueryDeps = {
   readonly read: Read;
+  /** The same for lookups of single addresses, which must not queue behind larger questions. */
+  readonly readSingle: Read;
   readonly catalogue: TagCatalogue;
   readonly directory: AccessDirectory;
   readonly plans: Plans;
@@ -47,7 +49,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
 export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const { read, retentionDays, now, catalogue, metrics } = deps;
   const lookupDeps = { read, retentionDays, now };
-  const lookUp = addressLookup([SHARED_GLOBAL], lookupDeps, (addresses) => {
+  const lookUp = addressLookup([SHARED_GLOBAL], { ...lookupDeps, read: deps.readSingle }, (addresses) => {
     metrics.lookups.inc(addresses);
     metrics.lookupQueries.inc();
   });

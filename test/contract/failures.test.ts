@@ -36,6 +36,7 @@ async function askWithout(store: ClickHouseConnection) {
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),
+      readSingle: reader(client, { maxSeconds: 60 }),
       directory,
       limit,
       metrics,

@@ -1,9 +1,14 @@
+import { once } from "node:events";
 import { request as httpRequest } from "node:http";
+import { connect as connectTo } from "node:net";
 import { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
-import { readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
+import { readMigrations } from "@noisefloor/clickhouse/migrate.ts";
 import { defineQuery, reader, run } from "@noisefloor/clickhouse/query.ts";
+import { storeChecks } from "@noisefloor/clickhouse/readiness.ts";
 import { createHttpApp, finishHttpApp, type HttpAppOptions } from "@noisefloor/http/app.ts";
+import { closeHttpApp } from "@noisefloor/http/connections.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
@@ -136,11 +141,7 @@ test("ready means that the store answers and its schema is ours; alive means onl
   const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
   const ask = async (path: string, to: ClickHouseClient, known = migrations) => {
     const app = await createHttpApp({ log, metrics: createMetrics(), deadlineMs: 10_000 });
-    const checks = {
-      clickhouse: async () => void (await to.query({ query: "SELECT 1" })),
-      migrations: () => requireCurrentSchema(to, known),
-    };
-    await finishHttpApp(app, { operations: [], checks, metrics, log });
+    await finishHttpApp(app, { operations: [], checks: storeChecks(to, known), metrics, log });
     const response = await app.inject({ method: "GET", url: path });
     await app.close();
     return [response.statusCode, response.json()];
@@ -235,4 +236,43 @@ test.each([
   const { app, logged } = await makeSlowApp(5, { trustedProxies: ["10.0.0.0/8"], logsClientAddresses: true });
   await app.inject({ method: "GET", url: "/nowhere", remoteAddress, headers: { "x-forwarded-for": forwarded } });
   expect(logged).toMatchObject([{ client }]);
+});
+
+test("readiness can be asked more often than there are connections, and costs the store little", async () => {
+  const checks = storeChecks(world.client, await readMigrations(MIGRATIONS));
+  for (let asked = 0; asked < 40; asked++) await checks.clickhouse();
+  let looks = 0;
+  const metrics = createMetrics();
+  const log = pino({ level: "silent" });
+  const app = await createHttpApp({ log, metrics, deadlineMs: 10_000 });
+  onTestFinished(() => app.close());
+  const counted = async () => {
+    looks++;
+    await checks.migrations();
+  };
+  await finishHttpApp(app, { operations: [], checks: { counted }, metrics, log });
+  const answers = await Promise.all(Array.from({ length: 200 }, () => app.inject({ method: "GET", url: "/readyz" })));
+  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+  expect(looks).toBeLessThan(20);
+});
+
+test("a stop waits for answers under way, in our words to the end, but not for requests that never arrive", async () => {
+  const metrics = createMetrics();
+  const log = pino({ level: "silent" });
+  const app = await createHttpApp({ log, metrics, deadlineMs: 20_000 });
+  registerOperation(app, slow, async () => {
+    await sleep(7_000);
+    return [];
+  });
+  await finishHttpApp(app, { operations: [slow], checks: {}, metrics, log });
+  const address = await app.listen({ host: "127.0.0.1", port: 0 });
+  const answer = fetch(`${address}/slow/stop`).then((response) => response.status);
+  const stalled = connectTo(Number(new URL(address).port), "127.0.0.1").resume();
+  stalled.write("GET /slow/never HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf");
+  await once(stalled, "connect");
+  await sleep(200);
+  const ended = once(stalled, "close");
+  await closeHttpApp(app);
+  expect(await answer).toBe(200);
+  await ended;
 });

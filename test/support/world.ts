@@ -70,6 +70,7 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),
+      readSingle: reader(client, { maxSeconds: 60 }),
       catalogue,
       directory,
       plans: DEFAULT_PLANS,

@@ -30,6 +30,7 @@ export const postObservations = defineOperation({
   id: "postObservations",
   method: "POST",
   path: "/v1/observations",
+  keyOf: "sensor",
   group: "Intake",
   summary: "Store what sensors saw",
   description:

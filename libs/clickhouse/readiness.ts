@@ -1,0 +1,19 @@
+import { z } from "zod";
+import type { ClickHouseClient } from "./client.ts";
+import { type Migration, requireCurrentSchema } from "./migrate.ts";
+import { defineQuery, run } from "./query.ts";
+
+const anything = defineQuery({
+  name: "anything",
+  sql: "SELECT 1 AS one",
+  params: z.object({}),
+  row: z.object({ one: z.literal(1) }),
+});
+
+/** What a service asks of its store before it calls itself ready, by name; each rejects while it is not so. */
+export function storeChecks(client: ClickHouseClient, migrations: readonly Migration[]) {
+  return {
+    clickhouse: async () => void (await run(client, anything, {})),
+    migrations: () => requireCurrentSchema(client, migrations),
+  };
+}
