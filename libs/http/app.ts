@@ -18,6 +18,7 @@ import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
 import { type RefusalOf, sendRefusal } from "./refusals.ts";
 import { logRequests } from "./request-log.ts";
+import { readableTarget } from "./target.ts";
 
 export type HttpAppOptions = {
   readonly log: Logger;
@@ -66,7 +67,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     // A path parameter of any length must reach its route: too long an address is a bad address, not an unknown path.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
-    rewriteUrl: (request) => (request.url ?? "/").replace(/^\/{2,}/, "/"),
+    rewriteUrl: (request) => readableTarget(request.url ?? "/"),
     genReqId: (request) => {
       const given = request.headers["x-request-id"];
       return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
