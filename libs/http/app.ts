@@ -75,6 +75,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, refusalOf),
     clientErrorHandler: answerConnectionError,
   });
+  // Left to itself the server answers an `Expect` that it does not know with 417 and no body, before anybody is asked.
+  app.server.on("checkExpectation", app.routing);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
   logRequests(app, { log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });

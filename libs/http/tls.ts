@@ -36,6 +36,8 @@ export async function createTlsServer(
   const { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket } = app.server;
   Object.assign(server, { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket });
   server.on("clientError", answerConnectionError);
+  // As createHttpApp does it for the plain server.
+  server.on("checkExpectation", app.routing);
 
   // The server itself knows only of connections whose handshake is done, yet waits for all of them when it closes.
   const sockets = new Set<Socket>();
