@@ -121,6 +121,7 @@ test("every field of an observation is stored as it was sent", async () => {
 test.each([
   ["application/x-ndjson", {}],
   ["text/plain", {}],
+  ["json", {}],
   ["application/octet-stream", { "content-encoding": "gzip" }],
 ])("NDJSON sent as %s is taken", async (type, headers) => {
   const lines = Buffer.from(`${JSON.stringify(good("45.1.1.1"))}\r\n\r\n${JSON.stringify(good("45.1.1.2"))}\n`);

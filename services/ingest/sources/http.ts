@@ -34,6 +34,8 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
     );
     // Before the body is read: whoever may not publish shall not cost memory either.
     scope.addHook("onRequest", async (request) => void rightOf(request));
+    // Whatever it says, the body is looked at: with it, the framework would refuse a type that is not spelled as one.
+    scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
     scope.addHook("preParsing", async (request, _reply, payload) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
       if (encoding === "identity") return payload;
