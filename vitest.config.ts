@@ -5,11 +5,17 @@ export default defineConfig({
     // More files at once would only wait for the two servers that they share.
     maxWorkers: 2,
     projects: [
-      { test: { name: "unit", include: ["libs/**/*.test.ts", "services/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: {
+          name: "unit",
+          include: ["libs/**/*.test.ts", "services/**/*.test.ts", "test/docs/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
       {
         test: {
           name: "integration",
-          include: ["test/integration/**/*.test.ts", "test/e2e/**/*.test.ts"],
+          include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/e2e/**/*.test.ts"],
           globalSetup: "test/support/global-setup.ts",
           testTimeout: 120_000,
           hookTimeout: 120_000,

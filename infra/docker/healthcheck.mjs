@@ -1,13 +1,18 @@
-// Is somebody listening? Every role of the image listens once its store is ready, so one check does for all of them.
+// Does the process answer? Every role of the image does so once its store is ready, so one check does for all of them.
 // Plain JavaScript and no dependency: it starts every few seconds and must be cheap.
-import { connect } from "node:net";
+import { get } from "node:http";
 
 const TIMEOUT_MS = 2_000;
 
-const socket = connect({ host: "127.0.0.1", port: Number(process.env.HTTP_PORT || 8080) });
-socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`no connection within ${TIMEOUT_MS} ms`)));
-socket.once("connect", () => socket.end());
-socket.once("error", (error) => {
-  console.error(`unhealthy: ${error.message}`);
+const fail = (reason) => {
+  console.error(`unhealthy: ${reason}`);
   process.exitCode = 1;
-});
+};
+get({ host: "127.0.0.1", port: Number(process.env.HTTP_PORT || 8080), path: "/healthz", agent: false }, (answer) => {
+  answer.resume();
+  if (answer.statusCode !== 200) fail(`status ${answer.statusCode}`);
+})
+  .setTimeout(TIMEOUT_MS, function () {
+    this.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`));
+  })
+  .once("error", (error) => fail(error.message));

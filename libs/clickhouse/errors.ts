@@ -61,3 +61,36 @@ const OVER_LIMIT_CODES: ReadonlySet<string> = new Set([
 export function isOverLimit(error: unknown): boolean {
   return error instanceof ClickHouseError && OVER_LIMIT_CODES.has(error.code);
 }
+
+/** Codes with which a server says that it cannot take a row for what is in it. The same row would be refused again. */
+const DATA_CODES: ReadonlySet<string> = new Set([
+  "6", // CANNOT_PARSE_TEXT
+  "25", // CANNOT_PARSE_ESCAPE_SEQUENCE
+  "26", // CANNOT_PARSE_QUOTED_STRING
+  "27", // CANNOT_PARSE_INPUT_ASSERTION_FAILED
+  "33", // CANNOT_READ_ALL_DATA
+  "38", // CANNOT_PARSE_DATE
+  "41", // CANNOT_PARSE_DATETIME
+  "53", // TYPE_MISMATCH
+  "69", // ARGUMENT_OUT_OF_BOUND
+  "72", // CANNOT_PARSE_NUMBER
+  "117", // INCORRECT_DATA
+  "130", // CANNOT_READ_ARRAY_FROM_TEXT
+  "131", // TOO_LARGE_STRING_SIZE
+  "306", // TOO_DEEP_RECURSION
+  "321", // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
+  "349", // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
+  "376", // CANNOT_PARSE_UUID
+  "469", // VIOLATED_CONSTRAINT
+  "675", // CANNOT_PARSE_IPV4
+]);
+
+/**
+ * What to do about a failed insert: wait for what passes by itself, look for the bad rows, or stop because nobody knows.
+ */
+export type FailureKind = "transient" | "data" | "unknown";
+
+export function failureKind(error: unknown): FailureKind {
+  if (isTransient(error)) return "transient";
+  return error instanceof ClickHouseError && DATA_CODES.has(error.code) ? "data" : "unknown";
+}

@@ -41,8 +41,8 @@ export function flag(fallback: boolean) {
     .default(fallback);
 }
 
-/** Values separated by commas; white space around them does not count. Set, it must hold at least one. */
-export function list() {
+/** Values separated by commas; white space around them does not count. Set, it must hold at least one, each a good one. */
+export function list(takes = "takes values separated by commas", isGood: (value: string) => boolean = () => true) {
   return z
     .string()
     .transform((text) =>
@@ -51,6 +51,6 @@ export function list() {
         .map((part) => part.trim())
         .filter((part) => part !== ""),
     )
-    .refine((values) => values.length > 0, "takes values separated by commas")
+    .refine((values) => values.length > 0 && values.every(isGood), takes)
     .default([]);
 }

@@ -22,6 +22,10 @@ const BAD: Record<string, string> = {
   HTTP_PORT: "65536",
   HTTPS_PORT: "https",
   PUBLIC_URL: "noise.example",
+  TRUSTED_PROXIES: "10.0.0.0/8,my-proxy",
+  CORS_ORIGINS: "https://dashboard.example.org/path",
+  QUERY_TIMEOUT_SECONDS: "0",
+  LOG_CLIENT_ADDRESSES: "yes",
   KAFKA_CREATE_TOPICS: "maybe",
   KAFKA_PARTITIONS: "1001",
   KAFKA_TLS: "on",
@@ -160,4 +164,17 @@ test("the public URL is kept without slashes at its end, so that links have one 
 
 test("sensor keys are a list", () => {
   expect(readSettings({ SENSOR_KEYS: "one, two" }).http.sensorKeys).toEqual(["one", "two"]);
+});
+
+describe("networks of proxies", () => {
+  test.each(["127.0.0.1", "10.0.0.0/8", "::1", "fd00::/8", "10.0.0.1, 192.168.0.0/16"])("may be %s", (text) => {
+    expect(readSettings({ TRUSTED_PROXIES: text }).http.trustedProxies).toEqual(text.split(", "));
+  });
+
+  test.each(["10.0.0.0/33", "fd00::/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0", "true", "10.0.0.0/-1"])(
+    "may not be %s",
+    (text) => {
+      expect(messageFor({ TRUSTED_PROXIES: text })).toMatch(/TRUSTED_PROXIES: takes /);
+    },
+  );
 });

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/plan.ts";
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
@@ -36,8 +37,8 @@ export const settingsSchema = z.object({
   SENSOR_KEYS: list(),
   PLANS: plans(),
   PLANS_URL: z.url({ protocol: /^https?$/, error: "takes an http or https URL" }).optional(),
-  TRUSTED_PROXIES: list(),
-  CORS_ORIGINS: list(),
+  TRUSTED_PROXIES: list("takes addresses and networks like 10.0.0.0/8, separated by commas", isNetwork),
+  CORS_ORIGINS: list("takes origins like https://dashboard.example.org, separated by commas, or *", isOrigin),
   QUERY_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),
   LOG_CLIENT_ADDRESSES: flag(false),
   METRICS_TOKEN: z.string().optional(),
@@ -57,6 +58,16 @@ export const settingsSchema = z.object({
   KAFKA_SASL_USERNAME: z.string().default(""),
   KAFKA_SASL_PASSWORD: z.string().default(""),
 });
+
+function isNetwork(text: string): boolean {
+  const [address = "", prefix = "0", ...rest] = text.split("/");
+  const family = isIP(address);
+  return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+}
+
+function isOrigin(text: string): boolean {
+  return text === "*" || (URL.canParse(text) && new URL(text).origin === text);
+}
 
 /** Plans as a JSON object by name; those not named keep their defaults. */
 function plans() {

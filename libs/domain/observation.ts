@@ -109,6 +109,7 @@ export const REJECTION_REASONS = [
   "older-than-retention",
   "unknown-tag",
   "not-permitted",
+  "refused-by-store",
 ] as const;
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
 

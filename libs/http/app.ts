@@ -24,7 +24,7 @@ export type HttpAppOptions = {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly refusalOf?: RefusalOf;
-  /** How long an answer may take before it is a 503 and its `request.signal` aborts. */
+  /** How long an operation's answer may take before it is a 503. */
   readonly deadlineMs: number;
   /** X-Forwarded-For counts only from these: anybody else could pretend to be whom they like. */
   readonly trustedProxies?: readonly string[];
@@ -39,7 +39,7 @@ const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"] as const;
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 /** How long a whole request, and its header alone, may take to arrive. */
-export const REQUEST_TIMEOUT_MS = 120_000;
+const REQUEST_TIMEOUT_MS = 120_000;
 const HEADERS_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
@@ -62,7 +62,6 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     bodyLimit: MAX_BODY_BYTES,
     http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
     requestTimeout: REQUEST_TIMEOUT_MS,
-    handlerTimeout: options.deadlineMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     // A path parameter of any length must reach its route: too long an address is a bad address, not an unknown path.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
@@ -77,6 +76,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   });
   // Left to itself the server answers an `Expect` that it does not know with 417 and no body, before anybody is asked.
   app.server.on("checkExpectation", app.routing);
+  app.decorate("deadlineMs", options.deadlineMs);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
   logRequests(app, { log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });

@@ -1,11 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
 import type { z } from "zod";
+import { startDeadline } from "./deadline.ts";
 import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** The id of the operation that a route serves, for logs and metrics. */
     operation?: string;
+  }
+  interface FastifyInstance {
+    /** How long an operation's answer may take before it is a 503. */
+    deadlineMs: number;
   }
 }
 
@@ -72,6 +77,8 @@ export type OperationRequest<Path extends string> = FastifyRequest<{
 export type OperationHandler<Path extends string, Body extends z.ZodType> = (
   request: OperationRequest<Path>,
   reply: FastifyReply,
+  /** Aborts when the answer is not worth working on any more. */
+  signal: AbortSignal,
 ) => Promise<Immutable<z.input<Body>>>;
 
 /** `/v3/tags/{id}` as the router spells it: `/v3/tags/:id`. */
@@ -82,18 +89,27 @@ export function routeOf({ path }: Pick<Operation, "path">): string {
 /**
  * Adds an operation to an application. What the handler resolves to is the body of the success; every refusal is thrown
  * as an HttpError. Answers are checked by the compiler and in tests, not each time.
+ * @param deadlineMs how long an answer may take before it is a 503; the application's own unless said otherwise.
  */
 export function registerOperation<Path extends string, Body extends z.ZodType>(
   app: FastifyInstance,
   operation: Operation<Path, Body>,
   handler: OperationHandler<Path, NoInfer<Body>>,
-  options: RouteShorthandOptions = {},
+  { deadlineMs = app.deadlineMs, ...options }: RouteShorthandOptions & { readonly deadlineMs?: number } = {},
 ): void {
   app.route<{ Params: Record<NamesIn<Path>, string>; Querystring: RawQuery }>({
     ...options,
     method: operation.method,
     url: routeOf(operation),
     config: { operation: operation.id },
-    handler: (request, reply) => handler(request, reply.code(operation.success.status)),
+    handler: async (request, reply) => {
+      const deadline = startDeadline(reply.raw, deadlineMs);
+      try {
+        const answer = handler(request, reply.code(operation.success.status), deadline.signal);
+        return await Promise.race([answer, deadline.passed]);
+      } finally {
+        deadline.end();
+      }
+    },
   });
 }

@@ -9,15 +9,11 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, readonly [status: number, messag
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, "The request body is not as long as Content-Length says"],
   FST_ERR_CTP_EMPTY_JSON_BODY: [400, "The request body is empty"],
   FST_ERR_CTP_INVALID_JSON_BODY: [400, "The request body is not JSON"],
-  FST_ERR_HANDLER_TIMEOUT: [503, "The answer took longer than the time limit: ask for less, or again later"],
   Z_DATA_ERROR: [400, "The request body is not valid gzip"],
   Z_BUF_ERROR: [400, "The request body is not valid gzip"],
 };
 
 const UNEXPECTED_ERROR = "Encountered error while performing request";
-
-/** The status, known from other servers, of a request whose client did not wait for the answer. Nobody gets to see it. */
-export const CLIENT_WENT_AWAY = 499;
 
 /** Judges errors that come from behind the application: the refusal that they mean for the caller, if it is a known one. */
 export type RefusalOf = (error: unknown) => HttpError | undefined;
@@ -25,7 +21,6 @@ export type RefusalOf = (error: unknown) => HttpError | undefined;
 /** Turns whatever was thrown into an answer of `{"message"}` in our words. */
 export function sendRefusal(error: FastifyError | HttpError, reply: FastifyReply, refusalOf: RefusalOf): FastifyReply {
   if (error instanceof HttpError) return reply.code(error.status).send(error.body);
-  if (reply.request.socket.destroyed) return reply.code(CLIENT_WENT_AWAY).send({ message: "" });
   const known = FRAMEWORK_ERRORS[error.code];
   if (known !== undefined) return reply.code(known[0]).send({ message: known[1] });
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {

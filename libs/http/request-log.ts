@@ -1,7 +1,8 @@
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import { CLIENT_WENT_AWAY, pathOf } from "./refusals.ts";
+import { CLIENT_WENT_AWAY } from "./deadline.ts";
+import { pathOf } from "./refusals.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -1,5 +1,17 @@
-import { type Admin, Kafka, type KafkaConfig, logLevel, Partitioners, type SASLOptions } from "kafkajs";
+import {
+  type Admin,
+  CompressionCodecs,
+  CompressionTypes,
+  type IHeaders,
+  Kafka,
+  type KafkaConfig,
+  KafkaJSError,
+  logLevel,
+  Partitioners,
+  type SASLOptions,
+} from "kafkajs";
 import type { Logger } from "pino";
+import { DECOMPRESS, type Decompress } from "./codecs.ts";
 import type { ProducedMessage, StreamProducer, StreamSource } from "./source.ts";
 
 /** How to reach the brokers. */
@@ -18,6 +30,26 @@ export type KafkaConnection = {
 
 /** Messages beyond this are sent in several requests, each well under a broker's usual limit for a batch. */
 const REQUEST_BYTES = 512 * 1024;
+
+// Without these a single producer that compresses with one of them would end the consumer.
+CompressionCodecs[CompressionTypes.Snappy] = () => readingCodec(DECOMPRESS.Snappy);
+CompressionCodecs[CompressionTypes.LZ4] = () => readingCodec(DECOMPRESS.LZ4);
+CompressionCodecs[CompressionTypes.ZSTD] = () => readingCodec(DECOMPRESS.ZSTD);
+
+function readingCodec(decompress: Decompress) {
+  return {
+    compress: () => Promise.reject(new Error("what we publish is not compressed")),
+    decompress: async (compressed: Buffer) => {
+      const { buffer, byteOffset, byteLength } = decompress(compressed);
+      return Buffer.from(buffer, byteOffset, byteLength);
+    },
+  };
+}
+
+/** How many partitions' messages are in memory at once at most. */
+const PARTITIONS_AT_ONCE = 4;
+/** A consumer that neither fetched nor beat for so long does not run any more. */
+const LIFE_SIGN_WITHIN_MS = 60_000;
 
 function connectKafka(connection: KafkaConnection, log: Logger): Kafka {
   const config: KafkaConfig = {
@@ -69,25 +101,39 @@ export async function ensureTopics(
   }
 }
 
+/** Cannot be reached, or refuses what was asked of it: its message says which and why. */
+export class StreamError extends Error {
+  override name = "StreamError";
+}
+
 /** A consumer group member that hands over one partition's messages at a time and commits what the handler finished. */
 export function kafkaSource(
   connection: KafkaConnection,
   subscription: { readonly topic: string; readonly groupId: string; readonly fromBeginning: boolean },
   log: Logger,
 ): StreamSource {
-  const consumer = connectKafka(connection, log).consumer({
+  const kafka = connectKafka(connection, log);
+  const consumer = kafka.consumer({
     groupId: subscription.groupId,
     sessionTimeout: 30_000,
+    // Both bound what is in memory at once, and are large enough for large inserts.
     maxBytesPerPartition: 8 * 1024 * 1024,
     maxBytes: 32 * 1024 * 1024,
     maxWaitTimeInMs: 500,
   });
-  let fail: (error: Error) => void = () => {};
+  let fail: (error: unknown) => void = () => {};
   const failure = new Promise<never>((_, reject) => {
     fail = reject;
   });
   failure.catch(() => {});
-  consumer.on(consumer.events.CRASH, ({ payload }) => {
+  let lastSignOfLife = 0;
+  const { events } = consumer;
+  for (const event of [events.GROUP_JOIN, events.FETCH, events.HEARTBEAT, events.END_BATCH_PROCESS]) {
+    consumer.on(event, () => {
+      lastSignOfLife = Date.now();
+    });
+  }
+  consumer.on(events.CRASH, ({ payload }) => {
     // The library restarts by itself after errors it knows; after others it stops for good and the process would live
     // on without a consumer.
     if (!payload.restart) fail(payload.error);
@@ -102,15 +148,31 @@ export function kafkaSource(
       await consumer.run({
         autoCommit: false,
         eachBatchAutoResolve: false,
+        // While some wait for an insert the next ones are read and judged.
+        partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
         eachBatch: async ({ batch, heartbeat, isRunning, isStale, resolveOffset, commitOffsetsIfNecessary }) => {
           const last = batch.messages.at(-1);
           if (last === undefined) return;
           const { topic, partition } = batch;
-          await handle({
-            messages: batch.messages.map(({ offset, key, value }) => ({ topic, partition, offset, key, value })),
-            heartbeat,
-            isWanted: () => isRunning() && !isStale(),
-          });
+          try {
+            await handle({
+              messages: batch.messages.map(({ offset, key, value, headers }) => ({
+                topic,
+                partition,
+                offset,
+                key,
+                value,
+                headers: readHeaders(headers),
+              })),
+              heartbeat,
+              isWanted: () => isRunning() && !isStale(),
+            });
+          } catch (error) {
+            // The library knows its own errors, a rebalance among them. Any other one it would try a few times more and
+            // then live on without a consumer: nobody knows what it is, so the process ends and replays.
+            if (!(error instanceof KafkaJSError) && isRunning()) fail(error);
+            throw error;
+          }
           resolveOffset(last.offset);
           const offset = (BigInt(last.offset) + 1n).toString();
           // Not consumer.commitOffsets: once a stop has been asked for that one returns without having committed.
@@ -118,11 +180,19 @@ export function kafkaSource(
         },
       });
     },
+    isAlive: () => Date.now() - lastSignOfLife < LIFE_SIGN_WITHIN_MS,
     async stop() {
       await consumer.stop();
       await consumer.disconnect();
     },
   };
+}
+
+const NO_HEADERS = {};
+
+function readHeaders(headers: IHeaders | undefined): Readonly<Record<string, string>> {
+  if (headers === undefined) return NO_HEADERS;
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }
 
 /** A producer that waits for all in-sync replicas. */

@@ -6,6 +6,7 @@ export type StreamMessage = {
   readonly offset: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
+  readonly headers: Readonly<Record<string, string>>;
 };
 
 export type StreamBatch = {
@@ -27,6 +28,8 @@ export type HandleBatch = (batch: StreamBatch) => Promise<void>;
 export type StreamSource = {
   /** Resolves once the subscription runs. */
   start(handle: HandleBatch): Promise<void>;
+  /** Connected, and its loop has turned lately. */
+  isAlive(): boolean;
   /** Takes no new batch, lets the one under way end and be committed, and leaves the group. */
   stop(): Promise<void>;
   /** Rejects when the source has died for good and will bring nothing any more. */

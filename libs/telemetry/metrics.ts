@@ -51,6 +51,30 @@ export function createMetrics() {
       labelNames: ["plan"],
       registers,
     }),
+    ingestRecords: new Counter({
+      name: "noisefloor_ingest_records_total",
+      help: "Records taken in, by source (kafka, http) and outcome: accepted, or the reason for which they were rejected",
+      labelNames: ["source", "outcome"],
+      registers,
+    }),
+    insertRows: new Histogram({
+      name: "noisefloor_insert_rows",
+      help: "Observations per insert into ClickHouse",
+      buckets: [1, 10, 100, 1_000, 10_000, 25_000, 50_000, 100_000, 200_000],
+      registers,
+    }),
+    insertDuration: new Histogram({
+      name: "noisefloor_insert_duration_seconds",
+      help: "Inserts into ClickHouse by outcome: stored, transient (tried again), data (bad rows looked for), unknown",
+      labelNames: ["outcome"],
+      buckets: SECONDS,
+      registers,
+    }),
+    lastInsert: new Gauge({
+      name: "noisefloor_last_insert_timestamp_seconds",
+      help: "When observations were last stored, in seconds since 1970; 0 before the first",
+      registers,
+    }),
     /** Adds a figure that is read anew at each scrape. */
     gauge(name: `noisefloor_${string}`, help: string, read: () => number): void {
       new Gauge({

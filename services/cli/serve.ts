@@ -62,6 +62,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
         sensorKeys: http.sensorKeys,
         sensors,
         kafka: settings.kafka,
+        metrics,
         log,
         now,
       })
@@ -107,6 +108,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
     checks: {
       clickhouse: async () => void (await client.query({ query: "SELECT 1" })),
       migrations: () => requireCurrentSchema(client, migrations),
+      ...ingest?.checks,
     },
     metrics,
     metricsToken: http.metricsToken,

@@ -2,7 +2,10 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 import type { Produce, ProducedMessage, StreamMessage } from "@noisefloor/kafka/source.ts";
+import { patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
+
+const RETRY_MS = 10_000;
 
 /** A record that came over HTTP or from a file. */
 export type PlacedRecord = IncomingRecord & {
@@ -12,7 +15,10 @@ export type PlacedRecord = IncomingRecord & {
   readonly position: number;
 };
 
-/** Keeps rejected records in the table `dead_letters`. The same record of the same file is kept once. */
+/**
+ * Keeps rejected records in the table `dead_letters`. The same record of the same file is kept once. Waits for a store
+ * that is away: by now the good records are stored, and whoever is told that it failed would send them again.
+ */
 export function deadLettersInto(
   client: ClickHouseClient,
   source: "http" | "file",
@@ -20,20 +26,22 @@ export function deadLettersInto(
 ): KeepDeadLetters<PlacedRecord> {
   return async (rejected) => {
     const received_at = toDateTime64(now());
-    await client.insert({
-      table: "dead_letters",
-      columns: ["received_at", "source", "origin", "position", "reason", "detail", "payload_base64"],
-      values: rejected.map(({ record, rejection }) => ({
-        received_at,
-        source,
-        origin: record.origin,
-        position: record.position,
-        reason: rejection.reason,
-        detail: rejection.detail,
-        payload_base64: record.bytes.toString("base64"),
-      })),
-      format: "JSONEachRow",
-    });
+    const insert = () =>
+      client.insert({
+        table: "dead_letters",
+        columns: ["received_at", "source", "origin", "position", "reason", "detail", "payload_base64"],
+        values: rejected.map(({ record, rejection }) => ({
+          received_at,
+          source,
+          origin: record.origin,
+          position: record.position,
+          reason: rejection.reason,
+          detail: rejection.detail,
+          payload_base64: record.bytes.toString("base64"),
+        })),
+        format: "JSONEachRow",
+      });
+    await patiently(insert, { forMs: RETRY_MS });
   };
 }
 

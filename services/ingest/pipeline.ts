@@ -9,8 +9,9 @@ import {
 } from "@noisefloor/domain/observation.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { parseRecord } from "./decode.ts";
+import type { InsertQueue } from "./insert-queue.ts";
 import { resolveTags } from "./tagger.ts";
-import { type InsertObservations, type ObservationRow, toRow } from "./writer.ts";
+import { type ObservationRow, toRow } from "./writer.ts";
 
 const MAX_DETAIL_LENGTH = 500;
 const RECORDS_AT_A_STRETCH = 2_000;
@@ -94,22 +95,59 @@ function judgeOne(
 /** Keeps rejected records where somebody can look at them. When it resolves they are kept. */
 export type KeepDeadLetters<R extends IncomingRecord> = (rejected: readonly RejectedRecord<R>[]) => Promise<void>;
 
-/** A batch stored: observations first, then its dead letters. Only after that may its source forget it. */
+/**
+ * Takes what was judged good to where it belongs. Resolves once it is safe there, with what was refused there after all.
+ */
+export type Accept<R extends IncomingRecord> = (judged: Judged<R>) => Promise<readonly RejectedRecord<R>[]>;
+
+/** What became of a batch: each of its records is one or the other. */
+export type Outcome<R extends IncomingRecord> = {
+  readonly accepted: number;
+  readonly rejected: readonly RejectedRecord<R>[];
+};
+
+export type BatchDeps<R extends IncomingRecord> = JudgeDeps & {
+  readonly accept: Accept<R>;
+  readonly keepDeadLetters: KeepDeadLetters<R>;
+  /** Hears how many records came to which end. */
+  readonly onOutcome?: ((outcome: "accepted" | RejectionReason, records: number) => void) | undefined;
+};
+
+/**
+ * A batch brought in: good records first, then its dead letters. Only when it resolves may its source forget it: a dead
+ * letter that cannot be kept holds up its batch as a good record does.
+ */
 export async function ingestBatch<R extends IncomingRecord>(
   records: readonly R[],
-  deps: JudgeDeps & { readonly insert: InsertObservations; readonly keepDeadLetters: KeepDeadLetters<R> },
-): Promise<Judged<R>> {
+  deps: BatchDeps<R>,
+): Promise<Outcome<R>> {
   const judged = await judge(records, deps);
-  await deps.insert(judged.rows);
-  if (judged.rejected.length > 0) await deps.keepDeadLetters(judged.rejected);
-  return judged;
+  const refused = await deps.accept(judged);
+  const rejected = [...judged.rejected, ...refused];
+  if (rejected.length > 0) await deps.keepDeadLetters(rejected);
+  const accepted = judged.accepted.length - refused.length;
+  deps.onOutcome?.("accepted", accepted);
+  for (const [reason, count] of countReasons(rejected)) deps.onOutcome?.(reason, count);
+  return { accepted, rejected };
+}
+
+/** Stores what was judged good in ClickHouse. */
+export function acceptInto<R extends IncomingRecord>(queue: InsertQueue): Accept<R> {
+  return async ({ rows, accepted }) => {
+    const bytes = accepted.reduce((sum, record) => sum + record.bytes.length, 0);
+    const refused = await queue.store(rows, bytes);
+    return refused.flatMap(({ index, detail }) => {
+      const record = accepted[index];
+      return record === undefined ? [] : [{ record, rejection: tell({ reason: "refused-by-store", detail }) }];
+    });
+  };
 }
 
 /** How many were rejected for each reason. */
 export function countReasons(
   rejected: readonly { readonly rejection: Rejection }[],
-): Partial<Record<RejectionReason, number>> {
-  const counts: Partial<Record<RejectionReason, number>> = {};
-  for (const { rejection } of rejected) counts[rejection.reason] = (counts[rejection.reason] ?? 0) + 1;
+): ReadonlyMap<RejectionReason, number> {
+  const counts = new Map<RejectionReason, number>();
+  for (const { rejection } of rejected) counts.set(rejection.reason, (counts.get(rejection.reason) ?? 0) + 1);
   return counts;
 }

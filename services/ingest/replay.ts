@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { countReasons, type JudgeDeps, type Judged, judge, type KeepDeadLetters } from "./pipeline.ts";
+import { type BatchDeps, countReasons, ingestBatch } from "./pipeline.ts";
 import type { ReplayRecord } from "./sources/file.ts";
 
 const BATCH_RECORDS = 25_000;
 /** Batches on their way to the store while the next one is read. */
 const BATCHES_UNDER_WAY = 2;
 
-export type ReplayDeps = JudgeDeps & {
-  readonly accept: (judged: Judged<ReplayRecord>) => Promise<void>;
-  readonly keepDeadLetters: KeepDeadLetters<ReplayRecord>;
+export type ReplayDeps = BatchDeps<ReplayRecord> & {
   /** Observations per second; as fast as it goes when absent. */
   readonly rate?: number | undefined;
   readonly onProgress?: (summary: ReplaySummary) => void;
@@ -47,12 +45,10 @@ export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayD
   const batchSize = Math.max(1, Math.min(BATCH_RECORDS, deps.rate ?? BATCH_RECORDS));
 
   const send = async (of: readonly ReplayRecord[]) => {
-    const judged = await judge(of, deps);
-    await deps.accept(judged);
-    if (judged.rejected.length > 0) await deps.keepDeadLetters(judged.rejected);
-    summary.accepted += judged.accepted.length;
-    summary.rejected += judged.rejected.length;
-    for (const [reason, count] of Object.entries(countReasons(judged.rejected))) {
+    const { accepted, rejected } = await ingestBatch(of, deps);
+    summary.accepted += accepted;
+    summary.rejected += rejected.length;
+    for (const [reason, count] of countReasons(rejected)) {
       summary.reasons[reason] = (summary.reasons[reason] ?? 0) + count;
     }
     deps.onProgress?.(summary);

@@ -1,17 +1,18 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { isTransient } from "@noisefloor/clickhouse/errors.ts";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import { ensureTopics, type KafkaConnection, kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
-import type { Produce } from "@noisefloor/kafka/source.ts";
+import type { Produce, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { deadLettersInto, deadLettersTo } from "./dead-letter.ts";
-import type { IncomingRecord, Judged } from "./pipeline.ts";
+import { type IngestMetrics, ingestFigures } from "./figures.ts";
+import { insertQueue } from "./insert-queue.ts";
+import { type Accept, acceptInto, type IncomingRecord } from "./pipeline.ts";
 import { registerIntake } from "./sources/http.ts";
 import { postObservations } from "./sources/intake-operation.ts";
-import { startKafkaIngest } from "./sources/kafka.ts";
+import { FALLBACK_ID_HEADER, startKafkaIngest } from "./sources/kafka.ts";
 import { insertInto } from "./writer.ts";
 
 export type KafkaSettings = {
@@ -31,6 +32,7 @@ export type IngestDeps = {
   readonly sensors: SensorDirectory;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
+  readonly metrics: IngestMetrics;
   readonly log: Logger;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
@@ -41,6 +43,9 @@ export const INGEST_OPERATIONS: readonly Operation[] = [postObservations];
 
 /** How long an HTTP request waits for a store that is away before it is refused. */
 const HTTP_RETRY_MS = 10_000;
+/** Rows of one request wait so long for those of others; rows of a topic longer, for nobody waits for their answer. */
+const HTTP_LINGER_MS = 20;
+const KAFKA_LINGER_MS = 1_000;
 /** The largest message that topics made by us take: dead letters carry the original bytes, whatever their size. */
 const TOPIC_CONFIG = { "max.message.bytes": String(16 * 1024 * 1024) };
 
@@ -49,6 +54,8 @@ export type Ingest = {
   register(app: FastifyInstance): void;
   /** Starts to consume, when brokers are configured. */
   start(): Promise<void>;
+  /** What must be there for the intake to do its work, by name; each rejects while it is not. */
+  readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /** Lets the batch under way end and be committed, then leaves the brokers. */
   stop(): Promise<void>;
   /** Rejects when the consumer has died for good. */
@@ -57,20 +64,32 @@ export type Ingest = {
 
 /** Sets up every source of observations that the settings ask for. */
 export async function createIngest(deps: IngestDeps): Promise<Ingest> {
-  const { client, catalogue, retentionDays, log, now } = deps;
+  const { client, catalogue, retentionDays, log, now, metrics } = deps;
   const judging = { catalogue, retentionDays, now };
-  const keepInTable = deadLettersInto(client, "http", now);
+  const figures = ingestFigures(metrics);
   const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, log);
-  const insert = insertInto(client, { forMs: HTTP_RETRY_MS });
+  const insert = insertInto(client);
+  const queueFor = (source: string, retryForMs: number, lingerMs: number) =>
+    insertQueue({
+      insert,
+      retryForMs,
+      lingerMs,
+      onInsert: figures.onInsert,
+      onWait: (error, attempt) => log.warn({ err: error, attempt, source }, "the store cannot take rows: trying again"),
+    });
+  const requests = queueFor("http", HTTP_RETRY_MS, HTTP_LINGER_MS);
+  const messages = queueFor("kafka", Number.POSITIVE_INFINITY, KAFKA_LINGER_MS);
   return {
     failure: stream?.source.failure ?? new Promise<never>(() => {}),
+    checks: stream === undefined ? {} : { kafka: async () => requireLife(stream.source) },
     register(app) {
       registerIntake(app, {
         ...judging,
-        keepDeadLetters: keepInTable,
+        keepDeadLetters: deadLettersInto(client, "http", now),
         sensorKeys: deps.sensorKeys,
         sensors: deps.sensors,
-        accept: stream === undefined ? (judged) => insert(judged.rows) : publishTo(stream.produce, stream.topic),
+        accept: stream === undefined ? acceptInto(requests) : publishTo(stream.produce, stream.topic),
+        onOutcome: figures.onOutcome("http"),
       });
     },
     async start() {
@@ -80,16 +99,22 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
         // Who may write to the topic is for the brokers to say, and the HTTP intake publishes what it has judged.
         right: "everything",
         source: stream.source,
-        insert: insertInto(client, { forMs: 0 }),
-        isTransient,
+        accept: acceptInto(messages),
         keepDeadLetters: deadLettersTo(stream.produce, stream.deadLetterTopic),
+        onOutcome: figures.onOutcome("kafka"),
         log,
       });
     },
     async stop() {
+      requests.giveUp();
+      messages.giveUp();
       await stream?.stop();
     },
   };
+}
+
+async function requireLife(source: StreamSource): Promise<void> {
+  if (!source.isAlive()) throw new Error("the consumer neither fetches nor beats");
 }
 
 async function connectStream(kafka: KafkaSettings, log: Logger) {
@@ -125,16 +150,19 @@ export async function createTopics(kafka: KafkaSettings, log: Logger): Promise<v
 
 /**
  * Publishes accepted records in their own bytes, or as JSON when they came in another format or when their publisher's
- * right, which the topic's reader does not know, said where they belong.
+ * right, which the topic's reader does not know, said where they belong. Each goes with the id that it has if its sensor
+ * gave it none: a message that the producer writes twice is the same observation then.
  */
-export function publishTo(produce: Produce, topic: string): (judged: Judged<IncomingRecord>) => Promise<void> {
+export function publishTo<R extends IncomingRecord>(produce: Produce, topic: string): Accept<R> {
   return async ({ accepted }) => {
     await produce(
       topic,
-      accepted.map((record) => ({
+      accepted.map(({ value, bytes, fallbackId }) => ({
         key: null,
-        value: record.value === undefined ? record.bytes : Buffer.from(JSON.stringify(record.value)),
+        value: value === undefined ? bytes : Buffer.from(JSON.stringify(value)),
+        headers: { [FALLBACK_ID_HEADER]: fallbackId },
       })),
     );
+    return [];
   };
 }

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { isTransient } from "@noisefloor/clickhouse/errors.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
 import type { Accepted } from "@noisefloor/domain/observation.ts";
+import type { InsertObservations } from "./insert-queue.ts";
 
 /** A row of the table `observations`. */
 export type ObservationRow = ReturnType<typeof toRow>;
@@ -38,31 +37,18 @@ export function toRow({ observation, observedAt }: Accepted, observationId: stri
   };
 }
 
-/** Stores rows; when it resolves they can be read. Must be idempotent: the same rows may come again in other batches. */
-export type InsertObservations = (rows: readonly ObservationRow[]) => Promise<void>;
-
-/** How long to go on trying while the server cannot be reached or is overloaded. */
-export type RetryTerms = {
-  readonly forMs: number;
-};
-
-/**
- * Inserts into ClickHouse and tries again while the failure is a passing one. Rejects with the last error when the
- * time is up or the server refuses for good.
- */
-export function insertInto(client: ClickHouseClient, retry: RetryTerms): InsertObservations {
-  return async (rows) => {
-    if (rows.length === 0) return;
-    const deadline = Date.now() + retry.forMs;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await client.insert({ table: "observations", values: rows, format: "JSONEachRow" });
-        return;
-      } catch (error) {
-        const pause = Math.min(5_000, 100 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
-        if (!isTransient(error) || Date.now() + pause > deadline) throw error;
-        await sleep(pause);
-      }
-    }
+/** Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read. */
+export function insertInto(client: ClickHouseClient): InsertObservations {
+  return async (rows, token) => {
+    await client.insert({
+      table: "observations",
+      values: rows,
+      format: "JSONEachRow",
+      clickhouse_settings: {
+        insert_deduplication_token: token,
+        // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
+        deduplicate_blocks_in_dependent_materialized_views: 1,
+      },
+    });
   };
 }

@@ -122,8 +122,8 @@ function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
 function toRawData(details: AddressDetails): z.input<typeof rawDataSchema> {
   return {
     scan: details.ports.map(([port, protocol]) => ({ port, protocol })),
-    ja3: details.ja3,
-    hassh: details.hassh,
+    ja3: details.ja3.map(([fingerprint, port]) => ({ fingerprint, port })),
+    hassh: details.hassh.map(([fingerprint, port]) => ({ fingerprint, port })),
     http: {
       md5: [],
       cookie_keys: [],

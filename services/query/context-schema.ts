@@ -62,11 +62,14 @@ export const metadataSchema = z
   })
   .meta({ id: "ScannerMetadata" });
 
+/** The port is 0 where the sensor named none. */
+const fingerprints = z.array(z.strictObject({ fingerprint: z.string(), port: count }));
+
 export const rawDataSchema = z
   .strictObject({
     scan: z.array(z.strictObject({ port: count, protocol: z.string() })),
-    ja3: texts,
-    hassh: texts,
+    ja3: fingerprints,
+    hassh: fingerprints,
     http: z.strictObject({
       md5: texts,
       cookie_keys: texts,

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -246,6 +247,7 @@ test("observations of more than two years of weeks go in with one request", asyn
     sensorKeys: [],
     sensors,
     kafka: undefined,
+    metrics: createMetrics(),
     log: silent,
     now,
   });

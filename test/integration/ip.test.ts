@@ -148,8 +148,8 @@ function fullAnswer() {
           { port: 80, protocol: "tcp" },
           { port: 445, protocol: "tcp" },
         ],
-        ja3: ["j3"],
-        hassh: ["hs"],
+        ja3: [{ fingerprint: "j3", port: 80 }],
+        hassh: [{ fingerprint: "hs", port: 80 }],
         http: {
           md5: [],
           cookie_keys: [],

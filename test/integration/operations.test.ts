@@ -79,10 +79,8 @@ async function makeSlowApp(maxSeconds: number, options: Partial<HttpAppOptions> 
     onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
   });
   const app = await createHttpApp({ log, metrics, refusalOf: storeRefusal, deadlineMs: 60_000, ...options });
-  registerOperation(app, slow, (request) =>
-    request.params.mark === "greedy"
-      ? read(greedy, {}, request.signal)
-      : read(endless(request.params.mark), {}, request.signal),
+  registerOperation(app, slow, (request, _reply, signal) =>
+    request.params.mark === "greedy" ? read(greedy, {}, signal) : read(endless(request.params.mark), {}, signal),
   );
   await finishHttpApp(app, { operations: [slow], checks: {}, metrics, log });
   onTestFinished(() => app.close());
@@ -227,4 +225,14 @@ test("browsers of configured origins may call and read the limits, all others ma
   const closed = await makeSlowApp(5);
   const none = await closed.app.inject({ method: "GET", url: "/healthz", headers: { origin } });
   expect(none.headers["access-control-allow-origin"]).toBeUndefined();
+});
+
+test.each([
+  ["a configured proxy", "10.1.2.3", "203.0.113.7, 192.0.2.5", "192.0.2.5"],
+  ["proxy behind proxy", "10.1.2.3", "192.0.2.5, 10.9.9.9", "192.0.2.5"],
+  ["anybody else", "192.0.2.99", "203.0.113.7", "192.0.2.99"],
+])("from %s the forwarded address is taken for what it is", async (_, remoteAddress, forwarded, client) => {
+  const { app, logged } = await makeSlowApp(5, { trustedProxies: ["10.0.0.0/8"], logsClientAddresses: true });
+  await app.inject({ method: "GET", url: "/nowhere", remoteAddress, headers: { "x-forwarded-for": forwarded } });
+  expect(logged).toMatchObject([{ client }]);
 });

@@ -7,6 +7,7 @@ import { migrate } from "@noisefloor/clickhouse/migrate.ts";
 import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -40,7 +41,16 @@ test("while the store is away, Kafka waits and HTTP says 503; when it is back, e
   const catalogue = await watchTags(client);
   const sensors = await watchSensors(client);
   const kafka = freshKafka();
-  const deps = { client, catalogue, sensors, retentionDays: 100, sensorKeys: [], log: silent, now: Date.now };
+  const deps = {
+    client,
+    catalogue,
+    sensors,
+    retentionDays: 100,
+    sensorKeys: [],
+    metrics: createMetrics(),
+    log: silent,
+    now: Date.now,
+  };
   const consuming = await createIngest({ ...deps, kafka });
   const direct = await createIngest({ ...deps, kafka: undefined });
   const app = await makeApp(INGEST_OPERATIONS, direct.register);

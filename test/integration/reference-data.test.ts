@@ -6,10 +6,10 @@ import { readNetworkList } from "@noisefloor/cli/reference/network-list-file.ts"
 import { addStarterTags } from "@noisefloor/cli/reference/starter-tags.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { parseNetwork } from "@noisefloor/domain/ipv4.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
+import { networkList } from "../support/network-list.ts";
 import { type Random, seeded } from "../support/random.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
@@ -20,25 +20,6 @@ beforeEach(async () => {
   world = await createWorld(() => NOW);
 });
 afterEach(() => world.close());
-
-function list(listId: string, networks: readonly string[], more: Partial<NetworkList> = {}): NetworkList {
-  return {
-    listId,
-    name: `Operator of ${listId}`,
-    category: "cloud",
-    description: "",
-    explanation: "",
-    reference: "",
-    trustLevel: "1",
-    priority: 0,
-    networks: networks.map((text) => {
-      const network = parseNetwork(text);
-      if (typeof network === "string") throw new Error(network);
-      return network;
-    }),
-    ...more,
-  };
-}
 
 const importLists = (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) =>
   replaceNetworkLists(world.client, kind, lists, at);
@@ -53,7 +34,7 @@ const TWO_DAYS_AGO = new Date(NOW - 2 * 86_400_000).toISOString().slice(0, 10);
 
 test("riot, noise, both and neither are told apart, field by field", async () => {
   await world.addTags([makeTag("bad", "malicious")]);
-  await importLists("service", [list("dns", ["8.8.8.0/24"])]);
+  await importLists("service", [networkList("dns", ["8.8.8.0/24"])]);
   await world.store([observation("8.8.8.9", ["bad"]), observation("45.0.0.1", ["bad"]), observation("45.0.0.2")]);
   const asked = ["8.8.8.8", "8.8.8.9", "45.0.0.1", "45.0.0.2"];
   const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));
@@ -118,7 +99,7 @@ test("riot, noise, both and neither are told apart, field by field", async () =>
 test("an address of a known benign actor is benign, by the actor's name, in lookups and in aggregations", async () => {
   const bad = makeTag("bad", "malicious");
   await world.addTags([bad]);
-  await importLists("actor", [list("census", ["45.0.0.0/30"], { name: "Census Project" })]);
+  await importLists("actor", [networkList("census", ["45.0.0.0/30"], { name: "Census Project" })]);
   await world.store(["45.0.0.3", "45.0.0.4"].map((ip) => observation(ip, ["bad"])));
   expect((await world.get("/v3/community/45.0.0.3")).body).toMatchObject({
     classification: "benign",
@@ -136,10 +117,10 @@ test("an address of a known benign actor is benign, by the actor's name, in look
 test("importing again replaces a list: what it no longer holds is riot no more, other lists stay", async () => {
   await importLists(
     "service",
-    [list("one", ["5.0.0.0/24", "5.0.1.0/24"]), list("two", ["6.0.0.0/24"])],
+    [networkList("one", ["5.0.0.0/24", "5.0.1.0/24"]), networkList("two", ["6.0.0.0/24"])],
     NOW - 10 * 86_400_000,
   );
-  await importLists("service", [list("one", ["5.0.1.0/24"])]);
+  await importLists("service", [networkList("one", ["5.0.1.0/24"])]);
   expect((await world.get("/v3/community/5.0.0.1")).status).toBe(404);
   expect((await world.get("/v3/community/5.0.1.1")).body).toMatchObject({ riot: true, last_seen: TODAY });
   expect((await world.get("/v3/community/6.0.0.1")).body).toMatchObject({
@@ -151,7 +132,7 @@ test("importing again replaces a list: what it no longer holds is riot no more, 
 test("of overlapping networks the longest prefix wins, then the list's priority: random lists against brute force", async () => {
   const random = seeded(7);
   const lists = Array.from({ length: 6 }, (_, index) =>
-    list(
+    networkList(
       `list-${index}`,
       Array.from({ length: 40 }, () => randomNetwork(random)),
       { priority: index % 3 },
@@ -262,8 +243,8 @@ test("an imported tag takes the slug of a starter tag, unless observations alrea
 });
 
 test("imports do not pile up: after many, only the answering ranges and the ones before them are kept", async () => {
-  for (let round = 0; round < 4; round++) await importLists("service", [list("one", [`5.0.${round}.0/24`])]);
-  await importLists("actor", [list("other", ["6.0.0.0/24"])]);
+  for (let round = 0; round < 4; round++) await importLists("service", [networkList("one", [`5.0.${round}.0/24`])]);
+  await importLists("actor", [networkList("other", ["6.0.0.0/24"])]);
   const kept = defineQuery({
     name: "test-partitions",
     sql: "SELECT uniqExact(generation) AS generations FROM network_ranges WHERE kind = 'service'",
@@ -276,7 +257,7 @@ test("imports do not pile up: after many, only the answering ranges and the ones
 });
 
 test("lists imported at the same time are all there afterwards", async () => {
-  const lists = Array.from({ length: 6 }, (_, index) => list(`list-${index}`, [`7.0.${index}.0/24`]));
+  const lists = Array.from({ length: 6 }, (_, index) => networkList(`list-${index}`, [`7.0.${index}.0/24`]));
   await Promise.all(lists.map((one) => importLists("service", [one])));
   const answers = await Promise.all(lists.map((_, index) => world.get(`/v3/community/7.0.${index}.1`)));
   expect(answers.map(({ status }) => status)).toEqual(lists.map(() => 200));

@@ -8,10 +8,9 @@ import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import { ReplayError, replay } from "@noisefloor/ingest/replay.ts";
 import { newestTime, openLogFiles, readRecords } from "@noisefloor/ingest/sources/file.ts";
-import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { createWorld, RETENTION_DAYS, type World } from "../support/world.ts";
+import { createWorld, RETENTION_DAYS, storingIn, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 let world: World;
@@ -36,7 +35,6 @@ async function replayFiles(
   const format = observationsFormat;
   const newest = options.shiftTo === undefined ? undefined : await newestTime(files, { format, latest: NOW });
   const shiftMs = options.shiftTo === undefined || newest === undefined ? 0 : options.shiftTo - newest;
-  const insert = insertInto(world.client, { forMs: 0 });
   const summary = await replay(
     readRecords(files, { format, shiftMs, ...(options.onBytes ? { onBytes: options.onBytes } : {}) }),
     {
@@ -45,7 +43,7 @@ async function replayFiles(
       right: "everything",
       now: () => NOW,
       rate: options.rate,
-      accept: ({ rows }) => insert(rows),
+      accept: storingIn(world.client),
       keepDeadLetters: deadLettersInto(world.client, "file", () => NOW),
     },
   );

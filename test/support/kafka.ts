@@ -3,6 +3,7 @@ import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { createIngest } from "@noisefloor/ingest/service.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { Kafka, logLevel } from "kafkajs";
 import { inject } from "vitest";
 import { silent } from "./http.ts";
@@ -36,6 +37,7 @@ export function ingestOf(
     retentionDays: RETENTION_DAYS,
     sensorKeys,
     kafka,
+    metrics: createMetrics(),
     log: silent,
     now,
   });

@@ -9,6 +9,8 @@ export type Seen = {
   /** Milliseconds since 1970 UTC. */
   readonly at: number;
   readonly dataset: string;
+  /** Whose it is, in the personal dataset. */
+  readonly workspaceId?: string;
   readonly tagIds: readonly string[];
 };
 
@@ -33,7 +35,12 @@ export type Oracle = {
   lastSeen(ip: string, datasets: readonly string[]): number | undefined;
 };
 
-export function createOracle(seen: readonly Seen[], tags: readonly OracleTag[]): Oracle {
+/** @param isActor is the address one of a known benign actor's? */
+export function createOracle(
+  seen: readonly Seen[],
+  tags: readonly OracleTag[],
+  isActor: (ip: string) => boolean = () => false,
+): Oracle {
   const byAddress = new Map<string, Seen[]>();
   for (const one of seen) byAddress.set(one.ip, [...(byAddress.get(one.ip) ?? []), one]);
   const ofAddress = (ip: string, datasets: readonly string[]) =>
@@ -56,18 +63,24 @@ export function createOracle(seen: readonly Seen[], tags: readonly OracleTag[]):
       return buckets.map(({ from, to, addresses }) => ({ start: rfc3339(from), end: rfc3339(to), addresses }));
     },
     classification(ip, datasets) {
-      const ids = new Set(ofAddress(ip, datasets).flatMap(({ tagIds }) => tagIds));
-      const intentions = new Set(tags.filter(({ id }) => ids.has(id)).map(({ intention }) => intention));
-      for (const worst of ["malicious", "suspicious", "unknown", "benign"] as const) {
-        if (intentions.has(worst)) return worst;
-      }
-      return "unknown";
+      if (isActor(ip)) return "benign";
+      const ids = ofAddress(ip, datasets).flatMap(({ tagIds }) => tagIds);
+      return worstOf(ids, tags);
     },
     lastSeen(ip, datasets) {
       const times = ofAddress(ip, datasets).map(({ at }) => at);
       return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
     },
   };
+}
+
+/** The worst intention among some tags; unknown when there is none. */
+export function worstOf(tagIds: readonly string[], tags: readonly OracleTag[]): Classification {
+  const intentions = new Set(tags.filter(({ id }) => tagIds.includes(id)).map(({ intention }) => intention));
+  for (const worst of ["malicious", "suspicious", "unknown", "benign"] as const) {
+    if (intentions.has(worst)) return worst;
+  }
+  return "unknown";
 }
 
 /**
@@ -99,6 +112,6 @@ export function intHash32(value: bigint): bigint {
   return BigInt.asUintN(32, key);
 }
 
-function rfc3339(time: number): string {
-  return new Date(time).toISOString().replace(".000Z", "Z");
+export function rfc3339(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d{3}Z$/, "Z");
 }

@@ -15,7 +15,14 @@ import type { Intention } from "@noisefloor/domain/classification.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import { deadLettersInto, type PlacedRecord } from "@noisefloor/ingest/dead-letter.ts";
-import { ingestBatch, type Judged } from "@noisefloor/ingest/pipeline.ts";
+import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import {
+  type Accept,
+  acceptInto,
+  type IncomingRecord,
+  ingestBatch,
+  type Outcome,
+} from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
@@ -36,7 +43,7 @@ export type World = {
   /** The query interface, to be asked with `inject`. */
   readonly app: FastifyInstance;
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
-  store(observations: readonly Record<string, unknown>[]): Promise<Judged<PlacedRecord>>;
+  store(observations: readonly Record<string, unknown>[]): Promise<Outcome<PlacedRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
   /** Makes a workspace with a key, which is the answer. Without an id it is one of its own. */
   addCaller(plan: string, entitlements?: readonly Entitlement[], workspaceId?: string): Promise<string>;
@@ -94,7 +101,7 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
         retentionDays,
         right: "everything",
         now,
-        insert: insertInto(client, { forMs: 0 }),
+        accept: storingIn(client),
         keepDeadLetters: deadLettersInto(client, "http", now),
       });
     },
@@ -135,6 +142,11 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
       await client.close();
     },
   };
+}
+
+/** Stores at once and tries nothing again. */
+export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Accept<R> {
+  return acceptInto(insertQueue({ insert: insertInto(client), retryForMs: 0, lingerMs: 0 }));
 }
 
 async function addCaller(

@@ -3,7 +3,8 @@ import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
-import type { Judged } from "@noisefloor/ingest/pipeline.ts";
+import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import { type Accept, acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/replay.ts";
 import { createTopics, publishTo } from "@noisefloor/ingest/service.ts";
 import {
@@ -81,14 +82,14 @@ export async function runReplay(
 
 type Sink = {
   readonly verb: string;
-  readonly accept: (judged: Judged<ReplayRecord>) => Promise<void>;
+  readonly accept: Accept<ReplayRecord>;
   readonly close: () => Promise<void>;
 };
 
 async function openSink({ settings, log }: CommandContext, store: Store): Promise<Sink> {
   if (settings.kafka === undefined) {
-    const insert = insertInto(store.client, { forMs: 60_000 });
-    return { verb: "stored", accept: ({ rows }) => insert(rows), close: async () => {} };
+    const queue = insertQueue({ insert: insertInto(store.client), retryForMs: 60_000, lingerMs: 0 });
+    return { verb: "stored", accept: acceptInto(queue), close: async () => {} };
   }
   if (settings.kafka.createTopics) await createTopics(settings.kafka, log);
   const producer = await kafkaProducer(settings.kafka.connection, log);

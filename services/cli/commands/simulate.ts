@@ -1,5 +1,7 @@
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
+import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { replay } from "@noisefloor/ingest/replay.ts";
 import type { ReplayRecord } from "@noisefloor/ingest/sources/file.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
@@ -20,14 +22,14 @@ export async function simulateInto(
   print(`Simulating ${days} days of a sensor fleet (sensors named simulated-01 to simulated-12) ...`);
   const catalogue = await watchTags(client);
   try {
-    const insert = insertInto(client, { forMs: 30_000 });
+    const queue = insertQueue({ insert: insertInto(client), retryForMs: 30_000, lingerMs: 0 });
     const summary = await replay(toRecords(simulate(days, Date.now())), {
       catalogue,
       retentionDays,
       right: "everything",
       now: Date.now,
       signal,
-      accept: ({ rows }) => insert(rows),
+      accept: acceptInto(queue),
       keepDeadLetters: deadLettersInto(client, "file", Date.now),
     });
     printSummary(summary, "stored", print);

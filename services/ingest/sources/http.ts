@@ -2,19 +2,21 @@ import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { createGunzip } from "node:zlib";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
-import { REQUEST_TIMEOUT_MS } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
-import { countReasons, type JudgeDeps, type Judged, judge, type KeepDeadLetters } from "../pipeline.ts";
+import { type BatchDeps, countReasons, ingestBatch, type Outcome } from "../pipeline.ts";
 import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
 
-export type HttpIntakeDeps = Omit<JudgeDeps, "right"> & {
-  /** Stores or publishes what was accepted. When it resolves, the sensor may forget it. */
-  readonly accept: (judged: Judged<PlacedRecord>) => Promise<void>;
-  readonly keepDeadLetters: KeepDeadLetters<PlacedRecord>;
+/**
+ * How long storing may take. Longer than for a question: whoever is told that it took too long sends all of it again,
+ * and without ids of its own that counts twice.
+ */
+const STORE_TIMEOUT_MS = 120_000;
+
+export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right"> & {
   /** Keys of the settings: whoever has one may publish to the shared datasets. */
   readonly sensorKeys: readonly string[];
   /** Keys of the store: each may publish to its one room. */
@@ -50,22 +52,21 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       async (request) => {
         const { accepted, rejected } = await take(request, { ...deps, right: rightOf(request) });
         return {
-          accepted: accepted.length,
+          accepted,
           rejected: rejected.length,
-          reasons: countReasons(rejected),
+          reasons: Object.fromEntries(countReasons(rejected)),
           rejections: rejected.slice(0, LISTED_REJECTIONS).map(({ record, rejection }) => ({
             position: record.position,
             ...rejection,
           })),
         };
       },
-      // What takes so long here is the sensor's sending.
-      { bodyLimit: MAX_BODY_BYTES, handlerTimeout: REQUEST_TIMEOUT_MS },
+      { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS },
     );
   });
 }
 
-async function take(request: FastifyRequest, deps: HttpIntakeDeps & JudgeDeps): Promise<Judged<PlacedRecord>> {
+async function take(request: FastifyRequest, deps: BatchDeps<PlacedRecord>): Promise<Outcome<PlacedRecord>> {
   const body = request.body;
   if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "The request body is empty");
   const parts = splitPayload(body, MAX_RECORDS);
@@ -75,16 +76,15 @@ async function take(request: FastifyRequest, deps: HttpIntakeDeps & JudgeDeps): 
   if (!Array.isArray(parts))
     throw new HttpError(400, "The request body must be NDJSON or a JSON array of observations");
   const origin = randomUUID();
-  const records = parts.map((bytes, index) => ({
-    bytes,
-    origin,
-    position: index + 1,
-    fallbackId: `http:${origin}/${index}`,
-  }));
-  const judged = await judge(records, deps);
-  await deps.accept(judged);
-  if (judged.rejected.length > 0) await deps.keepDeadLetters(judged.rejected);
-  return judged;
+  const records = parts.map(
+    (bytes, index): PlacedRecord => ({
+      bytes,
+      origin,
+      position: index + 1,
+      fallbackId: `http:${origin}/${index}`,
+    }),
+  );
+  return ingestBatch(records, deps);
 }
 
 /**

@@ -1,32 +1,34 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { StreamBatch, StreamMessage, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { Logger } from "pino";
 import type { MessageRecord } from "../dead-letter.ts";
 import { splitMessage } from "../decode.ts";
-import { ingestBatch, type JudgeDeps, type KeepDeadLetters, type RejectedRecord } from "../pipeline.ts";
-import type { InsertObservations } from "../writer.ts";
+import { type BatchDeps, ingestBatch, type RejectedRecord } from "../pipeline.ts";
 
-/** Whichever comes first ends a batch for ClickHouse: large inserts are what keeps its number of parts low. */
-const MAX_RECORDS_PER_INSERT = 50_000;
+/** Carries what the observations of a message are called when their sensor gave them no id. */
+export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
 
-export type KafkaIngestDeps = JudgeDeps & {
-  readonly source: StreamSource;
-  /** One try: trying again is this file's work, because only it can keep the group membership alive meanwhile. */
-  readonly insert: InsertObservations;
-  readonly isTransient: (error: unknown) => boolean;
-  readonly keepDeadLetters: KeepDeadLetters<MessageRecord>;
-  readonly log: Logger;
-};
+/** So many records are judged and handed over at once: what a batch unpacks to must not all be in memory twice. */
+const RECORDS_AT_ONCE = 50_000;
+const HEARTBEAT_MS = 3_000;
+
+export type KafkaIngestDeps = BatchDeps<MessageRecord> & { readonly source: StreamSource; readonly log: Logger };
 
 /** Runs the consumer: every message's records are stored or kept as dead letters before its offset is committed. */
 export async function startKafkaIngest(deps: KafkaIngestDeps): Promise<void> {
-  await deps.source.start(async (batch) => {
-    const { records, unreadable } = unpack(batch.messages);
-    for (let start = 0; start < records.length; start += MAX_RECORDS_PER_INSERT) {
-      await store(records.slice(start, start + MAX_RECORDS_PER_INSERT), batch, deps);
-    }
-    if (unreadable.length > 0) await deps.keepDeadLetters(unreadable);
-  });
+  await deps.source.start((batch) => withHeartbeat(batch, () => ingestMessages(batch.messages, deps)));
+}
+
+async function ingestMessages(messages: readonly StreamMessage[], deps: KafkaIngestDeps): Promise<void> {
+  const { records, unreadable } = unpack(messages);
+  let rejected = unreadable.length;
+  for (let start = 0; start < records.length; start += RECORDS_AT_ONCE) {
+    rejected += (await ingestBatch(records.slice(start, start + RECORDS_AT_ONCE), deps)).rejected.length;
+  }
+  if (unreadable.length > 0) {
+    await deps.keepDeadLetters(unreadable);
+    for (const { rejection } of unreadable) deps.onOutcome?.(rejection.reason, 1);
+  }
+  if (rejected > 0) deps.log.warn({ rejected }, "records went to the dead-letter topic");
 }
 
 /** The records of a batch's messages, and the messages that cannot be taken apart. */
@@ -43,7 +45,7 @@ function unpack(messages: readonly StreamMessage[]): {
       bytes,
       index,
       message,
-      fallbackId: `kafka:${message.topic}/${message.partition}/${message.offset}/${index}`,
+      fallbackId: `${fallbackIdOf(message)}/${index}`,
     });
     if (Array.isArray(parts)) records.push(...parts.map(toRecord));
     else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
@@ -51,24 +53,24 @@ function unpack(messages: readonly StreamMessage[]): {
   return { records, unreadable };
 }
 
+/** Its place in the topic is its name, unless whoever published it says of which request it came. */
+function fallbackIdOf({ headers, topic, partition, offset }: StreamMessage): string {
+  return headers[FALLBACK_ID_HEADER] ?? `kafka:${topic}/${partition}/${offset}`;
+}
+
 /**
- * Stores some records, and while the store is away waits inside the handler: an error that left it would use up the
- * library's few retries and end the consumer.
+ * Keeps the membership of the group alive while work is under way, however long the store makes it wait. When the group
+ * says that the partition is needed elsewhere the wait ends: what is stored meanwhile comes again there, as the same
+ * observations.
  */
-async function store(records: readonly MessageRecord[], batch: StreamBatch, deps: KafkaIngestDeps): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    const beat = setInterval(() => batch.heartbeat().catch(() => {}), 3_000);
-    try {
-      const { rejected } = await ingestBatch(records, deps);
-      if (rejected.length > 0) deps.log.warn({ rejected: rejected.length }, "records went to the dead-letter topic");
-      return;
-    } catch (error) {
-      if (!deps.isTransient(error) || !batch.isWanted()) throw error;
-      deps.log.warn({ err: error, attempt }, "the store cannot be reached: trying again");
-      await sleep(Math.min(5_000, 100 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2));
-      await batch.heartbeat();
-    } finally {
-      clearInterval(beat);
-    }
+async function withHeartbeat(batch: StreamBatch, work: () => Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const lost = new Promise<never>((_, fail) => {
+    timer = setInterval(() => batch.heartbeat().catch(fail), HEARTBEAT_MS);
+  });
+  try {
+    await Promise.race([work(), lost]);
+  } finally {
+    clearInterval(timer);
   }
 }

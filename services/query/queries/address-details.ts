@@ -7,6 +7,9 @@ const MOST_VALUES = 1_000;
 
 const distinct = (column: string) =>
   `arraySlice(arraySort(groupUniqArrayIf(${column}, ${column} != '')), 1, ${MOST_VALUES})`;
+/** Fingerprints with the port at which each was seen; 0 where the sensor named none. */
+const fingerprints = (column: string) =>
+  `arraySlice(arraySort(groupUniqArrayIf((${column}, ifNull(destination_port, 0)), ${column} != '')), 1, ${MOST_VALUES})`;
 /** The value of the latest observation that has one; the id decides between observations of the same moment. */
 const latest = (column: string, empty: string) =>
   `argMaxIf(${column}, (observed_at, observation_id), ${column} != ${empty})`;
@@ -23,9 +26,9 @@ export const addressDetails = defineQuery({
       ${distinct("http_method")} AS methods,
       ${distinct("http_path")} AS paths,
       ${distinct("http_user_agent")} AS user_agents,
-      ${distinct("tls_ja3")} AS ja3,
+      ${fingerprints("tls_ja3")} AS ja3,
       ${distinct("tls_ja4")} AS ja4,
-      ${distinct("ssh_hassh")} AS hassh,
+      ${fingerprints("ssh_hassh")} AS hassh,
       ${latest("asn", "0")} AS asn,
       ${latest("organization", "''")} AS organization,
       ${latest("country", "''")} AS country,
@@ -44,9 +47,9 @@ export const addressDetails = defineQuery({
     methods: z.array(z.string()),
     paths: z.array(z.string()),
     user_agents: z.array(z.string()),
-    ja3: z.array(z.string()),
+    ja3: z.array(z.tuple([z.string(), z.int()])),
     ja4: z.array(z.string()),
-    hassh: z.array(z.string()),
+    hassh: z.array(z.tuple([z.string(), z.int()])),
     asn: z.int(),
     organization: z.string(),
     country: z.string(),

@@ -108,7 +108,7 @@ export type CommunityDeps = {
 };
 
 export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): void {
-  registerOperation(app, getCommunityIp, async (request, reply) => {
+  registerOperation(app, getCommunityIp, async (request, reply, signal) => {
     const ip = readPath(request.params.ip, ADDRESS);
     const caller = deps.authenticate(request);
     const permit = await deps.limit.take(caller, request.ip);
@@ -118,11 +118,16 @@ export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): vo
       const { message, ...body } = limitBody(caller.plan, permit.limit ?? 0, deps.plansUrl);
       throw new HttpError(429, message, body);
     }
-    const record = await deps.lookUp(ip).catch(async (error: unknown) => {
-      await permit.giveBack();
+    try {
+      const record = await deps.lookUp(ip);
+      signal.throwIfAborted();
+      return toAnswer(ip, record, deps.publicUrl);
+    } catch (error) {
+      // What is not answered with what is known, or that nothing is, costs nothing.
+      const isMiss = error instanceof HttpError && error.status === 404;
+      if (!isMiss) await permit.giveBack();
       throw error;
-    });
-    return toAnswer(ip, record, deps.publicUrl);
+    }
   });
 }
 

@@ -76,12 +76,12 @@ export const getIps = defineOperation({
 export type IpDeps = LookupDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
 
 export function registerIp(app: FastifyInstance, deps: IpDeps): void {
-  registerOperation(app, getIp, async (request) => {
+  registerOperation(app, getIp, async (request, _reply, signal) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const quick = readParameter(request.query, QUICK);
     const rooms = readRooms("ip", request.query, caller);
-    const context = (await addressContexts([ip], rooms, !quick, deps, request.signal)).get(ip) ?? {};
+    const context = (await addressContexts([ip], rooms, !quick, deps, signal)).get(ip) ?? {};
     const answer = quick ? toQuickContext(ip, context) : toFullContext(ip, context, deps.catalogue);
     return { ...answer, request_metadata: REQUEST_METADATA };
   });
@@ -89,14 +89,14 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
   registerOperation(
     app,
     getIps,
-    async (request) => {
+    async (request, _reply, signal) => {
       const caller = deps.authenticate(request);
       const ips = readAddresses(request.body);
       const quick = readParameter(request.query, QUICK);
       const rooms = readRooms("ip", request.query, caller);
       // Clients find their own strings again in the answer, byte for byte, each once.
       const asked = [...new Set(ips)];
-      const contexts = await addressContexts(asked.filter(isRoutableIpv4), rooms, !quick, deps, request.signal);
+      const contexts = await addressContexts(asked.filter(isRoutableIpv4), rooms, !quick, deps, signal);
       const found = asked.flatMap((ip) => {
         const context = contexts.get(ip);
         return context?.noise === undefined && context?.riot === undefined ? [] : [{ ip, context }];

@@ -146,11 +146,11 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
   registerOperation(
     app,
     multiQuick,
-    async (request) => {
+    async (request, _reply, signal) => {
       deps.authenticate(request);
       const asked = [...new Set(readAddresses(request.body))];
       const valid = asked.filter(isRoutableIpv4);
-      const known = await addressContexts(valid, [SHARED_GLOBAL], false, deps, request.signal);
+      const known = await addressContexts(valid, [SHARED_GLOBAL], false, deps, signal);
       return asked.map((ip) => toQuick(ip, known.get(ip)));
     },
     { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
@@ -162,10 +162,10 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
     return toRiot(ip, (await deps.lookUp(ip)).riot);
   });
 
-  registerOperation(app, context, async (request) => {
+  registerOperation(app, context, async (request, _reply, signal) => {
     deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
-    const known = (await addressContexts([ip], [SHARED_GLOBAL], true, deps, request.signal)).get(ip);
+    const known = (await addressContexts([ip], [SHARED_GLOBAL], true, deps, signal)).get(ip);
     return toLegacyContext(ip, known ?? {}, deps.catalogue);
   });
 

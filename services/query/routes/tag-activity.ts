@@ -128,7 +128,7 @@ export const getTagActivity = defineOperation({
 export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
 
 export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
-  registerOperation(app, getTagActivity, async (request) => {
+  registerOperation(app, getTagActivity, async (request, _reply, signal) => {
     const caller = deps.authenticate(request);
     // The order of these checks is part of the interface, and all of them come before any query runs.
     const id = readPath(request.params.id, ID);
@@ -140,7 +140,7 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     if (tag === undefined) throw new HttpError(404, "Tag not found");
 
     const window = activityWindow(deps.now(), Math.min(days, caller.terms.reach_days));
-    const activity = await tagActivity({ tagId: tag.id, rooms, window, widthHours, includeIps }, deps, request.signal);
+    const activity = await tagActivity({ tagId: tag.id, rooms, window, widthHours, includeIps }, deps, signal);
     return toAnswer(tag, activity, { window, widthHours, includeIps });
   });
 }

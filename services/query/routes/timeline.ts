@@ -88,7 +88,7 @@ export const getTimeline = defineOperation({
 export type TimelineDeps = LookupDeps & { readonly authenticate: Authenticate };
 
 export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void {
-  registerOperation(app, getTimeline, async (request) => {
+  registerOperation(app, getTimeline, async (request, _reply, signal) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const days = Math.min(readParameter(request.query, DAYS), caller.terms.reach_days);
@@ -98,7 +98,7 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
 
     const end = deps.now();
     const start = end - days * DAY_MS;
-    const { noise } = (await lookUpAll([ip], rooms, deps, request.signal)).get(ip) ?? {};
+    const { noise } = (await lookUpAll([ip], rooms, deps, signal)).get(ip) ?? {};
     const rows = await deps.read(
       timelineOf(field),
       {
@@ -109,7 +109,7 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
         width: width.ms / 1_000,
         is_actor: noise?.actor !== undefined,
       },
-      request.signal,
+      signal,
     );
     return {
       metadata: {

@@ -1,0 +1,40 @@
+import type { ServerResponse } from "node:http";
+import { HttpError } from "./errors.ts";
+
+/** The status, known from other servers, of a request whose client did not wait for the answer. Nobody gets to see it. */
+export const CLIENT_WENT_AWAY = 499;
+
+/** How long an answer is worth working on: until the time is up or the client has gone. */
+export type Deadline = {
+  /** Aborts then, with the HttpError that the caller is told as its reason. */
+  readonly signal: AbortSignal;
+  /** Rejects then, with the same. */
+  readonly passed: Promise<never>;
+  /** To be called when the work is done. */
+  end(): void;
+};
+
+/** Starts the clock for one answer. */
+export function startDeadline(response: ServerResponse, ms: number): Deadline {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const tooLate = () =>
+    controller.abort(new HttpError(503, "The answer took longer than the time limit: ask for less, or again later"));
+  // The request's own end would not do: it comes as soon as a body is read, while its client still waits.
+  const gone = () => controller.abort(new HttpError(CLIENT_WENT_AWAY, "The client has gone"));
+  const timer = setTimeout(tooLate, ms);
+  response.once("close", gone);
+  const passed = new Promise<never>((_, fail) => {
+    signal.addEventListener("abort", () => fail(signal.reason), { once: true });
+  });
+  // Nobody listens any more when the work itself has failed.
+  passed.catch(() => {});
+  return {
+    signal,
+    passed,
+    end() {
+      clearTimeout(timer);
+      response.off("close", gone);
+    },
+  };
+}

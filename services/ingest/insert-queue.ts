@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type FailureKind, failureKind } from "@noisefloor/clickhouse/errors.ts";
+import { patiently } from "./patience.ts";
+import type { ObservationRow } from "./writer.ts";
+
+/**
+ * Inserts rows in one statement. When it resolves they can be read. A repeated insert with the same token is the same
+ * insert; without one, or after a crash, repeated rows are still the same observations.
+ */
+export type InsertObservations = (rows: readonly ObservationRow[], token: string) => Promise<void>;
+
+/** A row, by its place among those that were handed over, which the server refuses for what is in it. */
+export type RefusedRow = { readonly index: number; readonly detail: string };
+
+export type InsertQueue = {
+  /**
+   * Resolves when every row is either stored or refused for what is in it, with the latter. Rejects with the server's
+   * error when that is neither: then any of the rows may or may not be stored.
+   * @param bytes about how much memory the rows take.
+   */
+  store(rows: readonly ObservationRow[], bytes: number): Promise<readonly RefusedRow[]>;
+  /** Ends all trying again: what cannot be stored at once is rejected. What is under way goes on. */
+  giveUp(): void;
+};
+
+export type InsertQueueTerms = {
+  readonly insert: InsertObservations;
+  /** For how long a failure that may pass by itself is tried again. */
+  readonly retryForMs: number;
+  /** How long rows wait for company, unless there are enough of them. */
+  readonly lingerMs: number;
+  /** Hears of each insert that the server has answered. */
+  readonly onInsert?: (rows: number, seconds: number, outcome: "stored" | FailureKind) => void;
+  /** Hears why rows have to wait, at each try. */
+  readonly onWait?: ((error: unknown, attempt: number) => void) | undefined;
+};
+
+/** So many rows, or bytes, are worth an insert of their own: many small ones are what a ClickHouse server dies of. */
+const ENOUGH_ROWS = 10_000;
+const ENOUGH_BYTES = 8 * 1024 * 1024;
+/** No insert is larger, unless a single hand-over is. */
+const MOST_ROWS = 200_000;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+type HandOver = {
+  readonly rows: readonly ObservationRow[];
+  readonly bytes: number;
+  readonly resolve: (refused: readonly RefusedRow[]) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/**
+ * Joins the rows of many sources (partitions, requests) into few large inserts, one at a time: while one is under way the
+ * next one gathers. Whoever hands rows over waits for them, so the queue is bounded by how many do.
+ */
+export function insertQueue(terms: InsertQueueTerms): InsertQueue {
+  const waiting: HandOver[] = [];
+  let isDraining = false;
+  let hasGivenUp = false;
+  let hurry = () => {};
+
+  const hasEnough = () =>
+    waiting.reduce((sum, { rows }) => sum + rows.length, 0) >= ENOUGH_ROWS ||
+    waiting.reduce((sum, { bytes }) => sum + bytes, 0) >= ENOUGH_BYTES;
+
+  const drain = async () => {
+    isDraining = true;
+    while (waiting.length > 0) {
+      if (!hasEnough() && !hasGivenUp) {
+        await Promise.race([
+          sleep(terms.lingerMs),
+          new Promise<void>((settle) => {
+            hurry = settle;
+          }),
+        ]);
+      }
+      await storeTogether(takeNext(waiting));
+    }
+    isDraining = false;
+  };
+
+  const storeTogether = async (together: readonly HandOver[]) => {
+    try {
+      const rows = together.length === 1 ? (together[0]?.rows ?? []) : together.flatMap((one) => one.rows);
+      const refused = await storeOrRefuse(rows, 0, terms, () => hasGivenUp);
+      let start = 0;
+      for (const { rows: own, resolve } of together) {
+        const end = start + own.length;
+        const from = start;
+        resolve(
+          refused
+            .filter(({ index }) => index >= from && index < end)
+            .map(({ index, detail }) => ({ index: index - from, detail })),
+        );
+        start = end;
+      }
+    } catch (error) {
+      for (const { reject } of together) reject(error);
+    }
+  };
+
+  return {
+    store(rows, bytes) {
+      if (rows.length === 0) return Promise.resolve([]);
+      return new Promise((resolve, reject) => {
+        waiting.push({ rows, bytes, resolve, reject });
+        if (!isDraining) void drain();
+        else if (hasEnough()) hurry();
+      });
+    },
+    giveUp() {
+      hasGivenUp = true;
+      hurry();
+    },
+  };
+}
+
+/** The next hand-overs that go into one insert, first come first served. */
+function takeNext(waiting: HandOver[]): HandOver[] {
+  const taken: HandOver[] = [];
+  let rows = 0;
+  let bytes = 0;
+  for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+    rows += next.rows.length;
+    bytes += next.bytes;
+    if (taken.length > 0 && (rows > MOST_ROWS || bytes > MOST_BYTES)) break;
+    taken.push(next);
+    waiting.shift();
+  }
+  return taken;
+}
+
+/**
+ * The error law. A failure that passes by itself is waited for; rows that the server refuses for what is in them are
+ * halved until the bad ones stand alone; any other failure is nobody's to judge here and goes up.
+ */
+async function storeOrRefuse(
+  rows: readonly ObservationRow[],
+  offset: number,
+  terms: InsertQueueTerms,
+  hasGivenUp: () => boolean,
+): Promise<RefusedRow[]> {
+  try {
+    await insertPatiently(rows, terms, hasGivenUp);
+    return [];
+  } catch (error) {
+    if (failureKind(error) !== "data") throw error;
+    if (rows.length === 1) return [{ index: offset, detail: error instanceof Error ? error.message : String(error) }];
+    const middle = rows.length >> 1;
+    return [
+      ...(await storeOrRefuse(rows.slice(0, middle), offset, terms, hasGivenUp)),
+      ...(await storeOrRefuse(rows.slice(middle), offset + middle, terms, hasGivenUp)),
+    ];
+  }
+}
+
+/** One insert, tried again under one token: a try whose answer was lost and the next one are the same insert. */
+function insertPatiently(
+  rows: readonly ObservationRow[],
+  { insert, retryForMs, onInsert = () => {}, onWait }: InsertQueueTerms,
+  hasGivenUp: () => boolean,
+): Promise<void> {
+  const token = randomUUID();
+  const attempt = async () => {
+    const start = performance.now();
+    const told = (outcome: "stored" | FailureKind) =>
+      onInsert(rows.length, (performance.now() - start) / 1_000, outcome);
+    try {
+      await insert(rows, token);
+    } catch (error) {
+      told(failureKind(error));
+      throw error;
+    }
+    told("stored");
+  };
+  return patiently(attempt, { forMs: retryForMs, hasGivenUp, onWait });
+}

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { failureKind } from "@noisefloor/clickhouse/errors.ts";
+
+/** How long to go on trying while the store cannot be reached or is overloaded. */
+export type Patience = {
+  readonly forMs: number;
+  /** Asked before each further try. */
+  readonly hasGivenUp?: () => boolean;
+  /** Hears why there is another try, with its number. */
+  readonly onWait?: ((error: unknown, attempt: number) => void) | undefined;
+};
+
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * Tries again, with growing pauses of random length so that not everybody comes back at the same moment, while the
+ * failure is one that passes by itself. Rejects with the last error when it is not, or when patience has run out.
+ */
+export async function patiently<T>(action: () => Promise<T>, patience: Patience): Promise<T> {
+  const deadline = Date.now() + patience.forMs;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await action();
+    } catch (error) {
+      const pause = Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
+      const isOver = patience.hasGivenUp?.() === true || Date.now() + pause > deadline;
+      if (failureKind(error) !== "transient" || isOver) throw error;
+      patience.onWait?.(error, attempt);
+      await sleep(pause);
+    }
+  }
+}

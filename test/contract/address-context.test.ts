@@ -1,0 +1,246 @@
+import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { networkList } from "../support/network-list.ts";
+import { createServedWorld, type ServedWorld } from "../support/served-world.ts";
+import { makeTag } from "../support/world.ts";
+
+const NOW = Date.now();
+const SEEN = NOW - 3 * 86_400_000;
+const worm = makeTag("worm", "malicious", { cves: ["CVE-2026-0001"] });
+let world: ServedWorld;
+let key: string;
+
+beforeAll(async () => {
+  world = await createServedWorld(() => NOW);
+  await world.addTags([worm]);
+  await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"], { trustLevel: "2" })], NOW);
+  key = await world.addCaller("unlimited", ["community_dataset"]);
+  const said = { observed_at: new Date(SEEN).toISOString(), sensor_id: "s", destination_port: 445, transport: "tcp" };
+  const prints = { tls: { ja3: "j3", ja4: "j4" }, ssh: { hassh: "hs" } };
+  await world.store([{ ...said, ...prints, source_ip: "45.0.0.1", tags: ["worm"] }]);
+});
+afterAll(() => world.close());
+
+const full = z.object({
+  ip: z.string(),
+  business_service_intelligence: z.strictObject({
+    found: z.boolean(),
+    category: z.string(),
+    name: z.string(),
+    description: z.string(),
+    explanation: z.string(),
+    last_updated: z.string(),
+    reference: z.string(),
+    trust_level: z.string(),
+  }),
+  internet_scanner_intelligence: z.object({
+    first_seen: z.string(),
+    last_seen: z.string(),
+    found: z.boolean(),
+    tags: z.array(
+      z.object({
+        id: z.uuid(),
+        slug: z.string(),
+        name: z.string(),
+        description: z.string(),
+        category: z.string(),
+        intention: z.string(),
+        references: z.array(z.string()),
+        cves: z.array(z.string()),
+        recommend_block: z.boolean(),
+        created: z.iso.date(),
+        created_at: z.iso.date(),
+        updated_at: z.iso.datetime(),
+      }),
+    ),
+    actor: z.string(),
+    spoofable: z.boolean(),
+    classification: z.string(),
+    cves: z.array(z.string()),
+    bot: z.boolean(),
+    vpn: z.boolean(),
+    vpn_service: z.string(),
+    tor: z.boolean(),
+    metadata: z.record(z.string(), z.unknown()),
+    raw_data: z.record(z.string(), z.unknown()),
+    last_seen_timestamp: z.string(),
+  }),
+  request_metadata: z.strictObject({ restricted_fields: z.array(z.string()) }),
+});
+
+async function get(path: string): Promise<unknown> {
+  const answer = await fetch(`${world.url}/v3/ip/${path}`, { headers: { key } });
+  expect([path, answer.status]).toEqual([path, 200]);
+  return answer.json();
+}
+
+/** As the Python SDK sends it. */
+async function post(query: string, ips: readonly string[]) {
+  const headers = { key, "content-type": "application/json", accept: "*/*" };
+  const answer = await fetch(`${world.url}/v3/ip${query}`, { method: "POST", headers, body: JSON.stringify({ ips }) });
+  expect(answer.status).toBe(200);
+  const shape = z.strictObject({
+    data: z.array(z.looseObject({ ip: z.string() })),
+    request_metadata: z.strictObject({
+      restricted_fields: z.array(z.string()),
+      message: z.string(),
+      ips_not_found: z.array(z.string()),
+    }),
+  });
+  return shape.parse(await answer.json());
+}
+
+test("every member is there and of its type, whether the address is noise, riot or neither", async () => {
+  for (const ip of ["45.0.0.1", "8.8.8.8", "45.9.9.9"]) expect(full.parse(await get(ip)).ip).toBe(ip);
+});
+
+test("an answer has no message at its top: the Python SDK would take it for an error and not keep it", async () => {
+  for (const ip of ["45.0.0.1", "8.8.8.8", "45.9.9.9"]) expect(await get(ip)).not.toHaveProperty("message");
+});
+
+test("an unknown address is a 200 that says found: false twice, with empty metadata and raw_data", async () => {
+  const { business_service_intelligence: service, internet_scanner_intelligence: scanner } = full.parse(
+    await get("45.9.9.9"),
+  );
+  expect([service.found, scanner.found]).toEqual([false, false]);
+  expect([scanner.metadata, scanner.raw_data]).toEqual([{}, {}]);
+});
+
+test("dates are YYYY-MM-DD and last_seen_timestamp alone is YYYY-MM-DD HH:MM:SS", async () => {
+  const { internet_scanner_intelligence: scanner } = full.parse(await get("45.0.0.1"));
+  const seen = new Date(SEEN).toISOString();
+  expect(scanner.first_seen).toBe(seen.slice(0, 10));
+  expect(scanner.last_seen).toBe(seen.slice(0, 10));
+  expect(scanner.last_seen_timestamp).toBe(`${seen.slice(0, 10)} ${seen.slice(11, 19)}`);
+});
+
+test("a tag carries its day twice, as created and as created_at", async () => {
+  const tag = full.parse(await get("45.0.0.1")).internet_scanner_intelligence.tags[0];
+  expect(tag).toMatchObject({ created: worm.created_at, created_at: worm.created_at });
+});
+
+test("trust_level is a string, also where there is none", async () => {
+  for (const [ip, level] of [
+    ["8.8.8.8", "2"],
+    ["45.0.0.1", ""],
+  ] as const) {
+    expect(await get(ip)).toMatchObject({ business_service_intelligence: { trust_level: level } });
+    expect(await get(`${ip}?quick=true`)).toMatchObject({ business_service_intelligence: { trust_level: level } });
+  }
+});
+
+test("raw data has every list that clients read, scans with port and protocol, fingerprints with port", async () => {
+  const { raw_data: raw } = full.parse(await get("45.0.0.1")).internet_scanner_intelligence;
+  expect(raw).toStrictEqual({
+    scan: [{ port: 445, protocol: "tcp" }],
+    ja3: [{ fingerprint: "j3", port: 445 }],
+    hassh: [{ fingerprint: "hs", port: 445 }],
+    http: {
+      md5: [],
+      cookie_keys: [],
+      request_authorization: [],
+      request_cookies: [],
+      request_header: [],
+      method: [],
+      path: [],
+      request_origin: [],
+      useragent: [],
+    },
+    source: { bytes: 0 },
+    tls: { cipher: [], ja4: ["j4"] },
+    ssh: { key: [] },
+  });
+});
+
+test("quick takes Python's True and False beside true, false, 1 and 0, and nothing else", async () => {
+  for (const quick of ["true", "True", "1"]) {
+    expect(await get(`45.0.0.1?quick=${quick}`)).toStrictEqual({
+      ip: "45.0.0.1",
+      business_service_intelligence: { found: false, trust_level: "" },
+      internet_scanner_intelligence: { found: true, classification: "malicious" },
+      request_metadata: { restricted_fields: [] },
+    });
+  }
+  for (const quick of ["false", "False", "0"]) full.parse(await get(`45.0.0.1?quick=${quick}`));
+  for (const quick of ["TRUE", "yes", "", "2"]) {
+    const answer = await fetch(`${world.url}/v3/ip/45.0.0.1?quick=${quick}`);
+    expect([answer.status, await answer.json()]).toEqual([400, { message: expect.stringContaining("quick") }]);
+  }
+});
+
+test("an address that is none is 400 with the text clients know", async () => {
+  for (const ip of ["10.0.0.1", "1.2.3", "::1", "x"]) {
+    const answer = await fetch(`${world.url}/v3/ip/${ip}`);
+    expect([answer.status, await answer.text()]).toEqual([400, '{"message":"Invalid parameter: ip"}']);
+  }
+});
+
+test("the Python SDK's bulk calls: found rows carry ip, all others are in ips_not_found", async () => {
+  for (const query of ["", "?quick=true"]) {
+    const { data, request_metadata: metadata } = await post(query, ["45.0.0.1", "8.8.8.8", "45.9.9.9"]);
+    expect(data.map(({ ip }) => ip)).toEqual(["45.0.0.1", "8.8.8.8"]);
+    expect(metadata).toEqual({ restricted_fields: [], message: "", ips_not_found: ["45.9.9.9"] });
+  }
+});
+
+test("ips_not_found is always there, also when every address was found or none", async () => {
+  expect((await post("?quick=true", ["45.0.0.1"])).request_metadata.ips_not_found).toEqual([]);
+  const none = await post("", ["45.9.9.9"]);
+  expect([none.data, none.request_metadata.ips_not_found]).toEqual([[], ["45.9.9.9"]]);
+});
+
+test("each string comes back once and byte for byte, addresses or not", async () => {
+  const odd = [" 45.0.0.1", "45.0.0.1 ", "045.0.0.1", "::FFFF:1.2.3.4", "ünï", "10.0.0.1", "", "a\nb", '"', "😀"];
+  const { data, request_metadata: metadata } = await post("", [...odd, "45.0.0.1", ...odd, "45.0.0.1"]);
+  expect(data.map(({ ip }) => ip)).toEqual(["45.0.0.1"]);
+  expect(metadata.ips_not_found).toEqual(odd);
+});
+
+test("rows of the bulk answer are those of the single one, without request_metadata", async () => {
+  for (const quick of ["false", "true"]) {
+    const { data } = await post(`?quick=${quick}`, ["45.0.0.1"]);
+    expect({ ...data[0], request_metadata: { restricted_fields: [] } }).toEqual(await get(`45.0.0.1?quick=${quick}`));
+    expect(data[0]).not.toHaveProperty("request_metadata");
+  }
+});
+
+test("a body that is not 1 to 10,000 addresses within 1 MiB is 400 with a message", async () => {
+  const ips = Array.from({ length: 10_001 }, () => "1.2.3.4");
+  const bodies = ["", "{", "null", "[]", "{}", '{"ips":[]}', '{"ips":"1.2.3.4"}', '{"ips":[null]}', '{"ips":[1]}'];
+  const tooMuch = [JSON.stringify({ ips }), JSON.stringify({ ips: ["x".repeat(1024 * 1024)] })];
+  for (const body of [...bodies, ...tooMuch]) {
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${world.url}/v3/ip`, { method: "POST", headers, body });
+    expect([body.slice(0, 30), answer.status]).toEqual([body.slice(0, 30), 400]);
+    expect(await answer.json()).toEqual({ message: expect.stringMatching(/\S/) });
+  }
+});
+
+test("scopes: any value without the entitlement is 403, with it a strange one finds nothing without an error", async () => {
+  const plain = await world.addCaller("unlimited");
+  const payload = { method: "POST", body: '{"ips":["45.0.0.1"]}' };
+  for (const labels of ["global", "greynoise", "community", "personal", "nonsense"]) {
+    for (const headers of [{}, { key: plain }]) {
+      const query = `?workspace_labels=${labels}`;
+      const single = await fetch(`${world.url}/v3/ip/45.0.0.1${query}`, { headers });
+      const bulk = await fetch(`${world.url}/v3/ip${query}`, {
+        ...payload,
+        headers: { ...headers, "content-type": "application/json" },
+      });
+      expect([labels, single.status, bulk.status]).toEqual([labels, 403, 403]);
+      expect(await single.json()).toEqual({ message: expect.stringMatching(/\S/) });
+    }
+  }
+  expect(await get("45.0.0.1?workspace_labels=nonsense")).toMatchObject({
+    internet_scanner_intelligence: { found: false },
+  });
+  expect((await post("?workspace_labels=nonsense", ["45.0.0.1"])).request_metadata.ips_not_found).toEqual(["45.0.0.1"]);
+});
+
+test("the name that existing clients send for the global dataset means it", async () => {
+  const plain = await get("45.0.0.1");
+  for (const labels of ["greynoise", "global", "global,greynoise", "%20greynoise%20", ""]) {
+    expect(await get(`45.0.0.1?workspace_labels=${labels}`)).toEqual(plain);
+  }
+});

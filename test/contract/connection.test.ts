@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createServedWorld, type ServedWorld } from "../support/served-world.ts";
+import { makeTag } from "../support/world.ts";
+
+const NOW = Date.now();
+const tag = makeTag("worm", "malicious");
+const UNKNOWN = "45.9.9.9";
+let world: ServedWorld;
+let key: string;
+
+beforeAll(async () => {
+  world = await createServedWorld(() => NOW);
+  await world.addTags([tag]);
+  key = await world.addCaller("standard", ["community_dataset"]);
+});
+afterAll(() => world.close());
+
+/** A request as bytes on the wire. */
+const lines = (...head: string[]) => `${head.join("\r\n")}\r\nHost: noisefloor.test\r\nConnection: close\r\n\r\n`;
+
+test("an empty key header, as the Python SDK sends it without a key, means no key", async () => {
+  const { status, headers, body } = await world.raw(lines(`GET /v3/community/${UNKNOWN} HTTP/1.1`, "key: "));
+  expect(status).toBe(404);
+  expect(headers.get("ratelimit-limit"), "the limit of callers without a key").toBe("100");
+  expect(JSON.parse(body)).toMatchObject({ ip: UNKNOWN });
+  for (const path of ["/v3/tags", `/v3/ip/${UNKNOWN}`, `/v3/noise/ips/${UNKNOWN}/timeline`]) {
+    expect((await world.raw(lines(`GET ${path} HTTP/1.1`, "key:"))).status, path).toBe(200);
+  }
+});
+
+test("the key's header name is written in any case", async () => {
+  for (const name of ["key", "Key", "KEY"]) {
+    expect((await world.raw(lines("GET /ping HTTP/1.1", `${name}: ${key}`))).status).toBe(200);
+  }
+});
+
+test("a key that is not known is 401 in every operation", async () => {
+  const headers = { key: "not-known", "content-type": "application/json" };
+  const gets = [
+    `/v3/community/${UNKNOWN}`,
+    `/v3/tags/${tag.id}/activity`,
+    "/v3/tags",
+    `/v3/ip/${UNKNOWN}`,
+    `/v3/noise/ips/${UNKNOWN}/timeline`,
+    "/ping",
+    `/v2/noise/quick/${UNKNOWN}`,
+    `/v2/riot/${UNKNOWN}`,
+    `/v2/noise/context/${UNKNOWN}`,
+    "/v2/meta/metadata",
+  ];
+  const body = JSON.stringify({ ips: [UNKNOWN] });
+  const answers = [
+    ...gets.map((path) => fetch(world.url + path, { headers })),
+    ...["/v3/ip", "/v2/noise/multi/quick"].map((path) => fetch(world.url + path, { method: "POST", headers, body })),
+  ];
+  for (const answer of await Promise.all(answers)) {
+    expect([answer.url, answer.status]).toEqual([answer.url, 401]);
+    expect(await answer.json()).toEqual({ message: "Unauthorized" });
+  }
+});
+
+test("a doubled leading slash, as from a base URL that ends in one, is a single one", async () => {
+  for (const path of [`//v3/community/${UNKNOWN}`, `///v3/community/${UNKNOWN}`]) {
+    const { status, body } = await world.raw(lines(`GET ${path} HTTP/1.1`));
+    expect(status).toBe(404);
+    expect(JSON.parse(body)).toMatchObject({ ip: UNKNOWN });
+  }
+  const { status, body } = await world.raw(lines("GET //v3/tags?slug=worm HTTP/1.1"));
+  expect(status).toBe(200);
+  expect(JSON.parse(body)).toMatchObject({ tags: [{ id: tag.id }] });
+});
+
+test("a GET with a Content-Type header is answered like one without", async () => {
+  for (const type of ["application/json", "application/x-www-form-urlencoded", "text/plain", "nonsense"]) {
+    const { status } = await world.raw(lines("GET /v3/tags HTTP/1.1", `Content-Type: ${type}`));
+    expect([type, status]).toEqual([type, 200]);
+  }
+  const withLength = lines("GET /v3/tags HTTP/1.1", "Content-Type: application/json", "Content-Length: 0");
+  expect((await world.raw(withLength)).status).toBe(200);
+});
+
+test("every answer is JSON by its Content-Type and by its body, errors too", async () => {
+  const requests = [
+    lines("GET /v3/tags HTTP/1.1"),
+    lines(`GET /v3/community/${UNKNOWN} HTTP/1.1`),
+    lines("GET /v3/community/10.0.0.1 HTTP/1.1"),
+    lines("GET /ping HTTP/1.1"),
+    lines("GET /nowhere HTTP/1.1"),
+    lines("DELETE /v3/tags HTTP/1.1"),
+    lines("GET /v3/community/%zz HTTP/1.1"),
+    lines("POST /v3/ip HTTP/1.1", "Content-Type: application/json", "Content-Length: 0"),
+    lines("POST /v3/ip HTTP/1.1", "Content-Type: text/html", "Content-Length: 0"),
+    lines("nonsense"),
+    lines("GET /v3/tags HTTP/1.1", `X-Long: ${"x".repeat(20_000)}`),
+    lines(`GET /v3/community/${UNKNOWN} HTTP/1.1`, "Accept: text/html"),
+  ];
+  for (const request of requests) {
+    const { status, headers, body } = await world.raw(request);
+    const what = `${status} for ${request.split("\r\n")[0]}`;
+    expect(headers.get("content-type"), what).toMatch(/^application\/json(?:;|$)/);
+    const said: unknown = JSON.parse(body);
+    if (status >= 400) expect(said, what).toMatchObject({ message: expect.stringMatching(/\S/) });
+  }
+});
+
+test("an unknown path is 404 and a known one with another method 405, each with a message", async () => {
+  for (const path of ["/", "/v3", "/v3/tag", "/v3/community", "/v1/nothing", "/v3/gnql"]) {
+    const answer = await fetch(world.url + path);
+    expect([path, answer.status, await answer.json()]).toEqual([path, 404, { message: expect.any(String) }]);
+  }
+  const wrong = [
+    ["POST", `/v3/community/${UNKNOWN}`],
+    ["PUT", "/v3/tags"],
+    ["DELETE", `/v3/tags/${tag.id}/activity`],
+    ["GET", "/v3/ip"],
+    ["PATCH", `/v3/noise/ips/${UNKNOWN}/timeline`],
+    ["GET", "/v2/noise/multi/quick"],
+    ["POST", "/ping"],
+  ] as const;
+  for (const [method, path] of wrong) {
+    const answer = await fetch(world.url + path, { method });
+    expect([path, answer.status, await answer.json()]).toEqual([path, 405, { message: expect.any(String) }]);
+    expect(answer.headers.get("allow")).toMatch(/GET|POST/);
+  }
+});
+
+test("unknown query parameters are ignored, a repeated known one is 400", async () => {
+  const paths = [
+    ["/v3/tags?slug=worm", "slug"],
+    [`/v3/tags/${tag.id}/activity?days=2`, "days"],
+    [`/v3/ip/${UNKNOWN}?quick=true`, "quick"],
+    [`/v3/noise/ips/${UNKNOWN}/timeline?field=classification`, "field"],
+  ] as const;
+  for (const [path, name] of paths) {
+    expect((await fetch(`${world.url}${path}&whatever=1&whatever=2`)).status, path).toBe(200);
+    const repeated = await fetch(`${world.url}${path}&${path.split("?")[1]}`);
+    expect([path, repeated.status]).toEqual([path, 400]);
+    expect(await repeated.json()).toEqual({ message: expect.stringContaining(name) });
+  }
+});
+
+test("no error names a library, a place in the code or a query", async () => {
+  const paths = ["/nowhere", "/v3/community/%zz", "/v3/tags/x/activity", `/v3/ip/${UNKNOWN}?quick=%00`, "/v3/ip/%00"];
+  for (const path of paths) {
+    const text = await (await fetch(world.url + path)).text();
+    expect(text, path).not.toMatch(/fastify|clickhouse|zod|FST_|at \w+ \(|\.ts\b|select /i);
+    expect(Object.keys(JSON.parse(text)), path).toEqual(["message"]);
+  }
+});

@@ -1,0 +1,113 @@
+import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { networkList } from "../support/network-list.ts";
+import { createServedWorld, type ServedWorld } from "../support/served-world.ts";
+import { makeTag } from "../support/world.ts";
+
+const NOW = Date.now();
+const worm = makeTag("worm", "malicious", { name: "Worm", cves: ["CVE-2026-0001"] });
+let world: ServedWorld;
+let key: string;
+
+beforeAll(async () => {
+  world = await createServedWorld(() => NOW);
+  await world.addTags([worm]);
+  await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"], { name: "Some DNS" })], NOW);
+  key = await world.addCaller("standard");
+  const said = { observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", tags: ["worm"] };
+  await world.store(["45.0.0.1", "8.8.8.9"].map((source_ip) => ({ ...said, source_ip })));
+});
+afterAll(() => world.close());
+
+async function get(path: string, headers: Record<string, string> = { key }) {
+  const answer = await fetch(world.url + path, { headers });
+  const body: unknown = await answer.json();
+  return { status: answer.status, body };
+}
+
+const CODES = [
+  { ip: "45.9.9.9", noise: false, riot: false, code: "0x00" },
+  { ip: "45.0.0.1", noise: true, riot: false, code: "0x01" },
+  { ip: "10.0.0.1", noise: false, riot: false, code: "0x07" },
+  { ip: "8.8.8.8", noise: false, riot: true, code: "0x09" },
+  { ip: "8.8.8.9", noise: true, riot: true, code: "0x10" },
+];
+
+test("ping with a key tells its plan and a day ahead on which it ends", async () => {
+  const { status, body } = await get("/ping");
+  expect(status).toBe(200);
+  expect(body).toStrictEqual({
+    message: "pong",
+    expiration: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+    offering: "enterprise",
+    address: "127.0.0.1",
+    plan: "standard",
+    modules: "",
+  });
+  const { expiration } = z.object({ expiration: z.string() }).parse(body);
+  expect(Date.parse(expiration)).toBeGreaterThan(NOW);
+});
+
+test("ping without a key, with an empty one or with one that is not known is 401", async () => {
+  for (const headers of [{}, { key: "" }, { key: "not-known" }]) {
+    expect(await get("/ping", headers)).toEqual({ status: 401, body: { message: "Unauthorized" } });
+  }
+});
+
+test.each(CODES)("the quick lookup of $ip is $code", async (expected) => {
+  expect(await get(`/v2/noise/quick/${expected.ip}`)).toEqual({ status: 200, body: expected });
+});
+
+test("the quick lookup of many answers with an array, in the order asked, each once", async () => {
+  const headers = { key, "content-type": "application/json" };
+  const ips = [...CODES, ...CODES].map(({ ip }) => ip);
+  const answer = await fetch(`${world.url}/v2/noise/multi/quick`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ ips }),
+  });
+  expect([answer.status, await answer.json()]).toEqual([200, CODES]);
+});
+
+test("riot: a hit with what the list says, a miss with riot: false", async () => {
+  expect(await get("/v2/riot/8.8.8.8")).toEqual({
+    status: 200,
+    body: {
+      ip: "8.8.8.8",
+      riot: true,
+      category: "cloud",
+      name: "Some DNS",
+      description: "",
+      explanation: "",
+      last_updated: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      reference: "",
+      trust_level: "1",
+    },
+  });
+  expect(await get("/v2/riot/45.0.0.1")).toEqual({ status: 200, body: { ip: "45.0.0.1", riot: false } });
+});
+
+test("context: flat, with seen, tags by name and cve; a miss with seen: false", async () => {
+  const { status, body } = await get("/v2/noise/context/45.0.0.1");
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    ip: "45.0.0.1",
+    seen: true,
+    classification: "malicious",
+    actor: "unknown",
+    first_seen: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+    last_seen: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+    tags: ["Worm"],
+    cve: ["CVE-2026-0001"],
+    metadata: { asn: "", organization: "" },
+    raw_data: { scan: [] },
+  });
+  expect(await get("/v2/noise/context/45.9.9.9")).toEqual({ status: 200, body: { ip: "45.9.9.9", seen: false } });
+});
+
+test("the tag list stands under metadata and is that of today's version", async () => {
+  const today = z.object({ tags: z.array(z.unknown()) }).parse((await get("/v3/tags")).body);
+  expect(today.tags).toHaveLength(1);
+  expect((await get("/v2/meta/metadata")).body).toEqual({ metadata: today.tags });
+});

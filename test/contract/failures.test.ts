@@ -1,0 +1,82 @@
+import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
+import { reader } from "@noisefloor/clickhouse/query.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
+import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
+import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import getPort from "get-port";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { makeApp, silent } from "../support/http.ts";
+import { createWorld, makeTag, RETENTION_DAYS, type World } from "../support/world.ts";
+
+const worm = makeTag("worm", "malicious");
+let world: World;
+beforeAll(async () => {
+  world = await createWorld(Date.now);
+  await world.addTags([worm]);
+});
+afterAll(() => world.close());
+
+const LOOKUP = "/v3/community/45.0.0.1";
+const PATHS = [
+  LOOKUP,
+  LOOKUP,
+  `/v3/tags/${worm.id}/activity?include_ips=true`,
+  "/v3/ip/45.0.0.1",
+  "/v3/noise/ips/45.0.0.1/timeline",
+  "/v2/noise/quick/45.0.0.1",
+  "/v2/noise/context/45.0.0.1",
+];
+
+/** What an interface answers whose store is there no more, though tags and keys are known as they last stood. */
+async function askWithout(store: ClickHouseConnection) {
+  const client = connect(store, "noisefloor-tests");
+  const directory = await watchAccess(world.client);
+  const limit = await localLookupLimit("/dev/null/nowhere", Date.now, silent);
+  const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
+    registerQuery(made, {
+      read: reader(client, { maxSeconds: 60 }),
+      directory,
+      limit,
+      metrics,
+      catalogue: world.catalogue,
+      plans: DEFAULT_PLANS,
+      plansUrl: "http://noisefloor.test/plans",
+      publicUrl: "http://noisefloor.test",
+      retentionDays: RETENTION_DAYS,
+      now: Date.now,
+    }),
+  );
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  try {
+    const answers = [];
+    for (const path of PATHS) {
+      const answer = await fetch(url + path);
+      const { status, headers } = answer;
+      answers.push({ path, status, headers, body: await answer.text() });
+    }
+    return answers;
+  } finally {
+    await app.close();
+    directory.stop();
+    await limit.close();
+    await client.close();
+  }
+}
+
+test("what goes wrong unexpectedly is a 500 with the text clients know and nothing else", async () => {
+  for (const { path, status, headers, body } of await askWithout({ ...world.connection, database: "no_such" })) {
+    expect([path, status, body]).toEqual([path, 500, '{"message":"Encountered error while performing request"}']);
+    expect(headers.get("content-type")).toMatch(/^application\/json/);
+  }
+});
+
+test("a store that is away is a 503 with a message, and costs nobody a lookup", async () => {
+  const away = `http://127.0.0.1:${await getPort()}`;
+  for (const { path, status, headers, body } of await askWithout({ ...world.connection, url: away })) {
+    expect([path, status, JSON.parse(body)]).toEqual([path, 503, { message: expect.stringMatching(/again later/) }]);
+    expect(headers.get("content-type")).toMatch(/^application\/json/);
+    expect(headers.get("retry-after"), "clients would sleep for it").toBeNull();
+    if (path === LOOKUP) expect(headers.get("ratelimit-remaining"), "for the first and for the second").toBe("99");
+  }
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { createServedWorld, type ServedWorld } from "../support/served-world.ts";
+import { makeTag } from "../support/world.ts";
+
+const DAY = 86_400_000;
+const NOW = Date.now();
+const worm = makeTag("worm", "malicious");
+const FIELDS = [
+  "classification",
+  "destination_port",
+  "http_path",
+  "http_user_agent",
+  "source_asn",
+  "source_org",
+  "source_rdns",
+  "tag_ids",
+];
+let world: ServedWorld;
+let key: string;
+
+beforeAll(async () => {
+  world = await createServedWorld(() => NOW);
+  await world.addTags([worm]);
+  key = await world.addCaller("unlimited");
+  const said = {
+    sensor_id: "s",
+    source_ip: "45.0.0.1",
+    tags: ["worm"],
+    destination_port: 80,
+    http: { path: "/x", user_agent: "curl" },
+    asn: 64_500,
+    organization: "Org",
+    rdns: "x.example.org",
+  };
+  const days = [1, 1, 4, 40];
+  await world.store(days.map((day) => ({ ...said, observed_at: new Date(NOW - day * DAY + 60_000).toISOString() })));
+});
+afterAll(() => world.close());
+
+const instant = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, "RFC 3339 with whole seconds in UTC with Z");
+const shape = z.strictObject({
+  metadata: z.strictObject({
+    ip: z.string(),
+    field: z.string(),
+    first_seen: z.string(),
+    start: instant,
+    end: instant,
+    granularity: z.string(),
+    metric: z.literal("count"),
+  }),
+  results: z.array(z.strictObject({ data: z.int().min(1), label: z.string().min(1), timestamp: instant })),
+});
+
+const send = (query: string, headers: Record<string, string> = { key }, ip = "45.0.0.1") =>
+  fetch(`${world.url}/v3/noise/ips/${ip}/timeline${query}`, { headers });
+async function ask(query: string, headers?: Record<string, string>, ip?: string) {
+  const answer = await send(query, headers, ip);
+  expect([query, answer.status]).toEqual([query, 200]);
+  return shape.parse(await answer.json());
+}
+
+test.each(FIELDS)(
+  "the Python SDK's question about %s is answered in text labels, newest bucket first",
+  async (field) => {
+    const { metadata, results } = await ask(`?field=${field}&days=30&granularity=1d`);
+    expect(metadata).toMatchObject({ ip: "45.0.0.1", field, granularity: "1d" });
+    const days = results.map(({ timestamp }) => timestamp);
+    expect(days).toHaveLength(2);
+    expect(days).toEqual([...days].sort().reverse());
+    for (const timestamp of days) expect(timestamp).toMatch(/T00:00:00Z$/);
+    expect(results.map(({ data }) => data)).toEqual([2, 1]);
+  },
+);
+
+test("without parameters: classification, one day, buckets of a day", async () => {
+  const { metadata, results } = await ask("");
+  expect(metadata).toMatchObject({ field: "classification", granularity: "1d" });
+  expect(Date.parse(metadata.end) - Date.parse(metadata.start)).toBe(DAY);
+  expect(results.map(({ label }) => label)).toEqual(["malicious"]);
+});
+
+test("first_seen is the day the address was first seen, also when that lies before the window", async () => {
+  expect((await ask("")).metadata.first_seen).toBe(new Date(NOW - 40 * DAY + 60_000).toISOString().slice(0, 10));
+});
+
+test("an address without activity is a 200 with no results and an empty first_seen", async () => {
+  const { metadata, results } = await ask("", { key }, "45.9.9.9");
+  expect([metadata.first_seen, results]).toEqual(["", []]);
+});
+
+test("more days than the plan reaches is no error: the shorter window stands in metadata.start", async () => {
+  const { metadata } = await ask("?days=90", {});
+  expect(Date.parse(metadata.end) - Date.parse(metadata.start)).toBe(DAY);
+});
+
+test.each(["1h", "24h", "1d", "90d"])("a granularity of %s is taken", async (granularity) => {
+  expect((await ask(`?days=90&granularity=${granularity}`)).metadata.granularity).toBe(granularity);
+});
+
+test.each([
+  ...["0", "91", "1.5", "", "all"].map((value) => ["days", value]),
+  ...["0h", "25h", "0d", "91d", "1w", "1", "", "01h"].map((value) => ["granularity", value]),
+  ...["asn", "Classification", ""].map((value) => ["field", value]),
+  ...["nonsense", "Global", "global,nonsense"].map((value) => ["workspace_labels", value]),
+] as [string, string][])("%s=%j is 400 with a message that names the parameter", async (name, value) => {
+  const answer = await send(`?${new URLSearchParams({ [name]: value })}`);
+  expect([answer.status, await answer.json()]).toEqual([400, { message: expect.stringContaining(name) }]);
+});
+
+test("scopes need no entitlement here; personal needs a workspace and is 400 without one", async () => {
+  for (const headers of [{}, { key }]) {
+    for (const labels of ["global", "greynoise", "community"]) await ask(`?workspace_labels=${labels}`, headers);
+  }
+  expect((await ask("?workspace_labels=personal")).results).toEqual([]);
+  for (const labels of ["personal", "global,personal"]) {
+    const refused = await send(`?workspace_labels=${labels}`, {});
+    expect([refused.status, await refused.json()]).toEqual([400, { message: expect.stringMatching(/workspace/) }]);
+  }
+});
+
+test("an address that is none is 400 with the text clients know", async () => {
+  const answer = await send("", { key }, "10.0.0.1");
+  expect([answer.status, await answer.text()]).toEqual([400, '{"message":"Invalid parameter: ip"}']);
+});

@@ -1,0 +1,26 @@
+import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import { parseNetwork } from "@noisefloor/domain/ipv4.ts";
+
+/** A list of networks as an import makes it, with nothing remarkable unless said. */
+export function networkList(
+  listId: string,
+  networks: readonly string[],
+  more: Partial<Omit<NetworkList, "networks">> = {},
+): NetworkList {
+  return {
+    listId,
+    name: `Operator of ${listId}`,
+    category: "cloud",
+    description: "",
+    explanation: "",
+    reference: "",
+    trustLevel: "1",
+    priority: 0,
+    networks: networks.map((text) => {
+      const network = parseNetwork(text);
+      if (typeof network === "string") throw new Error(network);
+      return network;
+    }),
+    ...more,
+  };
+}
