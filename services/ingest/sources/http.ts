@@ -43,6 +43,9 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       if (encoding === "identity") return payload;
       if (encoding !== "gzip") throw new HttpError(415, "Content-Encoding must be gzip or left out");
       const unpacked = createGunzip();
+      // Whoever reads the body hears of its errors. Of a body that is refused unread nobody would, and an error that
+      // nobody hears of ends the process.
+      unpacked.on("error", () => {});
       payload.on("error", (error) => unpacked.destroy(error));
       return Object.assign(payload.pipe(unpacked), { receivedEncodedLength: contentLength(request) });
     });
