@@ -78,7 +78,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   app.server.on("checkExpectation", app.routing);
   app.decorate("deadlineMs", options.deadlineMs);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
+  const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
+  app.setNotFoundHandler(notFound);
   logRequests(app, { log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });
   await app.register(helmet, {
     // The interface is no page. The pages that there are say for themselves what they may load.
@@ -96,6 +97,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
       maxAge: 86_400,
     });
   }
+  // Before the body is looked at: what is wrong with it does not matter where nobody would read it.
+  app.addHook("onRequest", async (request, reply) => (request.is404 ? notFound(request, reply) : undefined));
   return app;
 }
 
