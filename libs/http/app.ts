@@ -11,8 +11,9 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
-import { answerConnectionError } from "./connections.ts";
+import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON } from "./connections.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
+import { HttpError } from "./errors.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
 import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
@@ -60,7 +61,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     loggerInstance: frameworkLog,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, ...REFUSES_IN_JSON },
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     // A path parameter of any length must reach its route: too long an address is a bad address, not an unknown path.
@@ -74,7 +75,6 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, refusalOf),
     clientErrorHandler: answerConnectionError,
   });
-  // Left to itself the server answers an `Expect` that it does not know with 417 and no body, before anybody is asked.
   app.server.on("checkExpectation", app.routing);
   app.decorate("deadlineMs", options.deadlineMs);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
@@ -97,6 +97,10 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
       maxAge: 86_400,
     });
   }
+  app.addHook("onRequest", async ({ raw }) => {
+    // HTTP wants a 400 for it. Up to 1.0 there was no such field.
+    if (raw.headers.host === undefined && raw.httpVersion === "1.1") throw new HttpError(400, MALFORMED_REQUEST);
+  });
   // Before the body is looked at: what is wrong with it does not matter where nobody would read it.
   app.addHook("onRequest", async (request, reply) => (request.is404 ? notFound(request, reply) : undefined));
   return app;

@@ -4,7 +4,7 @@ import { createServer } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import { answerConnectionError, type FurtherServer } from "./connections.ts";
+import { answerConnectionError, type FurtherServer, REFUSES_IN_JSON } from "./connections.ts";
 
 /** Where the certificate (with its chain, leaf first) and its private key are, both in PEM form. */
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
@@ -32,11 +32,11 @@ export async function createTlsServer(
   intervalMs = 2_000,
 ): Promise<FurtherServer> {
   const first = await readPair(files);
-  const server = createServer({ ...usable(first, files), handshakeTimeout: HANDSHAKE_TIMEOUT_MS }, app.routing);
+  const options = { ...usable(first, files), ...REFUSES_IN_JSON, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
+  const server = createServer(options, app.routing);
   const { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket } = app.server;
   Object.assign(server, { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket });
   server.on("clientError", answerConnectionError);
-  // As createHttpApp does it for the plain server.
   server.on("checkExpectation", app.routing);
 
   // The server itself knows only of connections whose handshake is done, yet waits for all of them when it closes.

@@ -104,18 +104,19 @@ test.each(["/v3/tags", "/v3/community/45.0.0.1", "/v3/community/10.0.0.1", "/not
   },
 );
 
-test("an expectation that nobody knows is passed over on both ports, as HTTP allows", async () => {
+test.each([
+  ["an expectation that nobody knows is passed over", "Host: x\r\nExpect: 200-ok", "[^}]*routable IPv4 address"],
+  ["a request without Host is refused in JSON", "Accept: */*", "Malformed HTTP request"],
+])("%s on both ports", async (_what, fields, message) => {
   const ask = (socket: Socket) =>
     new Promise<string>((settle, fail) => {
       let text = "";
       socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
       socket.once("error", fail).once("close", () => settle(text));
-      socket.write("GET /v3/community/10.0.0.1 HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\nConnection: close\r\n\r\n");
+      socket.write(`GET /v3/community/10.0.0.1 HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`);
     });
   for (const socket of [connectPlain(httpPort, "127.0.0.1"), await handshake()]) {
-    expect(await ask(socket)).toMatch(
-      /^HTTP\/1\.1 400 [\s\S]*\{"message":"Request is not a valid routable IPv4 address"\}$/,
-    );
+    expect(await ask(socket)).toMatch(new RegExp(`^HTTP/1\\.1 400 [\\s\\S]*\r\n\r\n\\{"message":"${message}"\\}$`));
   }
 });
 
