@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isRoutableIpv4 } from "./ipv4.ts";
 import { type PublishRight, roomToPublish } from "./publishing.ts";
+import { inOurWords } from "./schema-wording.ts";
 import { DATASETS, type Dataset } from "./scope.ts";
 import { DAY_MS, retentionStart } from "./window.ts";
 
@@ -139,7 +140,7 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
   if (hasReservedMember(value)) {
     return { reason: "invalid-observation", detail: "the record: a member must not be called __proto__" };
   }
-  const parsed = observationSchema.safeParse(value);
+  const parsed = observationSchema.safeParse(value, { error: inOurWords });
   if (!parsed.success) return rejectionFromIssues(parsed.error.issues);
   const observation = parsed.data;
   if (!isRoutableIpv4(observation.source_ip)) {

@@ -11,13 +11,15 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
-import { answerConnectionError, trackWaiting } from "./connections.ts";
+import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON, trackWaiting } from "./connections.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
+import { HttpError } from "./errors.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
 import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
 import { type RefusalOf, sendRefusal } from "./refusals.ts";
 import { logRequests } from "./request-log.ts";
+import { readableTarget } from "./target.ts";
 
 export type HttpAppOptions = {
   readonly log: Logger;
@@ -59,7 +61,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     loggerInstance: frameworkLog,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, ...REFUSES_IN_JSON },
     requestTimeout: REQUEST_TIMEOUT_MS,
     // What still comes on an open connection while we stop is answered like anything else, and in our words.
     return503OnClosing: false,
@@ -67,7 +69,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     // A path parameter of any length must reach its route: too long an address is a bad address, not an unknown path.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
-    rewriteUrl: (request) => (request.url ?? "/").replace(/^\/{2,}/, "/"),
+    rewriteUrl: (request) => readableTarget(request.url ?? "/"),
     genReqId: (request) => {
       const given = request.headers["x-request-id"];
       return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
@@ -76,9 +78,11 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     clientErrorHandler: answerConnectionError,
   });
   trackWaiting(app);
+  app.server.on("checkExpectation", app.routing);
   app.decorate("deadlineMs", options.deadlineMs);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
+  const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
+  app.setNotFoundHandler(notFound);
   logRequests(app, { log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });
   await app.register(helmet, {
     // The interface is no page. The pages that there are say for themselves what they may load.
@@ -98,6 +102,12 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
       strictPreflight: false,
     });
   }
+  app.addHook("onRequest", async ({ raw }) => {
+    // HTTP wants a 400 for it. Up to 1.0 there was no such field.
+    if (raw.headers.host === undefined && raw.httpVersion === "1.1") throw new HttpError(400, MALFORMED_REQUEST);
+  });
+  // Before the body is looked at: what is wrong with it does not matter where nobody would read it.
+  app.addHook("onRequest", async (request, reply) => (request.is404 ? notFound(request, reply) : undefined));
   return app;
 }
 

@@ -7,6 +7,15 @@ const CLOSE_GRACE_MS = 5_000;
 const ANSWER_GRACE_MS = 30_000;
 const CUT_INTERVAL_MS = 250;
 
+export const MALFORMED_REQUEST = "Malformed HTTP request";
+
+/**
+ * How a server is made that leaves refusals to the application: left to itself it answers a request without `Host` with
+ * an empty 400. The application must be its `checkExpectation` listener too: else an `Expect` that nobody knows is an
+ * empty 417, though HTTP allows to pass over it.
+ */
+export const REFUSES_IN_JSON = { requireHostHeader: false } as const;
+
 /** What goes wrong on a connection before there is a request to answer. */
 const ERRORS: Readonly<Record<string, readonly [status: string, message: string]>> = {
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "The request header is too large"],
@@ -22,7 +31,7 @@ export function answerConnectionError(error: { readonly code?: string | undefine
     return;
   }
   if (!socket.writable) return;
-  const [status, message] = ERRORS[code] ?? ["400 Bad Request", "Malformed HTTP request"];
+  const [status, message] = ERRORS[code] ?? ["400 Bad Request", MALFORMED_REQUEST];
   const body = JSON.stringify({ message });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +

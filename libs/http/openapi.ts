@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { createDocument, createSchema, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
+import { MALFORMED_REQUEST } from "./connections.ts";
 import type { Answer, Operation } from "./operation.ts";
 
 /** SPEC, Versioning: the version that the description of the interface carries. */
@@ -15,6 +16,7 @@ export function refusal(description: string, message: string): Answer {
 
 /** What every operation may answer besides its own. */
 const COMMON_REFUSALS: Readonly<Record<number, Answer>> = {
+  400: refusal("The request is not as HTTP wants it.", MALFORMED_REQUEST),
   401: refusal("The key is not known.", "Unauthorized"),
   408: refusal("The request did not arrive in time.", "The request took too long to arrive: send it again"),
   431: refusal("The request's header is too large.", "The request header is too large"),

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import { answerConnectionError, type FurtherServer, trackSockets } from "./connections.ts";
+import { answerConnectionError, type FurtherServer, REFUSES_IN_JSON, trackSockets } from "./connections.ts";
 
 /** Where the certificate (with its chain, leaf first) and its private key are, both in PEM form. */
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
@@ -31,10 +31,12 @@ export async function createTlsServer(
   intervalMs = 2_000,
 ): Promise<FurtherServer> {
   const first = await readPair(files);
-  const server = createServer({ ...usable(first, files), handshakeTimeout: HANDSHAKE_TIMEOUT_MS }, app.routing);
+  const options = { ...usable(first, files), ...REFUSES_IN_JSON, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
+  const server = createServer(options, app.routing);
   const { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket } = app.server;
   Object.assign(server, { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket });
   server.on("clientError", answerConnectionError);
+  server.on("checkExpectation", app.routing);
 
   // The server itself knows only of connections whose handshake is done, yet waits for all of them when it closes.
   const sockets = trackSockets(server);

@@ -139,6 +139,30 @@ test("unknown query parameters are ignored, a repeated known one is 400", async 
   }
 });
 
+test("an unknown path is 404 whatever comes with it", async () => {
+  for (const type of ["application/json", "application/xml", "none"]) {
+    const answer = await fetch(`${world.url}/v3/nothing`, {
+      method: "POST",
+      body: "{",
+      headers: { "content-type": type },
+    });
+    expect([type, answer.status, await answer.json()]).toEqual([type, 404, { message: "Not found" }]);
+  }
+});
+
+test("a percent-encoding that is none is no address, no id and no path", async () => {
+  const said = async (path: string) => {
+    const { status, body } = await world.raw(lines(`GET ${path} HTTP/1.1`));
+    return [status, JSON.parse(body).message];
+  };
+  for (const text of ["%zz", "%", "8.8.8.8%", "%c3%28", "%ed%a0%80"]) {
+    expect(await said(`/v3/community/${text}`)).toEqual([400, "Request is not a valid routable IPv4 address"]);
+    expect(await said(`/v3/ip/${text}`)).toEqual([400, "Invalid parameter: ip"]);
+    expect(await said(`/v3/tags/${text}/activity`)).toEqual([400, "Invalid parameter: id takes a tag's UUID"]);
+    expect(await said(`/v3/${text}`)).toEqual([404, "Not found"]);
+  }
+});
+
 test("no error names a library, a place in the code or a query", async () => {
   const paths = ["/nowhere", "/v3/community/%zz", "/v3/tags/x/activity", `/v3/ip/${UNKNOWN}?quick=%00`, "/v3/ip/%00"];
   for (const path of paths) {

@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
@@ -123,6 +124,7 @@ test("every field of an observation is stored as it was sent", async () => {
 test.each([
   ["application/x-ndjson", {}],
   ["text/plain", {}],
+  ["json", {}],
   ["application/octet-stream", { "content-encoding": "gzip" }],
 ])("NDJSON sent as %s is taken", async (type, headers) => {
   const lines = Buffer.from(`${JSON.stringify(good("45.1.1.1"))}\r\n\r\n${JSON.stringify(good("45.1.1.2"))}\n`);
@@ -180,6 +182,22 @@ test("a small body that unpacks to more than 32 MiB is refused", async () => {
     status: 413,
     body: { message: "The request body is too large" },
   });
+});
+
+test("gzip that is none, in a body too large to be read, is refused and the service goes on", async () => {
+  const open = await intake();
+  await open.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = z.object({ port: z.int() }).parse(open.server.address());
+  const headers = { "content-encoding": "gzip", "content-length": String(33 * 1024 * 1024) };
+  const status = await new Promise((settle, fail) => {
+    const asked = request({ host: "127.0.0.1", port, method: "POST", path: "/v1/observations", headers });
+    asked.once("error", fail).once("response", (response) => settle(response.statusCode));
+    asked.write("this is not gzip");
+  });
+  expect(status).toBe(413);
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/observations`, { method: "POST", body: "{}" });
+  expect(answer.status).toBe(202);
+  await open.close();
 });
 
 test("with sensor keys configured, only they get in", async () => {

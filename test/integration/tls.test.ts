@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { Agent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { connect as connectPlain } from "node:net";
+import { connect as connectPlain, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -103,6 +103,22 @@ test.each(["/v3/tags", "/v3/community/45.0.0.1", "/v3/community/10.0.0.1", "/not
     expect(tls.headers["content-type"]).toMatch(/^application\/json/);
   },
 );
+
+test.each([
+  ["an expectation that nobody knows is passed over", "Host: x\r\nExpect: 200-ok", "[^}]*routable IPv4 address"],
+  ["a request without Host is refused in JSON", "Accept: */*", "Malformed HTTP request"],
+])("%s on both ports", async (_what, fields, message) => {
+  const ask = (socket: Socket) =>
+    new Promise<string>((settle, fail) => {
+      let text = "";
+      socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      socket.once("error", fail).once("close", () => settle(text));
+      socket.write(`GET /v3/community/10.0.0.1 HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`);
+    });
+  for (const socket of [connectPlain(httpPort, "127.0.0.1"), await handshake()]) {
+    expect(await ask(socket)).toMatch(new RegExp(`^HTTP/1\\.1 400 [\\s\\S]*\r\n\r\n\\{"message":"${message}"\\}$`));
+  }
+});
 
 test("a request knows which of the two it came over", async () => {
   expect((await get("http", "/protocol")).body).toEqual({ protocol: "http" });

@@ -26,6 +26,7 @@ import {
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
 import { expectDescribed } from "./description.ts";
@@ -42,6 +43,8 @@ export type World = {
   readonly sensors: SensorDirectory;
   /** The query interface, to be asked with `inject`. */
   readonly app: FastifyInstance;
+  /** Adds the query interface to another application over the same store. */
+  register(app: FastifyInstance, metrics: Metrics): void;
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
   store(observations: readonly Record<string, unknown>[]): Promise<Outcome<PlacedRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
@@ -67,7 +70,7 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
   const publicUrl = "http://noisefloor.test";
   const plansUrl = `${publicUrl}/plans`;
   const limit = await localLookupLimit(join(tmpdir(), `noisefloor-lookups-${randomUUID()}`), now, silent);
-  const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
+  const register = (made: FastifyInstance, metrics: Metrics) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),
       readSingle: reader(client, { maxSeconds: 60 }),
@@ -80,8 +83,8 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
       retentionDays,
       now,
       publicUrl,
-    }),
-  );
+    });
+  const app = await makeApp(QUERY_OPERATIONS, register);
   let stored = 0;
   return {
     connection,
@@ -89,6 +92,7 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
     catalogue,
     sensors,
     app,
+    register,
     store(observations) {
       const records = observations.map((observation, index) => ({
         bytes: Buffer.from(JSON.stringify(observation)),

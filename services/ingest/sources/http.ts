@@ -48,11 +48,16 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       if (leave === undefined) throw new HttpError(503, "The intake is busy: send the request again in a few seconds");
       reply.raw.once("close", leave);
     });
+    // Whatever it says, the body is looked at: with it, the framework would refuse a type that is not spelled as one.
+    scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
     scope.addHook("preParsing", async (request, _reply, payload) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
       if (encoding === "identity") return payload;
       if (encoding !== "gzip") throw new HttpError(415, "Content-Encoding must be gzip or left out");
       const unpacked = createGunzip();
+      // Whoever reads the body hears of its errors. Of a body that is refused unread nobody would, and an error that
+      // nobody hears of ends the process.
+      unpacked.on("error", () => {});
       payload.on("error", (error) => unpacked.destroy(error));
       return Object.assign(payload.pipe(unpacked), { receivedEncodedLength: contentLength(request) });
     });

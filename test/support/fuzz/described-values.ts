@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { z } from "zod";
+
+/** As much of JSON Schema as the interface's description uses for what is sent. */
+export type Schema = {
+  readonly $ref?: string | undefined;
+  readonly anyOf?: readonly Schema[] | undefined;
+  readonly type?: string | undefined;
+  readonly enum?: readonly string[] | undefined;
+  readonly pattern?: string | undefined;
+  readonly format?: string | undefined;
+  readonly minLength?: number | undefined;
+  readonly maxLength?: number | undefined;
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+  readonly items?: Schema | undefined;
+  readonly minItems?: number | undefined;
+  readonly maxItems?: number | undefined;
+  readonly properties?: Readonly<Record<string, Schema>> | undefined;
+  readonly required?: readonly string[] | undefined;
+};
+
+export const schemaSchema: z.ZodType<Schema> = z.lazy(() =>
+  z.object({
+    $ref: z.string().optional(),
+    anyOf: z.array(schemaSchema).optional(),
+    type: z.string().optional(),
+    enum: z.array(z.string()).optional(),
+    pattern: z.string().optional(),
+    format: z.string().optional(),
+    minLength: z.int().optional(),
+    maxLength: z.int().optional(),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    items: schemaSchema.optional(),
+    minItems: z.int().optional(),
+    maxItems: z.int().optional(),
+    properties: z.record(z.string(), schemaSchema).optional(),
+    required: z.array(z.string()).optional(),
+  }),
+);
+
+/** Longer lists than this only take longer. */
+const LONGEST_LIST = 6;
+
+/** What a description's schemas allow. */
+export type Described = {
+  /** Values that a schema allows. */
+  of(schema: Schema): fc.Arbitrary<unknown>;
+  /** The schema behind its reference, if it is one. */
+  resolve(schema: Schema): Schema;
+};
+
+/**
+ * @param components the schemas that references lead to, by name.
+ * @param likely values for members that a schema cannot tell all about, such as times that must not be old; by name.
+ */
+export function describedValues(
+  components: Readonly<Record<string, Schema>>,
+  likely: Readonly<Record<string, fc.Arbitrary<unknown>>> = {},
+): Described {
+  const resolve = (schema: Schema): Schema => {
+    if (schema.$ref === undefined) return schema;
+    const found = components[schema.$ref.replace("#/components/schemas/", "")];
+    if (found === undefined) throw new Error(`${schema.$ref} is not in the description`);
+    return found;
+  };
+
+  const of = (given: Schema): fc.Arbitrary<unknown> => {
+    const schema = resolve(given);
+    if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(of));
+    switch (schema.type) {
+      case "string":
+        return textOf(schema);
+      case "integer":
+        return integerOf(schema);
+      case "boolean":
+        return fc.boolean();
+      case "array": {
+        const { items = {}, minItems = 0, maxItems = LONGEST_LIST } = schema;
+        return fc.array(of(items), {
+          minLength: minItems,
+          maxLength: Math.max(minItems, Math.min(maxItems, LONGEST_LIST)),
+        });
+      }
+      case "object": {
+        const members = Object.entries(schema.properties ?? {});
+        if (members.length === 0)
+          return fc.dictionary(fc.string({ maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
+        return fc.record(Object.fromEntries(members.map(([name, member]) => [name, likely[name] ?? of(member)])), {
+          requiredKeys: [...(schema.required ?? [])],
+        });
+      }
+      default:
+        return fc.jsonValue({ maxDepth: 2 });
+    }
+  };
+  return { of, resolve };
+}
+
+function integerOf({ minimum = -(2 ** 31), maximum = 2 ** 31 - 1 }: Schema): fc.Arbitrary<number> {
+  return fc.oneof(fc.integer({ min: minimum, max: maximum }), fc.constantFrom(minimum, maximum));
+}
+
+function textOf(schema: Schema): fc.Arbitrary<string> {
+  const { minLength = 0, maxLength = 40, pattern } = schema;
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  if (schema.format === "ipv4") return fc.ipV4();
+  if (schema.format === "uuid") return fc.uuid();
+  const text = fc.oneof(
+    fc.string({ unit: "grapheme", minLength, maxLength: 40 }).map((value) => [...value].slice(0, maxLength).join("")),
+    // As long as it may be.
+    fc.constantFrom("a", "é").map((letter) => letter.repeat(maxLength)),
+  );
+  if (pattern === undefined) return text;
+  // The library cannot make texts for a pattern of Unicode classes, but nearly every text fits those.
+  if (pattern.includes("\\p{")) return text.filter((value) => new RegExp(pattern, "u").test(value));
+  return fc
+    .stringMatching(new RegExp(pattern))
+    .filter((value) => value.length <= maxLength || schema.maxLength === undefined);
+}
+
+/** Whether the description takes a query parameter's text: they all are text there, whatever their type. */
+export function takesText(schema: Schema, text: string): boolean {
+  if (schema.type === "boolean") return ["true", "false", "1", "0"].includes(text);
+  if (schema.type === "integer") {
+    const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
+    return /^-?\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum;
+  }
+  if (schema.enum !== undefined) return schema.enum.includes(text);
+  return schema.pattern === undefined || new RegExp(schema.pattern).test(text);
+}

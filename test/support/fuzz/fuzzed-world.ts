@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
+import type { DataRoom } from "@noisefloor/domain/scope.ts";
+import type { OpenApiDocument } from "@noisefloor/http/openapi.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import fc from "fast-check";
+import type { FastifyInstance } from "fastify";
+import { judgeBy } from "../description.ts";
+import { makeApp } from "../http.ts";
+import { ingestOf } from "../kafka.ts";
+import { createWorld, makeTag, type World } from "../world.ts";
+import { describedValues } from "./described-values.ts";
+import { type DescribedOperation, descriptionSchema, type FuzzRequest, operationsOf } from "./drafts.ts";
+import { requestsFor } from "./requests.ts";
+import { OPERATION_HEADER, type Verdict, verdicts } from "./verdict.ts";
+import { wildAddress, wildText } from "./wild-text.ts";
+
+/** Intake and query on one port over a real store, with what is needed to ask them anything. */
+export type FuzzedWorld = {
+  readonly world: World;
+  readonly app: FastifyInstance;
+  /** As the application itself describes them. */
+  readonly operations: readonly DescribedOperation[];
+  readonly verdict: Verdict;
+  readonly requestsFor: (operation: DescribedOperation) => fc.Arbitrary<FuzzRequest>;
+  /** A key with which anything may be published to the shared datasets. */
+  readonly sensorKey: string;
+  close(): Promise<void>;
+};
+
+/** Whoever asks from here without a key has no lookups left. */
+const SPENT_ADDRESS = "45.9.9.9";
+const TAGS = [makeTag("worm", "malicious", { cves: ["CVE-2024-3094"] }), makeTag("scanner", "suspicious")];
+const SLUGS = TAGS.map(({ slug }) => slug);
+export const NOISE = "45.1.1.1";
+export const RIOT = "8.8.8.8";
+const TEAM = "team-a";
+
+export async function createFuzzedWorld(now: () => number): Promise<FuzzedWorld> {
+  const world = await createWorld(now);
+  await world.addTags(TAGS);
+  await replaceNetworkLists(world.client, "service", [RIOT_LIST], now());
+  const observed_at = new Date(now() - 60_000).toISOString();
+  await world.store([{ observed_at, sensor_id: "s", source_ip: NOISE, tags: SLUGS }]);
+
+  const sensorKey = "key-of-the-settings";
+  const ingest = await ingestOf(world, undefined, now, [sensorKey]);
+  const app = await makeApp([...QUERY_OPERATIONS, ...INGEST_OPERATIONS], (made, metrics) => {
+    made.addHook("onSend", async (request, reply) => {
+      reply.header(OPERATION_HEADER, request.routeOptions.config?.operation ?? "none");
+    });
+    ingest.register(made);
+    world.register(made, metrics);
+  });
+  const ask = { method: "GET", url: `/v3/community/${NOISE}`, remoteAddress: SPENT_ADDRESS } as const;
+  await Promise.all(Array.from({ length: 100 }, () => app.inject(ask)));
+
+  const document = (await app.inject({ method: "GET", url: "/openapi.json" })).json<OpenApiDocument>();
+  const description = descriptionSchema.parse(document);
+  const operations = operationsOf(description);
+  const surroundings = { known: KNOWN_TEXTS, keys: await makeKeys(world, sensorKey, now()), callers: CALLERS };
+  const described = describedValues(description.components.schemas, likelyMembers(now()));
+  return {
+    world,
+    app,
+    operations,
+    verdict: verdicts(operations, judgeBy(document)),
+    requestsFor(operation) {
+      const ofPath = operations.filter(({ path }) => path === operation.path);
+      return requestsFor(
+        operation,
+        ofPath.map(({ method }) => method),
+        described,
+        surroundings,
+      );
+    },
+    sensorKey,
+    async close() {
+      await app.close();
+      await ingest.stop();
+      await world.close();
+    },
+  };
+}
+
+const RIOT_LIST: NetworkList = {
+  listId: "dns",
+  name: "A resolver",
+  category: "public_dns",
+  description: "",
+  explanation: "",
+  reference: "",
+  trustLevel: "1",
+  priority: 0,
+  networks: [{ first: ipv4ToNumber(RIOT), length: 32 }],
+};
+
+const CALLERS = [SPENT_ADDRESS, "127.0.0.1", "::1", "2001:db8::1"];
+
+const routableAddress = fc.tuple(fc.integer({ min: 11, max: 40 }), fc.nat(40)).map(([a, b]) => `45.${a}.7.${b}`);
+
+const KNOWN_TEXTS = {
+  ip: fc.oneof(fc.constantFrom(NOISE, RIOT), routableAddress),
+  id: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...TAGS.map(({ id }) => id)) },
+    { weight: 1, arbitrary: fc.uuid() },
+  ),
+  workspace_labels: fc.constantFrom("global", "community", " global, community,global", "greynoise", ""),
+  name: fc.constantFrom("scan", "WORM", ""),
+  slug: fc.constantFrom("worm", "nothing"),
+  cve: fc.constantFrom("CVE-2024-3094", "cve-2024-3094"),
+};
+
+/** What schemas do not tell of the members of bodies: with any value at all hardly an observation would be accepted. */
+function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
+  const address = fc.oneof(routableAddress, wildAddress, wildText, fc.constantFrom(NOISE, RIOT));
+  return {
+    ips: fc.array(address, { minLength: 1, maxLength: 12 }),
+    source_ip: fc.oneof({ weight: 6, arbitrary: routableAddress }, { weight: 1, arbitrary: wildAddress }),
+    // Up to what is kept, and some days more; few from tomorrow.
+    observed_at: fc.integer({ min: -1, max: 110 }).map((days) => new Date(now - days * 86_400_000).toISOString()),
+    tags: fc.oneof({ weight: 9, arbitrary: fc.subarray(SLUGS) }, { weight: 1, arbitrary: fc.constant(["unheard-of"]) }),
+    dataset: fc.constantFrom("global", "community"),
+    workspace_id: fc.oneof(
+      { weight: 9, arbitrary: fc.constant(undefined) },
+      { weight: 1, arbitrary: fc.constant(TEAM) },
+    ),
+  };
+}
+
+/** Keys of several plans, with and without the entitlement; of sensors bound to a room, and of those that are not. */
+async function makeKeys(world: World, sensorKey: string, now: number) {
+  const rooms: DataRoom[] = [
+    { dataset: "personal", workspaceId: TEAM },
+    { dataset: "community", workspaceId: "" },
+  ];
+  const bound = rooms.map((room) => ({ ...room, key: randomUUID(), keyId: randomUUID() }));
+  for (const { key, ...room } of bound) {
+    const stored = { ...room, label: "", sha256: hashKey(key), createdAt: now, isRevoked: false };
+    await writeSensorKey(world.client, stored, now);
+  }
+  await world.sensors.refresh();
+  return {
+    intake: [sensorKey, sensorKey, ...bound.map(({ key }) => key), undefined],
+    query: [
+      undefined,
+      "",
+      await world.addCaller("community"),
+      await world.addCaller("standard", ["community_dataset"]),
+      await world.addCaller("unlimited", ["community_dataset"]),
+      await world.addCaller("a plan that is no longer there"),
+    ],
+  };
+}

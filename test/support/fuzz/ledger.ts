@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { FuzzRequest } from "./drafts.ts";
+import { type FuzzAnswer, OPERATION_HEADER } from "./verdict.ts";
+
+const intakeAnswer = z.object({
+  accepted: z.int(),
+  rejected: z.int(),
+  reasons: z.record(z.string(), z.int()),
+  rejections: z.array(z.object({ position: z.int(), reason: z.string() })),
+});
+
+/** A rejected record as its reason and a digest of its bytes. */
+export function fingerprint(reason: string, digest: string): string {
+  return `${reason} ${digest.toLowerCase()}`;
+}
+
+/** Counts answers by operation and status, and keeps account of what the intake says that it took and did not take. */
+export class Ledger {
+  readonly #statuses = new Map<string, Map<number, number>>();
+  /** Every record of which the intake has said that it rejected it, as far as it listed them. */
+  readonly listed: string[] = [];
+  readonly reasons = new Set<string>();
+  requests = 0;
+  accepted = 0;
+  rejected = 0;
+
+  count(operation: string, status: number): void {
+    const of = this.#statuses.get(operation) ?? new Map<number, number>();
+    this.#statuses.set(operation, of.set(status, (of.get(status) ?? 0) + 1));
+    this.requests++;
+  }
+
+  of(operation: string, status: number): number {
+    return this.#statuses.get(operation)?.get(status) ?? 0;
+  }
+
+  /** Enters an answer; tells what does not add up, if anything. */
+  enter(request: FuzzRequest, answer: FuzzAnswer): string | undefined {
+    this.count(String(answer.headers[OPERATION_HEADER] ?? "none"), answer.status);
+    if (answer.status !== 202) return undefined;
+    const { accepted, rejected, reasons, rejections } = intakeAnswer.parse(JSON.parse(answer.text));
+    this.accepted += accepted;
+    this.rejected += rejected;
+    const sent = request.records?.length ?? recordsIn(request);
+    if (sent !== undefined && accepted + rejected !== sent) return `${sent} records were sent`;
+    if (Object.values(reasons).reduce((sum, count) => sum + count, 0) !== rejected) return "reasons of other records";
+    for (const reason of Object.keys(reasons)) this.reasons.add(reason);
+    for (const { position, reason } of rejections) {
+      const record = request.records?.[position - 1];
+      if (record !== undefined) this.listed.push(fingerprint(reason, createHash("md5").update(record).digest("hex")));
+    }
+    return undefined;
+  }
+
+  /** A line for each operation. */
+  toString(): string {
+    const lines = [...this.#statuses].map(
+      ([operation, of]) =>
+        `${operation}: ${[...of]
+          .sort(([one], [other]) => one - other)
+          .map(([status, times]) => `${status} x ${times}`)
+          .join(", ")}`,
+    );
+    return [`${this.requests} requests`, ...lines].join("\n");
+  }
+}
+
+/** How many records a body is: one JSON value, the elements of an array, else its lines. Unknown where it is packed. */
+function recordsIn({ payload, headers }: FuzzRequest): number | undefined {
+  if (payload === undefined || !/^(?:identity)?$/i.test(headers["content-encoding"] ?? "")) return undefined;
+  try {
+    const value: unknown = JSON.parse(payload.toString("utf8"));
+    return Array.isArray(value) ? value.length : 1;
+  } catch {
+    const lines = payload.toString("latin1").split("\n");
+    return lines.filter((line) => /[^ \t\r]/.test(line)).length;
+  }
+}

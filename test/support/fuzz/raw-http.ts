@@ -1,0 +1,58 @@
+import { connect } from "node:net";
+import type { FuzzAnswer } from "./verdict.ts";
+
+/** How long a server may take to answer what it has got. */
+const PATIENCE_MS = 20_000;
+/** How long to wait before what is not a whole request is ended. */
+const STALL_MS = 300;
+
+/**
+ * Sends bytes to a server and resolves to what it answers until it closes the connection.
+ * @param isWhole whether the bytes are a whole request, so that an answer must come of itself.
+ */
+export function exchange(port: number, bytes: Buffer, isWhole: boolean): Promise<Buffer> {
+  return new Promise((settle, fail) => {
+    const received: Buffer[] = [];
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
+    const stall = setTimeout(() => socket.end(), isWhole ? PATIENCE_MS : STALL_MS);
+    const patience = setTimeout(
+      () => socket.destroy(new Error("the connection was not closed")),
+      PATIENCE_MS + STALL_MS,
+    );
+    socket.on("data", (chunk) => received.push(chunk));
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      // The server closes while there is still something on its way to it.
+      if (error.code !== "ECONNRESET" && error.code !== "EPIPE") fail(error);
+    });
+    socket.on("close", () => {
+      clearTimeout(stall);
+      clearTimeout(patience);
+      settle(Buffer.concat(received));
+    });
+  });
+}
+
+/** The answers in what came over a connection. Throws when it is anything else than whole answers one after another. */
+export function answersIn(received: Buffer): FuzzAnswer[] {
+  const answers: FuzzAnswer[] = [];
+  for (let rest = received; rest.length > 0; ) {
+    const end = rest.indexOf("\r\n\r\n");
+    const head = rest.subarray(0, end).toString("latin1").split("\r\n");
+    const status = /^HTTP\/1\.1 (\d{3}) [\w ]+$/.exec(head[0] ?? "")?.[1];
+    if (end < 0 || status === undefined) throw new Error(`not an answer: ${rest.subarray(0, 300).toString("latin1")}`);
+    const headers = Object.fromEntries(
+      head.slice(1).map((line) => {
+        const [, name = "", value] = /^([\w-]+): (.*)$/.exec(line) ?? [];
+        return [name.toLowerCase(), value];
+      }),
+    );
+    rest = rest.subarray(end + 4);
+    // Only that the rest may be sent.
+    if (status === "100") continue;
+    const length = Number(headers["content-length"]);
+    if (!Number.isInteger(length) || rest.length < length) throw new Error(`not a whole answer: ${status} ${rest}`);
+    answers.push({ status: Number(status), headers, text: rest.subarray(0, length).toString("utf8") });
+    rest = rest.subarray(length);
+  }
+  return answers;
+}

@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { CONTENT_TYPES, listBodies } from "./bodies.ts";
+import { type Described, takesText } from "./described-values.ts";
+import {
+  type DescribedOperation,
+  type Draft,
+  expecting,
+  type FuzzRequest,
+  type Payload,
+  percentEncoded,
+  type Twist,
+  written,
+} from "./drafts.ts";
+import { intakeBodies } from "./intake-bodies.ts";
+import { twistsOf } from "./twists.ts";
+
+/** What requests are made of that only the world which is asked can tell. */
+export type Surroundings = {
+  /** Values that lead somewhere, by the name of the parameter that they are for. */
+  readonly known: Readonly<Record<string, fc.Arbitrary<string>>>;
+  /** Keys to send with requests to the intake and to everything else; none is sent where it is undefined. */
+  readonly keys: { readonly intake: readonly (string | undefined)[]; readonly query: readonly (string | undefined)[] };
+  /** Addresses that callers come from. */
+  readonly callers: readonly string[];
+};
+
+/** Requests for one operation: most as described but for one thing or two, some wholly as described. */
+export function requestsFor(
+  operation: DescribedOperation,
+  methodsOfPath: readonly string[],
+  described: Described,
+  { known, keys, callers }: Surroundings,
+): fc.Arbitrary<FuzzRequest> {
+  const isIntake = operation.id === "postObservations";
+  const { plain, odd } = bodiesOf(operation, described);
+  const values = (place: "path" | "query") =>
+    Object.fromEntries(
+      operation.parameters
+        .filter((parameter) => parameter.in === place)
+        .map(({ name, schema }) => {
+          const any = described
+            .of(schema)
+            .map(String)
+            .filter((text) => takesText(schema, text));
+          return [name, (known[name] ?? any).map(percentEncoded)];
+        }),
+    );
+  const draft = fc
+    .record({
+      segments: fc.record(values("path")),
+      query: fc.record(values("query"), { requiredKeys: [] }),
+      key: fc.constantFrom(...(isIntake ? keys.intake : keys.query)),
+      from: fc.constantFrom(...callers),
+      payload: plain,
+    })
+    .map(
+      ({ segments, query, key, from, payload }): Draft => ({
+        operation,
+        method: operation.method,
+        segments,
+        query: Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
+        bend: (path) => path,
+        headers: key === undefined ? {} : { key },
+        payload,
+        from,
+        expects: "taken",
+      }),
+    );
+  const twist = twistsOf(operation, methodsOfPath);
+  const other = operation.body === undefined ? typed : fc.oneof(odd.map(sending), twist);
+  return (
+    fc
+      .tuple(
+        draft,
+        fc.oneof(
+          { weight: 2, arbitrary: fc.constant([]) },
+          { weight: operation.body === undefined ? 6 : 1, arbitrary: fc.array(twist, { minLength: 1, maxLength: 3 }) },
+          { weight: operation.body === undefined ? 1 : 6, arbitrary: fc.array(other, { minLength: 1, maxLength: 2 }) },
+        ),
+      )
+      .map(([plainDraft, twists]) =>
+        written(twists.reduce((changed: Draft, change: Twist) => change(changed), plainDraft)),
+      )
+      // More than a server takes as a header; that has a test of its own.
+      .filter(({ target }) => target.length < 14_000)
+  );
+}
+
+function bodiesOf(operation: DescribedOperation, described: Described) {
+  if (operation.body === undefined) {
+    const none = fc.constant<Payload | undefined>(undefined);
+    return { plain: none, odd: none };
+  }
+  const { anyOf } = described.resolve(operation.body);
+  if (anyOf?.[0] !== undefined) return intakeBodies(anyOf[0], described);
+  return listBodies(described.of(operation.body));
+}
+
+const sending =
+  (payload: Payload | undefined): Twist =>
+  (draft) => ({ ...draft, payload });
+
+/** Some clients declare a type of a body that they do not send. */
+const typed = fc.constantFrom(...CONTENT_TYPES).map(
+  (type): Twist =>
+    (draft) =>
+      expecting({ ...draft, headers: { ...draft.headers, "content-type": type } }, "taken"),
+);
