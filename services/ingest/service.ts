@@ -22,6 +22,8 @@ export type KafkaSettings = {
   readonly groupId: string;
   /** Makes this process a static member of the group. */
   readonly instanceId?: string | undefined;
+  /** After so long without a sign of life a process's partitions go to the others. */
+  readonly sessionTimeoutMs: number;
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly createTopics: boolean;
@@ -134,7 +136,13 @@ async function connectStream(kafka: KafkaSettings, log: Logger) {
   const producer = await kafkaProducer(kafka.connection, log);
   const source = kafkaSource(
     kafka.connection,
-    { topic: kafka.topic, groupId: kafka.groupId, instanceId: kafka.instanceId, fromBeginning: true },
+    {
+      topic: kafka.topic,
+      groupId: kafka.groupId,
+      instanceId: kafka.instanceId,
+      sessionTimeoutMs: kafka.sessionTimeoutMs,
+      fromBeginning: true,
+    },
     log,
   );
   const lag = watchLag(kafka.connection, kafka, log);

@@ -9,7 +9,8 @@ export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
 
 /** So many records are judged and handed over at once: what a batch unpacks to must not all be in memory twice. */
 const RECORDS_AT_ONCE = 50_000;
-const HEARTBEAT_MS = 3_000;
+/** How often the source is asked to beat, which does so as often as its group wants it. */
+const HEARTBEAT_MS = 1_000;
 
 export type KafkaIngestDeps = BatchDeps<MessageRecord> & { readonly source: StreamSource; readonly log: Logger };
 
