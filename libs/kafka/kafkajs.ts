@@ -93,10 +93,12 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
             if (!(error instanceof kafkajs.KafkaJSError) && isRunning()) fail(error);
             throw error;
           }
-          resolveOffset(last.offset);
           const offset = (BigInt(last.offset) + 1n).toString();
           // Not consumer.commitOffsets: once a stop has been asked for that one returns without having committed.
           await commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
+          // Only now: after a commit that failed the batch has to come again, else its offsets would stay uncommitted
+          // until something else is published.
+          resolveOffset(last.offset);
         },
       });
     },
