@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Scenario, untilFlowing } from "./scenario.ts";
 
+const WITH_UNKNOWN_TAG = JSON.stringify({
+  observed_at: new Date().toISOString(),
+  sensor_id: "s",
+  source_ip: "46.0.0.1",
+  tags: ["never-heard-of"],
+});
+
 /** SIGKILL to ClickHouse in the middle of the flow; once it stays away for longer than a session lasts. */
 export const storeOutage: Scenario = {
   name: "store",
@@ -23,10 +30,16 @@ export const storeOutage: Scenario = {
       say(`${number + 1} of ${kills} kills`);
     }
     await stage.drained();
+    await ground.store.kill();
+    // To judge it the catalogue has to be asked once more, which cannot be done now.
+    await stage.publishRaw([{ partition: 0, value: WITH_UNKNOWN_TAG }]);
+    await sleep(2_000);
+    await ground.store.start();
+    await stage.drained();
     if ((await ingest.figure('noisefloor_insert_duration_seconds_count{outcome="transient"}')) === 0) {
       throw new Error("no insert met the outage");
     }
     await stage.verify();
-    return `${kills} SIGKILL of ClickHouse, away for up to ${longMs / 1_000} s`;
+    return `${kills + 1} SIGKILL of ClickHouse, away for up to ${longMs / 1_000} s`;
   },
 };

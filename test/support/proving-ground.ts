@@ -12,7 +12,7 @@ import { eventually } from "./eventually.ts";
 import { silent } from "./http.ts";
 import { environmentOf, type IngestProcess, startIngest } from "./ingest-process.ts";
 import { committedOffsets, endOffsets } from "./kafka.ts";
-import { type KnownEvent, makeEvents, messagesOf, PARTITIONS } from "./known-events.ts";
+import { type KnownEvent, type KnownMessage, makeEvents, messagesOf, PARTITIONS } from "./known-events.ts";
 import { type Random, seeded } from "./random.ts";
 import { type RestartableStore, startRestartableStore } from "./restartable-store.ts";
 import { requireAnswers } from "./served-answers.ts";
@@ -58,6 +58,8 @@ export type Stage = {
   ingest(env?: Record<string, string>): Promise<IngestProcess>;
   /** Publishes some of the known events, in the background. */
   publish(events: readonly KnownEvent[]): EventFlow;
+  /** Publishes these very messages; resolves when they are there. */
+  publishRaw(messages: readonly KnownMessage[]): Promise<void>;
   /** Resolves when the group has committed everything that the topic holds; rejects when it stands still. */
   drained(groupId?: string): Promise<void>;
   /** Every promise about what is stored and answered, and that no process has ended by itself. */
@@ -108,6 +110,7 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
       return started;
     },
     publish: (some) => startFlow(kafka, messagesOf(some, random), random),
+    publishRaw: (messages) => startFlow(kafka, messages, random).done,
     async drained(groupId = kafka.groupId) {
       await untilDrained({ ...kafka, groupId }, () => processes.some((one) => one.surprise() !== undefined)).catch(
         (error: unknown) => {
