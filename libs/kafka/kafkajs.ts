@@ -70,7 +70,7 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
         eachBatchAutoResolve: false,
         // While some wait for an insert the next ones are read and judged.
         partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
-        eachBatch: async ({ batch, heartbeat, isRunning, isStale, resolveOffset, commitOffsetsIfNecessary }) => {
+        eachBatch: async ({ batch, heartbeat, isRunning, resolveOffset, commitOffsetsIfNecessary }) => {
           const last = batch.messages.at(-1);
           if (last === undefined) return;
           const { topic, partition } = batch;
@@ -85,7 +85,6 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
                 headers: readHeaders(headers),
               })),
               heartbeat,
-              isWanted: () => isRunning() && !isStale(),
             });
           } catch (error) {
             // The library knows its own errors, a rebalance among them. Any other one it would try a few times more and
