@@ -32,7 +32,7 @@ export const storeOutage: Scenario = {
     await stage.drained();
     await ground.store.kill();
     // To judge it the catalogue has to be asked once more, which cannot be done now.
-    await stage.publishRaw([{ partition: 0, value: WITH_UNKNOWN_TAG }]);
+    await stage.publishRaw([{ partition: 0, value: WITH_UNKNOWN_TAG, records: 1 }]);
     await sleep(2_000);
     await ground.store.start();
     await stage.drained();

@@ -18,7 +18,7 @@ export type KnownEvent = Seen & {
   readonly port: number;
 };
 
-export type KnownMessage = { readonly partition: number; readonly value: string };
+export type KnownMessage = { readonly partition: number; readonly value: string; readonly records: number };
 
 /** Random observations of the last 99 days, out of order, of addresses that come again and again. */
 export function makeEvents(random: Random, count: number, tags: readonly Tag[], now: number): KnownEvent[] {
@@ -54,11 +54,11 @@ export function* messagesOf(events: readonly KnownEvent[], random: Random): Gene
     const together = events.slice(at, at + many);
     at += many;
     for (const event of together) if (event.observationId !== undefined && random.chance(1 / 30)) again.push(event);
-    yield { partition: random.int(0, PARTITIONS - 1), value: write(together, random) };
+    yield { partition: random.int(0, PARTITIONS - 1), value: write(together, random), records: together.length };
   }
   for (let at = 0; at < again.length; at += MOST_IN_A_MESSAGE) {
     const together = again.slice(at, at + MOST_IN_A_MESSAGE);
-    yield { partition: random.int(0, PARTITIONS - 1), value: write(together, random) };
+    yield { partition: random.int(0, PARTITIONS - 1), value: write(together, random), records: together.length };
   }
 }
 

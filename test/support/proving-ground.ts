@@ -58,6 +58,8 @@ export type Stage = {
   ingest(env?: Record<string, string>): Promise<IngestProcess>;
   /** Publishes some of the known events, in the background. */
   publish(events: readonly KnownEvent[]): EventFlow;
+  /** So many observations were published, those that were published twice counted twice. */
+  published(): number;
   /** Publishes these very messages; resolves when they are there. */
   publishRaw(messages: readonly KnownMessage[]): Promise<void>;
   /** Resolves when the group has committed everything that the topic holds; rejects when it stands still. */
@@ -91,6 +93,13 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
   const events = makeEvents(random, count, tags, Date.now());
   const commandLine = await openCommandLine();
   const processes: IngestProcess[] = [];
+  let published = 0;
+  function* counted(messages: Iterable<KnownMessage>): Generator<KnownMessage> {
+    for (const message of messages) {
+      published += message.records;
+      yield message;
+    }
+  }
   const requireNoSurprise = () => {
     for (const one of processes) {
       const surprise = one.surprise();
@@ -109,7 +118,8 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
       processes.push(started);
       return started;
     },
-    publish: (some) => startFlow(kafka, messagesOf(some, random), random),
+    publish: (some) => startFlow(kafka, counted(messagesOf(some, random)), random),
+    published: () => published,
     publishRaw: (messages) => startFlow(kafka, messages, random).done,
     async drained(groupId = kafka.groupId) {
       await untilDrained({ ...kafka, groupId }, () => processes.some((one) => one.surprise() !== undefined)).catch(
