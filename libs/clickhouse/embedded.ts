@@ -21,6 +21,8 @@ export type EmbeddedClickHouse = {
   /** For dashboards on this machine: may read the tables of the database and nothing else. */
   readonly grafana: ClickHouseConnection;
   readonly tcpPort: number;
+  /** The server process, which is a child of ours. */
+  readonly pid: number;
   readonly logFile: string;
   /** Settles when the server process has ended, wanted or not. */
   readonly ended: Promise<void>;
@@ -116,6 +118,7 @@ export async function startEmbedded(
     connection,
     grafana: { ...connection, username: "grafana", password: credentials.grafana },
     tcpPort,
+    pid: child.pid ?? 0,
     logFile: files.log,
     ended,
     stop,

@@ -29,6 +29,7 @@ const BAD: Record<string, string> = {
   KAFKA_INSTANCE_ID: "one two",
   KAFKA_CREATE_TOPICS: "maybe",
   KAFKA_PARTITIONS: "1001",
+  KAFKA_SESSION_TIMEOUT_SECONDS: "2",
   KAFKA_TLS: "on",
   KAFKA_SASL_MECHANISM: "gssapi",
 };
@@ -89,6 +90,7 @@ describe("the borders of numbers", () => {
     ["HTTP_PORT", "0", "65535", "65536"],
     ["HTTPS_PORT", "0", "65535", "65536"],
     ["KAFKA_PARTITIONS", "1", "1000", "1001"],
+    ["KAFKA_SESSION_TIMEOUT_SECONDS", "3", "1800", "1801"],
   ])("%s is %s to %s", (name, least, most, beyond) => {
     expect(messageFor({ [name]: least })).toBe("usable");
     expect(messageFor({ [name]: most })).toBe("usable");

@@ -55,6 +55,7 @@ export const settingsSchema = z.object({
   KAFKA_DEAD_LETTER_TOPIC: z.string().default("scan.observations.dead"),
   KAFKA_CREATE_TOPICS: flag(true),
   KAFKA_PARTITIONS: wholeNumber(1, 1_000).default(3),
+  KAFKA_SESSION_TIMEOUT_SECONDS: wholeNumber(3, 1_800).default(30),
   KAFKA_TLS: flag(false),
   KAFKA_SASL_MECHANISM: z
     .enum(["plain", "scram-sha-256", "scram-sha-512"], "takes plain, scram-sha-256 or scram-sha-512")
@@ -167,6 +168,7 @@ function kafkaSettings(variables: Variables) {
     },
     groupId: variables.KAFKA_GROUP_ID,
     instanceId: variables.KAFKA_INSTANCE_ID,
+    sessionTimeoutMs: variables.KAFKA_SESSION_TIMEOUT_SECONDS * 1_000,
     topic: variables.KAFKA_TOPIC,
     deadLetterTopic: variables.KAFKA_DEAD_LETTER_TOPIC,
     createTopics: variables.KAFKA_CREATE_TOPICS,

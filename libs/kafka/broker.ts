@@ -18,6 +18,8 @@ const KAFKA_VERSION = "4.3.0";
 export type LocalBroker = {
   /** `host:port` */
   readonly address: string;
+  /** Ends the process as told, and starts it again at the same address with what it had stored. */
+  restart(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -40,25 +42,47 @@ export async function startLocalBroker(folder: string): Promise<LocalBroker> {
   const clusterId = randomBytes(16).toString("base64url");
   await run("java", [...java, "kafka.tools.StorageTool", "format", "-t", clusterId, "-c", properties]);
 
-  const child = spawn("java", ["-Xmx512m", ...java, "kafka.Kafka", properties], { stdio: ["ignore", "pipe", "pipe"] });
+  const begin = () => runBroker([...java, "kafka.Kafka", properties], port);
+  const forget = () => rm(directory, { recursive: true, force: true });
+  let running = await begin().catch(async (error: unknown) => {
+    await forget();
+    throw error;
+  });
+  return {
+    address: `127.0.0.1:${port}`,
+    async restart(signal) {
+      await running.end(signal);
+      running = await begin();
+    },
+    async stop() {
+      await running.end("SIGTERM");
+      await forget();
+    },
+  };
+}
+
+type RunningBroker = { end(signal: "SIGTERM" | "SIGKILL"): Promise<void> };
+
+/** Runs the broker's process until it takes connections. */
+async function runBroker(java: readonly string[], port: number): Promise<RunningBroker> {
+  const child = spawn("java", ["-Xmx512m", ...java], { stdio: ["ignore", "pipe", "pipe"] });
   const lastWords = lastWordsOf(child);
   const ended = new Promise<void>((settle) => child.once("close", () => settle()));
   const killAtExit = () => child.kill("SIGKILL");
   process.once("exit", killAtExit);
-  const stop = async () => {
+  const end = async (signal: "SIGTERM" | "SIGKILL") => {
     process.removeListener("exit", killAtExit);
-    child.kill("SIGTERM");
+    child.kill(signal);
     const killer = setTimeout(() => child.kill("SIGKILL"), 15_000);
     await ended;
     clearTimeout(killer);
-    await rm(directory, { recursive: true, force: true });
   };
   for (let attempt = 0; attempt < 300; attempt++) {
     if (child.exitCode !== null) break;
-    if (await accepts(port)) return { address: `127.0.0.1:${port}`, stop };
+    if (await accepts(port)) return { end };
     await sleep(100);
   }
-  await stop();
+  await end("SIGTERM");
   throw new LocalBrokerError(`the Kafka broker did not come up; its last words:\n${lastWords()}`);
 }
 
@@ -99,6 +123,7 @@ offsets.topic.num.partitions=4
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
 `;
 }
 

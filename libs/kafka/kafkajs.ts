@@ -8,12 +8,15 @@ import type { ProducedMessage, StreamProducer, StreamSource } from "./source.ts"
 const REQUEST_BYTES = 512 * 1024;
 /** How many partitions' messages are in memory at once at most. */
 const PARTITIONS_AT_ONCE = 4;
+const LONGEST_HEARTBEAT_INTERVAL_MS = 3_000;
 /** A consumer that neither fetched nor beat for so long does not run any more. */
 const LIFE_SIGN_WITHIN_MS = 60_000;
 
 export type Subscription = {
   readonly topic: string;
   readonly groupId: string;
+  /** After so long without a sign of life its partitions go to other members. */
+  readonly sessionTimeoutMs: number;
   readonly fromBeginning: boolean;
   /** Makes it a static member under this id, which no other member of the group may have. */
   readonly instanceId?: string | undefined;
@@ -26,7 +29,9 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
   if (instanceId !== undefined) makeStaticMember(clientId, instanceId);
   const consumer = connectKafka({ ...connection, clientId }, log).consumer({
     groupId: subscription.groupId,
-    sessionTimeout: 30_000,
+    sessionTimeout: subscription.sessionTimeoutMs,
+    // Two may be lost before the group takes this consumer for dead.
+    heartbeatInterval: Math.min(LONGEST_HEARTBEAT_INTERVAL_MS, Math.floor(subscription.sessionTimeoutMs / 3)),
     // Both bound what is in memory at once, and are large enough for large inserts.
     maxBytesPerPartition: 8 * 1024 * 1024,
     maxBytes: 32 * 1024 * 1024,
@@ -65,7 +70,7 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
         eachBatchAutoResolve: false,
         // While some wait for an insert the next ones are read and judged.
         partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
-        eachBatch: async ({ batch, heartbeat, isRunning, isStale, resolveOffset, commitOffsetsIfNecessary }) => {
+        eachBatch: async ({ batch, heartbeat, isRunning, resolveOffset, commitOffsetsIfNecessary }) => {
           const last = batch.messages.at(-1);
           if (last === undefined) return;
           const { topic, partition } = batch;
@@ -80,7 +85,6 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
                 headers: readHeaders(headers),
               })),
               heartbeat,
-              isWanted: () => isRunning() && !isStale(),
             });
           } catch (error) {
             // The library knows its own errors, a rebalance among them. Any other one it would try a few times more and
@@ -88,10 +92,12 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
             if (!(error instanceof kafkajs.KafkaJSError) && isRunning()) fail(error);
             throw error;
           }
-          resolveOffset(last.offset);
           const offset = (BigInt(last.offset) + 1n).toString();
           // Not consumer.commitOffsets: once a stop has been asked for that one returns without having committed.
           await commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
+          // Only now: after a commit that failed the batch has to come again, else its offsets would stay uncommitted
+          // until something else is published.
+          resolveOffset(last.offset);
         },
       });
     },

@@ -14,8 +14,6 @@ export type StreamBatch = {
   readonly messages: readonly StreamMessage[];
   /** Tells the group that this consumer is alive; to be called while the handler waits on something healthy. */
   heartbeat(): Promise<void>;
-  /** False once the consumer is stopping or has lost the partition: no use to go on trying. */
-  isWanted(): boolean;
 };
 
 /**

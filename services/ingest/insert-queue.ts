@@ -18,8 +18,10 @@ export type InsertQueue = {
    * Resolves when every row is either stored or refused for what is in it, with the latter. Rejects with the server's
    * error when that is neither: then any of the rows may or may not be stored.
    * @param bytes about how much memory the rows take.
+   * @param signal aborted when nobody waits for the rows any more: those not under way are let go of, and those that
+   * wait for the store to come back are not tried again.
    */
-  store(rows: readonly ObservationRow[], bytes: number): Promise<readonly RefusedRow[]>;
+  store(rows: readonly ObservationRow[], bytes: number, signal?: AbortSignal): Promise<readonly RefusedRow[]>;
   /** Ends all trying again: what cannot be stored at once is rejected. What is under way goes on. */
   giveUp(): void;
 };
@@ -46,13 +48,15 @@ const MOST_BYTES = 64 * 1024 * 1024;
 type HandOver = {
   readonly rows: readonly ObservationRow[];
   readonly bytes: number;
+  readonly signal: AbortSignal | undefined;
   readonly resolve: (refused: readonly RefusedRow[]) => void;
   readonly reject: (error: unknown) => void;
 };
 
 /**
  * Joins the rows of many sources (partitions, requests) into few large inserts, one at a time: while one is under way the
- * next one gathers. Whoever hands rows over waits for them, so the queue is bounded by how many do.
+ * next one gathers. Whoever hands rows over waits for them, or says that he no longer does, so the queue is bounded by
+ * how many do.
  */
 export function insertQueue(terms: InsertQueueTerms): InsertQueue {
   const waiting: HandOver[] = [];
@@ -75,7 +79,8 @@ export function insertQueue(terms: InsertQueueTerms): InsertQueue {
           }),
         ]);
       }
-      await storeTogether(takeNext(waiting));
+      const together = takeNext(waiting);
+      if (together.length > 0) await storeTogether(together);
     }
     isDraining = false;
   };
@@ -83,7 +88,8 @@ export function insertQueue(terms: InsertQueueTerms): InsertQueue {
   const storeTogether = async (together: readonly HandOver[]) => {
     try {
       const rows = together.length === 1 ? (together[0]?.rows ?? []) : together.flatMap((one) => one.rows);
-      const refused = await storeOrRefuse(rows, 0, terms, () => hasGivenUp);
+      const isOver = () => hasGivenUp || together.every(({ signal }) => signal?.aborted);
+      const refused = await storeOrRefuse(rows, 0, terms, isOver);
       let start = 0;
       for (const { rows: own, resolve } of together) {
         const end = start + own.length;
@@ -101,10 +107,17 @@ export function insertQueue(terms: InsertQueueTerms): InsertQueue {
   };
 
   return {
-    store(rows, bytes) {
+    store(rows, bytes, signal) {
       if (rows.length === 0) return Promise.resolve([]);
       return new Promise((resolve, reject) => {
-        waiting.push({ rows, bytes, resolve, reject });
+        const handOver = { rows, bytes, signal, resolve, reject };
+        waiting.push(handOver);
+        signal?.addEventListener("abort", () => {
+          const place = waiting.indexOf(handOver);
+          if (place < 0) return;
+          waiting.splice(place, 1);
+          reject(signal.reason);
+        });
         if (!isDraining) void drain();
         else if (hasEnough()) hurry();
       });

@@ -98,7 +98,10 @@ export type KeepDeadLetters<R extends IncomingRecord> = (rejected: readonly Reje
 /**
  * Takes what was judged good to where it belongs. Resolves once it is safe there, with what was refused there after all.
  */
-export type Accept<R extends IncomingRecord> = (judged: Judged<R>) => Promise<readonly RejectedRecord<R>[]>;
+export type Accept<R extends IncomingRecord> = (
+  judged: Judged<R>,
+  signal?: AbortSignal,
+) => Promise<readonly RejectedRecord<R>[]>;
 
 /** What became of a batch: each of its records is one or the other. */
 export type Outcome<R extends IncomingRecord> = {
@@ -109,6 +112,8 @@ export type Outcome<R extends IncomingRecord> = {
 export type BatchDeps<R extends IncomingRecord> = JudgeDeps & {
   readonly accept: Accept<R>;
   readonly keepDeadLetters: KeepDeadLetters<R>;
+  /** Aborted when nobody waits for the batch any more, for it comes again elsewhere: what has not begun is left. */
+  readonly signal?: AbortSignal;
   /** Hears how many records came to which end. */
   readonly onOutcome?: ((outcome: "accepted" | RejectionReason, records: number) => void) | undefined;
 };
@@ -122,7 +127,9 @@ export async function ingestBatch<R extends IncomingRecord>(
   deps: BatchDeps<R>,
 ): Promise<Outcome<R>> {
   const judged = await judge(records, deps);
-  const refused = await deps.accept(judged);
+  deps.signal?.throwIfAborted();
+  const refused = await deps.accept(judged, deps.signal);
+  deps.signal?.throwIfAborted();
   const rejected = [...judged.rejected, ...refused];
   if (rejected.length > 0) await deps.keepDeadLetters(rejected);
   const accepted = judged.accepted.length - refused.length;
@@ -133,9 +140,9 @@ export async function ingestBatch<R extends IncomingRecord>(
 
 /** Stores what was judged good in ClickHouse. */
 export function acceptInto<R extends IncomingRecord>(queue: InsertQueue): Accept<R> {
-  return async ({ rows, accepted }) => {
+  return async ({ rows, accepted }, signal) => {
     const bytes = accepted.reduce((sum, record) => sum + record.bytes.length, 0);
-    const refused = await queue.store(rows, bytes);
+    const refused = await queue.store(rows, bytes, signal);
     return refused.flatMap(({ index, detail }) => {
       const record = accepted[index];
       return record === undefined ? [] : [{ record, rejection: tell({ reason: "refused-by-store", detail }) }];

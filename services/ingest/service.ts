@@ -11,6 +11,7 @@ import type { Logger } from "pino";
 import { deadLettersInto, deadLettersTo } from "./dead-letter.ts";
 import { type IngestMetrics, ingestFigures } from "./figures.ts";
 import { insertQueue } from "./insert-queue.ts";
+import { patiently } from "./patience.ts";
 import { type Accept, acceptInto, type IncomingRecord } from "./pipeline.ts";
 import { registerIntake } from "./sources/http.ts";
 import { postObservations } from "./sources/intake-operation.ts";
@@ -22,6 +23,8 @@ export type KafkaSettings = {
   readonly groupId: string;
   /** Makes this process a static member of the group. */
   readonly instanceId?: string | undefined;
+  /** After so long without a sign of life a process's partitions go to the others. */
+  readonly sessionTimeoutMs: number;
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly createTopics: boolean;
@@ -89,6 +92,18 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       onInsert: figures.onInsert,
       onWait: (error, attempt) => log.warn({ err: error, attempt, source }, "the store cannot take rows: trying again"),
     });
+  let isStopping = false;
+  // Who sent a request hears that the store is away; messages wait, or else a single one with a tag that is not known
+  // would end the process.
+  const patientCatalogue: TagCatalogue = {
+    ...catalogue,
+    refresh: () =>
+      patiently(catalogue.refresh, {
+        forMs: Number.POSITIVE_INFINITY,
+        hasGivenUp: () => isStopping,
+        onWait: (error, attempt) => log.warn({ err: error, attempt }, "the tag catalogue cannot be read: trying again"),
+      }),
+  };
   const requests = queueFor("http", HTTP_RETRY_MS, HTTP_LINGER_MS);
   const messages = queueFor("kafka", Number.POSITIVE_INFINITY, KAFKA_LINGER_MS);
   return {
@@ -108,6 +123,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       if (stream === undefined) return;
       await startKafkaIngest({
         ...judging,
+        catalogue: patientCatalogue,
         // Who may write to the topic is for the brokers to say, and the HTTP intake publishes what it has judged.
         right: "everything",
         source: stream.source,
@@ -118,6 +134,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       });
     },
     async stop() {
+      isStopping = true;
       requests.giveUp();
       messages.giveUp();
       await stream?.stop();
@@ -134,7 +151,13 @@ async function connectStream(kafka: KafkaSettings, log: Logger) {
   const producer = await kafkaProducer(kafka.connection, log);
   const source = kafkaSource(
     kafka.connection,
-    { topic: kafka.topic, groupId: kafka.groupId, instanceId: kafka.instanceId, fromBeginning: true },
+    {
+      topic: kafka.topic,
+      groupId: kafka.groupId,
+      instanceId: kafka.instanceId,
+      sessionTimeoutMs: kafka.sessionTimeoutMs,
+      fromBeginning: true,
+    },
     log,
   );
   const lag = watchLag(kafka.connection, kafka, log);

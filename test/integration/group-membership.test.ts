@@ -14,7 +14,8 @@ async function member(kafka: KafkaSettings, instanceId: string | undefined) {
   const said: string[] = [];
   const received: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void said.push(line) });
-  const subscription: Subscription = { topic: kafka.topic, groupId: kafka.groupId, fromBeginning: true, instanceId };
+  const { topic, groupId, sessionTimeoutMs } = kafka;
+  const subscription: Subscription = { topic, groupId, sessionTimeoutMs, fromBeginning: true, instanceId };
   const source = kafkaSource(kafka.connection, subscription, log);
   await source.start(async ({ messages }) => {
     received.push(...messages.map(({ value }) => String(value)));

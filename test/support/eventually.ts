@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Tries until the check passes; after `withinMs` throws what it threw last. */
-export async function eventually<T>(check: () => Promise<T>, withinMs = 30_000): Promise<T> {
-  const deadline = Date.now() + withinMs;
+/** Tries until the check passes; after so many milliseconds, or once it is said to be over, throws what it threw last. */
+export async function eventually<T>(check: () => Promise<T>, within: number | (() => boolean) = 30_000): Promise<T> {
+  const start = Date.now();
+  const isOver = () => (typeof within === "number" ? Date.now() - start > within : within());
   for (;;) {
     try {
       return await check();
     } catch (error) {
-      if (Date.now() > deadline) throw error;
+      if (isOver()) throw error;
       await sleep(100);
     }
   }

@@ -4,7 +4,7 @@ import { createIngest } from "@noisefloor/ingest/service.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
-import { Kafka, logLevel } from "kafkajs";
+import { type Admin, Kafka, logLevel } from "kafkajs";
 import { inject } from "vitest";
 import { silent } from "./http.ts";
 import { RETENTION_DAYS, type World } from "./world.ts";
@@ -15,6 +15,7 @@ export function freshKafka(): KafkaSettings {
   return {
     connection: { brokers: inject("kafkaBrokers").split(","), clientId: "noisefloor-tests", tls: false },
     groupId: `group-${name}`,
+    sessionTimeoutMs: 30_000,
     topic: `observations-${name}`,
     deadLetterTopic: `dead-${name}`,
     createTopics: true,
@@ -84,14 +85,29 @@ export async function readTopic(kafka: KafkaSettings, topic: string, count: numb
   return messages;
 }
 
+/** The offsets that a topic's next messages will get, by partition. */
+export async function endOffsets(kafka: KafkaSettings): Promise<number[]> {
+  return withAdmin(kafka, async (admin) => byPartition(await admin.fetchTopicOffsets(kafka.topic)));
+}
+
 /** The offsets that a group has committed, by partition; -1 where it has committed none. */
 export async function committedOffsets(kafka: KafkaSettings): Promise<number[]> {
+  return withAdmin(kafka, async (admin) => {
+    const [topic] = await admin.fetchOffsets({ groupId: kafka.groupId, topics: [kafka.topic] });
+    return byPartition(topic?.partitions ?? []);
+  });
+}
+
+async function withAdmin<T>(kafka: KafkaSettings, ask: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   try {
-    const [topic] = await admin.fetchOffsets({ groupId: kafka.groupId, topics: [kafka.topic] });
-    return (topic?.partitions ?? []).map(({ offset }) => Number(offset));
+    return await ask(admin);
   } finally {
     await admin.disconnect();
   }
+}
+
+function byPartition(offsets: readonly { readonly partition: number; readonly offset: string }[]): number[] {
+  return offsets.toSorted((a, b) => a.partition - b.partition).map(({ offset }) => Number(offset));
 }

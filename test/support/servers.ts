@@ -9,6 +9,13 @@ import getPort from "get-port";
 import { GenericContainer, getContainerRuntimeClient, Wait } from "testcontainers";
 import { firstAvailable } from "./first-available.ts";
 
+/** A broker of one's own that can be ended and comes back at the same address with what it had stored. */
+export type RestartableBroker = {
+  readonly address: string;
+  restart(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
+  stop(): Promise<void>;
+};
+
 export type Running<T> = { readonly at: T; readonly stop: () => Promise<void> };
 
 const BROKER_FOLDER = fileURLToPath(new URL("../../infra/kafka/broker", import.meta.url));
@@ -26,6 +33,7 @@ const KAFKA_ENVIRONMENT = {
   KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: "1",
   KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: "1",
   KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: "0",
+  KAFKA_GROUP_MIN_SESSION_TIMEOUT_MS: "1000",
   KAFKA_AUTO_CREATE_TOPICS_ENABLE: "false",
   KAFKA_MESSAGE_MAX_BYTES: "16777216",
 };
@@ -51,15 +59,8 @@ export function provideKafka(env: NodeJS.ProcessEnv): Promise<Running<string>> {
         name: "a container",
         start: async () => {
           if (!(await hasContainerEngine())) return undefined;
-          // Clients are told where to connect before the engine would choose a port, so it is chosen here.
-          const port = await getPort();
-          const container = await new GenericContainer("apache/kafka:4.3.0")
-            .withEnvironment({ ...KAFKA_ENVIRONMENT, KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://localhost:${port}` })
-            .withExposedPorts({ container: 9092, host: port })
-            .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
-            .withStartupTimeout(CONTAINER_TIMEOUT_MS)
-            .start();
-          return { at: `localhost:${port}`, stop: async () => void (await container.stop()) };
+          const broker = await startBrokerContainer();
+          return { at: broker.address, stop: broker.stop };
         },
       },
       {
@@ -72,6 +73,38 @@ export function provideKafka(env: NodeJS.ProcessEnv): Promise<Running<string>> {
     ],
     "Set KAFKA_BROKERS, or start Docker, or install a JVM from 17 on and Maven.",
   );
+}
+
+/** A broker that the caller may end and start again: a container, else a process on this machine. */
+export function startRestartableBroker(): Promise<RestartableBroker> {
+  return firstAvailable<RestartableBroker>(
+    "Kafka broker of its own",
+    [
+      {
+        name: "a container",
+        start: async () => ((await hasContainerEngine()) ? startBrokerContainer() : undefined),
+      },
+      { name: "a local process", start: () => startLocalBroker(BROKER_FOLDER) },
+    ],
+    "Start Docker, or install a JVM from 17 on and Maven.",
+  );
+}
+
+async function startBrokerContainer(): Promise<RestartableBroker> {
+  // Clients are told where to connect before the engine would choose a port, so it is chosen here.
+  const port = await getPort();
+  const container = await new GenericContainer("apache/kafka:4.3.0")
+    .withEnvironment({ ...KAFKA_ENVIRONMENT, KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://localhost:${port}` })
+    .withExposedPorts({ container: 9092, host: port })
+    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
+    .withStartupTimeout(CONTAINER_TIMEOUT_MS)
+    .start();
+  return {
+    address: `localhost:${port}`,
+    // An engine ends a container with SIGTERM and, when it has no time for that, with SIGKILL.
+    restart: (signal) => container.restart({ timeout: signal === "SIGKILL" ? 0 : 15 }),
+    stop: async () => void (await container.stop()),
+  };
 }
 
 /** A real ClickHouse: the configured server, else a container, else the embedded one. */

@@ -154,7 +154,8 @@ export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): A
   return acceptInto(insertQueue({ insert: insertInto(client), retryForMs: 0, lingerMs: 0 }));
 }
 
-async function addCaller(
+/** Makes a workspace with a key, which is the answer. */
+export async function addCaller(
   client: ClickHouseClient,
   workspaceId: string,
   plan: string,

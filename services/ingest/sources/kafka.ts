@@ -9,13 +9,16 @@ export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
 
 /** So many records are judged and handed over at once: what a batch unpacks to must not all be in memory twice. */
 const RECORDS_AT_ONCE = 50_000;
-const HEARTBEAT_MS = 3_000;
+/** How often the source is asked to beat, which does so as often as its group wants it. */
+const HEARTBEAT_MS = 1_000;
 
 export type KafkaIngestDeps = BatchDeps<MessageRecord> & { readonly source: StreamSource; readonly log: Logger };
 
 /** Runs the consumer: every message's records are stored or kept as dead letters before its offset is committed. */
 export async function startKafkaIngest(deps: KafkaIngestDeps): Promise<void> {
-  await deps.source.start((batch) => withHeartbeat(batch, () => ingestMessages(batch.messages, deps)));
+  await deps.source.start((batch) =>
+    withHeartbeat(batch, (signal) => ingestMessages(batch.messages, { ...deps, signal })),
+  );
 }
 
 async function ingestMessages(messages: readonly StreamMessage[], deps: KafkaIngestDeps): Promise<void> {
@@ -24,6 +27,7 @@ async function ingestMessages(messages: readonly StreamMessage[], deps: KafkaIng
   for (let start = 0; start < records.length; start += RECORDS_AT_ONCE) {
     rejected += (await ingestBatch(records.slice(start, start + RECORDS_AT_ONCE), deps)).rejected.length;
   }
+  deps.signal?.throwIfAborted();
   if (unreadable.length > 0) {
     await deps.keepDeadLetters(unreadable);
     for (const { rejection } of unreadable) deps.onOutcome?.(rejection.reason, 1);
@@ -60,16 +64,20 @@ function fallbackIdOf({ headers, topic, partition, offset }: StreamMessage): str
 
 /**
  * Keeps the membership of the group alive while work is under way, however long the store makes it wait. When the group
- * says that the partition is needed elsewhere the wait ends: what is stored meanwhile comes again there, as the same
- * observations.
+ * says that the partition is needed elsewhere the wait ends and so does the work, which would else pile up in memory with
+ * each time that the messages come again; what is stored all the same comes again as the same observations.
  */
-async function withHeartbeat(batch: StreamBatch, work: () => Promise<void>): Promise<void> {
+async function withHeartbeat(batch: StreamBatch, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const end = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const lost = new Promise<never>((_, fail) => {
     timer = setInterval(() => batch.heartbeat().catch(fail), HEARTBEAT_MS);
   });
   try {
-    await Promise.race([work(), lost]);
+    await Promise.race([work(end.signal), lost]);
+  } catch (error) {
+    end.abort(error);
+    throw error;
   } finally {
     clearInterval(timer);
   }

@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { badEvents } from "../soak/bad-events.ts";
+import { overLimit } from "../soak/over-limit.ts";
+import { replay } from "../soak/replay.ts";
+import { playOn } from "../soak/scenario.ts";
+import { terminate } from "../soak/terminate.ts";
+import { openProvingGround, type ProvingGround } from "../support/proving-ground.ts";
+
+const SEED = 2;
+let ground: ProvingGround;
+
+beforeAll(async () => {
+  ground = await openProvingGround();
+});
+afterAll(() => ground.close());
+
+test.each([replay, overLimit, badEvents, terminate])("$promise", async (scenario) => {
+  const terms = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;
+  expect((await playOn(ground, scenario, terms)).told).not.toBe("");
+});

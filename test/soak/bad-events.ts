@@ -1,0 +1,66 @@
+import type { RejectionReason } from "@noisefloor/domain/observation.ts";
+import { endOffsets, readTopic } from "../support/kafka.ts";
+import type { KnownMessage } from "../support/known-events.ts";
+import type { Scenario } from "./scenario.ts";
+
+const DAY = 24 * 60 * 60 * 1000;
+const ONE_BAD_IN = 100;
+
+/** Twelve ways to be bad, each with the reason that its dead letter must give. */
+const BAD: readonly (readonly [reason: RejectionReason, write: (fine: Record<string, unknown>) => string])[] = [
+  ["not-json", () => "{not json"],
+  ["not-json", () => ""],
+  ["not-json", (fine) => `[${JSON.stringify(fine)},`],
+  ["invalid-observation", (fine) => JSON.stringify({ ...fine, source_port: "22" })],
+  ["invalid-observation", (fine) => JSON.stringify({ ...fine, sensor_id: undefined })],
+  ["invalid-observation", (fine) => JSON.stringify({ ...fine, dataset: "personal" })],
+  ["oversize", (fine) => JSON.stringify({ ...fine, rdns: "x".repeat(70_000) })],
+  ["too-many-observations", (fine) => Array.from({ length: 1_001 }, () => JSON.stringify(fine)).join("\n")],
+  ["source-not-routable", (fine) => JSON.stringify({ ...fine, source_ip: "10.0.0.1" })],
+  ["in-the-future", (fine) => JSON.stringify({ ...fine, observed_at: at(Date.now() + DAY) })],
+  ["older-than-retention", (fine) => JSON.stringify({ ...fine, observed_at: at(Date.now() - 101 * DAY) })],
+  ["unknown-tag", (fine) => JSON.stringify({ ...fine, tags: ["never-heard-of"] })],
+];
+
+const at = (time: number) => new Date(time).toISOString();
+
+/** One record in a hundred cannot be stored. */
+export const badEvents: Scenario = {
+  name: "bad",
+  promise: "of good and bad events every one is stored or dead, once, for its reason",
+  events: { soak: 99_000, test: 9_900 },
+  async play(stage, _extent, say) {
+    const { events, random, kafka } = stage;
+    const ingest = await stage.ingest();
+    const bad = Math.round(events.length / (ONE_BAD_IN - 1));
+    const expected = new Map<string, number>();
+    const messages = Array.from({ length: bad }, (_, number): KnownMessage => {
+      const [reason, write] = BAD[number % BAD.length] ?? ["not-json", () => ""];
+      expected.set(reason, (expected.get(reason) ?? 0) + 1);
+      const fine = { observed_at: at(Date.now()), sensor_id: "s", source_ip: "46.0.0.1", metadata: { bad: number } };
+      return { partition: random.int(0, kafka.partitions - 1), value: write(fine), records: 1 };
+    });
+    await Promise.all([stage.publish(events).done, stage.publishRaw(messages)]);
+    await stage.drained();
+    const dead = new Map<string, number>();
+    for (const { headers } of await readTopic(kafka, kafka.deadLetterTopic, bad)) {
+      const reason = headers["noisefloor-reason"] ?? "none";
+      dead.set(reason, (dead.get(reason) ?? 0) + 1);
+    }
+    const kept = (await endOffsets({ ...kafka, topic: kafka.deadLetterTopic })).reduce((sum, end) => sum + end, 0);
+    if (kept !== bad) throw new Error(`${kept} dead letters for ${bad} bad records`);
+    for (const [reason, count] of expected) {
+      const told = await ingest.figure(`noisefloor_ingest_records_total{source="kafka",outcome="${reason}"}`);
+      if (dead.get(reason) !== count || told !== count) {
+        throw new Error(
+          `${reason}: ${count} were published, ${dead.get(reason)} are dead letters, /metrics tells ${told}`,
+        );
+      }
+    }
+    const accepted = await ingest.figure('noisefloor_ingest_records_total{source="kafka",outcome="accepted"}');
+    if (accepted !== stage.published()) throw new Error(`${accepted} were accepted, ${stage.published()} published`);
+    say(`dead: ${[...dead].map(([reason, count]) => `${reason} ${count}`).join(", ")}`);
+    await stage.verify();
+    return `${bad} bad in ${BAD.length} ways`;
+  },
+};

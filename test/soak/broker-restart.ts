@@ -1,0 +1,27 @@
+import { type Scenario, untilFlowing } from "./scenario.ts";
+
+/** The broker ends, now cleanly, now not, and comes back at the same address. */
+export const brokerRestart: Scenario = {
+  name: "broker",
+  promise: "a restart of the broker ends no process and loses nothing",
+  events: { soak: 150_000, test: 20_000 },
+  async play(stage, extent, say) {
+    const { events, ground } = stage;
+    const restarts = extent === "soak" ? 4 : 2;
+    const share = Math.ceil(events.length / restarts);
+    await stage.ingest();
+    for (let number = 0; number < restarts; number++) {
+      const flow = stage.publish(events.slice(number * share, (number + 1) * share));
+      await untilFlowing(stage);
+      // A producer that never heard of its success would publish again, which is another observation without an id.
+      const goOn = await flow.hold();
+      await ground.broker.restart(number % 2 === 0 ? "SIGTERM" : "SIGKILL");
+      goOn();
+      await flow.done;
+      say(`${number + 1} of ${restarts} restarts`);
+    }
+    await stage.drained();
+    await stage.verify();
+    return `${restarts} restarts of the broker`;
+  },
+};

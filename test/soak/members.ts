@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { IngestProcess } from "../support/ingest-process.ts";
+import { type Scenario, untilFlowing } from "./scenario.ts";
+
+/** Instances come and go, so that partitions move while their batches are under way. */
+export const members: Scenario = {
+  name: "members",
+  promise: "instances that join and leave in the flow share the work and lose none of it",
+  events: { soak: 150_000, test: 30_000 },
+  async play(stage, extent, say) {
+    const { events, random } = stage;
+    const turns = extent === "soak" ? 8 : 3;
+    const share = Math.ceil(events.length / turns);
+    const flows: Promise<void>[] = [];
+    const running: IngestProcess[] = [await stage.ingest()];
+    for (let turn = 0; turn < turns; turn++) {
+      flows.push(stage.publish(events.slice(turn * share, (turn + 1) * share)).done);
+      while (running.length < 3) running.push(await stage.ingest());
+      await untilFlowing(stage);
+      await sleep(random.int(0, 1_000));
+      const [leaving] = running.splice(random.int(0, running.length - 1), 1);
+      // Every third one does not say goodbye.
+      if (turn % 3 === 2) await leaving?.kill();
+      else await leaving?.terminate();
+      say(`${turn + 1} of ${turns} instances have left`);
+    }
+    await Promise.all(flows);
+    await stage.drained();
+    await stage.verify();
+    return `3 instances, ${turns} left and as many joined`;
+  },
+};

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { z } from "zod";
+import { openStage, type ProvingGround, type Stage } from "../support/proving-ground.ts";
+
+/** How much of a scenario: all of it, or as much as a test has time for. */
+export type Extent = "soak" | "test";
+
+/** Something that goes wrong while events flow, and must change nothing about what is stored and answered. */
+export type Scenario = {
+  readonly name: string;
+  /** What it shows, as a user would say it. */
+  readonly promise: string;
+  readonly events: Readonly<Record<Extent, number>>;
+  /** Rejects when the promise is broken. @returns the faults that it made, and what else is worth telling. */
+  play(stage: Stage, extent: Extent, say: (text: string) => void): Promise<string>;
+};
+
+export type Outcome = { readonly told: string; readonly seconds: number };
+
+/** Plays a scenario on a stage of its own. */
+export async function playOn(
+  ground: ProvingGround,
+  scenario: Scenario,
+  terms: {
+    readonly extent: Extent;
+    readonly seed: number;
+    readonly events: number;
+    readonly say: (text: string) => void;
+  },
+): Promise<Outcome> {
+  const stage = await openStage(ground, terms.seed, terms.events);
+  try {
+    const start = performance.now();
+    const told = await scenario.play(stage, terms.extent, terms.say);
+    return { told, seconds: (performance.now() - start) / 1_000 };
+  } finally {
+    await stage.close();
+  }
+}
+
+const insertedRows = defineQuery({
+  name: "test-inserted-rows",
+  sql: "SELECT count() AS rows FROM observations",
+  params: z.object({}),
+  row: z.object({ rows: z.int() }),
+});
+
+/** Rows as they were inserted, those included that will be replaced by themselves. */
+export async function countInserted(stage: Stage): Promise<number> {
+  const [row] = await run(stage.client, insertedRows, {});
+  return row?.rows ?? 0;
+}
+
+/** Resolves once rows were inserted since the call: the flow flows. */
+export async function untilFlowing(stage: Stage): Promise<void> {
+  const before = await countInserted(stage);
+  for (let look = 0; (await countInserted(stage)) <= before; look++) {
+    if (look > 600) throw new Error("nothing was stored for a minute");
+    await sleep(100);
+  }
+}

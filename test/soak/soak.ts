@@ -1,0 +1,56 @@
+import { parseArgs } from "node:util";
+import { openProvingGround } from "../support/proving-ground.ts";
+import { ALL_SCENARIOS } from "./all.ts";
+import { playOn } from "./scenario.ts";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", multiple: true },
+    seed: { type: "string", default: "20261121" },
+    events: { type: "string" },
+    quick: { type: "boolean", default: false },
+  },
+});
+const known = ALL_SCENARIOS.map(({ name }) => name);
+const unknown = values.only?.filter((name) => !known.includes(name)) ?? [];
+if (unknown.length > 0) {
+  console.error(`soak: there is no scenario ${unknown.join(", ")}; there are ${known.join(", ")}`);
+  process.exit(2);
+}
+
+const seed = Number(values.seed);
+const extent = values.quick ? "test" : "soak";
+const start = performance.now();
+const say = (text: string) => {
+  console.log(`${((performance.now() - start) / 1_000).toFixed(0).padStart(4)} s  ${text}`);
+};
+const table: Record<string, string | number>[] = [];
+const ground = await openProvingGround();
+try {
+  say(`seed ${seed}`);
+  for (const scenario of ALL_SCENARIOS.filter(({ name }) => values.only?.includes(name) ?? true)) {
+    const { name, promise } = scenario;
+    const events = values.events === undefined ? scenario.events[extent] : Number(values.events);
+    say(`${name}: ${promise} (${events} events)`);
+    const began = performance.now();
+    const elapsed = () => (performance.now() - began) / 1_000;
+    const row = { scenario: name, events };
+    try {
+      const { told, seconds } = await playOn(ground, scenario, {
+        extent,
+        seed,
+        events,
+        say: (text) => say(`  ${text}`),
+      });
+      const pace = { seconds: Math.round(seconds), "events/s": Math.round(events / seconds) };
+      table.push({ ...row, faults: told, ...pace, verdict: "kept" });
+    } catch (error) {
+      say(`  ${String(error instanceof Error ? error.message : error).slice(0, 4_000)}`);
+      table.push({ ...row, faults: "", seconds: Math.round(elapsed()), "events/s": 0, verdict: "BROKEN" });
+      process.exitCode = 1;
+    }
+  }
+} finally {
+  await ground.close();
+}
+console.table(table);

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Scenario, untilFlowing } from "./scenario.ts";
+
+const WITH_UNKNOWN_TAG = JSON.stringify({
+  observed_at: new Date().toISOString(),
+  sensor_id: "s",
+  source_ip: "46.0.0.1",
+  tags: ["never-heard-of"],
+});
+
+/** SIGKILL to ClickHouse in the middle of the flow; once it stays away for longer than a session lasts. */
+export const storeOutage: Scenario = {
+  name: "store",
+  promise: "while ClickHouse is away ingest waits, says why, and goes on when it is back",
+  events: { soak: 200_000, test: 20_000 },
+  async play(stage, extent, say) {
+    const { events, random, ground } = stage;
+    const kills = extent === "soak" ? 6 : 3;
+    const longMs = extent === "soak" ? 60_000 : 5_000;
+    const share = Math.ceil(events.length / kills);
+    const ingest = await stage.ingest();
+    for (let number = 0; number < kills; number++) {
+      const flow = stage.publish(events.slice(number * share, (number + 1) * share));
+      await untilFlowing(stage);
+      await sleep(random.int(0, 800));
+      await ground.store.kill();
+      await sleep(number === 1 ? longMs : random.int(0, 1_500));
+      await ground.store.start();
+      await flow.done;
+      say(`${number + 1} of ${kills} kills`);
+    }
+    await stage.drained();
+    await ground.store.kill();
+    // To judge it the catalogue has to be asked once more, which cannot be done now.
+    await stage.publishRaw([{ partition: 0, value: WITH_UNKNOWN_TAG, records: 1 }]);
+    await sleep(2_000);
+    await ground.store.start();
+    await stage.drained();
+    if ((await ingest.figure('noisefloor_insert_duration_seconds_count{outcome="transient"}')) === 0) {
+      throw new Error("no insert met the outage");
+    }
+    await stage.verify();
+    return `${kills + 1} SIGKILL of ClickHouse, away for up to ${longMs / 1_000} s`;
+  },
+};

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { committedOffsets } from "../support/kafka.ts";
+import { countInserted, type Scenario, untilFlowing } from "./scenario.ts";
+
+/** What docker-compose.yml and the brokers leave for a stop. */
+const GRACE_MS = 30_000;
+
+/** SIGTERM in the middle of the flow: what was begun is finished and committed, so the next process takes up there. */
+export const terminate: Scenario = {
+  name: "terminate",
+  promise: "a stop in the flow ends with 0 within the grace time, and nothing that was stored comes again",
+  events: { soak: 150_000, test: 20_000 },
+  async play(stage, extent, say) {
+    const { events, random, ground } = stage;
+    const stops = extent === "soak" ? 5 : 2;
+    const share = Math.ceil(events.length / (stops + 1));
+    const flows: Promise<void>[] = [];
+    let longestMs = 0;
+    const requireCleanEnd = ({ code, ms }: { code: number | null; ms: number }) => {
+      longestMs = Math.max(longestMs, ms);
+      if (code !== 0) throw new Error(`ingest ended with ${code} after a SIGTERM`);
+      if (ms > GRACE_MS) throw new Error(`a stop took ${Math.round(ms / 1_000)} s`);
+    };
+    for (let number = 0; number < stops; number++) {
+      flows.push(stage.publish(events.slice(number * share, (number + 1) * share)).done);
+      const ingest = await stage.ingest();
+      await untilFlowing(stage);
+      await sleep(random.int(0, 800));
+      requireCleanEnd(await ingest.terminate());
+      say(
+        `${number + 1} of ${stops} stops; ${await countInserted(stage)} rows, committed ${await committedOffsets(stage.kafka)}`,
+      );
+    }
+    await Promise.all(flows);
+    // Every event was published once by now, and some twice: more rows than records would have been stored again.
+    const ingest = await stage.ingest();
+    await stage.publish(events.slice(stops * share)).done;
+    await stage.drained();
+    const [rows, records] = [await countInserted(stage), stage.published()];
+    if (rows > records) throw new Error(`${rows} rows were inserted for ${records} published records`);
+
+    await ground.store.kill();
+    await stage.publish(events.filter(({ observationId }) => observationId !== undefined).slice(0, 50)).done;
+    await sleep(2_000);
+    requireCleanEnd(await ingest.terminate().finally(() => ground.store.start()));
+    await stage.ingest();
+    await stage.drained();
+    await stage.verify();
+    return `${stops + 1} SIGTERM, one without a store; the longest stop took ${(longestMs / 1_000).toFixed(1)} s`;
+  },
+};

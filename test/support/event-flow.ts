@@ -1,0 +1,59 @@
+import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import { CompressionTypes, Kafka, logLevel, type Message, Partitioners } from "kafkajs";
+import type { KnownMessage } from "./known-events.ts";
+import type { Random } from "./random.ts";
+
+/** Messages on their way into a topic. */
+export type EventFlow = {
+  /** Resolves when all of them are there. */
+  readonly done: Promise<void>;
+  /** Lets the batch under way arrive and sends no other until the answer is called. */
+  hold(): Promise<() => void>;
+};
+
+/** Publishes messages in batches of random sizes, every other one compressed with gzip. */
+export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>, random: Random): EventFlow {
+  let gate = Promise.resolve();
+  let underWay: Promise<unknown> = Promise.resolve();
+  const publish = async () => {
+    const producer = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).producer({
+      createPartitioner: Partitioners.DefaultPartitioner,
+    });
+    await producer.connect();
+    const send = async (batch: readonly Message[]) => {
+      await gate;
+      underWay = producer.send({
+        topic: kafka.topic,
+        acks: -1,
+        compression: random.chance(0.5) ? CompressionTypes.GZIP : CompressionTypes.None,
+        messages: [...batch],
+      });
+      await underWay;
+    };
+    let batch: Message[] = [];
+    let most = 1;
+    for (const message of messages) {
+      batch.push(message);
+      if (batch.length < most) continue;
+      await send(batch);
+      batch = [];
+      most = random.int(1, 600);
+    }
+    if (batch.length > 0) await send(batch);
+    await producer.disconnect();
+  };
+  const done = publish();
+  // Whoever waits for it hears of a failure; until then it must not end the program.
+  done.catch(() => {});
+  return {
+    done,
+    async hold() {
+      let open = () => {};
+      gate = new Promise((settle) => {
+        open = settle;
+      });
+      await underWay.catch(() => {});
+      return open;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
+import getPort from "get-port";
+
+/** A ClickHouse of one's own that can be killed, and comes back at the same address with its data. */
+export type RestartableStore = {
+  readonly connection: ClickHouseConnection;
+  /** SIGKILL to the server process; resolves when it is gone. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** Ends it for good and removes the data. */
+  close(): Promise<void>;
+};
+
+export async function startRestartableStore(): Promise<RestartableStore> {
+  const dataDir = await mkdtemp(join(tmpdir(), "noisefloor-restartable-"));
+  const ports = { httpPort: await getPort({ host: "127.0.0.1" }), tcpPort: await getPort({ host: "127.0.0.1" }) };
+  let server = await startEmbedded(dataDir, ports);
+  return {
+    connection: server.connection,
+    async kill() {
+      process.kill(server.pid, "SIGKILL");
+      await server.ended;
+    },
+    async start() {
+      server = await startEmbedded(dataDir, ports);
+    },
+    async close() {
+      await server.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
