@@ -17,16 +17,18 @@ export const storeOutage: Scenario = {
     const { events, random, ground } = stage;
     const kills = extent === "soak" ? 6 : 3;
     const longMs = extent === "soak" ? 60_000 : 5_000;
-    const share = Math.ceil(events.length / kills);
+    const share = Math.ceil(events.length / (2 * kills));
     const ingest = await stage.ingest();
     for (let number = 0; number < kills; number++) {
-      const flow = stage.publish(events.slice(number * share, (number + 1) * share));
+      const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
       await untilFlowing(stage);
       await sleep(random.int(0, 800));
       await ground.store.kill();
+      // Something has to come in now, however quickly the first half was stored.
+      const meanwhile = stage.publish(events.slice((2 * number + 1) * share, (2 * number + 2) * share));
       await sleep(number === 1 ? longMs : random.int(0, 1_500));
       await ground.store.start();
-      await flow.done;
+      await Promise.all([before.done, meanwhile.done]);
       say(`${number + 1} of ${kills} kills`);
     }
     await stage.drained();

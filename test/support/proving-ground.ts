@@ -93,6 +93,9 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
   const events = makeEvents(random, count, tags, Date.now());
   const commandLine = await openCommandLine();
   const processes: IngestProcess[] = [];
+  let flows = 0;
+  // Flows run side by side: with one sequence of numbers between them, none could be repeated from its seed.
+  const ownRandom = () => seeded(seed + ++flows);
   let published = 0;
   function* counted(messages: Iterable<KnownMessage>): Generator<KnownMessage> {
     for (const message of messages) {
@@ -118,9 +121,12 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
       processes.push(started);
       return started;
     },
-    publish: (some) => startFlow(kafka, counted(messagesOf(some, random)), random),
+    publish(some) {
+      const own = ownRandom();
+      return startFlow(kafka, counted(messagesOf(some, own)), own);
+    },
     published: () => published,
-    publishRaw: (messages) => startFlow(kafka, messages, random).done,
+    publishRaw: (messages) => startFlow(kafka, messages, ownRandom()).done,
     async drained(groupId = kafka.groupId) {
       await untilDrained({ ...kafka, groupId }, () => processes.some((one) => one.surprise() !== undefined)).catch(
         (error: unknown) => {
