@@ -6,11 +6,12 @@ const BATCH_RECORDS = 25_000;
 /** Batches on their way to the store while the next one is read. */
 const BATCHES_UNDER_WAY = 2;
 
-export type ReplayDeps = BatchDeps<ReplayRecord> & {
+export type ReplayDeps = Omit<BatchDeps<ReplayRecord>, "signal"> & {
   /** Observations per second; as fast as it goes when absent. */
   readonly rate?: number | undefined;
   readonly onProgress?: (summary: ReplaySummary) => void;
-  readonly signal?: AbortSignal;
+  /** Aborted, nothing more is read; what was read is still brought in. */
+  readonly stop?: AbortSignal;
 };
 
 export type ReplaySummary = {
@@ -69,7 +70,7 @@ export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayD
 
   try {
     for await (const record of records) {
-      if (deps.signal?.aborted) break;
+      if (deps.stop?.aborted) break;
       summary.read++;
       batch.push(record);
       if (batch.length >= batchSize) await flush();

@@ -7,7 +7,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import { ReplayError, replay } from "@noisefloor/ingest/replay.ts";
-import { newestTime, openLogFiles, readRecords } from "@noisefloor/ingest/sources/file.ts";
+import { newestTime, openLogFiles, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { createWorld, RETENTION_DAYS, storingIn, type World } from "../support/world.ts";
@@ -157,4 +157,36 @@ test("a rate is kept", async () => {
   const started = Date.now();
   expect(await replayFiles([file], { rate: 10 })).toMatchObject({ accepted: 30 });
   expect(Date.now() - started).toBeGreaterThan(2_000);
+});
+
+test("a replay that is stopped has stored all that it had read", async () => {
+  const stopping = new AbortController();
+  async function* endless(): AsyncGenerator<ReplayRecord> {
+    for (let n = 0; ; n++) {
+      if (n === 30_000) stopping.abort();
+      const value = {
+        observed_at: new Date(NOW - n).toISOString(),
+        sensor_id: "s",
+        source_ip: `45.7.${(n >> 8) & 255}.${n & 255}`,
+      };
+      yield {
+        value,
+        bytes: Buffer.from(JSON.stringify(value)),
+        origin: "endless",
+        position: n,
+        fallbackId: `endless/${n}`,
+      };
+    }
+  }
+  const summary = await replay(endless(), {
+    catalogue: world.catalogue,
+    retentionDays: RETENTION_DAYS,
+    right: "everything",
+    now: () => NOW,
+    stop: stopping.signal,
+    accept: storingIn(world.client),
+    keepDeadLetters: deadLettersInto(world.client, "file", () => NOW),
+  });
+  expect(summary.read).toBeGreaterThanOrEqual(30_000);
+  expect(summary).toMatchObject({ accepted: summary.read, rejected: 0 });
 });

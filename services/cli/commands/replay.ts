@@ -53,7 +53,7 @@ export async function runReplay(
           right: "everything",
           now: Date.now,
           rate: options.rate,
-          signal,
+          stop: signal,
           accept: sink.accept,
           keepDeadLetters: deadLettersInto(store.client, "file", Date.now),
           onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${sink.verb}, ${rejected} rejected`),

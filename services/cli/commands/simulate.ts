@@ -28,7 +28,7 @@ export async function simulateInto(
       retentionDays,
       right: "everything",
       now: Date.now,
-      signal,
+      stop: signal,
       accept: acceptInto(queue),
       keepDeadLetters: deadLettersInto(client, "file", Date.now),
     });
