@@ -128,6 +128,14 @@ describe("HTTPS", () => {
       new RegExp(`^${missing} is not set, but TLS_\\w+_FILE is: set both or neither$`),
     );
   });
+
+  test("cannot share the port of HTTP, unless that is any free one", () => {
+    const message = /^HTTPS_PORT must not be HTTP_PORT/;
+    expect(messageFor({ ...both, HTTP_PORT: "8443" })).toMatch(message);
+    expect(messageFor({ ...both, HTTP_PORT: "443", HTTPS_PORT: "443" })).toMatch(message);
+    expect(messageFor({ ...both, HTTP_PORT: "0", HTTPS_PORT: "0" })).toBe("usable");
+    expect(messageFor({ HTTP_PORT: "8443" }), "there is no HTTPS without a certificate").toBe("usable");
+  });
 });
 
 describe("Kafka", () => {
@@ -165,6 +173,11 @@ test("the public URL is kept without slashes at its end, so that links have one 
   expect(publicUrlOf("https://noise.example/base//")).toBe("https://noise.example/base");
 });
 
+test.each(["https://noise.example/?a=b", "https://noise.example/#top", "https://noise.example?"])(
+  "the public URL may not be %s: links could not go on from there",
+  (url) => expect(messageFor({ PUBLIC_URL: url })).toMatch(/PUBLIC_URL: takes a URL without a query/),
+);
+
 test("sensor keys are a list", () => {
   expect(readSettings({ SENSOR_KEYS: "one, two" }).http.sensorKeys).toEqual(["one", "two"]);
 });
@@ -174,10 +187,10 @@ describe("networks of proxies", () => {
     expect(readSettings({ TRUSTED_PROXIES: text }).http.trustedProxies).toEqual(text.split(", "));
   });
 
-  test.each(["10.0.0.0/33", "fd00::/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0", "true", "10.0.0.0/-1"])(
-    "may not be %s",
-    (text) => {
-      expect(messageFor({ TRUSTED_PROXIES: text })).toMatch(/TRUSTED_PROXIES: takes /);
-    },
-  );
+  test.each([
+    ...["10.0.0.0/33", "fd00::/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0", "true", "10.0.0.0/-1"],
+    ...["10.0.0.0/008", "0.0.0.0/0", "::/0", "10.0.0.0/8, 0.0.0.0/00"],
+  ])("may not be %s", (text) => {
+    expect(messageFor({ TRUSTED_PROXIES: text })).toMatch(/TRUSTED_PROXIES: takes /);
+  });
 });

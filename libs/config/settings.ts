@@ -32,12 +32,17 @@ export const settingsSchema = z.object({
   TLS_KEY_FILE: z.string().optional(),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: "takes an http or https URL" })
+    // Paths are put behind it to make links.
+    .refine((url) => !/[?#]/.test(url), "takes a URL without a query (?) or a fragment (#)")
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
   SENSOR_KEYS: list(),
   PLANS: plans(),
   PLANS_URL: z.url({ protocol: /^https?$/, error: "takes an http or https URL" }).optional(),
-  TRUSTED_PROXIES: list("takes addresses and networks like 10.0.0.0/8, separated by commas", isNetwork),
+  TRUSTED_PROXIES: list(
+    "takes addresses and networks like 10.0.0.0/8 (but none of prefix 0), separated by commas",
+    isNetwork,
+  ),
   CORS_ORIGINS: list("takes origins like https://dashboard.example.org, separated by commas, or *", isOrigin),
   QUERY_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),
   LOG_CLIENT_ADDRESSES: flag(false),
@@ -64,10 +69,13 @@ export const settingsSchema = z.object({
   KAFKA_SASL_PASSWORD: z.string().default(""),
 });
 
+/** Whoever trusts prefix 0 trusts every caller to say who they are; what reads the header would not start with it. */
 function isNetwork(text: string): boolean {
-  const [address = "", prefix = "0", ...rest] = text.split("/");
+  const [address = "", prefix = "1", ...rest] = text.split("/");
   const family = isIP(address);
-  return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+  return (
+    family !== 0 && rest.length === 0 && /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)
+  );
 }
 
 function isOrigin(text: string): boolean {
@@ -140,12 +148,20 @@ function clickhouseSettings(variables: Variables) {
 }
 
 /** Undefined when there is no certificate: then there is no HTTPS. */
-function tlsSettings({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HTTPS_PORT: port }: Variables) {
+function tlsSettings({
+  TLS_CERT_FILE: certFile,
+  TLS_KEY_FILE: keyFile,
+  HTTP_PORT: plainPort,
+  HTTPS_PORT: port,
+}: Variables) {
   if (certFile === undefined && keyFile === undefined) return undefined;
   if (certFile === undefined)
     throw new ConfigError("TLS_CERT_FILE is not set, but TLS_KEY_FILE is: set both or neither");
   if (keyFile === undefined)
     throw new ConfigError("TLS_KEY_FILE is not set, but TLS_CERT_FILE is: set both or neither");
+  // Port 0 stands for any free one, of which there are two.
+  if (port === plainPort && port !== 0)
+    throw new ConfigError("HTTPS_PORT must not be HTTP_PORT: HTTPS listens beside HTTP, on a port of its own");
   return { certFile, keyFile, port };
 }
 

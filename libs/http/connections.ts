@@ -41,6 +41,33 @@ export function answerConnectionError(error: { readonly code?: string | undefine
   setTimeout(() => socket.destroy(), CLOSE_GRACE_MS).unref();
 }
 
+/** A port cannot be listened on: the message names the variable to change. */
+export class ListenError extends Error {
+  override name = "ListenError";
+}
+
+type Endpoint = {
+  readonly host: string;
+  readonly port: number;
+  /** The variable that sets the port. */
+  readonly portVariable: string;
+};
+
+/** What the system says of an address that it does not let us listen on, by its code. */
+const LISTEN_REFUSALS: Readonly<Record<string, (endpoint: Endpoint) => string>> = {
+  EADDRINUSE: ({ host, port, portVariable }) =>
+    `${portVariable}: another process listens on port ${port} of ${host} already`,
+  EADDRNOTAVAIL: ({ host }) => `HTTP_HOST: this machine has no address ${host}`,
+  EACCES: ({ host, port, portVariable }) =>
+    `${portVariable}: this user may not listen on port ${port} of ${host}; ports from 1024 usually need no right`,
+};
+
+function refusalToListen(error: unknown, endpoint: Endpoint): unknown {
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  const describe = LISTEN_REFUSALS[code];
+  return describe === undefined ? error : new ListenError(describe(endpoint), { cause: error });
+}
+
 /** A server beside the application's own that serves the same application. */
 export type FurtherServer = {
   /** Resolves to the port, once connections are taken. To be called when the application is ready. */
@@ -86,15 +113,22 @@ export function trackWaiting(app: FastifyInstance): void {
   });
 }
 
-/** Takes connections on all ports or, when one of them cannot be had, on none. Resolves to the further server's port. */
+/**
+ * Takes connections on all ports or, when one of them cannot be had, on none. Resolves to the further server's port.
+ * @throws ListenError when it is for the settings to say otherwise.
+ */
 export async function listenHttpApp(
   app: FastifyInstance,
   { host, port }: { readonly host: string; readonly port: number },
   further?: { readonly server: FurtherServer; readonly port: number },
 ): Promise<number | undefined> {
   try {
-    await app.listen({ host, port });
-    return await further?.server.listen(host, further.port);
+    await app.listen({ host, port }).catch((error: unknown) => {
+      throw refusalToListen(error, { host, port, portVariable: "HTTP_PORT" });
+    });
+    return await further?.server.listen(host, further.port).catch((error: unknown) => {
+      throw refusalToListen(error, { host, port: further.port, portVariable: "HTTPS_PORT" });
+    });
   } catch (error) {
     await closeHttpApp(app, further?.server);
     throw error;

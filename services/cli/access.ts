@@ -45,8 +45,7 @@ export async function createKey(
 export async function revokeKey(client: ClickHouseClient, keyId: string, now: number): Promise<void> {
   const key = (await readApiKeys(client)).find((candidate) => candidate.keyId === keyId);
   if (key === undefined) throw new UserError(`there is no key with the id "${keyId}": see "noisefloor keys list"`);
-  // Also from a machine whose clock is behind: the newest row of a key is the key.
-  await writeApiKey(client, { ...key, isRevoked: true }, Math.max(now, key.createdAt + 1));
+  await writeApiKey(client, { ...key, isRevoked: true }, now);
 }
 
 export async function findWorkspace(client: ClickHouseClient, workspaceId: string): Promise<Workspace> {

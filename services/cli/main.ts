@@ -2,6 +2,7 @@ import { isTransient, StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { observationJsonSchema } from "@noisefloor/domain/observation.ts";
+import { ListenError } from "@noisefloor/http/connections.ts";
 import { TlsFilesError } from "@noisefloor/http/tls.ts";
 import { StreamError } from "@noisefloor/kafka/kafkajs-connection.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
@@ -114,18 +115,14 @@ program
   .action(() => print(JSON.stringify(observationJsonSchema(), null, 2)));
 
 /** Errors that the user can put right are told in a sentence; all others with their stack, for they are ours. */
-const TOLD_PLAINLY = [UserError, ConfigError, StoreError, StreamError, TlsFilesError];
+const TOLD_PLAINLY = [UserError, ConfigError, StoreError, StreamError, TlsFilesError, ListenError];
 
 try {
   await program.parseAsync();
 } catch (error) {
-  const isPlain = TOLD_PLAINLY.some((kind) => error instanceof kind) || isTransient(error) || isPortInUse(error);
+  const isPlain = TOLD_PLAINLY.some((kind) => error instanceof kind) || isTransient(error);
   console.error(isPlain && error instanceof Error ? `noisefloor: ${error.message || String(error)}` : error);
   process.exitCode = 1;
 }
 // A clean end leaves nothing running; should something hang on, the process must still end.
 setTimeout(() => process.exit(), 5_000).unref();
-
-function isPortInUse(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-}

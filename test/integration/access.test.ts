@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { readApiKeys, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -71,6 +71,22 @@ test("a revoked key stops working, a new one works, both within five seconds", a
   expect(JSON.stringify(stored), "the key itself is stored nowhere").not.toContain(key);
   await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now());
   await eventually(async () => expect(await world.get("/v3/tags", { key })).toEqual(UNAUTHORIZED), 5_000);
+});
+
+test("a change of a key or a workspace counts whatever the clock of the machine says that it is made on", async () => {
+  const key = await world.addCaller("unlimited", ["community_dataset"]);
+  const stored = (await readApiKeys(world.client)).at(-1);
+  if (stored === undefined) throw new Error("no key is stored");
+  const { workspaceId } = stored;
+  const [global, activity] = [path("workspace_labels=global"), path()];
+  for (const entitlements of [[], ["community_dataset"] as const, []]) {
+    const workspace = { workspaceId, name: workspaceId, plan: "unlimited", entitlements: [...entitlements] };
+    await writeWorkspace(world.client, workspace, Date.now() - DAY);
+    const status = entitlements.length === 0 ? 403 : 200;
+    await eventually(async () => expect((await world.get(global, { key })).status).toBe(status), 5_000);
+  }
+  await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now() - DAY);
+  await eventually(async () => expect(await world.get(activity, { key })).toEqual(UNAUTHORIZED), 5_000);
 });
 
 test("lookups count per day, by address without a key and by workspace with one; refused ones cost nothing", async () => {

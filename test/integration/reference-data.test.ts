@@ -196,6 +196,17 @@ test("a running service shows imported tags within five seconds, and importing t
   await eventually(async () => expect((await world.get("/v3/tags?slug=fresh")).body).not.toEqual(shown), 5_000);
 });
 
+test("a tag is changed whatever the clock of the machine says that imports it", async () => {
+  const tag = makeTag("slow-clock", "unknown");
+  await world.addTags([tag, makeTag("other", "unknown")]);
+  const changed = { ...tag, intention: "malicious" as const };
+  expect(await importTags(world.client, [changed], NOW - 86_400_000)).toMatchObject({ changed: 1 });
+  await eventually(async () => {
+    const { body } = await world.get("/v3/tags?slug=slow-clock");
+    expect(body).toMatchObject({ tags: [{ intention: "malicious" }] });
+  }, 5_000);
+});
+
 test("the tag list is filtered by part of the name, slug and CVE together, and shows relations", async () => {
   const worm = makeTag("worm", "malicious", { name: "Great Worm", cves: ["CVE-2026-0001"] });
   const scan = makeTag("scan", "unknown", {

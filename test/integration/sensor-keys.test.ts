@@ -238,7 +238,7 @@ test("a revocation counts whatever the clock of the machine says that it is made
   const key = await addKey(OF_A);
   const [stored] = await readSensorKeys(world.client);
   if (stored === undefined) throw new Error("the key is not stored");
-  await writeSensorKey(world.client, { ...stored, isRevoked: true }, stored.createdAt);
+  await writeSensorKey(world.client, { ...stored, isRevoked: true }, stored.createdAt - 3_600_000);
   await eventually(async () => expect(await post([observation()], key)).toEqual(UNAUTHORIZED), 5_000);
 });
 

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { DATASETS } from "@noisefloor/domain/scope.ts";
 import { z } from "zod";
+import { insertNewest } from "../newest-row.ts";
 import { defineQuery, run, toDateTime64 } from "../query.ts";
 
 const sensorKeySchema = z.object({
@@ -43,20 +44,14 @@ export async function readSensorKeysVersion(client: ClickHouseClient): Promise<s
 
 /** Adds a key or replaces the one with its id. */
 export async function writeSensorKey(client: ClickHouseClient, key: SensorKey, now: number): Promise<void> {
-  await client.insert({
-    table: "sensor_keys",
-    values: [
-      {
-        key_id: key.keyId,
-        label: key.label,
-        dataset: key.dataset,
-        workspace_id: key.workspaceId,
-        key_sha256: key.sha256,
-        created_at: toDateTime64(key.createdAt),
-        is_revoked: key.isRevoked,
-        updated_at: toDateTime64(now),
-      },
-    ],
-    format: "JSONEachRow",
-  });
+  const row = {
+    key_id: key.keyId,
+    label: key.label,
+    dataset: key.dataset,
+    workspace_id: key.workspaceId,
+    key_sha256: key.sha256,
+    created_at: toDateTime64(key.createdAt),
+    is_revoked: key.isRevoked,
+  };
+  await insertNewest(client, { table: "sensor_keys", idColumn: "key_id", rows: [row] }, now);
 }

@@ -1,7 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { type Tag, tagSchema } from "@noisefloor/domain/tag.ts";
 import { z } from "zod";
-import { defineQuery, run, toDateTime64 } from "../query.ts";
+import { insertNewest } from "../newest-row.ts";
+import { defineQuery, run } from "../query.ts";
 
 const allTags = defineQuery({
   name: "all-tags",
@@ -13,11 +14,12 @@ const allTags = defineQuery({
   row: tagSchema.extend({ updated_at: z.string().transform((text) => `${text}Z`) }),
 });
 
+/** Made of the whole content, which is small: neither a merge nor another machine's clock can hide a change. */
 const tagsVersion = defineQuery({
   name: "tags-version",
-  sql: "SELECT count() AS rows, toUnixTimestamp64Milli(max(updated_at)) AS updated_at FROM tags",
+  sql: "SELECT concat(toString(count()), '/', toString(sum(cityHash64(*)))) AS version FROM tags FINAL",
   params: z.object({}),
-  row: z.object({ rows: z.int(), updated_at: z.int() }),
+  row: z.object({ version: z.string() }),
 });
 
 /** A tag as it stands in the catalogue, with the time of its last change (RFC 3339). */
@@ -29,19 +31,12 @@ export async function readTags(client: ClickHouseClient): Promise<CataloguedTag[
 
 /** Changes whenever the catalogue does; far cheaper to ask for than the catalogue. */
 export async function readTagsVersion(client: ClickHouseClient): Promise<string> {
-  const [row] = await run(client, tagsVersion, {});
-  return row === undefined ? "" : `${row.rows}/${row.updated_at}`;
+  return (await run(client, tagsVersion, {}))[0]?.version ?? "";
 }
 
 /** Adds tags, replacing those with the same id. */
 export async function writeTags(client: ClickHouseClient, tags: readonly Tag[], now: number): Promise<void> {
-  if (tags.length === 0) return;
-  const updated_at = toDateTime64(now);
-  await client.insert({
-    table: "tags",
-    values: tags.map((tag) => ({ ...tag, updated_at })),
-    format: "JSONEachRow",
-  });
+  await insertNewest(client, { table: "tags", idColumn: "id", rows: tags }, now);
 }
 
 /** Takes tags out of the catalogue. Observations that carry them keep their ids. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { ENTITLEMENTS } from "@noisefloor/domain/caller.ts";
 import { z } from "zod";
+import { insertNewest } from "../newest-row.ts";
 import { defineQuery, run, toDateTime64 } from "../query.ts";
 
 const workspaceSchema = z.object({
@@ -60,30 +61,21 @@ export async function readAccessVersion(client: ClickHouseClient): Promise<strin
 /** Adds a workspace or replaces the one with its id. */
 export async function writeWorkspace(client: ClickHouseClient, workspace: Workspace, now: number): Promise<void> {
   const { workspaceId: workspace_id, name, plan, entitlements } = workspace;
-  await client.insert({
-    table: "workspaces",
-    values: [{ workspace_id, name, plan, entitlements, updated_at: toDateTime64(now) }],
-    format: "JSONEachRow",
-  });
+  const rows = [{ workspace_id, name, plan, entitlements }];
+  await insertNewest(client, { table: "workspaces", idColumn: "workspace_id", rows }, now);
 }
 
 /** Adds a key or replaces the one with its id. */
 export async function writeApiKey(client: ClickHouseClient, key: ApiKey, now: number): Promise<void> {
-  await client.insert({
-    table: "api_keys",
-    values: [
-      {
-        key_id: key.keyId,
-        workspace_id: key.workspaceId,
-        label: key.label,
-        key_sha256: key.sha256,
-        created_at: toDateTime64(key.createdAt),
-        is_revoked: key.isRevoked,
-        updated_at: toDateTime64(now),
-      },
-    ],
-    format: "JSONEachRow",
-  });
+  const row = {
+    key_id: key.keyId,
+    workspace_id: key.workspaceId,
+    label: key.label,
+    key_sha256: key.sha256,
+    created_at: toDateTime64(key.createdAt),
+    is_revoked: key.isRevoked,
+  };
+  await insertNewest(client, { table: "api_keys", idColumn: "key_id", rows: [row] }, now);
 }
 
 /** What of a key is stored. */

@@ -76,6 +76,5 @@ async function revokeSensorKey(client: ClickHouseClient, keyId: string, now: num
   if (key === undefined) {
     throw new UserError(`there is no sensor key with the id "${keyId}": see "noisefloor sensors list"`);
   }
-  // The newest row is the key: that of a machine whose clock is behind must still be newer than the key's first one.
-  await writeSensorKey(client, { ...key, isRevoked: true }, Math.max(now, key.createdAt + 1));
+  await writeSensorKey(client, { ...key, isRevoked: true }, now);
 }
