@@ -9,7 +9,8 @@ function refusedWith(code: string): FurtherServer {
   return {
     listen: () => Promise.reject(Object.assign(new Error(`listen ${code}`), { code })),
     close: async () => {},
-    closeAllConnections() {},
+    closeIdleConnections() {},
+    sockets: new Set(),
   };
 }
 
