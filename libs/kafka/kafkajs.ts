@@ -19,7 +19,8 @@ export type KafkaConnection = {
 /** Messages beyond this are sent in several requests, each well under a broker's usual limit for a batch. */
 const REQUEST_BYTES = 512 * 1024;
 
-function connectKafka(connection: KafkaConnection, log: Logger): Kafka {
+/** For the files of this room; the others know streams and topics only. */
+export function connectKafka(connection: KafkaConnection, log: Logger): Kafka {
   const config: KafkaConfig = {
     clientId: connection.clientId,
     brokers: [...connection.brokers],

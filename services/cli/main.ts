@@ -11,6 +11,7 @@ import { runNetworksImport, runTagsImport } from "./commands/reference.ts";
 import { runReplay } from "./commands/replay.ts";
 import { runSimulate } from "./commands/simulate.ts";
 import { runServices, runStart } from "./commands/start.ts";
+import { addDeadLetterCommands } from "./dead-letter-commands.ts";
 import { openStore } from "./store.ts";
 
 const print = (line = ""): void => {
@@ -107,6 +108,7 @@ program
   .action((path: string) => runNetworksImport("actor", path, createContext()));
 
 addAccessCommands(program, createContext);
+addDeadLetterCommands(program, createContext);
 program
   .command("schema")
   .description("print the JSON Schema of an observation")

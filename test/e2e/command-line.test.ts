@@ -239,8 +239,27 @@ test("help names every command", async () => {
     "workspaces",
     "keys",
     "sensors",
+    "dead-letters",
     "schema",
   ]) {
     expect(stdout).toContain(`  ${command}`);
   }
+});
+
+test("a refused record is found, shown in its own bytes, and stored by a retry beside the running service", async () => {
+  const service = await startService();
+  const sent = `{ "observed_at": "${new Date().toISOString()}", "sensor_id":"s", "source_ip": "45.0.0.6", "tags": ["later"] }`;
+  await fetch(`${service.url}/v1/observations`, { method: "POST", body: sent });
+  const listed = await noisefloor(["dead-letters", "list"]).finished;
+  expect(listed).toMatchObject({ code: 0, stderr: "" });
+  expect(listed.stdout).toMatch(/^table {2}http {4}unknown-tag {2}open {3}1 /m);
+  const [, id = ""] = /^([0-9a-f]{16}) .* tag "later" is not in the catalogue$/m.exec(listed.stdout) ?? [];
+  expect((await noisefloor(["dead-letters", "show", id, "--raw"]).finished).stdout).toBe(sent);
+  const file = join(dataDir, "tags.yaml");
+  await writeFile(file, "tags: [{slug: later, name: Later}]");
+  await noisefloor(["tags", "import", file]).finished;
+  expect((await noisefloor(["dead-letters", "retry", "--all"]).finished).stdout).toMatch(/^stored {7}1$/m);
+  expect(await getJson(`${service.url}/v3/community/45.0.0.6`)).toMatchObject({ noise: true });
+  const wrong = await noisefloor(["dead-letters", "retry"]).finished;
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: say which ones: ids, or/) });
 });

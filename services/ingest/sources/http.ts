@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
 import { countReasons, type JudgeDeps, type Judged, judge, type KeepDeadLetters } from "../pipeline.ts";
+import { requestRecordId } from "../record-id.ts";
 import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
 
 /**
@@ -81,7 +82,8 @@ async function take(request: FastifyRequest, deps: HttpIntakeDeps & JudgeDeps): 
     bytes,
     origin,
     position: index + 1,
-    fallbackId: `http:${origin}/${index}`,
+    fallbackId: requestRecordId(origin, index),
+    right: deps.right,
   }));
   const judged = await judge(records, deps);
   await deps.accept(judged);
