@@ -240,6 +240,7 @@ test("help names every command", async () => {
     "keys",
     "sensors",
     "dead-letters",
+    "retention",
     "schema",
   ]) {
     expect(stdout).toContain(`  ${command}`);
