@@ -20,6 +20,7 @@ const DASHBOARD_TABLES = [
   "network_ranges",
   "network_generations",
   "dead_letters",
+  "dead_letter_verdicts",
 ];
 
 /**
@@ -37,6 +38,8 @@ export function embeddedConfigXml(settings: EmbeddedSettings): string {
     <size>10M</size>
     <count>3</count>
   </logger>
+  <!-- A backup goes wherever the user of this process may write, and only noisefloor, the same person, may ask for one. -->
+  <backups><allowed_path>/</allowed_path></backups>
   <max_server_memory_usage_to_ram_ratio>0.6</max_server_memory_usage_to_ram_ratio>
   <profiles>
     <default/>

@@ -3,16 +3,22 @@ import { z } from "zod";
 import { defineQuery, run } from "./query.ts";
 
 /**
- * How long after a row's time it is deleted, by table. A rollup of an hour or a day outlives its last observation, so
- * that it never vanishes before what it counts.
+ * The tables whose rows age, each with the time that counts and how long after it a row is deleted. A rollup of an hour
+ * or a day outlives its last observation, so that it never vanishes before what it counts.
  */
-const TTL_BY_TABLE = {
-  observations: (days: number) => `toDateTime(observed_at, 'UTC') + toIntervalDay(${days})`,
-  tag_activity_hourly: (days: number) => `(hour + toIntervalHour(1)) + toIntervalDay(${days})`,
-  tag_addresses_hourly: (days: number) => `(hour + toIntervalHour(1)) + toIntervalDay(${days})`,
-  address_daily: (days: number) => `(day + toIntervalDay(1)) + toIntervalDay(${days})`,
-  address_tags: (days: number) => `toDateTime(last_seen, 'UTC') + toIntervalDay(${days})`,
-  dead_letters: (days: number) => `toDateTime(received_at, 'UTC') + toIntervalDay(${days})`,
+export const AGEING_TABLES = {
+  observations: {
+    time: "observed_at",
+    ttl: (days: number) => `toDateTime(observed_at, 'UTC') + toIntervalDay(${days})`,
+  },
+  tag_activity_hourly: { time: "hour", ttl: (days: number) => `(hour + toIntervalHour(1)) + toIntervalDay(${days})` },
+  tag_addresses_hourly: { time: "hour", ttl: (days: number) => `(hour + toIntervalHour(1)) + toIntervalDay(${days})` },
+  address_daily: { time: "day", ttl: (days: number) => `(day + toIntervalDay(1)) + toIntervalDay(${days})` },
+  address_tags: { time: "last_seen", ttl: (days: number) => `toDateTime(last_seen, 'UTC') + toIntervalDay(${days})` },
+  dead_letters: {
+    time: "received_at",
+    ttl: (days: number) => `toDateTime(received_at, 'UTC') + toIntervalDay(${days})`,
+  },
 } as const;
 
 const tableDefinitions = defineQuery({
@@ -28,8 +34,13 @@ export const DEFAULT_RETENTION_DAYS = 100;
 /** For how many days the observations are kept as the store stands. */
 export async function readRetention(client: ClickHouseClient): Promise<number> {
   const definition = (await run(client, tableDefinitions, {})).find(({ name }) => name === "observations");
-  const days = /\bTTL .*toIntervalDay\((\d+)\)/.exec(definition?.create_table_query ?? "")?.[1];
-  return days === undefined ? DEFAULT_RETENTION_DAYS : Number(days);
+  return daysIn(definition?.create_table_query ?? "") ?? DEFAULT_RETENTION_DAYS;
+}
+
+/** For how many days a table keeps its rows by its definition; undefined when for ever. */
+export function daysIn(createTableQuery: string): number | undefined {
+  const days = /\bTTL .*toIntervalDay\((\d+)\)/.exec(createTableQuery)?.[1];
+  return days === undefined ? undefined : Number(days);
 }
 
 /**
@@ -43,7 +54,7 @@ export async function applyRetention(client: ClickHouseClient, days: number): Pr
     (await run(client, tableDefinitions, {})).map((row) => [row.name, row.create_table_query]),
   );
   const changed: string[] = [];
-  for (const [table, ttlOf] of Object.entries(TTL_BY_TABLE)) {
+  for (const [table, { ttl: ttlOf }] of Object.entries(AGEING_TABLES)) {
     const ttl = ttlOf(days);
     if (definitions.get(table)?.includes(`TTL ${ttl}`)) continue;
     await client.command({ query: `ALTER TABLE ${table} MODIFY TTL ${ttl}` });

@@ -194,3 +194,10 @@ describe("networks of proxies", () => {
     expect(messageFor({ TRUSTED_PROXIES: text })).toMatch(/TRUSTED_PROXIES: takes /);
   });
 });
+
+test("a bucket's two keys go together", () => {
+  expect(messageFor({ BACKUP_S3_ACCESS_KEY: "hunter2" })).toMatch(/BACKUP_S3_SECRET_KEY go together/);
+  expect(messageFor({ BACKUP_S3_SECRET_KEY: "hunter2" })).not.toContain("hunter2");
+  const keys = { accessKey: "a", secretKey: "s" };
+  expect(readSettings({ BACKUP_S3_ACCESS_KEY: "a", BACKUP_S3_SECRET_KEY: "s" }).backupS3).toEqual(keys);
+});

@@ -49,6 +49,9 @@ export const settingsSchema = z.object({
   METRICS_TOKEN: z.string().optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: "takes a redis or rediss URL" }).optional(),
 
+  BACKUP_S3_ACCESS_KEY: z.string().optional(),
+  BACKUP_S3_SECRET_KEY: z.string().optional(),
+
   KAFKA_BROKERS: list(),
   KAFKA_CLIENT_ID: z.string().default("noisefloor"),
   KAFKA_GROUP_ID: z.string().default("noisefloor-ingest"),
@@ -130,6 +133,7 @@ export function readSettings(env: Environment) {
     plans: variables.PLANS,
     plansUrl: variables.PLANS_URL,
     redisUrl: variables.REDIS_URL,
+    backupS3: backupS3Settings(variables),
     kafka: kafkaSettings(variables),
   };
 }
@@ -145,6 +149,14 @@ function clickhouseSettings(variables: Variables) {
           database: variables.CLICKHOUSE_DATABASE,
         };
   return { server, dataDir: variables.DATA_DIR };
+}
+
+/** Undefined when there are none: then the server that makes a backup uses its own. */
+function backupS3Settings({ BACKUP_S3_ACCESS_KEY: accessKey, BACKUP_S3_SECRET_KEY: secretKey }: Variables) {
+  if (accessKey === undefined && secretKey === undefined) return undefined;
+  if (accessKey === undefined || secretKey === undefined)
+    throw new ConfigError("BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY go together: set both or neither");
+  return { accessKey, secretKey };
 }
 
 /** Undefined when there is no certificate: then there is no HTTPS. */

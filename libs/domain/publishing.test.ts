@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type PublishRight, roomToPublish, type StatedRoom } from "./publishing.ts";
+import { formatRight, type PublishRight, parseRight, roomToPublish, type StatedRoom } from "./publishing.ts";
 import { DATASETS } from "./scope.ts";
 
 const GLOBAL = { dataset: "global", workspaceId: "" } as const;
@@ -121,4 +121,10 @@ test("a refusal says what the sender may publish to and what the observation sta
     detail:
       'the sender may publish to the datasets global and community only (personal data takes a sensor key of its workspace), but the observation states dataset "personal"',
   });
+});
+
+test("a right that was written down is read as the same one; other texts are none", () => {
+  const rights = ["everything", "shared-datasets", GLOBAL, COMMUNITY, OF_A] as const;
+  for (const right of rights) expect(parseRight(formatRight(right))).toEqual(right);
+  for (const text of ["", "nothing", "global", "mine/team-a", "personal/a/b"]) expect(parseRight(text)).toBeUndefined();
 });

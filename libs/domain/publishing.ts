@@ -1,4 +1,4 @@
-import { type DataRoom, type Dataset, SHARED_GLOBAL } from "./scope.ts";
+import { DATASETS, type DataRoom, type Dataset, SHARED_GLOBAL } from "./scope.ts";
 
 /** The datasets that belong to nobody in particular. */
 const SHARED_DATASETS: readonly Dataset[] = ["global", "community"];
@@ -8,6 +8,19 @@ const SHARED_DATASETS: readonly Dataset[] = ["global", "community"];
  * shared datasets, or exactly one room, as a sensor key of the store says.
  */
 export type PublishRight = "everything" | "shared-datasets" | DataRoom;
+
+/** A right as it is kept beside what it judged: `everything`, `shared-datasets`, or a room as `dataset/workspace`. */
+export function formatRight(right: PublishRight): string {
+  return typeof right === "string" ? right : `${right.dataset}/${right.workspaceId}`;
+}
+
+/** The right behind such a text; undefined when it is none. */
+export function parseRight(text: string): PublishRight | undefined {
+  if (text === "everything" || text === "shared-datasets") return text;
+  const [name = "", workspaceId, ...rest] = text.split("/");
+  const dataset = DATASETS.find((candidate) => candidate === name);
+  return dataset === undefined || workspaceId === undefined || rest.length > 0 ? undefined : { dataset, workspaceId };
+}
 
 /** What an observation itself says of where it belongs. */
 export type StatedRoom = {

@@ -39,8 +39,9 @@ export async function startLocalBroker(folder: string): Promise<LocalBroker> {
   const properties = join(directory, "server.properties");
   await writeFile(properties, serverProperties(join(directory, "data"), port, controllerPort));
   const java = [`-Dlog4j2.configurationFile=${join(folder, "log4j2.properties")}`, "-cp", join(jars, "*")];
+  // One in 64 begins with a dash: it would be taken for an option of its own.
   const clusterId = randomBytes(16).toString("base64url");
-  await run("java", [...java, "kafka.tools.StorageTool", "format", "-t", clusterId, "-c", properties]);
+  await run("java", [...java, "kafka.tools.StorageTool", "format", `--cluster-id=${clusterId}`, "-c", properties]);
 
   const begin = () => runBroker([...java, "kafka.Kafka", properties], port);
   const forget = () => rm(directory, { recursive: true, force: true });

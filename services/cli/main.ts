@@ -6,13 +6,16 @@ import { ListenError } from "@noisefloor/http/connections.ts";
 import { TlsFilesError } from "@noisefloor/http/tls.ts";
 import { StreamError } from "@noisefloor/kafka/kafkajs-connection.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { addAccessCommands } from "./access-commands.ts";
+import { addCareCommands } from "./care-commands.ts";
 import { type CommandContext, UserError } from "./commands/command.ts";
 import { runNetworksImport, runTagsImport } from "./commands/reference.ts";
 import { runReplay } from "./commands/replay.ts";
 import { runSimulate } from "./commands/simulate.ts";
 import { runServices, runStart } from "./commands/start.ts";
+import { addDeadLetterCommands } from "./dead-letter-commands.ts";
+import { positiveInteger } from "./positive-integer.ts";
 import { openStore } from "./store.ts";
 
 const print = (line = ""): void => {
@@ -38,11 +41,6 @@ function stopSignal(): AbortSignal {
 function createContext(): CommandContext {
   const settings = readSettings(process.env);
   return { settings, log: createLogger("noisefloor", settings.logLevel), signal: stopSignal(), print };
-}
-
-function positiveInteger(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It takes a whole number from 1.");
-  return Number(text);
 }
 
 const program = new Command("noisefloor")
@@ -109,6 +107,8 @@ program
   .action((path: string) => runNetworksImport("actor", path, createContext()));
 
 addAccessCommands(program, createContext);
+addDeadLetterCommands(program, createContext);
+addCareCommands(program, createContext);
 program
   .command("schema")
   .description("print the JSON Schema of an observation")

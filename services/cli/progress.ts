@@ -34,3 +34,20 @@ export function fileProgress(label: string, files: readonly { readonly bytes: nu
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
   return progressBar(label, total, isWanted);
 }
+
+/** A bar for work whose whole is known only on the way. */
+export function fractionBar(
+  label: string,
+  isWanted: boolean,
+): { show(done: number, total: number): void; end(): void } {
+  const bar = progressBar(label, 1_000, isWanted);
+  let shown = 0;
+  return {
+    show(done, total) {
+      const now = total === 0 ? 0 : Math.floor((done / total) * 1_000);
+      if (now > shown) bar.advance(now - shown);
+      shown = Math.max(shown, now);
+    },
+    end: bar.end,
+  };
+}

@@ -18,9 +18,10 @@ export type Store = {
 
 /**
  * Who may change how long data are kept. A service says what holds from now on; a command that merely works beside it
- * may make the time longer but not shorter: data deleted because a shell lacked a variable would be gone for good.
+ * may make the time longer but not shorter: data deleted because a shell lacked a variable would be gone for good. A
+ * command that tells of the retention leaves it as it is.
  */
-export type RetentionRight = "set" | "lengthen";
+export type RetentionRight = "set" | "lengthen" | "leave";
 
 /** Opens the configured or embedded ClickHouse, brings its schema up to date and sets how long it keeps its data. */
 export async function openStore(settings: Settings, log: Logger, right: RetentionRight): Promise<Store> {
@@ -66,7 +67,7 @@ async function settleRetention(
   log: Logger,
 ): Promise<number> {
   const current = await readRetention(client);
-  if (wanted === undefined || wanted === current) return current;
+  if (wanted === undefined || wanted === current || right === "leave") return current;
   if (wanted < current && right === "lengthen") {
     log.warn({ wanted, current }, "the retention is not shortened: only a service or migrate does that");
     return current;

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
+import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts";
 import type { Produce, ProducedMessage, StreamMessage } from "@noisefloor/kafka/source.ts";
 import { patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
@@ -13,6 +14,8 @@ export type PlacedRecord = IncomingRecord & {
   readonly origin: string;
   /** Its place there, from 1. */
   readonly position: number;
+  /** Where its sender might write; files may everywhere. */
+  readonly right?: PublishRight;
 };
 
 /**
@@ -29,7 +32,17 @@ export function deadLettersInto(
     const insert = () =>
       client.insert({
         table: "dead_letters",
-        columns: ["received_at", "source", "origin", "position", "reason", "detail", "payload_base64"],
+        columns: [
+          "received_at",
+          "source",
+          "origin",
+          "position",
+          "reason",
+          "detail",
+          "payload_base64",
+          "publish_right",
+          "value",
+        ],
         values: rejected.map(({ record, rejection }) => ({
           received_at,
           source,
@@ -38,11 +51,22 @@ export function deadLettersInto(
           reason: rejection.reason,
           detail: rejection.detail,
           payload_base64: record.bytes.toString("base64"),
+          publish_right: record.right === undefined ? "" : formatRight(record.right),
+          value: writeValue(record.value),
         })),
         format: "JSONEachRow",
       });
     await patiently(insert, { forMs: RETRY_MS });
   };
+}
+
+/** Empty when there is none, or one nested so deep that it cannot be written: parsing takes more than writing does. */
+function writeValue(value: unknown): string {
+  try {
+    return value === undefined ? "" : JSON.stringify(value);
+  } catch {
+    return "";
+  }
 }
 
 /** A record that came in a Kafka message, alone or among others. */

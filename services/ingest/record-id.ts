@@ -18,3 +18,13 @@ export function recordIds(): RecordIds {
     return `file:${digest.toString("hex", 0, 16)}/${ordinal}`;
   };
 }
+
+/** What a record of an HTTP request is called when its sensor gave it no id. @param index its place there, from 0. */
+export function requestRecordId(origin: string, index: number): string {
+  return `http:${origin}/${index}`;
+}
+
+/** The same for a record of a Kafka message. @param index its place in the message, from 0. */
+export function messageRecordId(topic: string, partition: number, offset: string, index: number): string {
+  return `kafka:${topic}/${partition}/${offset}/${index}`;
+}

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findRunning } from "@noisefloor/clickhouse/embedded.ts";
 import getPort from "get-port";
@@ -239,8 +239,68 @@ test("help names every command", async () => {
     "workspaces",
     "keys",
     "sensors",
+    "dead-letters",
+    "retention",
+    "backup",
+    "restore",
     "schema",
   ]) {
     expect(stdout).toContain(`  ${command}`);
   }
+});
+
+test("a refused record is found, shown in its own bytes, and stored by a retry beside the running service", async () => {
+  const service = await startService();
+  const sent = `{ "observed_at": "${new Date().toISOString()}", "sensor_id":"s", "source_ip": "45.0.0.6", "tags": ["later"] }`;
+  await fetch(`${service.url}/v1/observations`, { method: "POST", body: sent });
+  const listed = await noisefloor(["dead-letters", "list"]).finished;
+  expect(listed).toMatchObject({ code: 0, stderr: "" });
+  expect(listed.stdout).toMatch(/^table {2}http {4}unknown-tag {2}open {3}1 /m);
+  const [, id = ""] = /^([0-9a-f]{16}) .* tag "later" is not in the catalogue$/m.exec(listed.stdout) ?? [];
+  expect((await noisefloor(["dead-letters", "show", id, "--raw"]).finished).stdout).toBe(sent);
+  const file = join(dataDir, "tags.yaml");
+  await writeFile(file, "tags: [{slug: later, name: Later}]");
+  await noisefloor(["tags", "import", file]).finished;
+  expect((await noisefloor(["dead-letters", "retry", "--all"]).finished).stdout).toMatch(/^stored {7}1$/m);
+  expect(await getJson(`${service.url}/v3/community/45.0.0.6`)).toMatchObject({ noise: true });
+  const wrong = await noisefloor(["dead-letters", "retry"]).finished;
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: say which ones: ids, or/) });
+});
+
+test("a backup brings everything back into an empty data directory, and nothing is ever written over", async () => {
+  const first = await startService();
+  const [, key = ""] = /key: (\S+)"/.exec(first.output()) ?? [];
+  const seen = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.5", tags: ["ssh-scanner"] };
+  await fetch(`${first.url}/v1/observations`, { method: "POST", body: JSON.stringify(seen) });
+  const ask = async (url: string) => (await fetch(`${url}/v3/ip/45.0.0.5`, { headers: { key } })).json();
+  const before = await ask(first.url);
+  const folder = join(dataDir, "..", `${basename(dataDir)}-backups`);
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(folder);
+  const place = join(folder, "first");
+  expect(await noisefloor(["backup", place]).finished).toMatchObject({ code: 0, stderr: "" });
+  expect(await readdir(folder), "nothing else is left there").toEqual(["first"]);
+  expect((await stat(place)).mode & 0o077).toBe(0);
+  expect(await noisefloor(["backup", place]).finished).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("a backup is never written over"),
+  });
+  expect(await noisefloor(["restore", place, "--replace"]).finished).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("another process works with this data directory: stop it, then restore"),
+  });
+  first.child.kill("SIGINT");
+  await first.finished;
+  await rm(join(dataDir, "clickhouse"), { recursive: true });
+  const restored = await noisefloor(["restore", place]).finished;
+  expect(restored).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Restored 1 observations from .*, kept for 100 days/),
+  });
+  expect(await noisefloor(["restore", place]).finished).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("With --replace it does"),
+  });
+  const second = await startService();
+  expect(await ask(second.url)).toEqual(before);
 });

@@ -57,9 +57,16 @@ export type World = {
   close(): Promise<void>;
 };
 
-/** @param now what the services take for the present, in milliseconds since 1970 UTC. */
-export async function createWorld(now: () => number, retentionDays = RETENTION_DAYS): Promise<World> {
-  const connection = { ...inject("clickhouse"), database: `test_${randomUUID().replaceAll("-", "")}` };
+/**
+ * @param now what the services take for the present, in milliseconds since 1970 UTC.
+ * @param server another one than all tests share.
+ */
+export async function createWorld(
+  now: () => number,
+  retentionDays = RETENTION_DAYS,
+  server: ClickHouseConnection = inject("clickhouse"),
+): Promise<World> {
+  const connection = { ...server, database: `test_${randomUUID().replaceAll("-", "")}` };
   await migrate(connection, MIGRATIONS);
   const client = connect(connection, "noisefloor-tests");
   const catalogue = await watchTags(client, { intervalMs: 200 });

@@ -19,7 +19,7 @@ export function show(
     return;
   }
   const names = Object.keys(first);
-  const table = [names, ...rows.map((row) => names.map((name) => String(row[name])))];
+  const table = [names, ...rows.map((row) => names.map((name) => printable(String(row[name]))))];
   const widths = names.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
   for (const cells of table)
     print(
@@ -28,6 +28,14 @@ export function show(
         .join("  ")
         .trimEnd(),
     );
+}
+
+/** What senders wrote must not command the terminal: characters that do not print are shown by their numbers. */
+export function printable(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`,
+  );
 }
 
 /** Shows a key that was just made, for the only time; scripts also get what it is for. */

@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
 import { type BatchDeps, countReasons, ingestBatch, type Outcome } from "../pipeline.ts";
+import { requestRecordId } from "../record-id.ts";
 import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
 import { roomFor } from "./room.ts";
 
@@ -96,7 +97,8 @@ async function take(request: FastifyRequest, deps: BatchDeps<PlacedRecord>): Pro
       bytes,
       origin,
       position: index + 1,
-      fallbackId: `http:${origin}/${index}`,
+      fallbackId: requestRecordId(origin, index),
+      right: deps.right,
     }),
   );
   return ingestBatch(records, deps);

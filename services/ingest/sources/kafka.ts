@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { MessageRecord } from "../dead-letter.ts";
 import { splitMessage } from "../decode.ts";
 import { type BatchDeps, ingestBatch, type RejectedRecord } from "../pipeline.ts";
+import { messageRecordId } from "../record-id.ts";
 
 /** Carries what the observations of a message are called when their sensor gave them no id. */
 export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
@@ -49,7 +50,7 @@ function unpack(messages: readonly StreamMessage[]): {
       bytes,
       index,
       message,
-      fallbackId: `${fallbackIdOf(message)}/${index}`,
+      fallbackId: fallbackIdOf(message, index),
     });
     if (Array.isArray(parts)) records.push(...parts.map(toRecord));
     else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
@@ -58,8 +59,9 @@ function unpack(messages: readonly StreamMessage[]): {
 }
 
 /** Its place in the topic is its name, unless whoever published it says of which request it came. */
-function fallbackIdOf({ headers, topic, partition, offset }: StreamMessage): string {
-  return headers[FALLBACK_ID_HEADER] ?? `kafka:${topic}/${partition}/${offset}`;
+function fallbackIdOf({ headers, topic, partition, offset }: StreamMessage, index: number): string {
+  const given = headers[FALLBACK_ID_HEADER];
+  return given === undefined ? messageRecordId(topic, partition, offset, index) : `${given}/${index}`;
 }
 
 /**

@@ -1,0 +1,71 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { defineQuery, run } from "./query.ts";
+import { AGEING_TABLES, daysIn } from "./retention.ts";
+
+/** What a table holds. */
+export type StoredTable = {
+  readonly table: string;
+  /** As they lie on disk: rows that replace each other count until they are merged. */
+  readonly rows: number;
+  readonly bytesOnDisk: number;
+  /** The oldest and newest time, in milliseconds since 1970 UTC; undefined in a table that is empty or does not age. */
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  /** Undefined when rows are kept for ever. */
+  readonly retentionDays: number | undefined;
+};
+
+const tableSizes = defineQuery({
+  name: "table-sizes",
+  sql: `SELECT name, create_table_query AS definition, ifNull(total_rows, 0) AS rows, ifNull(total_bytes, 0) AS bytes
+    FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name`,
+  params: z.object({}),
+  row: z.object({ name: z.string(), definition: z.string(), rows: z.int(), bytes: z.int() }),
+});
+
+const ageing = Object.entries(AGEING_TABLES);
+
+const timeSpans = defineQuery({
+  name: "table-time-spans",
+  sql: ageing
+    .map(
+      ([table, { time }]) => `SELECT '${table}' AS name, count() AS rows,
+        toUnixTimestamp64Milli(toDateTime64(min(${time}), 3, 'UTC')) AS oldest,
+        toUnixTimestamp64Milli(toDateTime64(max(${time}), 3, 'UTC')) AS newest FROM ${table}`,
+    )
+    .join(" UNION ALL "),
+  params: z.object({}),
+  row: z.object({ name: z.string(), rows: z.int(), oldest: z.int(), newest: z.int() }),
+});
+
+/** Every table of the store by its name, with what it holds and for how long. */
+export async function readStoredTables(client: ClickHouseClient): Promise<StoredTable[]> {
+  const spans = new Map((await run(client, timeSpans, {})).map((span) => [span.name, span]));
+  return (await run(client, tableSizes, {})).map(({ name, definition, rows, bytes }) => {
+    const span = spans.get(name);
+    const isEmpty = span === undefined || span.rows === 0;
+    return {
+      table: name,
+      rows,
+      bytesOnDisk: bytes,
+      from: isEmpty ? undefined : span.oldest,
+      to: isEmpty ? undefined : span.newest,
+      retentionDays: daysIn(definition),
+    };
+  });
+}
+
+/** How many rows of each table, of those that age, are older than `days` days now. */
+export async function countOlderRows(client: ClickHouseClient, days: number): Promise<Map<string, number>> {
+  if (!Number.isInteger(days) || days < 1) throw new RangeError(`${days} is not a whole number of days from 1`);
+  const olderRows = defineQuery({
+    name: "rows-beyond-retention",
+    sql: ageing
+      .map(([table, { ttl }]) => `SELECT '${table}' AS name, countIf(${ttl(days)} <= now()) AS rows FROM ${table}`)
+      .join(" UNION ALL "),
+    params: z.object({}),
+    row: z.object({ name: z.string(), rows: z.int() }),
+  });
+  return new Map((await run(client, olderRows, {})).map(({ name, rows }) => [name, rows]));
+}

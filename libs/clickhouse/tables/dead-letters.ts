@@ -1,0 +1,152 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { defineQuery, run } from "../query.ts";
+
+/** A letter is the same however often its file was replayed and whatever reason it was given last. */
+const ID = "lower(hex(sipHash64(source, origin, position, payload)))";
+
+/** Some rows of the table as letters, each once, with what a retry said of it last. */
+const lettersIn = (rows: string) => `(
+  SELECT id, source, origin, position, bytes, publish_right AS publishRight, is_done AS isDone,
+    toUnixTimestamp64Milli(kept_at) AS keptAt, toUnixTimestamp64Milli(judged_at) AS judgedAt,
+    judged_at >= kept_at AND NOT is_done AS is_newer,
+    if(is_newer, verdict_reason, kept_reason) AS reason, if(is_newer, verdict_detail, kept_detail) AS detail
+  FROM (
+    SELECT ${ID} AS id, source, origin, position, any(length(payload)) AS bytes, max(received_at) AS kept_at,
+      argMax(reason, received_at) AS kept_reason, argMax(detail, received_at) AS kept_detail,
+      argMax(publish_right, received_at) AS publish_right
+    FROM ${rows} GROUP BY id, source, origin, position
+  ) AS letters
+  LEFT JOIN (
+    SELECT letter, judged_at, is_done, reason AS verdict_reason, detail AS verdict_detail
+    FROM dead_letter_verdicts FINAL WHERE topic = ''
+  ) AS verdicts ON letters.id = verdicts.letter)`;
+
+const storedLetterSchema = z.object({
+  id: z.string(),
+  source: z.enum(["http", "file"]),
+  /** The request or file that it came in, and its place there, from 1. */
+  origin: z.string(),
+  position: z.int(),
+  bytes: z.int(),
+  /** Where its sender might write; empty when that was not noted. */
+  publishRight: z.string(),
+  isDone: z.boolean(),
+  /** Milliseconds since 1970 UTC; 0 when it was never judged again. */
+  keptAt: z.int(),
+  judgedAt: z.int(),
+  reason: z.string(),
+  detail: z.string(),
+});
+/** A record that was refused, without its payload. */
+export type StoredLetter = z.infer<typeof storedLetterSchema>;
+const COLUMNS = "id, source, origin, position, bytes, publishRight, isDone, keptAt, judgedAt, reason, detail";
+
+/** Which letters are meant. An empty text means any. */
+const filterSchema = z.object({ reason: z.string(), source: z.string(), since: z.int(), includeDone: z.boolean() });
+export type StoredLetterFilter = z.infer<typeof filterSchema>;
+const IS_MEANT = `({reason:String} = '' OR reason = {reason:String}) AND ({source:String} = '' OR source = {source:String})
+  AND keptAt >= {since:Int64} AND ({includeDone:Bool} OR NOT isDone)`;
+
+const letterCounts = defineQuery({
+  name: "dead-letter-counts",
+  sql: `SELECT source, reason, isDone, count() AS letters, min(keptAt) AS oldest, max(keptAt) AS newest
+    FROM ${lettersIn("dead_letters")} WHERE ${IS_MEANT}
+    GROUP BY source, reason, isDone ORDER BY source, reason, isDone`,
+  params: filterSchema,
+  row: z.object({
+    source: z.enum(["http", "file"]),
+    reason: z.string(),
+    isDone: z.boolean(),
+    letters: z.int(),
+    oldest: z.int(),
+    newest: z.int(),
+  }),
+});
+
+const newestLetters = defineQuery({
+  name: "newest-dead-letters",
+  sql: `SELECT ${COLUMNS} FROM ${lettersIn("dead_letters")} WHERE ${IS_MEANT}
+    ORDER BY keptAt DESC, source, origin, position LIMIT {limit:UInt32}`,
+  params: filterSchema.extend({ limit: z.int() }),
+  row: storedLetterSchema,
+});
+
+/** In the order of the table's key, so that the server reads no more than the page. */
+const letterPage = defineQuery({
+  name: "dead-letter-page",
+  sql: `SELECT ${COLUMNS} FROM ${lettersIn(`(
+      SELECT * FROM dead_letters
+      WHERE source > {source:String} OR (source = {source:String} AND origin > {origin:String})
+        OR (source = {source:String} AND origin = {origin:String} AND position > {position:UInt64})
+      ORDER BY source, origin, position LIMIT {limit:UInt32} WITH TIES)`)}
+    ORDER BY source, origin, position`,
+  params: z.object({ source: z.string(), origin: z.string(), position: z.int(), limit: z.int() }),
+  row: storedLetterSchema,
+});
+
+const lettersById = defineQuery({
+  name: "dead-letters-by-id",
+  sql: `SELECT ${COLUMNS} FROM ${lettersIn("dead_letters")} WHERE id IN {ids:Array(String)} ORDER BY id`,
+  params: z.object({ ids: z.array(z.string()) }),
+  row: storedLetterSchema,
+});
+
+const letterPayloads = defineQuery({
+  name: "dead-letter-payloads",
+  sql: `SELECT id, base64Encode(any(payload)) AS payload, argMax(value, received_at) AS value
+    FROM (
+      SELECT ${ID} AS id, payload, value, received_at FROM dead_letters
+      WHERE source IN {sources:Array(String)} AND origin IN {origins:Array(String)}
+        AND position IN {positions:Array(UInt64)} AND id IN {ids:Array(String)})
+    GROUP BY id`,
+  params: z.object({
+    ids: z.array(z.string()),
+    sources: z.array(z.string()),
+    origins: z.array(z.string()),
+    positions: z.array(z.int()),
+  }),
+  row: z.object({ id: z.string(), payload: z.base64(), value: z.string() }),
+});
+
+export const countLetters = (client: ClickHouseClient, filter: StoredLetterFilter) => run(client, letterCounts, filter);
+
+export const readNewestLetters = (client: ClickHouseClient, filter: StoredLetterFilter, limit: number) =>
+  run(client, newestLetters, { ...filter, limit });
+
+export const readLettersById = (client: ClickHouseClient, ids: readonly string[]) =>
+  run(client, lettersById, { ids: [...ids] });
+
+const PAGE_LETTERS = 5_000;
+
+/** All letters, done or not, in the order of their places. */
+export async function* readLetters(client: ClickHouseClient): AsyncGenerator<StoredLetter[]> {
+  let last = { source: "", origin: "", position: 0 };
+  for (;;) {
+    const page = await run(client, letterPage, { ...last, limit: PAGE_LETTERS });
+    const end = page.at(-1);
+    if (end === undefined) return;
+    yield page;
+    last = { source: end.source, origin: end.origin, position: end.position };
+  }
+}
+
+export type LetterPayload = {
+  readonly payload: Buffer;
+  /** The observation that was read out of it, as JSON; empty when none was or when that was not noted. */
+  readonly value: string;
+};
+
+/** The payloads of some letters by their ids. */
+export async function readPayloads(
+  client: ClickHouseClient,
+  letters: readonly StoredLetter[],
+): Promise<Map<string, LetterPayload>> {
+  const rows = await run(client, letterPayloads, {
+    ids: letters.map(({ id }) => id),
+    sources: [...new Set(letters.map(({ source }) => source))],
+    origins: [...new Set(letters.map(({ origin }) => origin))],
+    positions: [...new Set(letters.map(({ position }) => position))],
+  });
+  return new Map(rows.map(({ id, payload, value }) => [id, { payload: Buffer.from(payload, "base64"), value }]));
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import { connectKafka, type KafkaConnection } from "./kafkajs-connection.ts";
+import type { StreamMessage } from "./source.ts";
+
+/** A message of a topic that is read for its own sake. */
+export type TopicMessage = StreamMessage & {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds since 1970 UTC. */
+  readonly timestamp: number;
+};
+
+/** The offsets of a partition from `from` up to, but without, `to`. */
+export type Span = { readonly partition: number; readonly from: bigint; readonly to: bigint };
+
+export type ReadTopic = {
+  readonly topic: string;
+  /** What the consumer's group is called at the beginning; brokers may grant rights by it. */
+  readonly groupPrefix: string;
+  /** Chooses among all that the topic holds at the start; the whole of it when left out. */
+  readonly choose?: (held: readonly Span[]) => readonly Span[];
+  /** Hears how many offsets there are to read, before the first message. */
+  readonly onStart?: (offsets: number) => void;
+  /** Some messages of one partition, in order. The next ones come when it has resolved. */
+  readonly handle: (messages: readonly TopicMessage[]) => Promise<void>;
+  readonly signal?: AbortSignal;
+};
+
+/** The brokers cannot be reached, or refuse what was asked of them. */
+export class TopicReadError extends Error {
+  override name = "TopicReadError";
+}
+
+const LOOK_MS = 5_000;
+/** A broker that has what we ask for sends it at once; so long without anything is a fault and not a pause. */
+const STALL_MS = 60_000;
+const HEARTBEAT_MS = 3_000;
+
+/**
+ * Reads a topic from its beginning up to where it ends at the start of the call, commits nothing and leaves no group
+ * behind. A topic that does not exist holds nothing.
+ * @returns false when the signal ended it before the end.
+ * @throws TopicReadError when the brokers fail; errors of `handle` come through as they are.
+ */
+export async function readTopic(connection: KafkaConnection, ask: ReadTopic, log: Logger): Promise<boolean> {
+  const kafka = connectKafka(connection, log);
+  const admin = kafka.admin();
+  const groupId = `${ask.groupPrefix}-once-${randomUUID()}`;
+  try {
+    await admin.connect();
+    if (!(await admin.listTopics()).includes(ask.topic)) {
+      ask.onStart?.(0);
+      return true;
+    }
+    const held = await heldBy(admin, ask.topic);
+    const spans = (ask.choose?.(held) ?? held).filter(({ from, to }) => from < to);
+    ask.onStart?.(spans.reduce((sum, { from, to }) => sum + Number(to - from), 0));
+    if (spans.length === 0) return true;
+    const consumer = kafka.consumer({
+      groupId,
+      allowAutoTopicCreation: false,
+      sessionTimeout: 30_000,
+      // A partition that has no more holds up the others, and the end, for as long as this.
+      maxWaitTimeInMs: 100,
+    });
+    try {
+      return await consume(consumer, admin, spans, ask);
+    } finally {
+      await consumer.disconnect();
+      // Without a commit brokers forget an empty group by themselves, but only after some minutes.
+      await admin.deleteGroups([groupId]).catch((error: unknown) => log.debug({ err: error }, "the group stays"));
+    }
+  } catch (error) {
+    if (error instanceof HandlerError) throw error.cause;
+    if (error instanceof TopicReadError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TopicReadError(`the topic ${ask.topic} cannot be read from ${connection.brokers.join(", ")}: ${reason}`);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+type Admin = ReturnType<ReturnType<typeof connectKafka>["admin"]>;
+type Consumer = ReturnType<ReturnType<typeof connectKafka>["consumer"]>;
+
+async function heldBy(admin: Admin, topic: string): Promise<Span[]> {
+  const offsets = await admin.fetchTopicOffsets(topic);
+  return offsets.map(({ partition, low, high }) => ({ partition, from: BigInt(low), to: BigInt(high) }));
+}
+
+/** What went wrong in the caller's own work, on its way through the library. */
+class HandlerError extends Error {
+  override name = "HandlerError";
+}
+
+async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[], ask: ReadTopic): Promise<boolean> {
+  const { topic, signal } = ask;
+  const open = new Map(spans.map((span) => [span.partition, span]));
+  let lastProgress = Date.now();
+  let settle: (isWhole: boolean) => void = () => {};
+  let fail: (error: unknown) => void = () => {};
+  const ended = new Promise<boolean>((resolve, reject) => {
+    settle = resolve;
+    fail = reject;
+  });
+  ended.catch(() => {});
+  const close = (partition: number) => {
+    open.delete(partition);
+    consumer.pause([{ topic, partitions: [partition] }]);
+    if (open.size === 0) settle(true);
+  };
+  const stop = () => settle(false);
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted) settle(false);
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    if (!payload.restart) fail(payload.error);
+  });
+  const timer = setInterval(() => look().catch(fail), LOOK_MS);
+  const look = async () => {
+    if (Date.now() - lastProgress < LOOK_MS) return;
+    // What we wait for may have been deleted by age meanwhile: then nothing will come.
+    for (const { partition, from } of await heldBy(admin, topic)) {
+      const span = open.get(partition);
+      if (span !== undefined && from >= span.to) close(partition);
+    }
+    if (Date.now() - lastProgress > STALL_MS) fail(new Error(`nothing came for ${STALL_MS / 1_000} seconds`));
+  };
+  try {
+    await consumer.connect();
+    await consumer.subscribe({ topic, fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatch: async ({ batch, heartbeat }) => {
+        const span = open.get(batch.partition);
+        if (span === undefined || signal?.aborted) return;
+        const messages = batch.messages
+          .map((message) => toTopicMessage(topic, batch.partition, message))
+          .filter(({ offset }) => BigInt(offset) >= span.from && BigInt(offset) < span.to);
+        const beat = setInterval(() => heartbeat().catch(() => {}), HEARTBEAT_MS);
+        try {
+          if (messages.length > 0) await ask.handle(messages);
+        } catch (error) {
+          fail(new HandlerError("", { cause: error }));
+          return;
+        } finally {
+          clearInterval(beat);
+        }
+        lastProgress = Date.now();
+        if (BigInt(batch.lastOffset()) + 1n >= span.to) close(batch.partition);
+      },
+    });
+    const held = await heldBy(admin, topic);
+    for (const { partition, from } of held) {
+      const span = open.get(partition);
+      if (span === undefined) consumer.pause([{ topic, partitions: [partition] }]);
+      else if (span.from > from) consumer.seek({ topic, partition, offset: span.from.toString() });
+    }
+    return await ended;
+  } finally {
+    clearInterval(timer);
+    signal?.removeEventListener("abort", stop);
+    await consumer.stop();
+  }
+}
+
+type LibraryMessage = {
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly timestamp: string;
+  readonly headers?: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+};
+
+function toTopicMessage(topic: string, partition: number, message: LibraryMessage): TopicMessage {
+  const { offset, key, value, timestamp, headers = {} } = message;
+  return {
+    topic,
+    partition,
+    offset,
+    key,
+    value,
+    timestamp: Number(timestamp),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, String(text ?? "")])),
+  };
+}

@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import { runBackup } from "./commands/backup.ts";
+import type { CommandContext } from "./commands/command.ts";
+import { runRestore } from "./commands/restore.ts";
+import { runRetention } from "./commands/retention.ts";
+import { positiveInteger } from "./positive-integer.ts";
+
+const PLACES_HELP = `
+A place is
+  a path           a folder, or a file that ends in .tar, .tar.gz or .tar.zst. With CLICKHOUSE_URL it is on the server's
+                   machine, below the folder that its configuration allows (backups.allowed_path)
+  disk:NAME/PATH   on a disk of the server's configuration (backups.allowed_disk)
+  https://...      a folder in a bucket that speaks S3; keys in BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY`;
+
+const BACKUP_HELP = `
+Everything that is stored goes into it: observations, rollups, tags, lists, workspaces and keys (their hashes), dead
+letters of the table. Services may go on meanwhile. Ctrl-C cancels it.`;
+
+const RESTORE_HELP = `
+Stop the services first. The backup is read and checked beside the database and then put in its place as a whole: when
+it is damaged or missing, or Ctrl-C cancels it, the database is as it was. For that time it needs as much space again.
+The retention becomes the backup's.`;
+
+/** Adds the commands that look after the store. */
+export function addCareCommands(program: Command, createContext: () => CommandContext): void {
+  program
+    .command("retention")
+    .description("show what each table holds from when to when, its size, and how long it is kept; changes nothing")
+    .option("--days <n>", "also what this retention would delete (default: RETENTION_DAYS)", positiveInteger)
+    .option("--json", "as JSON", false)
+    .action((options: { days?: number; json: boolean }) => runRetention(options, createContext()));
+  program
+    .command("backup")
+    .description("make a backup of everything that is stored")
+    .argument("<place>", "where to")
+    .addHelpText("after", PLACES_HELP + BACKUP_HELP)
+    .action((place: string) => runBackup(place, createContext()));
+  program
+    .command("restore")
+    .description("put a backup in the place of the store")
+    .argument("<place>", "where from")
+    .option("--replace", "also when the store holds data, which are lost", false)
+    .addHelpText("after", PLACES_HELP + RESTORE_HELP)
+    .action((place: string, options: { replace: boolean }) => runRestore(place, options, createContext()));
+}

@@ -1,0 +1,75 @@
+import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
+import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { openStore } from "../store.ts";
+import type { CommandContext } from "./command.ts";
+import { type OutputOptions, show } from "./output.ts";
+
+/** `noisefloor retention`. */
+export async function runRetention(
+  options: OutputOptions & { readonly days?: number | undefined },
+  context: CommandContext,
+): Promise<void> {
+  const { settings, log, print } = context;
+  const store = await openStore(settings, log, "leave");
+  try {
+    const current = store.retentionDays;
+    const asked = options.days ?? settings.retentionDays;
+    const tables = await readStoredTables(store.client);
+    const older = await countOlderRows(store.client, asked ?? current);
+    if (options.json) {
+      const rows = tables.map(({ table, rows, bytesOnDisk, from, to, retentionDays }) => ({
+        table,
+        rows,
+        bytes_on_disk: bytesOnDisk,
+        from: timeOf(from),
+        to: timeOf(to),
+        retention_days: retentionDays ?? null,
+        older_rows: older.get(table) ?? 0,
+      }));
+      return print(JSON.stringify({ retention_days: current, asked_days: asked ?? current, tables: rows }));
+    }
+    const rows = tables.map(({ table, rows, bytesOnDisk, from, to, retentionDays }) => ({
+      table,
+      from: timeOf(from) ?? "-",
+      to: timeOf(to) ?? "-",
+      rows,
+      "on disk": formatBytes(bytesOnDisk),
+      kept: retentionDays === undefined ? "for ever" : `${retentionDays} days`,
+    }));
+    show(rows, options, context);
+    print();
+    const gone = [...older].filter(([, count]) => count > 0).sort();
+    for (const line of tell(current, asked ?? current, gone)) print(line);
+  } finally {
+    await store.close();
+  }
+}
+
+const timeOf = (time: number | undefined) => (time === undefined ? null : formatTimestamp(time));
+
+function tell(current: number, asked: number, gone: readonly (readonly [string, number])[]): string[] {
+  const effect = "It takes effect when a service or noisefloor migrate starts with it.";
+  if (asked > current) {
+    const lost = "what is deleted by then does not come back";
+    return [`RETENTION_DAYS=${asked} would keep new data ${asked - current} days longer; ${lost}. ${effect}`];
+  }
+  const lines = gone.map(([table, rows]) => `  ${table}: ${rows} rows`);
+  if (asked < current) {
+    if (lines.length === 0) return [`RETENTION_DAYS=${asked} would delete nothing that is stored now. ${effect}`];
+    return [`RETENTION_DAYS=${asked} would delete for good:`, ...lines, effect];
+  }
+  if (lines.length === 0) return [`Nothing is older than the ${current} days for which it is kept.`];
+  return [`Older than the ${current} days for which it is kept, to be deleted with one of the next merges:`, ...lines];
+}
+
+/** Of 1,024 each, with one digit behind the point. */
+export function formatBytes(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1_024 && unit < units.length - 1) {
+    size /= 1_024;
+    unit++;
+  }
+  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
+}

@@ -1,0 +1,85 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import { readTopicVerdicts } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
+import { parseObservedAt, REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { DAY_MS, HOUR_MS } from "@noisefloor/domain/window.ts";
+import { LETTER_SOURCES, type LetterFilter, type OpenedLetter } from "@noisefloor/ingest/letters/letter.ts";
+import { readTopicLetters } from "@noisefloor/ingest/letters/topic-letters.ts";
+import { TopicReadError } from "@noisefloor/kafka/topic-reader.ts";
+import { type CommandContext, UserError } from "./commands/command.ts";
+import { progressBar } from "./progress.ts";
+
+export type FilterOptions = {
+  readonly reason?: string | undefined;
+  readonly source?: string | undefined;
+  readonly since?: string | undefined;
+};
+
+/** Throws a UserError when an option names something that is not there. */
+export function readFilter({ reason, source, since }: FilterOptions, includeDone: boolean, now: number): LetterFilter {
+  // A message that somebody else put into the topic has no reason of ours.
+  const reasons: readonly string[] = [...REJECTION_REASONS, "unknown"];
+  if (reason !== undefined && !reasons.includes(reason)) {
+    throw new UserError(`there is no reason "${reason}"; there are ${reasons.join(", ")}`);
+  }
+  const known = LETTER_SOURCES.find((name) => name === source);
+  if (source !== undefined && known === undefined) {
+    throw new UserError(`there is no source "${source}"; there are ${LETTER_SOURCES.join(", ")}`);
+  }
+  return { reason, source: known, since: since === undefined ? undefined : readSince(since, now), includeDone };
+}
+
+function readSince(text: string, now: number): number {
+  const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
+  const time = count === undefined ? parseObservedAt(text) : now - Number(count) * (unit === "h" ? HOUR_MS : DAY_MS);
+  if (time !== undefined) return time;
+  throw new UserError(`--since takes a time like 2026-11-20T14:00:00Z, or 12h or 7d, not "${text}"`);
+}
+
+/** Letters over HTTP and from files are in the table, those of messages in the topic. */
+export function isTableMeant({ source }: LetterFilter): boolean {
+  return source !== "kafka";
+}
+
+export function isTopicMeant({ source }: LetterFilter): boolean {
+  return source === undefined || source === "kafka";
+}
+
+/**
+ * Reads the dead-letter topic, with a bar. Without brokers there is none: then it is as if it were empty.
+ * @param ids only these; all when left out.
+ * @returns false when Ctrl-C ended it before the end.
+ */
+export async function readTopic(
+  client: ClickHouseClient,
+  ids: readonly string[] | undefined,
+  { settings, signal, log }: CommandContext,
+  handle: (letters: OpenedLetter[]) => Promise<void>,
+): Promise<boolean> {
+  const { kafka } = settings;
+  if (kafka === undefined) return true;
+  const verdicts = await readTopicVerdicts(client, kafka.deadLetterTopic);
+  let progress = progressBar("", 0, false);
+  try {
+    return await readTopicLetters(
+      kafka,
+      {
+        verdicts,
+        ids,
+        signal,
+        onStart: (offsets) => {
+          progress = progressBar("Reading the topic", offsets, settings.logLevel !== "silent");
+        },
+      },
+      async (letters, offsets) => {
+        await handle(letters);
+        progress.advance(offsets);
+      },
+      log,
+    );
+  } catch (error) {
+    if (error instanceof TopicReadError) throw new UserError(error.message);
+    throw error;
+  } finally {
+    progress.end();
+  }
+}

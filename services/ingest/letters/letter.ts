@@ -1,0 +1,68 @@
+import type { Rejection } from "@noisefloor/domain/observation.ts";
+import type { PublishRight } from "@noisefloor/domain/publishing.ts";
+import type { IncomingRecord } from "../pipeline.ts";
+
+/** What a dead letter's record came over. Those from Kafka are kept in a topic, the others in a table. */
+export const LETTER_SOURCES = ["http", "file", "kafka"] as const;
+export type LetterSource = (typeof LETTER_SOURCES)[number];
+
+/** A record that was refused, without its payload. */
+export type Letter = {
+  /** Of the table: 16 hex digits; of the topic: `partition/offset`. Never another one's, and never changes. */
+  readonly id: string;
+  readonly source: LetterSource;
+  /** The request, file or message that the record came in. */
+  readonly origin: string;
+  /** Its place there: from 1 in a request or file, from 0 in a message. */
+  readonly position: number;
+  readonly bytes: number;
+  /** Milliseconds since 1970 UTC. */
+  readonly keptAt: number;
+  /** When it was tried again last; undefined when it never was. */
+  readonly judgedAt: number | undefined;
+  /** Whether a retry has stored what it holds. */
+  readonly isDone: boolean;
+  /** The newest one. */
+  readonly reason: string;
+  readonly detail: string;
+};
+
+/** How a letter is tried again. */
+export type SecondTry =
+  | {
+      readonly kind: "judge";
+      /** Named as at their first intake: a letter stored twice is the same observation. */
+      readonly records: readonly IncomingRecord[];
+      /** Where its sender might write; undefined when that was not noted. */
+      readonly right: PublishRight | undefined;
+    }
+  /** It still cannot be taken apart. */
+  | { readonly kind: "refuse"; readonly rejection: Rejection }
+  | { readonly kind: "impossible"; readonly why: string };
+
+/** A letter with everything that is kept of it. */
+export type OpenedLetter = Letter & {
+  readonly payload: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+  /** When a topic's letter was written there; 0 for those of the table. */
+  readonly writtenAt: number;
+  readonly secondTry: SecondTry;
+};
+
+/** Which letters are meant; what is left out means any. */
+export type LetterFilter = {
+  readonly reason?: string | undefined;
+  readonly source?: LetterSource | undefined;
+  /** Kept at this moment or later. */
+  readonly since?: number | undefined;
+  readonly includeDone: boolean;
+};
+
+export function isMeant(letter: Letter, { reason, source, since, includeDone }: LetterFilter): boolean {
+  return (
+    (reason === undefined || letter.reason === reason) &&
+    (source === undefined || letter.source === source) &&
+    (since === undefined || letter.keptAt >= since) &&
+    (includeDone || !letter.isDone)
+  );
+}

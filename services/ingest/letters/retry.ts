@@ -1,0 +1,103 @@
+import type { Verdict } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
+import type { Rejection } from "@noisefloor/domain/observation.ts";
+import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts";
+import { type IncomingRecord, type JudgeDeps, type Judged, judge, type RejectedRecord } from "../pipeline.ts";
+import type { Letter, OpenedLetter } from "./letter.ts";
+
+/** A letter's record on its second way in. */
+export type LetterRecord = IncomingRecord & { readonly letter: OpenedLetter };
+
+export type RetryDeps = Omit<JudgeDeps, "right"> & {
+  /** Stores what was accepted; answers with the records that the store refused. */
+  readonly accept: (judged: Judged<LetterRecord>) => Promise<readonly RejectedRecord<LetterRecord>[]>;
+  readonly keepVerdicts: (verdicts: readonly Verdict[]) => Promise<void>;
+  /** Whether what its sender was not permitted to write may be stored all the same. */
+  readonly overridePermission: boolean;
+  /** Judge and tell, but store nothing. */
+  readonly dryRun: boolean;
+};
+
+/** What became of a letter. */
+export type RetryOutcome = { readonly letter: Letter } & (
+  | { readonly kind: "stored" }
+  | { readonly kind: "refused"; readonly reason: string; readonly detail: string }
+  | { readonly kind: "impossible"; readonly why: string }
+  | { readonly kind: "done-before" }
+);
+
+const RIGHT_UNKNOWN =
+  "its sender's right to publish was not noted: with --override-permission it is stored as if it might write everywhere";
+
+/**
+ * Sends letters through the pipeline once more, each judged by its own sender's right. The observations are stored
+ * before their letters are marked as done: broken off between, a retry stores the same observations again, which
+ * counts once.
+ */
+export async function retryLetters(letters: readonly OpenedLetter[], deps: RetryDeps): Promise<RetryOutcome[]> {
+  const outcomes: RetryOutcome[] = [];
+  const refused = new Map<OpenedLetter, Rejection>();
+  const judged: OpenedLetter[] = [];
+  const byRight = new Map<string, { right: PublishRight; records: LetterRecord[] }>();
+  for (const letter of letters) {
+    const { secondTry } = letter;
+    if (letter.isDone) outcomes.push({ letter, kind: "done-before" });
+    else if (secondTry.kind === "impossible") outcomes.push({ letter, kind: "impossible", why: secondTry.why });
+    else if (secondTry.kind === "refuse") {
+      judged.push(letter);
+      refused.set(letter, secondTry.rejection);
+    } else {
+      const right = secondTry.right ?? (deps.overridePermission ? "everything" : undefined);
+      if (right === undefined) {
+        outcomes.push({ letter, kind: "impossible", why: RIGHT_UNKNOWN });
+        continue;
+      }
+      judged.push(letter);
+      const group = byRight.get(formatRight(right)) ?? { right, records: [] };
+      byRight.set(formatRight(right), group);
+      group.records.push(...secondTry.records.map((record) => ({ ...record, letter })));
+    }
+  }
+  for (const { right, records } of byRight.values()) {
+    const rejected = await judgeAndStore(records, right, deps);
+    for (const { record, rejection } of rejected) {
+      if (!refused.has(record.letter)) refused.set(record.letter, rejection);
+    }
+  }
+  if (!deps.dryRun) await deps.keepVerdicts(judged.map((letter) => toVerdict(letter, refused.get(letter), deps.now())));
+  for (const letter of judged) {
+    const rejection = refused.get(letter);
+    outcomes.push(rejection === undefined ? { letter, kind: "stored" } : { letter, kind: "refused", ...rejection });
+  }
+  return outcomes;
+}
+
+async function judgeAndStore(
+  records: readonly LetterRecord[],
+  right: PublishRight,
+  deps: RetryDeps,
+): Promise<RejectedRecord<LetterRecord>[]> {
+  const judged = await judge(records, { ...deps, right });
+  const rejected = [...judged.rejected];
+  if (!deps.dryRun) rejected.push(...(await deps.accept(judged)));
+  if (!deps.overridePermission || right === "everything") return rejected;
+  const overruled = rejected.filter(({ rejection }) => rejection.reason === "not-permitted");
+  if (overruled.length === 0) return rejected;
+  const again = await judgeAndStore(
+    overruled.map(({ record }) => record),
+    "everything",
+    deps,
+  );
+  return [...rejected.filter(({ rejection }) => rejection.reason !== "not-permitted"), ...again];
+}
+
+function toVerdict(letter: OpenedLetter, rejection: Rejection | undefined, judgedAt: number): Verdict {
+  return {
+    letter: letter.id,
+    writtenAt: letter.writtenAt,
+    // Also from a machine whose clock is behind: a verdict older than its letter would not count.
+    judgedAt: Math.max(judgedAt, letter.keptAt),
+    isDone: rejection === undefined,
+    reason: rejection?.reason ?? "",
+    detail: rejection?.detail ?? "",
+  };
+}

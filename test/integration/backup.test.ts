@@ -1,0 +1,293 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runBackup } from "@noisefloor/cli/commands/backup.ts";
+import { runRestore } from "@noisefloor/cli/commands/restore.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
+import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { commandOver } from "../support/commands.ts";
+import { eventually } from "../support/eventually.ts";
+import { createWorld, makeTag, type World } from "../support/world.ts";
+
+const NOW = Date.now();
+const now = () => NOW;
+const DAY_MS = 86_400_000;
+const tag = makeTag("known", "malicious");
+
+// A server of our own: backups are files of the machine that it runs on.
+let folder: string;
+let server: EmbeddedClickHouse;
+let world: World;
+/** Another store on the same server, for the backup to be restored into. */
+let other: World;
+let key: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "noisefloor-backup-"));
+  server = await startEmbedded(join(folder, "data"));
+});
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  world = await createWorld(now, undefined, server.connection);
+  other = await createWorld(now, undefined, server.connection);
+  await world.addTags([tag]);
+  key = await world.addCaller("unlimited", ["community_dataset"], "team-a");
+  const rooms = [{}, { dataset: "community" }, { dataset: "personal", workspace_id: "team-a" }];
+  await world.store(
+    Array.from({ length: 60 }, (_, index) => ({
+      observed_at: new Date(NOW - (index % 25) * DAY_MS - 60_000).toISOString(),
+      sensor_id: "s",
+      source_ip: `45.0.0.${index % 40}`,
+      tags: index === 7 ? ["never-heard-of"] : ["known"],
+      ...rooms[index % 3],
+    })),
+  );
+  const network = { first: 0x09090900, length: 24 };
+  const about = { category: "dns", description: "d", explanation: "e", reference: "r", trustLevel: "1", priority: 0 };
+  await replaceNetworkLists(world.client, "service", [{ listId: "l", name: "R", ...about, networks: [network] }], NOW);
+});
+afterEach(async () => {
+  await world.close();
+  await other.close();
+});
+
+const place = (name: string) => join(folder, name);
+async function backUp(of: World, name: string): Promise<string> {
+  const command = commandOver(of);
+  await runBackup(place(name), command);
+  return command.lines.join("\n");
+}
+async function restore(into: World, name: string, replace = true): Promise<string> {
+  const command = commandOver(into);
+  await runRestore(place(name), { replace }, command);
+  return command.lines.join("\n");
+}
+
+async function answers(of: World): Promise<unknown[]> {
+  const paths = [
+    `/v3/tags/${tag.id}/activity?days=30&granularity=24h&include_ips=true&workspace_labels=global,community,personal`,
+    `/v3/tags/${tag.id}/activity?days=7&granularity=1h`,
+    "/v3/tags",
+    "/v3/community/9.9.9.9",
+    ...[0, 7, 13].flatMap((last) => [`/v3/community/45.0.0.${last}`, `/v3/ip/45.0.0.${last}`]),
+    "/v3/noise/ips/45.0.0.3/timeline?days=30&field=tags",
+  ];
+  return Promise.all(paths.map(async (path) => ({ path, ...(await of.get(path, { key })) })));
+}
+
+const contents = defineQuery({
+  name: "test-contents",
+  sql: `SELECT 'observations' AS name, count() AS rows, toString(sum(cityHash64(toString(tuple(*))))) AS hash FROM observations FINAL
+    UNION ALL SELECT 'activity', count(), toString(sum(cityHash64(tag_id, dataset, workspace_id, hour, finalizeAggregation(addresses)))) FROM tag_activity_hourly FINAL
+    UNION ALL SELECT 'addresses', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM tag_addresses_hourly FINAL
+    UNION ALL SELECT 'daily', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_daily FINAL
+    UNION ALL SELECT 'tagged', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_tags FINAL
+    UNION ALL SELECT 'letters', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM dead_letters FINAL
+    UNION ALL SELECT 'ranges', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM network_ranges FINAL
+    UNION ALL SELECT 'keys', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM api_keys FINAL`,
+  params: z.object({}),
+  row: z.object({ name: z.string(), rows: z.int(), hash: z.string() }),
+});
+const contentsOf = async (of: World) =>
+  (await run(of.client, contents, {})).sort((one, another) => (one.name < another.name ? -1 : 1));
+
+const schema = defineQuery({
+  name: "test-schema",
+  sql: "SELECT name, replaceAll(create_table_query, currentDatabase(), 'db') AS sql FROM system.tables WHERE database = currentDatabase() ORDER BY name",
+  params: z.object({}),
+  row: z.object({ name: z.string(), sql: z.string() }),
+});
+
+const databases = defineQuery({
+  name: "test-databases",
+  sql: "SELECT name FROM system.databases WHERE name LIKE '%restoring%'",
+  params: z.object({}),
+  row: z.object({ name: z.string() }),
+});
+
+test.each(["whole", "whole.tar.zst"])(
+  "a store restored from the backup %s gives every answer that it gave",
+  async (name) => {
+    await applyRetention(world.client, 60);
+    const before = { answers: await answers(world), contents: await contentsOf(world) };
+    expect(await backUp(world, name)).toMatch(/^Backed up .* KiB to /);
+    expect(await restore(other, name)).toMatch(/^Restored \d+ observations from .* to .*, kept for 60 days\.$/);
+    await eventually(async () => expect(await answers(other)).toEqual(before.answers));
+    expect(await contentsOf(other)).toEqual(before.contents);
+    expect(await run(other.client, schema, {})).toEqual(await run(world.client, schema, {}));
+    expect(await readRetention(other.client)).toBe(60);
+    expect(await run(other.client, databases, {}), "nothing is left behind").toEqual([]);
+
+    const later = {
+      observed_at: new Date(NOW - 1_000).toISOString(),
+      sensor_id: "s",
+      source_ip: "45.0.9.9",
+      tags: ["known"],
+    };
+    await other.catalogue.refresh();
+    await other.store([later]);
+    expect((await other.get("/v3/community/45.0.9.9", { key })).status, "the views go on").toBe(200);
+  },
+);
+
+const rollupRows = defineQuery({
+  name: "test-rollup-rows",
+  sql: `SELECT (SELECT count() FROM tag_activity_hourly WHERE hour < now() - INTERVAL 30 DAY) AS activity,
+    (SELECT count() FROM address_daily WHERE day < today() - 30) AS daily`,
+  params: z.object({}),
+  row: z.object({ activity: z.int(), daily: z.int() }),
+});
+
+test("a restore inserts nothing: no view fills its target a second time, but what the last moment lacks is made good", async () => {
+  const old = Array.from({ length: 50 }, (_, index) => ({
+    observation_id: `old-${index}`,
+    observed_at: new Date(NOW - 40 * DAY_MS).toISOString().replace("T", " ").replace("Z", ""),
+    received_at: new Date(NOW - DAY_MS).toISOString().replace("T", " ").replace("Z", ""),
+    dataset: "global",
+    source_ip: `45.1.0.${index}`,
+    tags: [tag.id],
+  }));
+  await world.client.insert({ table: "observations", values: old, format: "JSONEachRow" });
+  const [before] = await run(world.client, rollupRows, {});
+  const seen = await answers(world);
+  // As when a backup took the rollup before the rows came and the observations after.
+  await world.client.command({ query: "DELETE FROM tag_activity_hourly WHERE hour > now() - INTERVAL 1 DAY" });
+  expect(await answers(world)).not.toEqual(seen);
+  await backUp(world, "moment");
+  await restore(other, "moment");
+  expect(await run(other.client, rollupRows, {})).toEqual([before]);
+  await eventually(async () => expect(await answers(other)).toEqual(seen));
+});
+
+test("a store that holds data is not touched without --replace", async () => {
+  await backUp(world, "refused");
+  const before = await contentsOf(other);
+  await expect(restore(other, "refused", false)).rejects.toThrow(
+    /holds data, .* api_keys \(1\), .*With --replace it does/,
+  );
+  expect(await contentsOf(other)).toEqual(before);
+});
+
+async function largestFile(name: string): Promise<string> {
+  const files = (await readdir(place(name), { recursive: true })).filter((file) => /observations\/.*\.bin$/.test(file));
+  const sizes = await Promise.all(
+    files.map(async (file) => ({ file, size: (await stat(place(join(name, file)))).size })),
+  );
+  return place(join(name, sizes.sort((one, another) => another.size - one.size)[0]?.file ?? ""));
+}
+
+test.each<[string, (name: string) => Promise<void>, RegExp]>([
+  ["missing", (name) => rm(place(name), { recursive: true }), /there is no backup there/],
+  [
+    "rotten",
+    async (name) => rot(await largestFile(name)),
+    /the backup is damaged: the part \S+ of observations is not whole/,
+  ],
+  ["incomplete", async (name) => rm(await largestFile(name)), /^the backup cannot be restored: .*No such file/],
+  [
+    "without its table of contents",
+    (name) => writeFile(place(join(name, ".backup")), "<config>"),
+    /^the backup cannot be restored: /,
+  ],
+])("a backup that is %s is a clear error that leaves the store as it was", async (name, harm, message) => {
+  await other.addTags([makeTag("mine", "benign")]);
+  await other.store([
+    { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: "45.9.9.9", tags: ["mine"] },
+  ]);
+  const before = [await contentsOf(other), await run(other.client, schema, {})];
+  await backUp(world, name);
+  await harm(name);
+  const failure = await restore(other, name).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ name: "BackupError", message: expect.stringMatching(message) });
+  expect(String(failure)).not.toContain("Stack trace");
+  expect([await contentsOf(other), await run(other.client, schema, {})]).toEqual(before);
+  expect(await run(other.client, databases, {})).toEqual([]);
+});
+
+async function rot(file: string): Promise<void> {
+  const bytes = await readFile(file);
+  const middle = bytes.length >> 1;
+  bytes[middle] = (bytes[middle] ?? 0) ^ 0xff;
+  await writeFile(file, bytes);
+}
+
+test("a backup of a newer version, or of something else, is refused", async () => {
+  const newer = { version: 9_000, name: "future", checksum: "", applied_at: "2026-01-01 00:00:00" };
+  await world.client.insert({ table: "schema_migrations", values: [newer], format: "JSONEachRow" });
+  await backUp(world, "newer");
+  const before = await contentsOf(other);
+  await expect(restore(other, "newer")).rejects.toThrow(/does not fit this version of Noisefloor: .*9000_future/);
+  await world.client.command({ query: "DROP TABLE observations SYNC" });
+  await backUp(world, "foreign");
+  await expect(restore(other, "foreign")).rejects.toThrow(/none of Noisefloor/);
+  await world.client.command({ query: "DROP TABLE schema_migrations SYNC" });
+  await expect(backUp(world, "nothing")).rejects.toThrow(/holds nothing of Noisefloor/);
+  expect(await contentsOf(other)).toEqual(before);
+});
+
+test("an earlier version's backup is brought up to date", async () => {
+  // As before the last migration, which made a table.
+  await world.client.command({ query: "DROP TABLE dead_letter_verdicts SYNC" });
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_verdicts'" });
+  await backUp(world, "earlier");
+  await restore(other, "earlier");
+  await eventually(async () => expect(await answers(other)).toEqual(await answers(world)));
+});
+
+test("a backup is never written over, and Ctrl-C cancels it", async () => {
+  await backUp(world, "once");
+  await expect(backUp(world, "once")).rejects.toThrow(/there is a backup already, which is never written over/);
+  const stop = new AbortController();
+  stop.abort();
+  const command = commandOver(world, undefined, stop.signal);
+  await runBackup(place("cancelled"), command);
+  expect(command.lines.join()).toMatch(/^The backup was cancelled; nothing of it is left\.$|^Backed up /);
+  const again = commandOver(other, undefined, stop.signal);
+  await runRestore(place("once"), { replace: true }, again);
+  expect(again.lines).toEqual(["The restore was cancelled; the database is as it was."]);
+  process.exitCode = 0;
+});
+
+test.each([
+  ["", /is no place: give a path, disk:NAME\/PATH, or the https URL/],
+  ["disk:backups", /is no place/],
+  ["s3://bucket/x", /is no place/],
+  ["https://user:secret@bucket.example.org/x", /the bucket's URL takes a host and a path and nothing else/],
+  ["https://bucket.example.org/x?X-Signature=secret", /takes a host and a path and nothing else/],
+  ["disk:nowhere/x", /allowed_disk/],
+])("a backup to %j says what it takes, and no secret", async (destination, message) => {
+  const command = commandOver(world);
+  const settings = { ...command.settings, backupS3: { accessKey: "my-access", secretKey: "my-secret" } };
+  const failure = await runBackup(destination, { ...command, settings }).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ message: expect.stringMatching(message) });
+  expect(String(failure)).not.toMatch(/secret@|=secret|my-secret|Stack trace/);
+});
+
+test("what a bucket refuses is told without its keys", async () => {
+  const bucket = createServer((_request, response) => {
+    response.writeHead(403, { "content-type": "application/xml" });
+    response.end("<Error><Code>AccessDenied</Code><Message>no entry for my-access</Message></Error>");
+  });
+  await new Promise<void>((settle) => bucket.listen(0, "127.0.0.1", settle));
+  onTestFinished(() => void bucket.close());
+  const address = bucket.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const command = commandOver(world);
+  const settings = { ...command.settings, backupS3: { accessKey: "my-access", secretKey: "my-secret" } };
+  const failure = await runBackup(`http://127.0.0.1:${port}/bucket/x`, { ...command, settings }).catch(
+    (error: unknown) => error,
+  );
+  expect(failure).toMatchObject({
+    name: "BackupError",
+    message: expect.stringMatching(/^the backup cannot be made: Failed to check existence of/),
+  });
+  expect(String(failure)).not.toMatch(/my-secret|my-access|Stack trace/);
+});

@@ -1,0 +1,199 @@
+import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
+import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { commandOver } from "../support/commands.ts";
+import { eventually } from "../support/eventually.ts";
+import { committedOffsets, freshKafka, ingestOf, producerOf, readTopic } from "../support/kafka.ts";
+import { createWorld, makeTag, type World } from "../support/world.ts";
+
+const NOW = Date.now();
+const now = () => NOW;
+
+let world: World;
+let kafka: KafkaSettings;
+let ingest: Ingest;
+let producer: StreamProducer;
+
+beforeEach(async () => {
+  world = await createWorld(now);
+  kafka = freshKafka();
+  ingest = await ingestOf(world, kafka, now);
+  await ingest.start();
+  producer = await producerOf(kafka);
+});
+afterEach(async () => {
+  await ingest.stop();
+  await producer.close();
+  await world.close();
+});
+
+const storedObservations = defineQuery({
+  name: "test-stored",
+  sql: "SELECT observation_id AS id, toString(source_ip) AS ip FROM observations FINAL ORDER BY source_ip",
+  params: z.object({}),
+  row: z.object({ id: z.string(), ip: z.string() }),
+});
+const stored = () => run(world.client, storedObservations, {});
+
+const seen = (ip: string, members: object = {}) =>
+  JSON.stringify({ observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", source_ip: ip, ...members });
+const publish = (...payloads: (string | Buffer)[]) =>
+  producer.produce(
+    kafka.topic,
+    payloads.map((payload) => ({ key: Buffer.from("same partition"), value: Buffer.from(payload) })),
+  );
+
+const listSchema = z.object({
+  counts: z.array(z.object({ home: z.string(), reason: z.string(), state: z.string(), letters: z.int() })),
+  letters: z.array(z.object({ id: z.string(), reason: z.string(), origin: z.string(), position: z.int() })),
+});
+
+async function list(options: Partial<Parameters<typeof runDeadLettersList>[0]> = {}) {
+  const command = commandOver(world, kafka);
+  await runDeadLettersList({ limit: 20, includeDone: false, json: true, ...options }, command);
+  return listSchema.parse(JSON.parse(command.lines.join("")));
+}
+
+async function retry(ids: readonly string[], options: Partial<RetryOptions> = {}) {
+  const command = commandOver(world, kafka);
+  const defaults = { all: false, dryRun: false, overridePermission: false, json: false };
+  await runDeadLettersRetry(ids, { ...defaults, ...options }, command);
+  return command.lines.join("\n");
+}
+
+async function groupsOnBroker(): Promise<string[]> {
+  const admin = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    return (await admin.listGroups()).groups.map(({ groupId }) => groupId);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+test("what lacked a tag is stored by a retry under its place in the topic, and counts once whatever comes again", async () => {
+  const tagged = { tags: ["new-tag"] };
+  await publish(seen("45.1.0.1"), `${seen("45.1.0.2", tagged)}\n{broken\n${seen("45.1.0.3", tagged)}`);
+  await readTopic(kafka, kafka.deadLetterTopic, 3);
+  const before = await list();
+  expect(before.counts).toEqual([
+    expect.objectContaining({ home: "topic", reason: "not-json", state: "open", letters: 1 }),
+    expect.objectContaining({ home: "topic", reason: "unknown-tag", state: "open", letters: 2 }),
+  ]);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  expect(await retry([], { all: true, dryRun: true })).toMatch(/stored {7}2\nrefused {6}1\n/);
+  expect(await stored()).toHaveLength(1);
+  expect(await retry([], { reason: "unknown-tag" })).toMatch(/stored {7}2\nrefused {6}0\n/);
+  const after = await stored();
+  const expected = before.letters
+    .filter(({ reason }) => reason === "unknown-tag")
+    .map(({ origin, position }) => `kafka:${origin}/${position}`);
+  expect(after.slice(1).map(({ id }) => id)).toEqual(expected.sort());
+
+  expect(await retry([], { all: true })).toMatch(/stored {7}0\nrefused {6}1\n/);
+  expect((await list()).counts).toMatchObject([{ reason: "not-json", letters: 1 }]);
+  expect((await list({ includeDone: true })).counts).toMatchObject([
+    { reason: "not-json", state: "open", letters: 1 },
+    { reason: "unknown-tag", state: "done", letters: 2 },
+  ]);
+
+  const again = { ...kafka, groupId: `${kafka.groupId}-again` };
+  const other = await ingestOf(world, again, now);
+  await other.start();
+  await eventually(async () => expect((await committedOffsets(again)).filter((offset) => offset > 0)).toEqual([2]));
+  await other.stop();
+  expect(await stored(), "the same messages to another group are the same observations").toEqual(after);
+  expect(
+    (await groupsOnBroker()).filter((group) => group.includes("-once-")),
+    "nothing is left behind",
+  ).toEqual([]);
+});
+
+test("letters of the topic are shown and retried one by one", async () => {
+  await publish(
+    seen("45.1.1.1", { tags: ["new-tag"] }),
+    seen("45.1.1.2", { tags: ["new-tag"] }),
+    Buffer.from([0xff, 0x00]),
+  );
+  await readTopic(kafka, kafka.deadLetterTopic, 3);
+  const { letters } = await list();
+  const [first, , bytes] = [...letters].sort((one, other) => (one.id < other.id ? -1 : 1)).map(({ id }) => id);
+  const command = commandOver(world, kafka);
+  const written: Buffer[] = [];
+  await runDeadLettersShow(bytes ?? "", { raw: true, json: false }, command, (part) => written.push(part));
+  expect(Buffer.concat(written)).toEqual(Buffer.from([0xff, 0x00]));
+  await runDeadLettersShow(bytes ?? "", { raw: false, json: false }, command, () => {});
+  expect(command.lines.join("\n")).toMatch(/header {4}noisefloor-reason: not-json[\s\S]*in hex:\nff00$/);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  expect(await retry([first ?? ""])).toContain(`${first}  stored\n`);
+  expect(await stored()).toHaveLength(1);
+  expect(await retry([first ?? ""])).toContain(`${first}  was stored by an earlier retry\n`);
+  await expect(retry(["0/99999"])).rejects.toThrow(/there is no dead letter 0\/99999/);
+});
+
+test("a letter that was cut for its size is told so and left alone", async () => {
+  const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
+  const compressing = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  await compressing.connect();
+  const huge = Buffer.alloc(9 * 1024 * 1024, "x");
+  await compressing.send({ topic: kafka.topic, compression: CompressionTypes.GZIP, messages: [{ value: huge }] });
+  await compressing.disconnect();
+  await readTopic(kafka, kafka.deadLetterTopic, 1);
+  expect(await retry([], { all: true })).toMatch(
+    /not tried {4}1\n {2}1: of its 9437184 bytes only the first 8388608 were kept: its sensor has to send it again/,
+  );
+});
+
+test("messages that others put into the topic, and a topic made anew, disturb nothing", async () => {
+  await producer.produce(kafka.deadLetterTopic, [{ key: null, value: Buffer.from(seen("45.1.2.1")) }]);
+  expect((await list()).counts).toMatchObject([{ reason: "unknown", letters: 1 }]);
+  expect(await retry([], { all: true })).toMatch(/not tried {4}1\n {2}1: it carries none of Noisefloor's headers/);
+  // Of a message with this offset in an earlier topic of this name.
+  for (const partition of [0, 1]) {
+    await world.client.insert({
+      table: "dead_letter_verdicts",
+      values: [
+        {
+          topic: kafka.deadLetterTopic,
+          letter: `${partition}/0`,
+          written_at: "2026-01-01 00:00:00.000",
+          judged_at: "2026-01-02 00:00:00.000",
+          is_done: true,
+        },
+      ],
+      format: "JSONEachRow",
+    });
+  }
+  expect((await list()).counts).toMatchObject([{ reason: "unknown", state: "open" }]);
+});
+
+test("a topic that was never made holds no letters; brokers that are away are told in a sentence", async () => {
+  const missing = { ...kafka, deadLetterTopic: `${kafka.deadLetterTopic}-never-made` };
+  const command = commandOver(world, missing);
+  await runDeadLettersList({ limit: 20, includeDone: false, json: true }, command);
+  expect(JSON.parse(command.lines.join(""))).toEqual({ counts: [], letters: [] });
+  const nowhere = { ...kafka, connection: { ...kafka.connection, brokers: ["127.0.0.1:1"] } };
+  await expect(
+    runDeadLettersList({ limit: 20, includeDone: false, json: true }, commandOver(world, nowhere)),
+  ).rejects.toThrow(/the topic dead-.* cannot be read from 127.0.0.1:1/);
+});
+
+test("a list of many letters can be stopped in the middle and leaves nothing behind", async () => {
+  const stop = new AbortController();
+  await publish(...Array.from({ length: 500 }, () => "{broken"));
+  await readTopic(kafka, kafka.deadLetterTopic, 500);
+  stop.abort();
+  const command = commandOver(world, kafka, stop.signal);
+  await runDeadLettersList({ limit: 20, includeDone: false, json: false }, command);
+  expect(command.lines).toEqual(["Stopped before the topic was read to its end: nothing was counted."]);
+  expect(process.exitCode).toBe(130);
+  process.exitCode = 0;
+  expect((await groupsOnBroker()).filter((group) => group.includes("-once-"))).toEqual([]);
+  expect((await list({ limit: 7 })).letters).toHaveLength(7);
+  expect((await list()).counts).toMatchObject([{ letters: 500 }]);
+});

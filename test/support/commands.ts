@@ -1,0 +1,32 @@
+import type { CommandContext } from "@noisefloor/cli/commands/command.ts";
+import { readSettings } from "@noisefloor/config/settings.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import { silent } from "./http.ts";
+import type { World } from "./world.ts";
+
+/** What a command works with when it is run over a world, and the lines that it has printed. */
+export type RunCommand = CommandContext & { readonly lines: string[] };
+
+export function commandOver(
+  { connection }: Pick<World, "connection">,
+  kafka?: KafkaSettings,
+  signal: AbortSignal = new AbortController().signal,
+): RunCommand {
+  const settings = readSettings({
+    LOG_LEVEL: "silent",
+    CLICKHOUSE_URL: connection.url,
+    CLICKHOUSE_USER: connection.username,
+    CLICKHOUSE_PASSWORD: connection.password,
+    CLICKHOUSE_DATABASE: connection.database,
+    ...(kafka === undefined
+      ? {}
+      : {
+          KAFKA_BROKERS: kafka.connection.brokers.join(","),
+          KAFKA_TOPIC: kafka.topic,
+          KAFKA_DEAD_LETTER_TOPIC: kafka.deadLetterTopic,
+          KAFKA_GROUP_ID: kafka.groupId,
+        }),
+  });
+  const lines: string[] = [];
+  return { settings, log: silent, signal, lines, print: (line = "") => void lines.push(line) };
+}
