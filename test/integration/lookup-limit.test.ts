@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { AuthorizedCaller } from "@noisefloor/query/auth.ts";
 import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import { Redis } from "ioredis";
@@ -44,7 +46,8 @@ function callerOf(workspaceId: string): AuthorizedCaller {
 const log = pino({ level: "info" }, { write: (line: string) => void logged.push(line) });
 const now = () => time;
 const shared = async (url: string) => opened(await sharedLookupLimit(url, now, log));
-const local = async (file: string) => opened(await localLookupLimit(file, now, log));
+const local = async (file: string, formerFile?: string) =>
+  opened(await localLookupLimit({ file, formerFile }, now, log));
 
 function opened(limit: LookupLimit): LookupLimit {
   limits.push(limit);
@@ -261,10 +264,10 @@ describe("without Redis", () => {
     expect(await grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
-  test("counts survive a process that was killed, but for the last second", async () => {
+  test("counts survive a process that was killed, but for the last seconds", async () => {
     const first = await local(file);
     expect(await grantedOf(first, 4)).toBe(4);
-    await eventually(async () => expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]), 5_000);
+    await eventually(async () => expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]), 10_000);
     expect(await grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
@@ -295,8 +298,43 @@ describe("without Redis", () => {
     await writeFile(join(directory, "data"), "a file where the folder would be");
     const limit = await local(file);
     expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
-    await eventually(async () => expect(logged).toHaveLength(1), 5_000);
+    await eventually(async () => expect(logged).toHaveLength(1), 10_000);
     await limit.close();
     expect(logged.at(-1)).toContain("cannot be saved");
+  });
+
+  test("what earlier releases kept for all processes goes on once, in the first process's own file", async () => {
+    const former = join(directory, "lookups.json");
+    const key = `${new Date(time).toISOString().slice(0, 10)}:workspace:${caller.workspaceId}`;
+    const storage = [{ key, value: 7, expiresAt: time + DAY }];
+    await writeFile(former, JSON.stringify({ version: 1, dumpedAt: time, storage }));
+    const [one, other] = [join(directory, "lookups-1.json"), join(directory, "lookups-2.json")];
+    expect(await grantedOf(await local(one, former), LIMIT)).toBe(3);
+    expect(await grantedOf(await local(other, former), LIMIT)).toBe(LIMIT);
+    await closeLimits();
+    expect((await take(await local(one, former))).isGranted).toBe(false);
+    expect((await readdir(directory)).sort()).toEqual(["lookups-1.json", "lookups-2.json"]);
+  });
+
+  test("refused lookups do not make it write", async () => {
+    const limit = await local(file);
+    expect(await grantedOf(limit, LIMIT)).toBe(LIMIT);
+    await limit.close();
+    await rm(file);
+    expect(await grantedOf(limit, 3)).toBe(0);
+    await limit.close();
+    expect(await readdir(join(directory, "data"))).toEqual([]);
+  });
+
+  test("a disk that hangs does not keep the process from ending", async () => {
+    // Nobody reads from this pipe: a write to it waits for ever.
+    await promisify(execFile)("mkfifo", [`${join(directory, "lookups.json")}.new`]);
+    const limit = await local(join(directory, "lookups.json"));
+    await take(limit);
+    const begun = performance.now();
+    await limit.close();
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(logged).toEqual([expect.stringContaining("could not be saved in time")]);
+    expect(await readFile(join(directory, "lookups.json.new"), "utf8"), "lets go of the pipe").toContain("storage");
   });
 });

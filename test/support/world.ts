@@ -66,7 +66,8 @@ export async function createWorld(now: () => number, retentionDays = RETENTION_D
   await directory.refresh();
   const publicUrl = "http://noisefloor.test";
   const plansUrl = `${publicUrl}/plans`;
-  const limit = await localLookupLimit(join(tmpdir(), `noisefloor-lookups-${randomUUID()}`), now, silent);
+  const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
+  const limit = await localLookupLimit({ file }, now, silent);
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),
