@@ -10,6 +10,29 @@ export class StoreTimeoutError extends Error {
   override name = "StoreTimeoutError";
 }
 
+const [ACCESS_DENIED, AUTHENTICATION_FAILED] = ["497", "516"];
+
+/** For an error with which a server says that its user may not: which right is missing, and what to do. */
+export function missingRight(error: unknown): StoreError | undefined {
+  if (!(error instanceof ClickHouseError)) return undefined;
+  const told = (message: string) => new StoreError(message, { cause: error });
+  if (error.code === AUTHENTICATION_FAILED) {
+    return told(
+      "ClickHouse does not take this user with this password: look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD",
+    );
+  }
+  if (error.code !== ACCESS_DENIED) return undefined;
+  const grant = /the grant (.+?)[.\s]*(?:\(ACCESS_DENIED\).*)?$/s.exec(error.message)?.[1];
+  const right = grant === undefined ? `a right (${error.message})` : `the right ${grant}`;
+  return told(`ClickHouse's user lacks ${right}: grant it, or set CLICKHOUSE_USER to a user who has it`);
+}
+
+/** Does a server say that it has no such database or table? */
+export function isNotThere(error: unknown): boolean {
+  const [unknownTable, unknownDatabase] = ["60", "81"];
+  return error instanceof ClickHouseError && (error.code === unknownTable || error.code === unknownDatabase);
+}
+
 /**
  * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, memory and query limits,
  * a lost connection of its own, a table that is read-only for the moment, a full disk.

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "./client.ts";
-import { StoreError } from "./errors.ts";
+import { isNotThere, StoreError } from "./errors.ts";
 import { defineQuery, run, toDateTime64 } from "./query.ts";
 
 /** One numbered file with one idempotent statement, so that none can be applied by half. */
@@ -17,6 +17,8 @@ export type Migration = {
 export class MigrationError extends StoreError {
   override name = "MigrationError";
 }
+
+const MIGRATE = 'run "noisefloor migrate", as a user who may create tables';
 
 const appliedMigrations = defineQuery({
   name: "applied-migrations",
@@ -86,12 +88,17 @@ export async function migrate(
   }
 }
 
-/** Throws a MigrationError unless a server's schema is exactly the one that these migrations make. */
+/** Throws a MigrationError unless a server's schema is exactly the one that these migrations make. Takes only the right to read. */
 export async function requireCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
-  const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
+  const rows = await run(client, appliedMigrations, {}).catch((error: unknown) => {
+    throw isNotThere(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
+  });
+  const applied = new Map(rows.map((row) => [row.version, row]));
   refuseDrift(migrations, applied);
   const missing = migrations.find(({ version }) => !applied.has(version));
-  if (missing !== undefined) throw new MigrationError(`migration ${missing.name} has not been applied`);
+  if (missing !== undefined) {
+    throw new MigrationError(`migration ${missing.name} has not been applied: ${MIGRATE}`);
+  }
 }
 
 async function createDatabase(connection: ClickHouseConnection): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClickHouseConnection, refusal } from "./client.ts";
 import { DataDirectoryHeldError, findRunning, startEmbedded } from "./embedded.ts";
-import { StoreError } from "./errors.ts";
+import { missingRight, StoreError } from "./errors.ts";
 
 /** Which ClickHouse to use: the given server, else the one that belongs to the data directory. */
 export type ClickHouseChoice = { readonly server?: ClickHouseConnection | undefined; readonly dataDir: string };
@@ -28,7 +28,7 @@ export async function openClickHouse(choice: ClickHouseChoice): Promise<OpenClic
       return { connection: choice.server, origin: "external", ended: new Promise(() => {}), close: async () => {} };
     }
     throw new StoreError(
-      `ClickHouse at ${choice.server.url} cannot be used as user ${choice.server.username}: ${describe(reason)}`,
+      `ClickHouse at ${choice.server.url} cannot be used as user ${choice.server.username}: ${describe(missingRight(reason) ?? reason)}`,
     );
   }
   const running = await findRunning(choice.dataDir);

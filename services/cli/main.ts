@@ -1,4 +1,4 @@
-import { isTransient, StoreError } from "@noisefloor/clickhouse/errors.ts";
+import { isTransient, missingRight, StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { observationJsonSchema } from "@noisefloor/domain/observation.ts";
@@ -119,7 +119,8 @@ const TOLD_PLAINLY = [UserError, ConfigError, StoreError, StreamError, TlsFilesE
 
 try {
   await program.parseAsync();
-} catch (error) {
+} catch (thrown) {
+  const error = missingRight(thrown) ?? thrown;
   const isPlain = TOLD_PLAINLY.some((kind) => error instanceof kind) || isTransient(error);
   console.error(isPlain && error instanceof Error ? `noisefloor: ${error.message || String(error)}` : error);
   process.exitCode = 1;

@@ -151,10 +151,15 @@ function hostInUrl(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** One count for all processes when Redis is configured, else this process's own, kept in the data directory. */
+/**
+ * One count for all processes when Redis is configured, else this process's own, kept in the data directory: by its port,
+ * which no other process beside it has, and it still has after a restart.
+ */
 async function openLimit(settings: Settings, log: Logger): Promise<LookupLimit> {
   if (settings.redisUrl !== undefined) return sharedLookupLimit(settings.redisUrl, Date.now, log);
-  return localLookupLimit(join(settings.clickhouse.dataDir, "lookups.json"), Date.now, log);
+  const { clickhouse, http } = settings;
+  const file = join(clickhouse.dataDir, `lookups-${http.port}.json`);
+  return localLookupLimit({ file, formerFile: join(clickhouse.dataDir, "lookups.json") }, Date.now, log);
 }
 
 function firstFailure(consumer: Promise<never> | undefined, ended: Promise<void>, log: Logger): Promise<never> {

@@ -1,5 +1,5 @@
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
-import { migrate } from "@noisefloor/clickhouse/migrate.ts";
+import { migrate, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
 import { type OpenClickHouse, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
@@ -23,14 +23,19 @@ export type Store = {
  */
 export type RetentionRight = "set" | "lengthen" | "leave";
 
-/** Opens the configured or embedded ClickHouse, brings its schema up to date and sets how long it keeps its data. */
-export async function openStore(settings: Settings, log: Logger, right: RetentionRight): Promise<Store> {
-  const server = await openClickHouse(settings.clickhouse);
+async function openConnection({ clickhouse }: Settings) {
+  const server = await openClickHouse(clickhouse);
   const client = connect(server.connection, "noisefloor");
   const close = async () => {
     await client.close();
     await server.close();
   };
+  return { server, client, close };
+}
+
+/** Opens the configured or embedded ClickHouse, brings its schema up to date and sets how long it keeps its data. */
+export async function openStore(settings: Settings, log: Logger, right: RetentionRight): Promise<Store> {
+  const { server, client, close } = await openConnection(settings);
   try {
     const applied = await migrate(server.connection, MIGRATIONS_DIRECTORY, ({ version, name }) =>
       log.debug({ version, name }, "migration applied"),
@@ -39,6 +44,28 @@ export async function openStore(settings: Settings, log: Logger, right: Retentio
     const retentionDays = await settleRetention(client, settings.retentionDays, right, log);
     const tags = await addStarterTags(client, Date.now());
     if (tags > 0) log.info({ tags }, "tags of the starter catalogue were added");
+    return { server, client, retentionDays, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * Opens the store for a service that only reads. A configured server's schema is looked at and left alone, so that such a
+ * service can run as a user who may change nothing; the embedded server is our own, and nobody else would bring it up.
+ * @throws MigrationError when the schema is not current.
+ */
+export async function openStoreToRead(settings: Settings, log: Logger): Promise<Store> {
+  if (settings.clickhouse.server === undefined) return openStore(settings, log, "set");
+  const { server, client, close } = await openConnection(settings);
+  try {
+    await requireCurrentSchema(client, await readMigrations(MIGRATIONS_DIRECTORY));
+    const retentionDays = await readRetention(client);
+    const wanted = settings.retentionDays ?? retentionDays;
+    if (wanted !== retentionDays) {
+      log.warn({ wanted, current: retentionDays }, "the retention is left as it is: the intake or migrate sets it");
+    }
     return { server, client, retentionDays, close };
   } catch (error) {
     await close();

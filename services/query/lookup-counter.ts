@@ -1,13 +1,9 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import { DAY_MS } from "@noisefloor/domain/window.ts";
-import type { Logger } from "pino";
-import { RateLimiterMemory } from "rate-limiter-flexible";
 
 /** Where lookups are counted at the moment: `shared-down` when all processes should count together but this one cannot. */
 export type CountingState = "local" | "shared" | "shared-down";
 
-/** Counts what has been used. A key names who, and the day. */
+/** Counts what has been used. A key names the day and, after a colon, who: `2026-01-31:workspace:default`. */
 export type LookupCounter = {
   /** One more if that stays within the limit. What is refused does not count: clients repeat it. */
   take(key: string, limit: number): Promise<{ readonly isGranted: boolean; readonly used: number }>;
@@ -20,83 +16,58 @@ export type LookupCounter = {
 
 /** A day's counts are of no use after it, wherever the clocks of several processes stand. */
 export const KEPT_SECONDS = (2 * DAY_MS) / 1_000;
-const SAVE_INTERVAL_MS = 1_000;
 
-/** Counts in memory. */
-export function memoryCounter() {
-  // The plans set the limits; the library's own is out of reach.
-  const counts = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: KEPT_SECONDS });
-  const usedOf = async (key: string) => (await counts.get(key))?.consumedPoints ?? 0;
+/** Some 20 MB. Callers without a key cost nothing to make: without a bound they would fill the memory. */
+export const MOST_CALLERS = 100_000;
+
+/** What a caller has used, and of how much. */
+export type Count = { readonly key: string; readonly used: number; readonly limit: number };
+
+/** Counts in memory, the day of the last key and no other. */
+export function memoryCounter(mostCallers = MOST_CALLERS) {
+  const counts = new Map<string, Count>();
+  let day = "";
+
+  const turnTo = (key: string) => {
+    const dayOfKey = key.slice(0, key.indexOf(":") + 1);
+    if (dayOfKey === day) return;
+    day = dayOfKey;
+    for (const known of counts.keys()) if (!known.startsWith(day)) counts.delete(known);
+  };
+  const put = (count: Count) => {
+    counts.set(count.key, count);
+    if (counts.size > mostCallers) makeRoom();
+  };
+  /**
+   * Forgets a tenth at once, so that the search is rarely made: those with the fewest lookups, who gain the least from
+   * it, and of them the oldest. Never those at their limit: many made-up callers must not get one its lookups anew.
+   */
+  const makeRoom = () => {
+    const below = [...counts.values()].filter(({ used, limit }) => used < limit).sort((a, b) => a.used - b.used);
+    for (const { key } of below.slice(0, Math.ceil(mostCallers / 10))) counts.delete(key);
+  };
+
   return {
-    async take(key: string, limit: number) {
-      // Counted before it is judged, with nothing awaited between: of two at once only one gets the last.
-      const { consumedPoints } = await counts.penalty(key);
-      if (consumedPoints <= limit) return { isGranted: true, used: consumedPoints };
-      const { consumedPoints: used } = await counts.reward(key);
-      return { isGranted: false, used };
+    take(key: string, limit: number) {
+      turnTo(key);
+      const used = counts.get(key)?.used ?? 0;
+      const isGranted = used < limit;
+      if (isGranted) put({ key, used: used + 1, limit });
+      return { isGranted, used: isGranted ? used + 1 : used };
     },
-    async giveBack(key: string) {
-      if ((await usedOf(key)) > 0) await counts.reward(key);
+    giveBack(key: string) {
+      const count = counts.get(key);
+      if (count !== undefined && count.used > 0) put({ ...count, used: count.used - 1 });
     },
-    usedOf,
-    async set(key: string, used: number) {
-      await counts.set(key, used, KEPT_SECONDS);
+    usedOf: (key: string) => counts.get(key)?.used ?? 0,
+    set(count: Count) {
+      turnTo(count.key);
+      put(count);
     },
-    dump: () => counts.dump(),
-    restore: (dump: Parameters<typeof counts.restore>[0]) => counts.restore(dump),
-  };
-}
-
-/** Counts in memory, and in a file that outlasts the process. Where the file cannot be written, in memory only. */
-export async function fileCounter(file: string, log: Logger): Promise<LookupCounter> {
-  const counter = memoryCounter();
-  await restore(counter, file, log);
-  let isChanged = false;
-  let isTold = false;
-  const save = async () => {
-    if (!isChanged) return;
-    isChanged = false;
-    try {
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(`${file}.new`, JSON.stringify(counter.dump()), { mode: 0o600 });
-      await rename(`${file}.new`, file);
-      isTold = false;
-    } catch (error) {
-      isChanged = true;
-      if (!isTold) log.warn({ err: error, file }, "counts of lookups cannot be saved: a restart would forget them");
-      isTold = true;
-    }
-  };
-  // One after the other: two at once would write the same file.
-  let saved = Promise.resolve();
-  const timer = setInterval(() => {
-    saved = saved.then(save);
-  }, SAVE_INTERVAL_MS);
-  timer.unref();
-  return {
-    take(key, limit) {
-      isChanged = true;
-      return counter.take(key, limit);
-    },
-    giveBack(key) {
-      isChanged = true;
-      return counter.giveBack(key);
-    },
-    state: () => "local",
-    async close() {
-      clearInterval(timer);
-      await saved.then(save);
+    all: () => [...counts.values()],
+    /** Takes over what was kept, of whatever day: the next lookup tells which day it is. */
+    restore(kept: readonly Count[]) {
+      for (const count of kept) put(count);
     },
   };
-}
-
-/** A file that cannot be read costs its counts and nothing else. */
-async function restore(counter: ReturnType<typeof memoryCounter>, file: string, log: Logger): Promise<void> {
-  try {
-    if (counter.restore(JSON.parse(await readFile(file, "utf8"))) === undefined)
-      throw new Error("it does not hold what this release writes");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
-    log.warn({ err: error, file }, "counts of lookups cannot be read: they begin anew");
-  }
 }

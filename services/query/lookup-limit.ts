@@ -1,7 +1,8 @@
 import { DAY_MS } from "@noisefloor/domain/window.ts";
 import type { Logger } from "pino";
 import type { AuthorizedCaller } from "./auth.ts";
-import { type CountingState, fileCounter, type LookupCounter } from "./lookup-counter.ts";
+import { type CountFiles, fileCounter } from "./file-lookup-counter.ts";
+import type { CountingState, LookupCounter } from "./lookup-counter.ts";
 import { sharedCounter } from "./shared-lookup-counter.ts";
 
 /** What became of asking for one more lookup. */
@@ -15,9 +16,10 @@ export type Permit = {
   giveBack(): Promise<void>;
 };
 
-/** Counts lookups per UTC day, by workspace or, for callers without a key, by client address. */
+/** Counts lookups per UTC day, by workspace or, for callers without a key, by client. */
 export type LookupLimit = {
-  take(caller: AuthorizedCaller, clientAddress: string): Promise<Permit>;
+  /** @param client one spelling for one client, see `clientNetwork`. */
+  take(caller: AuthorizedCaller, client: string): Promise<Permit>;
   /** Where it counts at the moment; asking costs nothing. */
   state(): CountingState;
   /** Keeps what must outlast the process. */
@@ -30,18 +32,18 @@ export async function sharedLookupLimit(redisUrl: string, now: () => number, log
 }
 
 /** Counts in this process, and in a file that outlasts it. */
-export async function localLookupLimit(file: string, now: () => number, log: Logger): Promise<LookupLimit> {
-  return limitOver(await fileCounter(file, log), now);
+export async function localLookupLimit(files: CountFiles, now: () => number, log: Logger): Promise<LookupLimit> {
+  return limitOver(await fileCounter(files, log), now);
 }
 
 function limitOver(counter: LookupCounter, now: () => number): LookupLimit {
   return {
-    async take(caller, clientAddress) {
+    async take(caller, client) {
       const limit = caller.terms.lookups_per_day;
       if (limit === undefined) return { isGranted: true, headers: {}, giveBack: async () => {} };
       const time = now();
       const day = new Date(time).toISOString().slice(0, 10);
-      const who = caller.workspaceId === undefined ? `address:${clientAddress}` : `workspace:${caller.workspaceId}`;
+      const who = caller.workspaceId === undefined ? `address:${client}` : `workspace:${caller.workspaceId}`;
       const key = `${day}:${who}`;
       const { isGranted, used } = await counter.take(key, limit);
       const headers = {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import type { Logger } from "pino";
-import { KEPT_SECONDS, type LookupCounter, memoryCounter } from "./lookup-counter.ts";
+import { KEPT_SECONDS, type LookupCounter, MOST_CALLERS, memoryCounter } from "./lookup-counter.ts";
 
 const PREFIX = "noisefloor:lookups:";
 /** A Redis that is well answers within a few milliseconds. Whoever waits for one that is not is a client's request. */
@@ -94,19 +94,21 @@ export async function sharedCounter(redisUrl: string, log: Logger): Promise<Look
       toldOn = day;
       return orLocally(
         async () => {
-          const known = told.has(key) ? 0 : await local.usedOf(key);
+          const known = told.has(key) ? 0 : local.usedOf(key);
           const answer = await redis.eval(TAKE, 1, PREFIX + key, known, limit, KEPT_SECONDS);
           const [granted, used] = Array.isArray(answer) ? answer.map(Number) : [];
           if (granted === undefined || used === undefined) throw new Error("Redis did not answer with two numbers");
+          // Telling it again does no harm, remembering every caller there ever was would.
+          if (told.size >= MOST_CALLERS) told.clear();
           told.add(key);
-          await local.set(key, used);
+          local.set({ key, used, limit });
           return { isGranted: granted === 1, used };
         },
-        () => local.take(key, limit),
+        async () => local.take(key, limit),
       );
     },
     async giveBack(key) {
-      await local.giveBack(key);
+      local.giveBack(key);
       await orLocally(
         async () => void (await redis.eval(GIVE_BACK, 1, PREFIX + key)),
         async () => {},

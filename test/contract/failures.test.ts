@@ -32,7 +32,7 @@ const PATHS = [
 async function askWithout(store: ClickHouseConnection) {
   const client = connect(store, "noisefloor-tests");
   const directory = await watchAccess(world.client);
-  const limit = await localLookupLimit("/dev/null/nowhere", Date.now, silent);
+  const limit = await localLookupLimit({ file: "/dev/null/nowhere" }, Date.now, silent);
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),

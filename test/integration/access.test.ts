@@ -118,6 +118,18 @@ test("lookups count per day, by address without a key and by workspace with one;
   expect((await lookup({ key: await world.addCaller("unlimited") })).headers["ratelimit-limit"]).toBeUndefined();
 });
 
+test("whoever changes the IPv6 address inside a network, or its spelling, is one caller without a key", async () => {
+  const remainingFor = async (remoteAddress: string) => {
+    const response = await world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", remoteAddress });
+    return response.headers["ratelimit-remaining"];
+  };
+  const spellings = ["2001:db8::1", "2001:DB8::1", "2001:db8:0:0:ffff::2", "[2001:db8::3]:4711"];
+  const remaining: unknown[] = [];
+  for (const spelling of spellings) remaining.push(await remainingFor(spelling));
+  expect(remaining).toEqual(["99", "98", "97", "96"]);
+  expect([await remainingFor("198.51.100.1"), await remainingFor("::ffff:198.51.100.1")]).toEqual(["99", "98"]);
+});
+
 test("counts of lookups survive a restart, and begin anew with the next UTC day", async () => {
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
   const caller = {
@@ -128,12 +140,12 @@ test("counts of lookups survive a restart, and begin anew with the next UTC day"
   let time = NOW;
   const granted: boolean[] = [];
   for (let start = 0; start < 4; start++) {
-    const limit = await localLookupLimit(file, () => time, silent);
+    const limit = await localLookupLimit({ file }, () => time, silent);
     granted.push((await limit.take(caller, "45.0.0.1")).isGranted);
     await limit.close();
   }
   time += DAY;
-  const limit = await localLookupLimit(file, () => time, silent);
+  const limit = await localLookupLimit({ file }, () => time, silent);
   granted.push((await limit.take(caller, "45.0.0.1")).isGranted);
   await limit.close();
   await rm(file);

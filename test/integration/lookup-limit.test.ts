@@ -1,9 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { AuthorizedCaller } from "@noisefloor/query/auth.ts";
-import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import { type LookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import { Redis } from "ioredis";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -44,7 +41,6 @@ function callerOf(workspaceId: string): AuthorizedCaller {
 const log = pino({ level: "info" }, { write: (line: string) => void logged.push(line) });
 const now = () => time;
 const shared = async (url: string) => opened(await sharedLookupLimit(url, now, log));
-const local = async (file: string) => opened(await localLookupLimit(file, now, log));
 
 function opened(limit: LookupLimit): LookupLimit {
   limits.push(limit);
@@ -235,68 +231,5 @@ describe("with Redis", () => {
     await relay.stop();
     await eventually(async () => expect(logged.join("")).toMatch(/WRONGPASS/));
     expect(logged.join("")).not.toContain("hunter2");
-  });
-});
-
-describe("without Redis", () => {
-  let directory: string;
-  let file: string;
-
-  beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), "noisefloor-lookups-"));
-    file = join(directory, "data", "lookups.json");
-  });
-  afterEach(async () => {
-    // A close would bring the folder back.
-    await closeLimits();
-    await rm(directory, { recursive: true });
-  });
-
-  test("counts survive a restart, in a folder that did not exist before", async () => {
-    const first = await local(file);
-    expect(first.state()).toBe("local");
-    expect(await grantedOf(first, 4)).toBe(4);
-    await first.close();
-    expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]);
-    expect(await grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
-  });
-
-  test("counts survive a process that was killed, but for the last second", async () => {
-    const first = await local(file);
-    expect(await grantedOf(first, 4)).toBe(4);
-    await eventually(async () => expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]), 5_000);
-    expect(await grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
-  });
-
-  test("of lookups that come at once no more are granted than the limit", async () => {
-    const limit = await local(file);
-    const permits = await Promise.all(Array.from({ length: 50 }, () => take(limit)));
-    expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
-    await permits[0]?.giveBack();
-    expect(await grantedOf(limit, LIMIT)).toBe(1);
-  });
-
-  test.each([
-    ["cut off in the middle", '{"version":1,"storage":[{"key":"2026'],
-    ["something else altogether", '["not", "ours"]'],
-    ["empty", ""],
-    ["null", "null"],
-  ])("a file that is %s costs its counts and is told, but does not stop the start", async (_what, content) => {
-    const other = join(directory, "lookups.json");
-    await writeFile(other, content);
-    const limit = await local(other);
-    expect(logged).toEqual([expect.stringContaining("begin anew")]);
-    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
-    await limit.close();
-    expect((await take(await local(other))).isGranted).toBe(false);
-  });
-
-  test("a file that cannot be written is told once, and the count goes on in memory", async () => {
-    await writeFile(join(directory, "data"), "a file where the folder would be");
-    const limit = await local(file);
-    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
-    await eventually(async () => expect(logged).toHaveLength(1), 5_000);
-    await limit.close();
-    expect(logged.at(-1)).toContain("cannot be saved");
   });
 });

@@ -76,7 +76,8 @@ export async function createWorld(
   await directory.refresh();
   const publicUrl = "http://noisefloor.test";
   const plansUrl = `${publicUrl}/plans`;
-  const limit = await localLookupLimit(join(tmpdir(), `noisefloor-lookups-${randomUUID()}`), now, silent);
+  const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
+  const limit = await localLookupLimit({ file }, now, silent);
   const register = (made: FastifyInstance, metrics: Metrics) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),

@@ -1,7 +1,7 @@
 import { readSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { makeFirstWorkspace } from "../access.ts";
 import { type Roles, type RunningService, serve } from "../serve.ts";
-import { openStore, type Store } from "../store.ts";
+import { openStore, openStoreToRead, type Store } from "../store.ts";
 import type { CommandContext } from "./command.ts";
 import { simulateInto } from "./simulate.ts";
 
@@ -22,7 +22,7 @@ export async function runServices(
   } = {},
 ): Promise<void> {
   const { settings, log, signal } = context;
-  const store = await openStore(settings, log, "set");
+  const store = roles.ingest ? await openStore(settings, log, "set") : await openStoreToRead(settings, log);
   try {
     await steps.prepare?.(store);
     const service = await serve(roles, store, settings, log);

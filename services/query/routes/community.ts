@@ -1,3 +1,4 @@
+import { clientNetwork } from "@noisefloor/domain/client-address.ts";
 import { formatDate } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { refusal } from "@noisefloor/http/openapi.ts";
@@ -111,7 +112,7 @@ export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): vo
   registerOperation(app, getCommunityIp, async (request, reply, signal) => {
     const ip = readPath(request.params.ip, ADDRESS);
     const caller = deps.authenticate(request);
-    const permit = await deps.limit.take(caller, request.ip);
+    const permit = await deps.limit.take(caller, clientNetwork(request.ip, request.socket.remoteAddress));
     reply.headers(permit.headers);
     if (!permit.isGranted) {
       deps.onRefused(caller.plan);

@@ -1,0 +1,32 @@
+import { ClickHouseError } from "@clickhouse/client";
+import { expect, test } from "vitest";
+import { missingRight } from "./errors.ts";
+
+const DENIED = "reader: Not enough privileges. To execute this query, it's necessary to have the grant";
+
+test.each([
+  [`${DENIED} CREATE DATABASE ON scans.*. `, "the right CREATE DATABASE ON scans.*:"],
+  [
+    `${DENIED} SELECT(version, name) ON scans.schema_migrations`,
+    "the right SELECT(version, name) ON scans.schema_migrations:",
+  ],
+  [`${DENIED} INSERT(a) ON scans.tags. (ACCESS_DENIED) (version 26.1)`, "the right INSERT(a) ON scans.tags:"],
+  ["reader: Access denied", "a right (reader: Access denied):"],
+])("a right that a user lacks is told with what to do: %s", (message, right) => {
+  const told = missingRight(new ClickHouseError({ message, code: "497", type: "ACCESS_DENIED" }));
+  expect(told?.message).toBe(`ClickHouse's user lacks ${right} grant it, or set CLICKHOUSE_USER to a user who has it`);
+});
+
+test("a password that is not taken is told with the variables to look at", () => {
+  const error = new ClickHouseError({
+    message: "x: Authentication failed",
+    code: "516",
+    type: "AUTHENTICATION_FAILED",
+  });
+  expect(missingRight(error)?.message).toContain("look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD");
+});
+
+test("other errors are not about rights", () => {
+  expect(missingRight(new ClickHouseError({ message: "Memory limit", code: "241", type: "x" }))).toBeUndefined();
+  expect(missingRight(new Error("Not enough privileges"))).toBeUndefined();
+});

@@ -1,0 +1,68 @@
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
+import getPort from "get-port";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { eventually } from "../support/eventually.ts";
+
+let commandLine: CommandLine;
+let server: EmbeddedClickHouse;
+
+beforeEach(async () => {
+  commandLine = await openCommandLine();
+  server = await startEmbedded(commandLine.dataDir);
+});
+afterEach(async () => {
+  await server.stop();
+  await commandLine.close();
+});
+
+const envOf = ({ url, username, password, database }: ClickHouseConnection) => ({
+  CLICKHOUSE_URL: url,
+  CLICKHOUSE_USER: username,
+  CLICKHOUSE_PASSWORD: password,
+  CLICKHOUSE_DATABASE: database,
+});
+
+/** What it says to a user whom it cannot serve: a sentence and no stack. */
+async function complaintOf(args: string[], env: Record<string, string>): Promise<string> {
+  const { code, stderr } = await commandLine.run(args, { ...env, HTTP_PORT: String(await getPort()) }).finished;
+  expect(code).toBe(1);
+  expect(stderr).not.toContain("    at ");
+  return stderr;
+}
+
+test("the query service needs no right but to read, and makes no schema", async () => {
+  const writer = { ...server.connection, database: "elsewhere" };
+  const readOnly = envOf({ ...writer, url: `${writer.url}/?ch_readonly=2` });
+  const complaint = 'noisefloor: the database has no schema yet: run "noisefloor migrate"';
+  expect(await complaintOf(["query"], readOnly)).toContain(complaint);
+  expect(await complaintOf(["query"], envOf(writer)), "also if the user might").toContain(complaint);
+  expect(await commandLine.run(["migrate"], envOf(writer)).finished).toMatchObject({ code: 0, stderr: "" });
+
+  const port = String(await getPort());
+  const query = commandLine.run(["query"], { ...readOnly, HTTP_PORT: port });
+  await eventually(async () => expect((await fetch(`http://localhost:${port}/readyz`)).status).toBe(200), 60_000);
+  expect((await fetch(`http://localhost:${port}/v3/tags`)).status).toBe(200);
+  query.child.kill("SIGTERM");
+  expect(await query.finished).toMatchObject({ code: 0, stderr: "" });
+
+  const client = connect(writer, "noisefloor-tests");
+  await client.command({ query: "DELETE FROM schema_migrations WHERE version = 23" });
+  await client.close();
+  expect(await complaintOf(["query"], readOnly)).toMatch(
+    /migration \w+ has not been applied: run "noisefloor migrate"/,
+  );
+});
+
+test("a right that the user lacks is named, and so is what to do", async () => {
+  const { grafana, connection } = server;
+  expect(await commandLine.run(["migrate"], envOf(connection)).finished).toMatchObject({ code: 0 });
+  expect(await complaintOf(["query"], envOf(grafana))).toMatch(
+    /^noisefloor: ClickHouse's user lacks the right SELECT.* ON \w+\.schema_migrations: grant it, or set CLICKHOUSE_USER/,
+  );
+  expect(await complaintOf(["migrate"], envOf(grafana))).toContain("lacks the right CREATE DATABASE ON ");
+  expect(await complaintOf(["query"], envOf({ ...grafana, password: "wrong" }))).toMatch(
+    /cannot be used as user grafana: .* look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD/,
+  );
+});
