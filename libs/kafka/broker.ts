@@ -38,7 +38,8 @@ export async function startLocalBroker(folder: string): Promise<LocalBroker> {
   await writeFile(properties, serverProperties(join(directory, "data"), port, controllerPort));
   const java = [`-Dlog4j2.configurationFile=${join(folder, "log4j2.properties")}`, "-cp", join(jars, "*")];
   const clusterId = randomBytes(16).toString("base64url");
-  await run("java", [...java, "kafka.tools.StorageTool", "format", "-t", clusterId, "-c", properties]);
+  // In one word with its name: one id in 64 starts with a dash and would be taken for another option.
+  await run("java", [...java, "kafka.tools.StorageTool", "format", `--cluster-id=${clusterId}`, "-c", properties]);
 
   const child = spawn("java", ["-Xmx512m", ...java, "kafka.Kafka", properties], { stdio: ["ignore", "pipe", "pipe"] });
   const lastWords = lastWordsOf(child);
