@@ -86,6 +86,34 @@ test("whatever an operation is asked, it answers as described, in JSON and in ou
   }
 });
 
+// Before connections are broken off: who did not wait for the answer does not know what was rejected.
+test("every record is accepted or rejected, and each rejected one is kept with its very bytes", async () => {
+  const deadLetters = defineQuery({
+    name: "test-dead-letters",
+    sql: "SELECT reason, hex(MD5(payload)) AS digest FROM dead_letters FINAL WHERE source = 'http'",
+    params: z.object({}),
+    row: z.object({ reason: z.string(), digest: z.string() }),
+  });
+  const kept = await run(fuzzed.world.client, deadLetters, {});
+  expect(kept).toHaveLength(ledger.rejected);
+  const timesKept = new Map<string, number>();
+  for (const { reason, digest } of kept) {
+    const name = fingerprint(reason, digest);
+    timesKept.set(name, (timesKept.get(name) ?? 0) + 1);
+  }
+  const lost = ledger.listed.filter((name) => {
+    const left = (timesKept.get(name) ?? 0) - 1;
+    timesKept.set(name, left);
+    return left < 0;
+  });
+  expect(lost).toEqual([]);
+  expect(ledger.accepted).toBeGreaterThan(100);
+  expect(ledger.listed.length).toBeGreaterThan(500);
+  // Too many records are refused with the whole request, and the store takes all that is accepted.
+  const elsewhere = new Set<string>(["too-many-observations", "refused-by-store"]);
+  expect([...ledger.reasons].sort()).toEqual(REJECTION_REASONS.filter((reason) => !elsewhere.has(reason)).sort());
+});
+
 test("whatever bytes come over a connection, each answer is as described", { timeout: 300_000 }, async () => {
   const requests = rawRequests(fc.oneof(...fuzzed.operations.map(fuzzed.requestsFor)));
   await forBatches(requests, RAW_BATCHES, async ({ request, bytes, isWhole }) => {
@@ -122,33 +150,6 @@ test("each status that an operation describes was met, but those for which somet
   }
   expect(missing, ledger.toString()).toEqual([]);
   expect(ledger.requests).toBeGreaterThanOrEqual(LEAST_REQUESTS);
-});
-
-test("every record is accepted or rejected, and each rejected one is kept with its very bytes", async () => {
-  const deadLetters = defineQuery({
-    name: "test-dead-letters",
-    sql: "SELECT reason, hex(MD5(payload)) AS digest FROM dead_letters FINAL WHERE source = 'http'",
-    params: z.object({}),
-    row: z.object({ reason: z.string(), digest: z.string() }),
-  });
-  const kept = await run(fuzzed.world.client, deadLetters, {});
-  expect(kept).toHaveLength(ledger.rejected);
-  const timesKept = new Map<string, number>();
-  for (const { reason, digest } of kept) {
-    const name = fingerprint(reason, digest);
-    timesKept.set(name, (timesKept.get(name) ?? 0) + 1);
-  }
-  const lost = ledger.listed.filter((name) => {
-    const left = (timesKept.get(name) ?? 0) - 1;
-    timesKept.set(name, left);
-    return left < 0;
-  });
-  expect(lost).toEqual([]);
-  expect(ledger.accepted).toBeGreaterThan(100);
-  expect(ledger.listed.length).toBeGreaterThan(500);
-  // Too many records are refused with the whole request, and the store takes all that is accepted.
-  const elsewhere = new Set<string>(["too-many-observations", "refused-by-store"]);
-  expect([...ledger.reasons].sort()).toEqual(REJECTION_REASONS.filter((reason) => !elsewhere.has(reason)).sort());
 });
 
 test("after all that the service answers as before, and nothing in the process was changed", async () => {

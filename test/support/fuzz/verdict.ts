@@ -19,6 +19,7 @@ const LEAKS = [
   /\b(?:Syntax|Type|Range|Reference|Zod|URI)Error\b|Unexpected (?:token|end|non-whitespace)|in JSON at|at position \d/,
   /FST_ERR|HPE_|ERR_HTTP|Z_[A-Z]+_ERROR|incorrect header check|secure-json|forbidden prototype/,
   /\bfastify\b|light-my-request|find-my-way|is not a valid url component|Route \w+:/i,
+  /\bRequest body\b|Body (?:is not|cannot be)|Unsupported Media Type|did not match Content-Length/,
   /"statusCode"|"code":"[A-Z]|"stack"|"error":/,
   /Invalid input: expected|Too (?:big|small): expected|Unrecognized key/,
 ];
