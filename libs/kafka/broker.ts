@@ -78,7 +78,7 @@ async function runBroker(java: readonly string[], port: number): Promise<Running
     await ended;
     clearTimeout(killer);
   };
-  for (let attempt = 0; attempt < 300; attempt++) {
+  for (let attempt = 0; attempt < 600; attempt++) {
     if (child.exitCode !== null) break;
     if (await accepts(port)) return { end };
     await sleep(100);

@@ -2,10 +2,15 @@ import kafkajs, { type IHeaders, Partitioners } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection, toStreamError } from "./kafkajs-connection.ts";
 import { makeStaticMember } from "./kafkajs-static-membership.ts";
-import type { ProducedMessage, StreamProducer, StreamSource } from "./source.ts";
+import type { StreamProducer, StreamSource } from "./source.ts";
 
 /** Messages beyond this are sent in several requests, each well under a broker's usual limit for a batch. */
 const REQUEST_BYTES = 512 * 1024;
+/**
+ * What is handled and committed at once, unpacked: small enough that a process which is killed again and again still gets
+ * on, and that a stop does not wait long.
+ */
+const BATCH_BYTES = 4 * 1024 * 1024;
 /** How many partitions' messages are in memory at once at most. */
 const PARTITIONS_AT_ONCE = 4;
 const LONGEST_HEARTBEAT_INTERVAL_MS = 3_000;
@@ -32,9 +37,9 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
     sessionTimeout: subscription.sessionTimeoutMs,
     // Two may be lost before the group takes this consumer for dead.
     heartbeatInterval: Math.min(LONGEST_HEARTBEAT_INTERVAL_MS, Math.floor(subscription.sessionTimeoutMs / 3)),
-    // Both bound what is in memory at once, and are large enough for large inserts.
-    maxBytesPerPartition: 8 * 1024 * 1024,
-    maxBytes: 32 * 1024 * 1024,
+    // Both bound what is in memory at once, and count bytes as they were compressed: JSON unpacks to ten times as many.
+    maxBytesPerPartition: 1024 * 1024,
+    maxBytes: 8 * 1024 * 1024,
     maxWaitTimeInMs: 500,
   });
   let fail: (error: unknown) => void = () => {};
@@ -71,33 +76,35 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
         // While some wait for an insert the next ones are read and judged.
         partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
         eachBatch: async ({ batch, heartbeat, isRunning, resolveOffset, commitOffsetsIfNecessary }) => {
-          const last = batch.messages.at(-1);
-          if (last === undefined) return;
           const { topic, partition } = batch;
-          try {
-            await handle({
-              messages: batch.messages.map(({ offset, key, value, headers }) => ({
-                topic,
-                partition,
-                offset,
-                key,
-                value,
-                headers: readHeaders(headers),
-              })),
-              heartbeat,
-            });
-          } catch (error) {
-            // The library knows its own errors, a rebalance among them. Any other one it would try a few times more and
-            // then live on without a consumer: nobody knows what it is, so the process ends and replays.
-            if (!(error instanceof kafkajs.KafkaJSError) && isRunning()) fail(error);
-            throw error;
+          for (const messages of chunkBySize(batch.messages, BATCH_BYTES)) {
+            const last = messages.at(-1);
+            if (last === undefined || !isRunning()) return;
+            try {
+              await handle({
+                messages: messages.map(({ offset, key, value, headers }) => ({
+                  topic,
+                  partition,
+                  offset,
+                  key,
+                  value,
+                  headers: readHeaders(headers),
+                })),
+                heartbeat,
+              });
+            } catch (error) {
+              // The library knows its own errors, a rebalance among them. Any other one it would try a few times more
+              // and then live on without a consumer: nobody knows what it is, so the process ends and replays.
+              if (!(error instanceof kafkajs.KafkaJSError) && isRunning()) fail(error);
+              throw error;
+            }
+            const offset = (BigInt(last.offset) + 1n).toString();
+            // Not consumer.commitOffsets: once a stop has been asked for that one returns without having committed.
+            await commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
+            // Only now: after a commit that failed the batch has to come again, else its offsets would stay uncommitted
+            // until something else is published.
+            resolveOffset(last.offset);
           }
-          const offset = (BigInt(last.offset) + 1n).toString();
-          // Not consumer.commitOffsets: once a stop has been asked for that one returns without having committed.
-          await commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
-          // Only now: after a commit that failed the batch has to come again, else its offsets would stay uncommitted
-          // until something else is published.
-          resolveOffset(last.offset);
         },
       });
     },
@@ -128,7 +135,7 @@ export async function kafkaProducer(connection: KafkaConnection, log: Logger): P
   });
   return {
     async produce(topic, messages) {
-      for (const chunk of chunkBySize(messages)) {
+      for (const chunk of chunkBySize(messages, REQUEST_BYTES)) {
         await producer.send({
           topic,
           acks: -1,
@@ -140,12 +147,14 @@ export async function kafkaProducer(connection: KafkaConnection, log: Logger): P
   };
 }
 
-function* chunkBySize(messages: readonly ProducedMessage[]): Generator<ProducedMessage[]> {
-  let chunk: ProducedMessage[] = [];
+type Sized = { readonly key: Buffer | null; readonly value: Buffer | null };
+
+function* chunkBySize<Message extends Sized>(messages: readonly Message[], most: number): Generator<Message[]> {
+  let chunk: Message[] = [];
   let bytes = 0;
   for (const message of messages) {
     const size = (message.value?.length ?? 0) + (message.key?.length ?? 0) + 512;
-    if (chunk.length > 0 && bytes + size > REQUEST_BYTES) {
+    if (chunk.length > 0 && bytes + size > most) {
       yield chunk;
       chunk = [];
       bytes = 0;

@@ -18,6 +18,8 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
+// Only an exit of our own takes along what was started.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 const seed = Number(values.seed);
 const extent = values.quick ? "test" : "soak";
 const start = performance.now();

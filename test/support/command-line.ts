@@ -27,6 +27,10 @@ export type CommandLine = {
 export async function openCommandLine(): Promise<CommandLine> {
   const dataDir = await mkdtemp(join(tmpdir(), "noisefloor-cli-"));
   const running: ChildProcess[] = [];
+  const killAll = () => {
+    for (const child of running) child.kill("SIGKILL");
+  };
+  process.once("exit", killAll);
   const run: CommandLine["run"] = (args, env = {}) => {
     const child = spawn(process.execPath, [BINARY, ...args], {
       env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
@@ -50,7 +54,8 @@ export async function openCommandLine(): Promise<CommandLine> {
       return { ...started, url: `http://localhost:${port}` };
     },
     async close() {
-      for (const child of running) child.kill("SIGKILL");
+      process.removeListener("exit", killAll);
+      killAll();
       await eventually(async () => expect(await findRunning(dataDir)).toBeUndefined());
       await rm(dataDir, { recursive: true, force: true });
     },
