@@ -1,17 +1,16 @@
 import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE, type Rejection } from "@noisefloor/domain/observation.ts";
+import { endOfValue, isSpace, skipSpace } from "./json-scan.ts";
 
 const NEWLINE = 0x0a;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 /**
  * Splits a payload into its records: one JSON object, a JSON array, or NDJSON. Each record keeps the very bytes it
- * came in, so that a dead letter can show them.
+ * came in, so that a dead letter can show them. Nothing is parsed here: what a payload costs must not depend on what
+ * is in it before anybody has looked at how much that is. A payload with too many records is told to have too many,
+ * whatever comes after them.
  * @returns the records, or why the payload as a whole cannot be taken apart.
  */
 export function splitPayload(payload: Buffer, mostRecords: number): Buffer[] | Rejection {
@@ -48,7 +47,7 @@ export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
 /** Stops one beyond the most: what would be refused anyway must not cost memory first. */
 function splitLines(payload: Buffer, most: number): Buffer[] {
   // One object written over several lines is one record; only then is a line break not an end.
-  if (payload.includes(NEWLINE) && isJson(payload)) return [payload];
+  if (payload.includes(NEWLINE) && endOfValue(payload, 0) === payload.length) return [payload];
   const lines: Buffer[] = [];
   for (let start = 0; start < payload.length && lines.length <= most; ) {
     const end = payload.indexOf(NEWLINE, start);
@@ -59,39 +58,21 @@ function splitLines(payload: Buffer, most: number): Buffer[] {
   return lines;
 }
 
-/** The elements of a JSON array as slices of its bytes; undefined when it is not JSON. */
+/** The elements of a JSON array as slices of its bytes, one beyond the most at most; undefined when it is not JSON. */
 function splitArray(payload: Buffer, most: number): Buffer[] | undefined {
-  if (!isJson(payload)) return undefined;
   const elements: Buffer[] = [];
-  let depth = 0;
-  let start = 1;
-  for (let at = 0; at < payload.length && elements.length <= most; at++) {
-    const byte = payload[at];
-    if (byte === QUOTE) at = endOfString(payload, at);
-    else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) depth++;
-    else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth--;
-    if ((byte === COMMA && depth === 1) || depth === 0) {
-      const element = trim(payload.subarray(start, at));
-      if (element.length > 0) elements.push(element);
-      start = at + 1;
-    }
-  }
-  return elements;
-}
-
-/** The position of the quote that ends the string which starts at `start`. The payload is known to be valid JSON. */
-function endOfString(payload: Buffer, start: number): number {
-  let at = start + 1;
-  while (payload[at] !== QUOTE) at += payload[at] === BACKSLASH ? 2 : 1;
-  return at;
-}
-
-function isJson(payload: Buffer): boolean {
-  try {
-    JSON.parse(payload.toString("utf8"));
-    return true;
-  } catch {
-    return false;
+  let at = skipSpace(payload, 1);
+  if (payload[at] === CLOSE_BRACKET) return at + 1 === payload.length ? elements : undefined;
+  for (;;) {
+    const start = skipSpace(payload, at);
+    const end = endOfValue(payload, start);
+    if (end < 0) return undefined;
+    elements.push(payload.subarray(start, end));
+    if (elements.length > most) return elements;
+    at = skipSpace(payload, end);
+    if (payload[at] === CLOSE_BRACKET) return at + 1 === payload.length ? elements : undefined;
+    if (payload[at] !== COMMA) return undefined;
+    at++;
   }
 }
 
@@ -102,8 +83,4 @@ function trim(bytes: Buffer): Buffer {
   while (start < end && isSpace(bytes[start])) start++;
   while (end > start && isSpace(bytes[end - 1])) end--;
   return bytes.subarray(start, end);
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countReasons } from "./pipeline.ts";
+import { countReasons, judge } from "./pipeline.ts";
 
 test("a batch without rejections has no reasons to report", () => {
   expect([...countReasons([])]).toEqual([]);
@@ -12,4 +12,32 @@ test("rejections are counted by their reason, whatever their details say", () =>
     { rejection: { reason: "not-json", detail: "three" } },
   ]);
   expect(Object.fromEntries(counts)).toEqual({ "not-json": 2, "unknown-tag": 1 });
+});
+
+test("others get their turn while records are judged, be these many or large", async () => {
+  const catalogue = {
+    all: () => [],
+    byId: () => undefined,
+    resolve: () => undefined,
+    refresh: async () => {},
+    ageSeconds: () => 0,
+    stop: () => {},
+  };
+  const turnsDuring = async (count: number, bytes: Buffer) => {
+    let turns = 0;
+    let isJudged = false;
+    const turn = () => {
+      if (isJudged) return;
+      turns++;
+      setImmediate(turn);
+    };
+    setImmediate(turn);
+    const records = Array.from({ length: count }, () => ({ bytes, fallbackId: "" }));
+    const { rejected } = await judge(records, { catalogue, retentionDays: 1, right: "shared-datasets", now: Date.now });
+    isJudged = true;
+    expect(rejected).toHaveLength(count);
+    return turns;
+  };
+  expect(await turnsDuring(10_000, Buffer.from("1"))).toBeGreaterThanOrEqual(4);
+  expect(await turnsDuring(160, Buffer.alloc(64 * 1024, " "))).toBeGreaterThanOrEqual(8);
 });

@@ -14,7 +14,8 @@ import { resolveTags } from "./tagger.ts";
 import { type ObservationRow, toRow } from "./writer.ts";
 
 const MAX_DETAIL_LENGTH = 500;
-const RECORDS_AT_A_STRETCH = 2_000;
+/** How much is judged before others get their turn. Bytes count too: few records can be as much work as many. */
+const AT_A_STRETCH = { records: 2_000, bytes: 1024 * 1024 };
 
 /** One record on its way in. */
 export type IncomingRecord = {
@@ -55,9 +56,15 @@ export async function judge<R extends IncomingRecord>(records: readonly R[], dep
   const rows: ObservationRow[] = [];
   const accepted: R[] = [];
   const rejected: RejectedRecord<R>[] = [];
-  for (const [index, record] of records.entries()) {
+  let stretch = { records: 0, bytes: 0 };
+  for (const record of records) {
     // A large batch must not keep the process from answering others meanwhile.
-    if (index % RECORDS_AT_A_STRETCH === RECORDS_AT_A_STRETCH - 1) await breathe();
+    if (stretch.records >= AT_A_STRETCH.records || stretch.bytes >= AT_A_STRETCH.bytes) {
+      await breathe();
+      stretch = { records: 0, bytes: 0 };
+    }
+    stretch.records++;
+    stretch.bytes += record.bytes.length;
     let verdict = judgeOne(record, deps.catalogue, terms);
     if ("reason" in verdict && verdict.reason === "unknown-tag" && !isFresh) {
       await deps.catalogue.refresh();
