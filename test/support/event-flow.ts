@@ -13,7 +13,7 @@ export type EventFlow = {
 
 /** Publishes messages in batches of random sizes, every other one compressed with gzip. */
 export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>, random: Random): EventFlow {
-  let gate = Promise.resolve();
+  let held: Promise<void> | undefined;
   let underWay: Promise<unknown> = Promise.resolve();
   const publish = async () => {
     const producer = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).producer({
@@ -21,7 +21,8 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
     });
     await producer.connect();
     const send = async (batch: readonly Message[]) => {
-      await gate;
+      // Looked at without a pause before the send: one that slips through would meet what the flow is held for.
+      while (held !== undefined) await held;
       underWay = producer.send({
         topic: kafka.topic,
         acks: -1,
@@ -48,12 +49,15 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
   return {
     done,
     async hold() {
-      let open = () => {};
-      gate = new Promise((settle) => {
-        open = settle;
+      let settle = () => {};
+      held = new Promise((settled) => {
+        settle = settled;
       });
       await underWay.catch(() => {});
-      return open;
+      return () => {
+        held = undefined;
+        settle();
+      };
     },
   };
 }
