@@ -11,7 +11,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
-import { answerConnectionError } from "./connections.ts";
+import { answerConnectionError, trackAnswer } from "./connections.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
 import { describeOperations } from "./openapi.ts";
@@ -70,12 +70,17 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
       const given = request.headers["x-request-id"];
       return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
     },
-    frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, refusalOf),
+    frameworkErrors: (error, _request, reply) => {
+      trackAnswer(reply.raw);
+      return sendRefusal(error, reply, refusalOf);
+    },
     clientErrorHandler: answerConnectionError,
   });
   app.decorate("deadlineMs", options.deadlineMs);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ message: "Not found" }));
+  // Before any other hook: the next request of the same connection may be broken.
+  app.addHook("onRequest", async (_request, reply) => trackAnswer(reply.raw));
   logRequests(app, { log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });
   await app.register(helmet, {
     // The interface is no page. The pages that there are say for themselves what they may load.
