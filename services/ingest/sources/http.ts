@@ -48,12 +48,20 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       if (leave === undefined) throw new HttpError(503, "The intake is busy: send the request again in a few seconds");
       reply.raw.once("close", leave);
     });
-    scope.addHook("preParsing", async (request, _reply, payload) => {
+    scope.addHook("preParsing", async (request, reply, payload) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
       if (encoding === "identity") return payload;
       if (encoding !== "gzip") throw new HttpError(415, "Content-Encoding must be gzip or left out");
       const unpacked = createGunzip();
       payload.on("error", (error) => unpacked.destroy(error));
+      // After a body that is too large nobody listens any more: an error in the rest of it would end the process.
+      unpacked.on("error", () => {});
+      reply.raw.once("close", () => {
+        // Else it would go on to unpack the rest. That is still read, for the connection's next request is behind it.
+        payload.unpipe(unpacked);
+        unpacked.destroy();
+        payload.resume();
+      });
       return Object.assign(payload.pipe(unpacked), { receivedEncodedLength: contentLength(request) });
     });
     registerOperation(
