@@ -11,14 +11,14 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
-import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON, trackWaiting } from "./connections.ts";
+import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON, trackAnswer, trackWaiting } from "./connections.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { HttpError } from "./errors.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
 import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
 import { type RefusalOf, sendRefusal } from "./refusals.ts";
-import { logRequests } from "./request-log.ts";
+import { logRequests, requestTeller, tellAnswer } from "./request-log.ts";
 import { readableTarget } from "./target.ts";
 
 export type HttpAppOptions = {
@@ -57,9 +57,10 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   const { log, metrics, refusalOf = () => undefined, trustedProxies = [], corsOrigins = [] } = options;
   // At its usual level the framework would say once more where it listens.
   const frameworkLog: FastifyBaseLogger = log.child({}, { level: log.isLevelEnabled("warn") ? "warn" : log.level });
+  const tell = requestTeller({ log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });
   const app = Fastify({
     loggerInstance: frameworkLog,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
     bodyLimit: MAX_BODY_BYTES,
     http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, ...REFUSES_IN_JSON },
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -74,7 +75,12 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
       const given = request.headers["x-request-id"];
       return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
     },
-    frameworkErrors: (error, _request, reply) => sendRefusal(error, reply, refusalOf),
+    // No hook runs for these, and they shall not be the only answers that nobody hears of.
+    frameworkErrors: (error, request, reply) => {
+      trackAnswer(reply.raw);
+      tellAnswer(request, reply, tell);
+      return sendRefusal(error, reply, refusalOf);
+    },
     clientErrorHandler: answerConnectionError,
   });
   trackWaiting(app);
@@ -83,7 +89,9 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
   const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
   app.setNotFoundHandler(notFound);
-  logRequests(app, { log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });
+  // Before any other hook: the next request of the same connection may be broken.
+  app.addHook("onRequest", async (_request, reply) => trackAnswer(reply.raw));
+  logRequests(app, tell);
   await app.register(helmet, {
     // The interface is no page. The pages that there are say for themselves what they may load.
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },

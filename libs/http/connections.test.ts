@@ -1,43 +1,58 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
-import Fastify from "fastify";
-import { expect, onTestFinished, test } from "vitest";
-import { type FurtherServer, listenHttpApp } from "./connections.ts";
+import { type AddressInfo, connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createHttpApp } from "./app.ts";
 
-/** A server that the system does not let listen. */
-function refusedWith(code: string): FurtherServer {
-  return {
-    listen: () => Promise.reject(Object.assign(new Error(`listen ${code}`), { code })),
-    close: async () => {},
-    closeIdleConnections() {},
-    sockets: new Set(),
-  };
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  app = await createHttpApp({ log: pino({ level: "silent" }), metrics: createMetrics(), deadlineMs: 10_000 });
+  app.get("/slow/:name", async (request) => {
+    await sleep(200);
+    return request.params;
+  });
+  app.post("/body", async () => ({}));
+  await app.listen({ host: "127.0.0.1", port: 0 });
+});
+afterAll(() => app.close());
+
+/** The answers to what is sent in one go, until the server ends the connection, as their statuses and bodies. */
+async function answersTo(...parts: readonly string[]): Promise<readonly string[]> {
+  const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, app.server.address());
+  const socket = connect(port, "127.0.0.1");
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  for (const part of parts) {
+    socket.write(part);
+    if (parts.length > 1) await sleep(50);
+  }
+  await once(socket, "end");
+  socket.destroy();
+  return text.split(/(?=HTTP\/1\.1 )/).map((answer) => answer.replace(/^HTTP\/1\.1 (\d+)[\s\S]*\r\n\r\n/, "$1 "));
 }
 
-test("a port that is taken is told with the variable that sets it", async () => {
-  const holder = createServer().listen(0, "127.0.0.1");
-  await once(holder, "listening");
-  onTestFinished(() => void holder.close());
-  const address = holder.address();
-  const port = address !== null && typeof address === "object" ? address.port : 0;
-  await expect(listenHttpApp(Fastify(), { host: "127.0.0.1", port })).rejects.toThrow(
-    `HTTP_PORT: another process listens on port ${port} of 127.0.0.1 already`,
-  );
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const GARBAGE = "this is not HTTP\r\n\r\n";
+const MALFORMED = '400 {"message":"Malformed HTTP request"}';
+
+test("what is malformed is told so", async () => {
+  expect(await answersTo(GARBAGE)).toEqual([MALFORMED]);
 });
 
-test("an address that the machine does not have is told with the variable that sets it", async () => {
-  await expect(listenHttpApp(Fastify(), { host: "203.0.113.7", port: 0 })).rejects.toThrow(
-    "HTTP_HOST: this machine has no address 203.0.113.7",
-  );
+test("requests before something malformed get their answers whole, and then the connection ends", async () => {
+  const first = '200 {"name":"1"}';
+  expect(await answersTo(get("/slow/1") + GARBAGE)).toEqual([first]);
+  expect(await answersTo(get("/slow/1") + get("/slow/2") + GARBAGE)).toEqual([first, '200 {"name":"2"}']);
+  expect(await answersTo(get("/slow/1"), GARBAGE, GARBAGE)).toEqual([first]);
 });
 
-test.each([
-  ["EACCES", "HTTPS_PORT: this user may not listen on port 443 of 127.0.0.1"],
-  ["EADDRINUSE", "HTTPS_PORT: another process listens on port 443 of 127.0.0.1"],
-  ["EMFILE", "listen EMFILE"],
-])("%s on the port of HTTPS names that one, and the port of HTTP is let go of", async (code, message) => {
-  const app = Fastify();
-  const further = { server: refusedWith(code), port: 443 };
-  await expect(listenHttpApp(app, { host: "127.0.0.1", port: 0 }, further)).rejects.toThrow(message);
-  expect(app.server.listening).toBe(false);
+test("a request whose own body is malformed is told so at once", async () => {
+  const begun =
+    "POST /body HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+  expect(await answersTo(`${begun}no length\r\n`)).toEqual([MALFORMED]);
+  expect(await answersTo(`${get("/slow/1")}${begun}no length\r\n`)).toEqual(['200 {"name":"1"}']);
 });

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
@@ -22,7 +23,24 @@ const ERRORS: Readonly<Record<string, readonly [status: string, message: string]
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request took too long to arrive: send it again"],
 };
 
-/** Answers in JSON where no request could be made out of what came; drops a connection that itself is broken. */
+/** The answers under way on each connection: a client may send requests without waiting for their answers. */
+const underWay = new WeakMap<Socket, Set<ServerResponse>>();
+/** Connections of which nothing more is read: they end with the answers that are under way. */
+const ending = new WeakSet<Socket>();
+
+/** To be called for each request as soon as it is there, so that nothing else is written into the midst of its answer. */
+export function trackAnswer(response: ServerResponse): void {
+  const { socket } = response.req;
+  const answers = underWay.get(socket) ?? new Set();
+  underWay.set(socket, answers.add(response));
+  response.once("close", () => answers.delete(response));
+}
+
+/**
+ * Answers in JSON where no request could be made out of what came; drops a connection that itself is broken. Requests
+ * that came whole before it on the same connection get their answers, and then it ends without a further one: their
+ * client could not tell whose it is.
+ */
 export function answerConnectionError(error: { readonly code?: string | undefined }, socket: Socket): void {
   const { code = "" } = error;
   // Anything else is not about HTTP (a reset, a TLS handshake that failed): there is nobody to speak HTTP to.
@@ -30,13 +48,32 @@ export function answerConnectionError(error: { readonly code?: string | undefine
     socket.destroy();
     return;
   }
-  if (!socket.writable) return;
+  if (!socket.writable || ending.has(socket)) return;
+  const answers = [...(underWay.get(socket) ?? [])];
+  // A request that is not complete is the very one that is broken: nothing will come of it.
+  const awaited = answers.filter(({ req }) => req.complete);
+  if (awaited.length > 0) {
+    ending.add(socket);
+    const closed = awaited.map((answer) => new Promise<void>((settle) => answer.once("close", settle)));
+    void Promise.all(closed).then(() => end(socket));
+    return;
+  }
+  if (answers.some(({ headersSent }) => headersSent)) {
+    end(socket);
+    return;
+  }
   const [status, message] = ERRORS[code] ?? ["400 Bad Request", MALFORMED_REQUEST];
   const body = JSON.stringify({ message });
-  socket.end(
+  end(
+    socket,
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+}
+
+function end(socket: Socket, lastWords = ""): void {
+  ending.add(socket);
+  socket.end(lastWords);
   // The other end may never close its side, and the server no longer counts this connection among those it can cut.
   setTimeout(() => socket.destroy(), CLOSE_GRACE_MS).unref();
 }

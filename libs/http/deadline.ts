@@ -4,6 +4,15 @@ import { HttpError } from "./errors.ts";
 /** The status, known from other servers, of a request whose client did not wait for the answer. Nobody gets to see it. */
 export const CLIENT_WENT_AWAY = 499;
 
+/** The answer took longer than it may. Unlike other refusals it tells of us: whoever runs the service shall hear of it. */
+export class DeadlineError extends HttpError {
+  override name = "DeadlineError";
+
+  constructor() {
+    super(503, "The answer took longer than the time limit: ask for less, or again later");
+  }
+}
+
 /** How long an answer is worth working on: until the time is up or the client has gone. */
 export type Deadline = {
   /** Aborts then, with the HttpError that the caller is told as its reason. */
@@ -18,8 +27,7 @@ export type Deadline = {
 export function startDeadline(response: ServerResponse, ms: number): Deadline {
   const controller = new AbortController();
   const { signal } = controller;
-  const tooLate = () =>
-    controller.abort(new HttpError(503, "The answer took longer than the time limit: ask for less, or again later"));
+  const tooLate = () => controller.abort(new DeadlineError());
   // The request's own end would not do: it comes as soon as a body is read, while its client still waits.
   const gone = () => controller.abort(new HttpError(CLIENT_WENT_AWAY, "The client has gone"));
   const timer = setTimeout(tooLate, ms);

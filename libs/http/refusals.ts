@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply } from "fastify";
+import { DeadlineError } from "./deadline.ts";
 import { HttpError } from "./errors.ts";
 
 /** What the framework's own refusals are called here; its wording must not become part of our interface. */
@@ -20,14 +21,18 @@ export type RefusalOf = (error: unknown) => HttpError | undefined;
 
 /** Turns whatever was thrown into an answer of `{"message"}` in our words. */
 export function sendRefusal(error: FastifyError | HttpError, reply: FastifyReply, refusalOf: RefusalOf): FastifyReply {
+  const path = pathOf(reply.request.url);
+  if (error instanceof DeadlineError) {
+    reply.log.warn({ operation: reply.request.routeOptions.config.operation, path }, "the answer took too long");
+  }
   if (error instanceof HttpError) return reply.code(error.status).send(error.body);
   const known = FRAMEWORK_ERRORS[error.code];
   if (known !== undefined) return reply.code(known[0]).send({ message: known[1] });
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
     return reply.code(error.statusCode).send({ message: "Bad request" });
   }
-  const path = pathOf(reply.request.url);
-  reply.log.error({ err: error, requestId: reply.request.id, path }, "request failed");
+  // The logger of a reply names its request.
+  reply.log.error({ err: error, operation: reply.request.routeOptions.config.operation, path }, "request failed");
   const refusal = refusalOf(error) ?? new HttpError(500, UNEXPECTED_ERROR);
   return reply.code(refusal.status).send(refusal.body);
 }

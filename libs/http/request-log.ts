@@ -21,18 +21,13 @@ export type RequestLogOptions = {
   readonly logsClientAddresses: boolean;
 };
 
-/** Writes a line for each answer, counts and times it. Neither query strings nor header fields are logged: keys travel there. */
-export function logRequests(app: FastifyInstance, { log, metrics, logsClientAddresses }: RequestLogOptions): void {
-  app.decorateRequest("workspaceId", undefined);
-  app.addHook("onSend", async (request, reply) => void reply.header("x-request-id", request.id));
-  app.addHook("onRequest", async (request, reply) => {
-    // The framework has no word for a client that has gone before the answer was: only its connection tells.
-    reply.raw.once("close", () => setImmediate(() => tell(request, reply, CLIENT_WENT_AWAY)));
-  });
-  app.addHook("onResponse", async (request, reply) => tell(request, reply, reply.statusCode));
+/** Writes a line for an answer, counts and times it; does so once. */
+export type TellRequest = (request: FastifyRequest, reply: FastifyReply, status: number) => void;
 
+/** Neither query strings nor header fields are logged: keys travel there. */
+export function requestTeller({ log, metrics, logsClientAddresses }: RequestLogOptions): TellRequest {
   const told = new WeakSet<FastifyRequest>();
-  const tell = (request: FastifyRequest, reply: FastifyReply, status: number) => {
+  return (request, reply, status) => {
     if (told.has(request)) return;
     told.add(request);
     const operation = request.routeOptions.config.operation ?? NO_OPERATION;
@@ -52,4 +47,21 @@ export function logRequests(app: FastifyInstance, { log, metrics, logsClientAddr
       "answered",
     );
   };
+}
+
+/** Has every answer told that a route gives, be it the one for unknown paths. */
+export function logRequests(app: FastifyInstance, tell: TellRequest): void {
+  app.decorateRequest("workspaceId", undefined);
+  app.addHook("onSend", async (request, reply) => void reply.header("x-request-id", request.id));
+  app.addHook("onRequest", async (request, reply) => {
+    // The framework has no word for a client that has gone before the answer was: only its connection tells.
+    reply.raw.once("close", () => setImmediate(() => tell(request, reply, CLIENT_WENT_AWAY)));
+  });
+  app.addHook("onResponse", async (request, reply) => tell(request, reply, reply.statusCode));
+}
+
+/** Has an answer told that is given before there is a route, where hooks do not run. */
+export function tellAnswer(request: FastifyRequest, reply: FastifyReply, tell: TellRequest): void {
+  reply.header("x-request-id", request.id);
+  reply.raw.once("close", () => tell(request, reply, reply.statusCode));
 }

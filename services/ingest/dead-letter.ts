@@ -19,6 +19,12 @@ export type PlacedRecord = IncomingRecord & {
 };
 
 /**
+ * What the table keeps of a payload. Enough to see what it was; whole ones of 32 MiB, sent again and again, would fill
+ * the disk that the observations need.
+ */
+const MAX_STORED_BYTES = 1024 * 1024;
+
+/**
  * Keeps rejected records in the table `dead_letters`. The same record of the same file is kept once. Waits for a store
  * that is away: by now the good records are stored, and whoever is told that it failed would send them again.
  */
@@ -49,8 +55,8 @@ export function deadLettersInto(
           origin: record.origin,
           position: record.position,
           reason: rejection.reason,
-          detail: rejection.detail,
-          payload_base64: record.bytes.toString("base64"),
+          detail: rejection.detail + cutNote(record.bytes),
+          payload_base64: record.bytes.subarray(0, MAX_STORED_BYTES).toString("base64"),
           publish_right: record.right === undefined ? "" : formatRight(record.right),
           value: writeValue(record.value),
         })),
@@ -69,6 +75,10 @@ function writeValue(value: unknown): string {
   }
 }
 
+function cutNote(bytes: Buffer): string {
+  return bytes.length <= MAX_STORED_BYTES ? "" : ` (of ${bytes.length} bytes, the first ${MAX_STORED_BYTES} are kept)`;
+}
+
 /** A record that came in a Kafka message, alone or among others. */
 export type MessageRecord = IncomingRecord & {
   readonly message: StreamMessage;
@@ -85,15 +95,15 @@ export function deadLettersTo(produce: Produce, topic: string): KeepDeadLetters<
  * What is kept of a payload too large for a topic: compressed, it may have come in a message that brokers take, but
  * they would not take it as it is, and a dead letter that cannot be kept would hold up everything behind it.
  */
-const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
 function toDeadLetter({ record, rejection }: RejectedRecord<MessageRecord>): ProducedMessage {
   const { message, index, bytes } = record;
   const headers = deadLetterHeaders(message, index, rejection);
-  if (bytes.length <= MAX_PAYLOAD_BYTES) return { key: message.key, value: bytes, headers };
+  if (bytes.length <= MAX_MESSAGE_BYTES) return { key: message.key, value: bytes, headers };
   return {
     key: message.key,
-    value: bytes.subarray(0, MAX_PAYLOAD_BYTES),
+    value: bytes.subarray(0, MAX_MESSAGE_BYTES),
     headers: { ...headers, "noisefloor-cut-from": String(bytes.length) },
   };
 }

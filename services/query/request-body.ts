@@ -33,9 +33,17 @@ export function refuseBody(error: FastifyError): never {
     : error;
 }
 
-/** The strings of a body `{"ips": [...]}`, addresses or not, as they were sent. Throws a 400 for any other body. */
+/**
+ * The strings of a body `{"ips": [...]}`, addresses or not, as they were sent. Throws a 400 for any other body.
+ * Read by hand, for the schema collects what is wrong with each of some hundred thousand elements: here their number
+ * comes first, and the first bad one ends it.
+ */
 export function readAddresses(body: unknown): readonly string[] {
-  const parsed = addressesSchema.safeParse(body);
-  if (parsed.success) return parsed.data.ips;
+  const ips: unknown = typeof body === "object" && body !== null && "ips" in body ? body.ips : undefined;
+  if (Array.isArray(ips) && ips.length > 0 && ips.length <= MAX_ADDRESSES && ips.every(isString)) return ips;
   throw new HttpError(400, `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`);
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === "string";
 }

@@ -243,6 +243,15 @@ test.each([
   }
 });
 
+test("a request before something malformed gets its answer over both, and nothing comes after it", async () => {
+  for (const socket of [connectPlain(httpPort, "127.0.0.1"), await handshake()]) {
+    socket.write("GET /v3/tags HTTP/1.1\r\nHost: x\r\n\r\nthis is not HTTP\r\n\r\n");
+    const [head, ...bodies] = (await replyOn(socket)).split("\r\n\r\n");
+    expect(head).toMatch(/^HTTP\/1\.1 200 /);
+    expect(bodies).toHaveLength(1);
+  }
+});
+
 test("plain HTTP on the port for HTTPS ends that connection and nothing else", async () => {
   const socket = connectPlain(httpsPort, "127.0.0.1");
   socket.write("GET /v3/tags HTTP/1.1\r\nHost: x\r\n\r\n");

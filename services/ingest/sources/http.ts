@@ -51,7 +51,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
     });
     // Whatever it says, the body is looked at: with it, the framework would refuse a type that is not spelled as one.
     scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
-    scope.addHook("preParsing", async (request, _reply, payload) => {
+    scope.addHook("preParsing", async (request, reply, payload) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
       if (encoding === "identity") return payload;
       if (encoding !== "gzip") throw new HttpError(415, "Content-Encoding must be gzip or left out");
@@ -60,6 +60,12 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       // nobody hears of ends the process.
       unpacked.on("error", () => {});
       payload.on("error", (error) => unpacked.destroy(error));
+      reply.raw.once("close", () => {
+        // Else it would go on to unpack the rest. That is still read, for the connection's next request is behind it.
+        payload.unpipe(unpacked);
+        unpacked.destroy();
+        payload.resume();
+      });
       return Object.assign(payload.pipe(unpacked), { receivedEncodedLength: contentLength(request) });
     });
     registerOperation(
