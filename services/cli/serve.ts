@@ -38,6 +38,24 @@ export type RunningService = {
 
 /** Runs intake, query or both on one port, and one more for HTTPS if that is configured, over a store that is ready. */
 export async function serve(roles: Roles, store: Store, settings: Settings, log: Logger): Promise<RunningService> {
+  const opened: (() => unknown)[] = [];
+  try {
+    return await assemble(roles, store, settings, log, opened);
+  } catch (error) {
+    // What was opened before the failure would go on asking a store that is about to be closed, and say so.
+    for (const close of opened.reverse()) await close();
+    throw error;
+  }
+}
+
+/** @param opened gets what is to be closed again if a later part fails. */
+async function assemble(
+  roles: Roles,
+  store: Store,
+  settings: Settings,
+  log: Logger,
+  opened: (() => unknown)[],
+): Promise<RunningService> {
   const now = Date.now;
   const { client, server, retentionDays } = store;
   const { http, queryTimeoutSeconds } = settings;
@@ -45,11 +63,16 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   // Connections of their own for what must not queue behind large questions and inserts.
   const watching = connect(server.connection, "noisefloor-watch", WATCH_TIMEOUT_MS);
   const lookingUp = connect(server.connection, "noisefloor-lookup");
+  opened.push(
+    () => watching.close(),
+    () => lookingUp.close(),
+  );
   const toldAs = (what: string) => ({
     onError: (error: unknown) => log.warn({ err: error }, `${what} cannot be read: the last known state goes on`),
     onRecovery: () => log.info(`${what} can be read again`),
   });
   const catalogue = await watchTags(watching, toldAs("the tag catalogue"));
+  opened.push(catalogue.stop);
   const caches = new Map<string, { ageSeconds(): number }>([["tags", catalogue]]);
 
   const app = await createHttpApp({
@@ -63,7 +86,10 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   });
   const secure = http.tls && { server: await createTlsServer(app, http.tls, log), port: http.tls.port };
   const sensors = roles.ingest ? await watchSensors(watching, toldAs("the sensors' keys")) : undefined;
-  if (sensors !== undefined) caches.set("sensors", sensors);
+  if (sensors !== undefined) {
+    caches.set("sensors", sensors);
+    opened.push(sensors.stop);
+  }
   const ingest = sensors
     ? await createIngest({
         client,
@@ -82,6 +108,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   const limit = roles.query ? await openLimit(settings, log) : undefined;
   if (directory !== undefined && limit !== undefined) {
     caches.set("keys", directory);
+    opened.push(directory.stop, limit.close);
     const publicUrl = http.publicUrl ?? `http://localhost:${http.port}`;
     const terms: ReadTerms = {
       maxSeconds: queryTimeoutSeconds,
