@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { brokerRestart } from "../soak/broker-restart.ts";
 import { kill } from "../soak/kill.ts";
-import { members } from "../soak/members.ts";
 import { playOn } from "../soak/scenario.ts";
 import { storeOutage } from "../soak/store-outage.ts";
 import { openProvingGround, type ProvingGround } from "../support/proving-ground.ts";
@@ -16,7 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => ground.close());
 
-test.each([kill, storeOutage, brokerRestart, members])(
+// Those that take longer are played by the soak alone.
+test.each([kill, storeOutage])(
   "$promise",
   async (scenario) => {
     const terms = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { badEvents } from "../soak/bad-events.ts";
-import { overLimit } from "../soak/over-limit.ts";
-import { replay } from "../soak/replay.ts";
 import { playOn } from "../soak/scenario.ts";
 import { terminate } from "../soak/terminate.ts";
 import { openProvingGround, type ProvingGround } from "../support/proving-ground.ts";
@@ -16,7 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => ground.close());
 
-test.each([replay, overLimit, badEvents, terminate])(
+// Those that take longer are played by the soak alone.
+test.each([badEvents, terminate])(
   "$promise",
   async (scenario) => {
     const terms = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;
