@@ -11,7 +11,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
-import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON, trackAnswer, trackWaiting } from "./connections.ts";
+import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON, trackAnswer, trackSockets } from "./connections.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { HttpError } from "./errors.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
@@ -83,13 +83,13 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     },
     clientErrorHandler: answerConnectionError,
   });
-  trackWaiting(app);
+  app.decorate("sockets", trackSockets(app.server));
   app.server.on("checkExpectation", app.routing);
   app.decorate("deadlineMs", options.deadlineMs);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
   const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
   app.setNotFoundHandler(notFound);
-  // Before any other hook: the next request of the same connection may be broken.
+  // Before any other hook: the next request of the same connection may be broken, and a stop may come.
   app.addHook("onRequest", async (_request, reply) => trackAnswer(reply.raw));
   logRequests(app, tell);
   await app.register(helmet, {

@@ -23,17 +23,15 @@ const ERRORS: Readonly<Record<string, readonly [status: string, message: string]
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request took too long to arrive: send it again"],
 };
 
-/** The answers under way on each connection: a client may send requests without waiting for their answers. */
-const underWay = new WeakMap<Socket, Set<ServerResponse>>();
+/** The answers under way; one connection may wait for several, for a client need not wait before it sends more. */
+const underWay = new Set<ServerResponse>();
 /** Connections of which nothing more is read: they end with the answers that are under way. */
 const ending = new WeakSet<Socket>();
 
-/** To be called for each request as soon as it is there, so that nothing else is written into the midst of its answer. */
+/** To be called for each request as soon as it is there: its answer must neither be written into nor be cut off. */
 export function trackAnswer(response: ServerResponse): void {
-  const { socket } = response.req;
-  const answers = underWay.get(socket) ?? new Set();
-  underWay.set(socket, answers.add(response));
-  response.once("close", () => answers.delete(response));
+  underWay.add(response);
+  response.once("close", () => underWay.delete(response));
 }
 
 /**
@@ -49,7 +47,7 @@ export function answerConnectionError(error: { readonly code?: string | undefine
     return;
   }
   if (!socket.writable || ending.has(socket)) return;
-  const answers = [...(underWay.get(socket) ?? [])];
+  const answers = [...underWay].filter(({ req }) => req.socket === socket);
   // A request that is not complete is the very one that is broken: nothing will come of it.
   const awaited = answers.filter(({ req }) => req.complete);
   if (awaited.length > 0) {
@@ -127,28 +125,15 @@ export function trackSockets(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
-/** Who waits for an answer whose request has arrived as a whole, by the other end's address and port. */
-export type Waiting = { readonly peers: ReadonlySet<string>; readonly sockets: ReadonlySet<Socket> };
-
 declare module "fastify" {
   interface FastifyInstance {
-    waiting: Waiting;
+    /** The open connections of the application's own server. */
+    sockets: ReadonlySet<Socket>;
   }
 }
 
 /** A TLS connection and the one below it are two sockets, but have one other end. */
 const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
-
-/** Keeps in mind who waits for an answer, for {@link closeHttpApp}. */
-export function trackWaiting(app: FastifyInstance): void {
-  const peers = new Set<string>();
-  app.decorate("waiting", { peers, sockets: trackSockets(app.server) });
-  app.addHook("preHandler", async (request, reply) => {
-    const peer = peerOf(request.socket);
-    peers.add(peer);
-    reply.raw.once("close", () => peers.delete(peer));
-  });
-}
 
 /**
  * Takes connections on all ports or, when one of them cannot be had, on none. Resolves to the further server's port.
@@ -185,8 +170,10 @@ export async function closeHttpApp(app: FastifyInstance, further?: FurtherServer
     app.server.closeIdleConnections();
     further?.closeIdleConnections();
     if (passed < CLOSE_GRACE_MS) return;
-    for (const socket of [...app.waiting.sockets, ...(further?.sockets ?? [])]) {
-      if (passed >= ANSWER_GRACE_MS || !app.waiting.peers.has(peerOf(socket))) socket.destroy();
+    // Of a request that has not arrived as a whole nobody can tell whether it ever will.
+    const waiting = new Set([...underWay].filter(({ req }) => req.complete).map(({ req }) => peerOf(req.socket)));
+    for (const socket of [...app.sockets, ...(further?.sockets ?? [])]) {
+      if (passed >= ANSWER_GRACE_MS || !waiting.has(peerOf(socket))) socket.destroy();
     }
   };
   const timer = setInterval(cut, CUT_INTERVAL_MS);

@@ -36,26 +36,34 @@ export type RunningService = {
   stop(): Promise<void>;
 };
 
+/** What is to be closed, in the order in which it was opened. */
+type Opened = (() => unknown)[];
+
+async function closeAll(opened: Opened): Promise<void> {
+  for (const close of opened.splice(0).reverse()) await close();
+}
+
 /** Runs intake, query or both on one port, and one more for HTTPS if that is configured, over a store that is ready. */
 export async function serve(roles: Roles, store: Store, settings: Settings, log: Logger): Promise<RunningService> {
-  const opened: (() => unknown)[] = [];
+  const opened: Opened = [];
   try {
-    return await assemble(roles, store, settings, log, opened);
+    const running = await assemble(roles, store, settings, log, opened);
+    return { ...running, stop: () => closeAll(opened) };
   } catch (error) {
     // What was opened before the failure would go on asking a store that is about to be closed, and say so.
-    for (const close of opened.reverse()) await close();
+    await closeAll(opened);
     throw error;
   }
 }
 
-/** @param opened gets what is to be closed again if a later part fails. */
+/** @param opened gets what is to be closed at the end, or if a later part fails. */
 async function assemble(
   roles: Roles,
   store: Store,
   settings: Settings,
   log: Logger,
-  opened: (() => unknown)[],
-): Promise<RunningService> {
+  opened: Opened,
+): Promise<Omit<RunningService, "stop">> {
   const now = Date.now;
   const { client, server, retentionDays } = store;
   const { http, queryTimeoutSeconds } = settings;
@@ -87,8 +95,8 @@ async function assemble(
   const secure = http.tls && { server: await createTlsServer(app, http.tls, log), port: http.tls.port };
   const sensors = roles.ingest ? await watchSensors(watching, toldAs("the sensors' keys")) : undefined;
   if (sensors !== undefined) {
-    caches.set("sensors", sensors);
     opened.push(sensors.stop);
+    caches.set("sensors", sensors);
   }
   const ingest = sensors
     ? await createIngest({
@@ -103,12 +111,16 @@ async function assemble(
         now,
       })
     : undefined;
-  ingest?.register(app);
+  if (ingest !== undefined) {
+    opened.push(ingest.stop);
+    ingest.register(app);
+  }
   const directory = roles.query ? await watchAccess(watching, toldAs("workspaces and keys")) : undefined;
+  if (directory !== undefined) opened.push(directory.stop);
   const limit = roles.query ? await openLimit(settings, log) : undefined;
+  if (limit !== undefined) opened.push(limit.close);
   if (directory !== undefined && limit !== undefined) {
     caches.set("keys", directory);
-    opened.push(directory.stop, limit.close);
     const publicUrl = http.publicUrl ?? `http://localhost:${http.port}`;
     const terms: ReadTerms = {
       maxSeconds: queryTimeoutSeconds,
@@ -149,6 +161,8 @@ async function assemble(
     metricsToken: http.metricsToken,
     log,
   });
+  // Last, so that it is closed first: answers under way need all the others.
+  opened.push(() => closeHttpApp(app, secure?.server));
   const securePort = await listenHttpApp(app, settings.http, secure);
   await ingest?.start();
 
@@ -159,16 +173,6 @@ async function assemble(
     url: `http://${host}:${port}`,
     httpsUrl: securePort === undefined ? undefined : `https://${host}:${securePort}`,
     failure: firstFailure(ingest?.failure, server.ended, log),
-    async stop() {
-      await closeHttpApp(app, secure?.server);
-      await ingest?.stop();
-      catalogue.stop();
-      sensors?.stop();
-      directory?.stop();
-      await limit?.close();
-      await watching.close();
-      await lookingUp.close();
-    },
   };
 }
 
