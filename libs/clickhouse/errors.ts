@@ -91,6 +91,11 @@ export function isOverLimit(error: unknown): boolean {
   return error instanceof ClickHouseError && OVER_LIMIT_CODES.has(error.code);
 }
 
+/** Does a server, or its user's settings, lack the memory for this much at once? Less may go through. */
+export function isOverMemory(error: unknown): boolean {
+  return error instanceof ClickHouseError && error.code === "241";
+}
+
 /** Codes with which a server says that it cannot take a row for what is in it. The same row would be refused again. */
 const DATA_CODES: ReadonlySet<string> = new Set([
   "6", // CANNOT_PARSE_TEXT

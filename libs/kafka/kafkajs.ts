@@ -1,6 +1,7 @@
-import kafkajs, { type IHeaders, Partitioners } from "kafkajs";
+import kafkajs, { Partitioners } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection, toStreamError } from "./kafkajs-connection.ts";
+import { toStreamMessage } from "./kafkajs-message.ts";
 import { makeStaticMember } from "./kafkajs-static-membership.ts";
 import type { StreamProducer, StreamSource } from "./source.ts";
 
@@ -82,14 +83,7 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
             if (last === undefined || !isRunning()) return;
             try {
               await handle({
-                messages: messages.map(({ offset, key, value, headers }) => ({
-                  topic,
-                  partition,
-                  offset,
-                  key,
-                  value,
-                  headers: readHeaders(headers),
-                })),
+                messages: messages.map((message) => toStreamMessage(topic, partition, message)),
                 heartbeat,
               });
             } catch (error) {
@@ -114,13 +108,6 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
       await consumer.disconnect();
     },
   };
-}
-
-const NO_HEADERS = {};
-
-function readHeaders(headers: IHeaders | undefined): Readonly<Record<string, string>> {
-  if (headers === undefined) return NO_HEADERS;
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }
 
 /** A producer that waits for all in-sync replicas. */

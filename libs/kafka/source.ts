@@ -7,6 +7,8 @@ export type StreamMessage = {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: Readonly<Record<string, string>>;
+  /** When it was published, or appended if the topic says so. Milliseconds since 1970 UTC. */
+  readonly timestamp: number;
 };
 
 export type StreamBatch = {

@@ -1,14 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
-import { connectKafka, type KafkaConnection } from "./kafkajs-connection.ts";
+import { connectKafka, type KafkaConnection, StreamError } from "./kafkajs-connection.ts";
+import { toStreamMessage } from "./kafkajs-message.ts";
 import type { StreamMessage } from "./source.ts";
-
-/** A message of a topic that is read for its own sake. */
-export type TopicMessage = StreamMessage & {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970 UTC. */
-  readonly timestamp: number;
-};
 
 /** The offsets of a partition from `from` up to, but without, `to`. */
 export type Span = { readonly partition: number; readonly from: bigint; readonly to: bigint };
@@ -22,14 +16,9 @@ export type ReadTopic = {
   /** Hears how many offsets there are to read, before the first message. */
   readonly onStart?: (offsets: number) => void;
   /** Some messages of one partition, in order. The next ones come when it has resolved. */
-  readonly handle: (messages: readonly TopicMessage[]) => Promise<void>;
+  readonly handle: (messages: readonly StreamMessage[]) => Promise<void>;
   readonly signal?: AbortSignal;
 };
-
-/** The brokers cannot be reached, or refuse what was asked of them. */
-export class TopicReadError extends Error {
-  override name = "TopicReadError";
-}
 
 const LOOK_MS = 5_000;
 /** A broker that has what we ask for sends it at once; so long without anything is a fault and not a pause. */
@@ -40,7 +29,7 @@ const HEARTBEAT_MS = 3_000;
  * Reads a topic from its beginning up to where it ends at the start of the call, commits nothing and leaves no group
  * behind. A topic that does not exist holds nothing.
  * @returns false when the signal ended it before the end.
- * @throws TopicReadError when the brokers fail; errors of `handle` come through as they are.
+ * @throws StreamError when the brokers fail; errors of `handle` come through as they are.
  */
 export async function readTopic(connection: KafkaConnection, ask: ReadTopic, log: Logger): Promise<boolean> {
   const kafka = connectKafka(connection, log);
@@ -72,9 +61,9 @@ export async function readTopic(connection: KafkaConnection, ask: ReadTopic, log
     }
   } catch (error) {
     if (error instanceof HandlerError) throw error.cause;
-    if (error instanceof TopicReadError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new TopicReadError(`the topic ${ask.topic} cannot be read from ${connection.brokers.join(", ")}: ${reason}`);
+    const brokers = connection.brokers.join(", ");
+    throw new StreamError(`the topic ${ask.topic} cannot be read from ${brokers}: ${reason}`, { cause: error });
   } finally {
     await admin.disconnect();
   }
@@ -134,7 +123,7 @@ async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[],
         const span = open.get(batch.partition);
         if (span === undefined || signal?.aborted) return;
         const messages = batch.messages
-          .map((message) => toTopicMessage(topic, batch.partition, message))
+          .map((message) => toStreamMessage(topic, batch.partition, message))
           .filter(({ offset }) => BigInt(offset) >= span.from && BigInt(offset) < span.to);
         const beat = setInterval(() => heartbeat().catch(() => {}), HEARTBEAT_MS);
         try {
@@ -161,25 +150,4 @@ async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[],
     signal?.removeEventListener("abort", stop);
     await consumer.stop();
   }
-}
-
-type LibraryMessage = {
-  readonly offset: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly timestamp: string;
-  readonly headers?: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
-};
-
-function toTopicMessage(topic: string, partition: number, message: LibraryMessage): TopicMessage {
-  const { offset, key, value, timestamp, headers = {} } = message;
-  return {
-    topic,
-    partition,
-    offset,
-    key,
-    value,
-    timestamp: Number(timestamp),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, String(text ?? "")])),
-  };
 }

@@ -4,7 +4,6 @@ import { parseObservedAt, REJECTION_REASONS } from "@noisefloor/domain/observati
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/window.ts";
 import { LETTER_SOURCES, type LetterFilter, type OpenedLetter } from "@noisefloor/ingest/letters/letter.ts";
 import { readTopicLetters } from "@noisefloor/ingest/letters/topic-letters.ts";
-import { TopicReadError } from "@noisefloor/kafka/topic-reader.ts";
 import { type CommandContext, UserError } from "./commands/command.ts";
 import { progressBar } from "./progress.ts";
 
@@ -76,9 +75,6 @@ export async function readTopic(
       },
       log,
     );
-  } catch (error) {
-    if (error instanceof TopicReadError) throw new UserError(error.message);
-    throw error;
   } finally {
     progress.end();
   }

@@ -5,6 +5,7 @@ import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts
 import type { Produce, ProducedMessage, StreamMessage } from "@noisefloor/kafka/source.ts";
 import { patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
+import { FALLBACK_ID_HEADER } from "./record-id.ts";
 
 const RETRY_MS = 10_000;
 
@@ -109,7 +110,10 @@ function toDeadLetter({ record, rejection }: RejectedRecord<MessageRecord>): Pro
 }
 
 function deadLetterHeaders(message: StreamMessage, index: number, rejection: Rejection): Record<string, string> {
+  const given = message.headers[FALLBACK_ID_HEADER];
   return {
+    // A retry has to call the record what a redelivery of its message would.
+    ...(given !== undefined && { [FALLBACK_ID_HEADER]: given }),
     "noisefloor-reason": rejection.reason,
     "noisefloor-detail": rejection.detail,
     "noisefloor-topic": message.topic,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type FailureKind, failureKind } from "@noisefloor/clickhouse/errors.ts";
+import { type FailureKind, failureKind, isOverMemory } from "@noisefloor/clickhouse/errors.ts";
 import { patiently } from "./patience.ts";
 import type { ObservationRow } from "./writer.ts";
 
@@ -44,6 +44,10 @@ const ENOUGH_BYTES = 8 * 1024 * 1024;
 /** No insert is larger, unless a single hand-over is. */
 const MOST_ROWS = 200_000;
 const MOST_BYTES = 64 * 1024 * 1024;
+/** A server's memory may be short for a moment, or too small for an insert of this size at any time. */
+const TRIES_OVER_MEMORY = 3;
+/** Fewer rows at once would not take noticeably less of it. */
+const FEW_ROWS = 1_000;
 
 type HandOver = {
   readonly rows: readonly ObservationRow[];
@@ -146,7 +150,8 @@ function takeNext(waiting: HandOver[]): HandOver[] {
 
 /**
  * The error law. A failure that passes by itself is waited for; rows that the server refuses for what is in them are
- * halved until the bad ones stand alone; any other failure is nobody's to judge here and goes up.
+ * halved until the bad ones stand alone, and so are rows that are too many for its memory; any other failure is nobody's
+ * to judge here and goes up.
  */
 async function storeOrRefuse(
   rows: readonly ObservationRow[],
@@ -154,11 +159,17 @@ async function storeOrRefuse(
   terms: InsertQueueTerms,
   hasGivenUp: () => boolean,
 ): Promise<RefusedRow[]> {
+  let triesOverMemory = 0;
+  const isTooMuch = () => triesOverMemory >= TRIES_OVER_MEMORY && rows.length > FEW_ROWS;
   try {
-    await insertPatiently(rows, terms, hasGivenUp);
+    const onFailure = (error: unknown) => {
+      if (isOverMemory(error)) triesOverMemory++;
+    };
+    await insertPatiently(rows, { ...terms, onFailure }, () => hasGivenUp() || isTooMuch());
     return [];
   } catch (error) {
-    if (failureKind(error) !== "data") throw error;
+    const isWorthHalving = failureKind(error) === "data" || (isOverMemory(error) && isTooMuch() && !hasGivenUp());
+    if (!isWorthHalving) throw error;
     if (rows.length === 1) return [{ index: offset, detail: error instanceof Error ? error.message : String(error) }];
     const middle = rows.length >> 1;
     return [
@@ -171,7 +182,13 @@ async function storeOrRefuse(
 /** One insert, tried again under one token: a try whose answer was lost and the next one are the same insert. */
 function insertPatiently(
   rows: readonly ObservationRow[],
-  { insert, retryForMs, onInsert = () => {}, onWait }: InsertQueueTerms,
+  {
+    insert,
+    retryForMs,
+    onInsert = () => {},
+    onWait,
+    onFailure,
+  }: InsertQueueTerms & { onFailure(error: unknown): void },
   hasGivenUp: () => boolean,
 ): Promise<void> {
   const token = randomUUID();
@@ -183,6 +200,7 @@ function insertPatiently(
       await insert(rows, token);
     } catch (error) {
       told(failureKind(error));
+      onFailure(error);
       throw error;
     }
     told("stored");

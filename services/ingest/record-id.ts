@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { StreamMessage } from "@noisefloor/kafka/source.ts";
 
 /** Gives a record an id made from its content and its ordinal among equal records. */
 export type RecordIds = (content: string) => string;
@@ -24,7 +25,16 @@ export function requestRecordId(origin: string, index: number): string {
   return `http:${origin}/${index}`;
 }
 
-/** The same for a record of a Kafka message. @param index its place in the message, from 0. */
-export function messageRecordId(topic: string, partition: number, offset: string, index: number): string {
-  return `kafka:${topic}/${partition}/${offset}/${index}`;
+/** The header in which a message, or the dead letter made of it, says what its records are called. */
+export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
+
+/**
+ * The same for a record of a Kafka message. Its place in the topic is its name, unless whoever published it says of which
+ * request it came: the producer may have written the message twice. @param index its place in the message, from 0.
+ */
+export function messageRecordId(
+  { topic, partition, offset, headers }: Pick<StreamMessage, "topic" | "partition" | "offset" | "headers">,
+  index: number,
+): string {
+  return `${headers[FALLBACK_ID_HEADER] ?? `kafka:${topic}/${partition}/${offset}`}/${index}`;
 }

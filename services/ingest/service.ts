@@ -13,9 +13,10 @@ import { type IngestMetrics, ingestFigures } from "./figures.ts";
 import { insertQueue } from "./insert-queue.ts";
 import { patiently } from "./patience.ts";
 import { type Accept, acceptInto, type IncomingRecord } from "./pipeline.ts";
+import { FALLBACK_ID_HEADER } from "./record-id.ts";
 import { registerIntake } from "./sources/http.ts";
 import { postObservations } from "./sources/intake-operation.ts";
-import { FALLBACK_ID_HEADER, startKafkaIngest } from "./sources/kafka.ts";
+import { startKafkaIngest } from "./sources/kafka.ts";
 import { insertInto } from "./writer.ts";
 
 export type KafkaSettings = {

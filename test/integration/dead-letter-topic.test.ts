@@ -1,6 +1,7 @@
 import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
@@ -39,6 +40,7 @@ const storedObservations = defineQuery({
   row: z.object({ id: z.string(), ip: z.string() }),
 });
 const stored = () => run(world.client, storedObservations, {});
+const committed = async () => (await committedOffsets(kafka)).reduce((sum, offset) => sum + Math.max(0, offset), 0);
 
 const seen = (ip: string, members: object = {}) =>
   JSON.stringify({ observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", source_ip: ip, ...members });
@@ -112,6 +114,20 @@ test("what lacked a tag is stored by a retry under its place in the topic, and c
     (await groupsOnBroker()).filter((group) => group.includes("-once-")),
     "nothing is left behind",
   ).toEqual([]);
+});
+
+test("what a request named is stored by a retry under that name, so that its message may come again", async () => {
+  const headers = { [FALLBACK_ID_HEADER]: "http:some-request/0" };
+  const message = { key: null, value: Buffer.from(seen("45.1.3.1", { tags: ["new-tag"] })), headers };
+  await producer.produce(kafka.topic, [message]);
+  await readTopic(kafka, kafka.deadLetterTopic, 1);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  expect(await retry([], { all: true })).toMatch(/stored {7}1\n/);
+  const expected = [{ id: "http:some-request/0/0", ip: "45.1.3.1" }];
+  expect(await stored()).toEqual(expected);
+  await producer.produce(kafka.topic, [message]);
+  await eventually(async () => expect(await committed()).toBe(2));
+  expect(await stored()).toEqual(expected);
 });
 
 test("letters of the topic are shown and retried one by one", async () => {

@@ -73,6 +73,14 @@ const counts = defineQuery({
   row: z.object({ raw: z.int(), hours: z.int(), addresses: z.int(), days: z.int(), tags: z.int() }),
 });
 const stored = async () => (await run(world.client, counts, {}))[0];
+const countsOnce = defineQuery({
+  name: "test-counts-once",
+  sql: `SELECT (SELECT count() FROM observations FINAL) AS raw,
+    (SELECT uniqExactMerge(addresses) FROM tag_activity_hourly) AS counted`,
+  params: z.object({}),
+  row: z.object({ raw: z.int(), counted: z.int() }),
+});
+const storedOnce = async () => (await run(world.client, countsOnce, {}))[0];
 const poison = () =>
   world.client.command({ query: "ALTER TABLE observations ADD CONSTRAINT no_poison CHECK sensor_id != 'poison'" });
 
@@ -141,6 +149,37 @@ test("a server over its limits is waited for, with a word on why, and takes the 
   expect(await storing).toEqual([]);
   expect(inserts.at(-1)).toEqual({ rows: 99, outcome: "stored" });
   expect((await stored())?.raw).toBe(100);
+});
+
+/** Inserts that may take so much of the server's memory. */
+function limitedTo(bytes: number) {
+  const { url } = inject("clickhouse");
+  return connect({ ...world.connection, url: `${url}/?ch_max_memory_usage=${bytes}` }, "noisefloor-tests");
+}
+
+test("what is too much for the server's memory at once goes in as few parts as it takes", async () => {
+  const limited = limitedTo(40_000_000);
+  const { queue, inserts } = queueOf({ insert: insertInto(limited) });
+  expect(await queue.store(rows(0, 60_000), 0)).toEqual([]);
+  expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 60_000, outcome: "transient" })));
+  expect(inserts.filter(({ outcome }) => outcome === "stored").length).toBeLessThanOrEqual(8);
+  // A try that failed in a view had stored its rows in the table, so they came twice, as the same observations.
+  expect((await storedOnce())?.raw).toBe(60_000);
+  expect((await storedOnce())?.counted).toBe(60_000);
+  await limited.close();
+});
+
+test("a server that has no memory at all is waited for, and does not get ever smaller inserts", async () => {
+  let limited = limitedTo(100_000);
+  const { queue, inserts } = queueOf({ insert: (values, token) => insertInto(limited)(values, token) });
+  const storing = queue.store(rows(0, 3_000), 0);
+  await eventually(async () => expect(inserts.length).toBeGreaterThan(9));
+  expect(new Set(inserts.map(({ rows: count }) => count))).toEqual(new Set([3_000, 1_500, 750]));
+  await limited.close();
+  limited = limitedTo(0);
+  expect(await storing).toEqual([]);
+  expect((await storedOnce())?.raw).toBe(3_000);
+  await limited.close();
 });
 
 test("a failure that nobody knows is not waited for", async () => {

@@ -1,5 +1,6 @@
 import type { Verdict } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
-import { readTopic, type Span, type TopicMessage } from "@noisefloor/kafka/topic-reader.ts";
+import type { StreamMessage } from "@noisefloor/kafka/source.ts";
+import { readTopic, type Span } from "@noisefloor/kafka/topic-reader.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { splitMessage } from "../decode.ts";
@@ -81,7 +82,7 @@ function around(ids: readonly string[], held: readonly Span[]): Span[] {
   });
 }
 
-function openMessage(id: string, message: TopicMessage, verdict: Verdict | undefined): OpenedLetter {
+function openMessage(id: string, message: StreamMessage, verdict: Verdict | undefined): OpenedLetter {
   const payload = message.value ?? Buffer.alloc(0);
   const parsed = headersSchema.safeParse(message.headers);
   const headers = parsed.success ? parsed.data : undefined;
@@ -104,11 +105,15 @@ function openMessage(id: string, message: TopicMessage, verdict: Verdict | undef
     payload,
     headers: message.headers,
     writtenAt: message.timestamp,
-    secondTry: secondTryOf(payload, headers),
+    secondTry: secondTryOf(message, payload, headers),
   };
 }
 
-function secondTryOf(payload: Buffer, headers: z.infer<typeof headersSchema> | undefined): SecondTry {
+function secondTryOf(
+  letter: StreamMessage,
+  payload: Buffer,
+  headers: z.infer<typeof headersSchema> | undefined,
+): SecondTry {
   if (headers === undefined) {
     return { kind: "impossible", why: "it carries none of Noisefloor's headers: somebody else put it into the topic" };
   }
@@ -123,15 +128,13 @@ function secondTryOf(payload: Buffer, headers: z.infer<typeof headersSchema> | u
   const isWhole = first === 0 && WHOLE_MESSAGE_REASONS.has(headers["noisefloor-reason"]);
   const parts = isWhole ? splitMessage(payload) : [payload];
   if ("reason" in parts) return { kind: "refuse", rejection: parts };
-  const records = parts.map((bytes, index) => ({
-    bytes,
-    fallbackId: messageRecordId(
-      headers["noisefloor-topic"],
-      headers["noisefloor-partition"],
-      headers["noisefloor-offset"],
-      first + index,
-    ),
-  }));
+  const place = {
+    topic: headers["noisefloor-topic"],
+    partition: headers["noisefloor-partition"],
+    offset: headers["noisefloor-offset"],
+    headers: letter.headers,
+  };
+  const records = parts.map((bytes, index) => ({ bytes, fallbackId: messageRecordId(place, first + index) }));
   // As the consumer judges: who may write to the topic is for the brokers to say.
   return { kind: "judge", records, right: "everything" };
 }

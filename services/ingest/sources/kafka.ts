@@ -5,9 +5,6 @@ import { splitMessage } from "../decode.ts";
 import { type BatchDeps, ingestBatch, type RejectedRecord } from "../pipeline.ts";
 import { messageRecordId } from "../record-id.ts";
 
-/** Carries what the observations of a message are called when their sensor gave them no id. */
-export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
-
 /** So many records are judged and handed over at once: what a batch unpacks to must not all be in memory twice. */
 const RECORDS_AT_ONCE = 50_000;
 /** How often the source is asked to beat, which does so as often as its group wants it. */
@@ -50,18 +47,12 @@ function unpack(messages: readonly StreamMessage[]): {
       bytes,
       index,
       message,
-      fallbackId: fallbackIdOf(message, index),
+      fallbackId: messageRecordId(message, index),
     });
     if (Array.isArray(parts)) records.push(...parts.map(toRecord));
     else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
   }
   return { records, unreadable };
-}
-
-/** Its place in the topic is its name, unless whoever published it says of which request it came. */
-function fallbackIdOf({ headers, topic, partition, offset }: StreamMessage, index: number): string {
-  const given = headers[FALLBACK_ID_HEADER];
-  return given === undefined ? messageRecordId(topic, partition, offset, index) : `${given}/${index}`;
 }
 
 /**
