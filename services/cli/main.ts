@@ -16,27 +16,12 @@ import { runSimulate } from "./commands/simulate.ts";
 import { runServices, runStart } from "./commands/start.ts";
 import { addDeadLetterCommands } from "./dead-letter-commands.ts";
 import { positiveInteger } from "./positive-integer.ts";
+import { stopSignal } from "./stop-signal.ts";
 import { openStore } from "./store.ts";
 
 const print = (line = ""): void => {
   process.stdout.write(`${line}\n`);
 };
-
-/** Ctrl-C under npm arrives twice, from the terminal and from npm: this soon after the first it is the same one. */
-const SAME_SIGNAL_MS = 1_000;
-
-/** The first signal asks for a clean stop; a later one ends the process where it stands. */
-function stopSignal(): AbortSignal {
-  const controller = new AbortController();
-  let firstAt = 0;
-  const onSignal = () => {
-    if (controller.signal.aborted && Date.now() - firstAt > SAME_SIGNAL_MS) process.exit(130);
-    if (!controller.signal.aborted) firstAt = Date.now();
-    controller.abort();
-  };
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.removeAllListeners(name).on(name, onSignal);
-  return controller.signal;
-}
 
 function createContext(): CommandContext {
   const settings = readSettings(process.env);

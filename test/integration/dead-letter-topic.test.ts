@@ -1,15 +1,22 @@
 import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
-import { CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { commandOver } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
-import { committedOffsets, freshKafka, ingestOf, producerOf, readTopic } from "../support/kafka.ts";
+import {
+  committedOffsets,
+  freshKafka,
+  groupsOn,
+  ingestOf,
+  producerOf,
+  publishGzipped,
+  readTopic,
+} from "../support/kafka.ts";
+import { readStored } from "../support/stored-observations.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();
@@ -33,13 +40,7 @@ afterEach(async () => {
   await world.close();
 });
 
-const storedObservations = defineQuery({
-  name: "test-stored",
-  sql: "SELECT observation_id AS id, toString(source_ip) AS ip FROM observations FINAL ORDER BY source_ip",
-  params: z.object({}),
-  row: z.object({ id: z.string(), ip: z.string() }),
-});
-const stored = () => run(world.client, storedObservations, {});
+const stored = () => readStored(world);
 const committed = async () => (await committedOffsets(kafka)).reduce((sum, offset) => sum + Math.max(0, offset), 0);
 
 const seen = (ip: string, members: object = {}) =>
@@ -66,16 +67,6 @@ async function retry(ids: readonly string[], options: Partial<RetryOptions> = {}
   const defaults = { all: false, dryRun: false, overridePermission: false, json: false };
   await runDeadLettersRetry(ids, { ...defaults, ...options }, command);
   return command.lines.join("\n");
-}
-
-async function groupsOnBroker(): Promise<string[]> {
-  const admin = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  try {
-    return (await admin.listGroups()).groups.map(({ groupId }) => groupId);
-  } finally {
-    await admin.disconnect();
-  }
 }
 
 test("what lacked a tag is stored by a retry under its place in the topic, and counts once whatever comes again", async () => {
@@ -111,7 +102,7 @@ test("what lacked a tag is stored by a retry under its place in the topic, and c
   await other.stop();
   expect(await stored(), "the same messages to another group are the same observations").toEqual(after);
   expect(
-    (await groupsOnBroker()).filter((group) => group.includes("-once-")),
+    (await groupsOn(kafka)).filter((group) => group.includes("-once-")),
     "nothing is left behind",
   ).toEqual([]);
 });
@@ -123,7 +114,7 @@ test("what a request named is stored by a retry under that name, so that its mes
   await readTopic(kafka, kafka.deadLetterTopic, 1);
   await world.addTags([makeTag("new-tag", "suspicious")]);
   expect(await retry([], { all: true })).toMatch(/stored {7}1\n/);
-  const expected = [{ id: "http:some-request/0/0", ip: "45.1.3.1" }];
+  const expected = [{ id: "http:some-request/0/0", ip: "45.1.3.1", room: "global/" }];
   expect(await stored()).toEqual(expected);
   await producer.produce(kafka.topic, [message]);
   await eventually(async () => expect(await committed()).toBe(2));
@@ -153,12 +144,8 @@ test("letters of the topic are shown and retried one by one", async () => {
 });
 
 test("a letter that was cut for its size is told so and left alone", async () => {
-  const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
-  const compressing = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
-  await compressing.connect();
   const huge = Buffer.alloc(9 * 1024 * 1024, "x");
-  await compressing.send({ topic: kafka.topic, compression: CompressionTypes.GZIP, messages: [{ value: huge }] });
-  await compressing.disconnect();
+  await publishGzipped(kafka, huge);
   await readTopic(kafka, kafka.deadLetterTopic, 1);
   expect(await retry([], { all: true })).toMatch(
     /not tried {4}1\n {2}1: of its 9437184 bytes only the first 8388608 were kept: its sensor has to send it again/,
@@ -209,7 +196,7 @@ test("a list of many letters can be stopped in the middle and leaves nothing beh
   expect(command.lines).toEqual(["Stopped before the topic was read to its end: nothing was counted."]);
   expect(process.exitCode).toBe(130);
   process.exitCode = 0;
-  expect((await groupsOnBroker()).filter((group) => group.includes("-once-"))).toEqual([]);
+  expect((await groupsOn(kafka)).filter((group) => group.includes("-once-"))).toEqual([]);
   expect((await list({ limit: 7 })).letters).toHaveLength(7);
   expect((await list()).counts).toMatchObject([{ letters: 500 }]);
 });

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { runReplay } from "@noisefloor/cli/commands/replay.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
@@ -15,6 +14,7 @@ import { z } from "zod";
 import { commandOver } from "../support/commands.ts";
 import { makeApp } from "../support/http.ts";
 import { ingestOf } from "../support/kafka.ts";
+import { readStored } from "../support/stored-observations.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();
@@ -32,14 +32,7 @@ afterEach(async () => {
   await world.close();
 });
 
-const storedObservations = defineQuery({
-  name: "test-stored",
-  sql: `SELECT observation_id AS id, toString(source_ip) AS ip, concat(dataset, '/', workspace_id) AS room
-    FROM observations FINAL ORDER BY source_ip, observation_id`,
-  params: z.object({}),
-  row: z.object({ id: z.string(), ip: z.string(), room: z.string() }),
-});
-const stored = () => run(world.client, storedObservations, {});
+const stored = () => readStored(world);
 
 const seen = (ip: string, members: object = {}) => ({
   observed_at: new Date(NOW - 60_000).toISOString(),

@@ -1,24 +1,15 @@
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
-import { CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
-import { committedOffsets, freshKafka, ingestOf, producerOf, readTopic } from "../support/kafka.ts";
+import { committedOffsets, freshKafka, ingestOf, producerOf, publishGzipped, readTopic } from "../support/kafka.ts";
+import { readStored } from "../support/stored-observations.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;
 const tag = makeTag("known", "malicious");
-
-const storedObservations = defineQuery({
-  name: "test-stored",
-  sql: "SELECT observation_id AS id, toString(source_ip) AS ip FROM observations FINAL ORDER BY source_ip",
-  params: z.object({}),
-  row: z.object({ id: z.string(), ip: z.string() }),
-});
 
 let world: World;
 let kafka: KafkaSettings;
@@ -39,7 +30,7 @@ afterEach(async () => {
   await world.close();
 });
 
-const stored = () => run(world.client, storedObservations, {});
+const stored = () => readStored(world);
 
 function good(last: number, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
@@ -151,12 +142,8 @@ test("a stop in the middle of a flood loses nothing", async () => {
 });
 
 test("a compressed message whose bytes no broker would take as they are is kept cut, and holds up nothing", async () => {
-  const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
-  const compressing = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
-  await compressing.connect();
   const huge = Buffer.alloc(20 * 1024 * 1024, "x");
-  await compressing.send({ topic: kafka.topic, compression: CompressionTypes.GZIP, messages: [{ value: huge }] });
-  await compressing.disconnect();
+  await publishGzipped(kafka, huge);
   await producer.produce(
     kafka.topic,
     Array.from({ length: 20 }, (_, index) => ({ key: null, value: bytes(good(index)) })),

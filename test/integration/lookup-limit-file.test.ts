@@ -1,62 +1,21 @@
 import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { AuthorizedCaller } from "@noisefloor/query/auth.ts";
-import { type LookupLimit, localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
-import { pino } from "pino";
+import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { DAY, LIMIT, type LimitTrial, limitTrial } from "../support/limit-trial.ts";
 
-const LIMIT = 10;
-const DAY = 86_400_000;
-let time = Date.now();
-let caller: AuthorizedCaller;
-let limits: LookupLimit[];
-let logged: string[];
-
+let trial: LimitTrial;
 beforeEach(() => {
-  time = Date.now();
-  caller = callerOf(randomUUID());
-  limits = [];
-  logged = [];
+  trial = limitTrial();
 });
-afterEach(closeLimits);
+afterEach(() => trial.close());
 
-async function closeLimits(): Promise<void> {
-  for (const limit of limits.splice(0)) await limit.close();
-}
-
-/** Of a workspace that nobody else uses. */
-function callerOf(workspaceId: string): AuthorizedCaller {
-  return {
-    plan: "small",
-    workspaceId,
-    entitlements: new Set(),
-    terms: { lookups_per_day: LIMIT, reach_days: 1 },
-  };
-}
-
-const log = pino({ level: "info" }, { write: (line: string) => void logged.push(line) });
-const now = () => time;
 const local = async (file: string, formerFile?: string) =>
-  opened(await localLookupLimit({ file, formerFile }, now, log));
-
-function opened(limit: LookupLimit): LookupLimit {
-  limits.push(limit);
-  return limit;
-}
-
-const take = (limit: LookupLimit) => limit.take(caller, "45.0.0.1");
-
-/** How many of so many lookups, one after the other, are granted. */
-async function grantedOf(limit: LookupLimit, lookups: number): Promise<number> {
-  let granted = 0;
-  for (let lookup = 0; lookup < lookups; lookup++) if ((await take(limit)).isGranted) granted++;
-  return granted;
-}
+  trial.opened(await localLookupLimit({ file, formerFile }, trial.now, trial.log));
 
 describe("without Redis", () => {
   let directory: string;
@@ -68,32 +27,32 @@ describe("without Redis", () => {
   });
   afterEach(async () => {
     // A close would bring the folder back.
-    await closeLimits();
+    await trial.close();
     await rm(directory, { recursive: true });
   });
 
   test("counts survive a restart, in a folder that did not exist before", async () => {
     const first = await local(file);
     expect(first.state()).toBe("local");
-    expect(await grantedOf(first, 4)).toBe(4);
+    expect(await trial.grantedOf(first, 4)).toBe(4);
     await first.close();
     expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]);
-    expect(await grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
+    expect(await trial.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
   test("counts survive a process that was killed, but for the last seconds", async () => {
     const first = await local(file);
-    expect(await grantedOf(first, 4)).toBe(4);
+    expect(await trial.grantedOf(first, 4)).toBe(4);
     await eventually(async () => expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]), 10_000);
-    expect(await grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
+    expect(await trial.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
   test("of lookups that come at once no more are granted than the limit", async () => {
     const limit = await local(file);
-    const permits = await Promise.all(Array.from({ length: 50 }, () => take(limit)));
+    const permits = await Promise.all(Array.from({ length: 50 }, () => trial.take(limit)));
     expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
     await permits[0]?.giveBack();
-    expect(await grantedOf(limit, LIMIT)).toBe(1);
+    expect(await trial.grantedOf(limit, LIMIT)).toBe(1);
   });
 
   test.each([
@@ -105,40 +64,40 @@ describe("without Redis", () => {
     const other = join(directory, "lookups.json");
     await writeFile(other, content);
     const limit = await local(other);
-    expect(logged).toEqual([expect.stringContaining("begin anew")]);
-    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    expect(trial.logged).toEqual([expect.stringContaining("begin anew")]);
+    expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
     await limit.close();
-    expect((await take(await local(other))).isGranted).toBe(false);
+    expect((await trial.take(await local(other))).isGranted).toBe(false);
   });
 
   test("a file that cannot be written is told once, and the count goes on in memory", async () => {
     await writeFile(join(directory, "data"), "a file where the folder would be");
     const limit = await local(file);
-    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
-    await eventually(async () => expect(logged).toHaveLength(1), 10_000);
+    expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    await eventually(async () => expect(trial.logged).toHaveLength(1), 10_000);
     await limit.close();
-    expect(logged.at(-1)).toContain("cannot be saved");
+    expect(trial.logged.at(-1)).toContain("cannot be saved");
   });
 
   test("what earlier releases kept for all processes goes on once, in the first process's own file", async () => {
     const former = join(directory, "lookups.json");
-    const key = `${new Date(time).toISOString().slice(0, 10)}:workspace:${caller.workspaceId}`;
-    const storage = [{ key, value: 7, expiresAt: time + DAY }];
-    await writeFile(former, JSON.stringify({ version: 1, dumpedAt: time, storage }));
+    const key = `${new Date(trial.time).toISOString().slice(0, 10)}:workspace:${trial.caller.workspaceId}`;
+    const storage = [{ key, value: 7, expiresAt: trial.time + DAY }];
+    await writeFile(former, JSON.stringify({ version: 1, dumpedAt: trial.time, storage }));
     const [one, other] = [join(directory, "lookups-1.json"), join(directory, "lookups-2.json")];
-    expect(await grantedOf(await local(one, former), LIMIT)).toBe(3);
-    expect(await grantedOf(await local(other, former), LIMIT)).toBe(LIMIT);
-    await closeLimits();
-    expect((await take(await local(one, former))).isGranted).toBe(false);
+    expect(await trial.grantedOf(await local(one, former), LIMIT)).toBe(3);
+    expect(await trial.grantedOf(await local(other, former), LIMIT)).toBe(LIMIT);
+    await trial.close();
+    expect((await trial.take(await local(one, former))).isGranted).toBe(false);
     expect((await readdir(directory)).sort()).toEqual(["lookups-1.json", "lookups-2.json"]);
   });
 
   test("refused lookups do not make it write", async () => {
     const limit = await local(file);
-    expect(await grantedOf(limit, LIMIT)).toBe(LIMIT);
+    expect(await trial.grantedOf(limit, LIMIT)).toBe(LIMIT);
     await limit.close();
     await rm(file);
-    expect(await grantedOf(limit, 3)).toBe(0);
+    expect(await trial.grantedOf(limit, 3)).toBe(0);
     await limit.close();
     expect(await readdir(join(directory, "data"))).toEqual([]);
   });
@@ -147,11 +106,11 @@ describe("without Redis", () => {
     // Nobody reads from this pipe: a write to it waits for ever.
     await promisify(execFile)("mkfifo", [`${join(directory, "lookups.json")}.new`]);
     const limit = await local(join(directory, "lookups.json"));
-    await take(limit);
+    await trial.take(limit);
     const begun = performance.now();
     await limit.close();
     expect(performance.now() - begun).toBeLessThan(5_000);
-    expect(logged).toEqual([expect.stringContaining("could not be saved in time")]);
+    expect(trial.logged).toEqual([expect.stringContaining("could not be saved in time")]);
     expect(await readFile(join(directory, "lookups.json.new"), "utf8"), "lets go of the pipe").toContain("storage");
   });
 });

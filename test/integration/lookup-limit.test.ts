@@ -1,60 +1,19 @@
-import { randomUUID } from "node:crypto";
-import type { AuthorizedCaller } from "@noisefloor/query/auth.ts";
-import { type LookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import { sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import { Redis } from "ioredis";
-import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { DAY, freshCaller, LIMIT, type LimitTrial, limitTrial } from "../support/limit-trial.ts";
 import { provideRedis } from "../support/redis.ts";
 import { type Relay, startRelay } from "../support/relay.ts";
 import type { Running } from "../support/servers.ts";
 
-const LIMIT = 10;
-const DAY = 86_400_000;
-let time = Date.now();
-let caller: AuthorizedCaller;
-let limits: LookupLimit[];
-let logged: string[];
-
+let trial: LimitTrial;
 beforeEach(() => {
-  time = Date.now();
-  caller = callerOf(randomUUID());
-  limits = [];
-  logged = [];
+  trial = limitTrial();
 });
-afterEach(closeLimits);
+afterEach(() => trial.close());
 
-async function closeLimits(): Promise<void> {
-  for (const limit of limits.splice(0)) await limit.close();
-}
-
-/** Of a workspace that nobody else uses, so that tests can share a Redis. */
-function callerOf(workspaceId: string): AuthorizedCaller {
-  return {
-    plan: "small",
-    workspaceId,
-    entitlements: new Set(),
-    terms: { lookups_per_day: LIMIT, reach_days: 1 },
-  };
-}
-
-const log = pino({ level: "info" }, { write: (line: string) => void logged.push(line) });
-const now = () => time;
-const shared = async (url: string) => opened(await sharedLookupLimit(url, now, log));
-
-function opened(limit: LookupLimit): LookupLimit {
-  limits.push(limit);
-  return limit;
-}
-
-const take = (limit: LookupLimit) => limit.take(caller, "45.0.0.1");
-
-/** How many of so many lookups, one after the other, are granted. */
-async function grantedOf(limit: LookupLimit, lookups: number): Promise<number> {
-  let granted = 0;
-  for (let lookup = 0; lookup < lookups; lookup++) if ((await take(limit)).isGranted) granted++;
-  return granted;
-}
+const shared = async (url: string) => trial.opened(await sharedLookupLimit(url, trial.now, trial.log));
 
 describe("with Redis", () => {
   let redis: Running<string>;
@@ -78,118 +37,118 @@ describe("with Redis", () => {
   });
   afterEach(() => relay.stop());
 
-  const keyOf = (who: AuthorizedCaller) =>
-    `noisefloor:lookups:${new Date(time).toISOString().slice(0, 10)}:workspace:${who.workspaceId}`;
+  const key = () =>
+    `noisefloor:lookups:${new Date(trial.time).toISOString().slice(0, 10)}:workspace:${trial.caller.workspaceId}`;
 
   test("several processes have one count, which a restart of one of them does not change", async () => {
     const [one, other] = [await shared(url), await shared(url)];
-    expect(await grantedOf(one, 3)).toBe(3);
-    expect((await take(other)).headers).toMatchObject({ "ratelimit-limit": "10", "ratelimit-remaining": "6" });
+    expect(await trial.grantedOf(one, 3)).toBe(3);
+    expect((await trial.take(other)).headers).toMatchObject({ "ratelimit-limit": "10", "ratelimit-remaining": "6" });
     await one.close();
     const again = await shared(url);
-    expect(await grantedOf(again, 20)).toBe(6);
-    expect(await take(other)).toMatchObject({ isGranted: false, headers: { "ratelimit-remaining": "0" } });
+    expect(await trial.grantedOf(again, 20)).toBe(6);
+    expect(await trial.take(other)).toMatchObject({ isGranted: false, headers: { "ratelimit-remaining": "0" } });
   });
 
   test("the very first lookup is counted together, and so is every other", async () => {
     const limit = await shared(url);
     expect(limit.state()).toBe("shared");
-    await take(limit);
-    expect(await direct.get(keyOf(caller))).toBe("1");
-    expect(logged).toEqual([]);
+    await trial.take(limit);
+    expect(await direct.get(key())).toBe("1");
+    expect(trial.logged).toEqual([]);
   });
 
   test("of lookups that come at once through several processes no more are granted than the limit", async () => {
     const three = [await shared(url), await shared(url), await shared(url)];
     const permits = await Promise.all(
-      Array.from({ length: 90 }, (_, n) => three.slice(n % 3, (n % 3) + 1).map(take)).flat(),
+      Array.from({ length: 90 }, (_, n) => three.slice(n % 3, (n % 3) + 1).map(trial.take)).flat(),
     );
     expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
-    expect(await direct.get(keyOf(caller)), "what was refused cost nothing").toBe(String(LIMIT));
+    expect(await direct.get(key()), "what was refused cost nothing").toBe(String(LIMIT));
   });
 
   test("a lookup that is given back can be taken by another process", async () => {
     const [one, other] = [await shared(url), await shared(url)];
-    const permit = await take(one);
-    expect(await grantedOf(other, LIMIT)).toBe(LIMIT - 1);
+    const permit = await trial.take(one);
+    expect(await trial.grantedOf(other, LIMIT)).toBe(LIMIT - 1);
     await permit.giveBack();
-    expect(await grantedOf(other, LIMIT)).toBe(1);
-    expect(await grantedOf(one, LIMIT)).toBe(0);
+    expect(await trial.grantedOf(other, LIMIT)).toBe(1);
+    expect(await trial.grantedOf(one, LIMIT)).toBe(0);
   });
 
   test("callers, and days, are counted apart", async () => {
     const limit = await shared(url);
-    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
-    const another = callerOf(randomUUID());
+    expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    const another = freshCaller();
     expect((await limit.take(another, "45.0.0.1")).isGranted).toBe(true);
-    time += DAY;
-    expect((await take(limit)).headers["ratelimit-remaining"]).toBe(String(LIMIT - 1));
+    trial.time += DAY;
+    expect((await trial.take(limit)).headers["ratelimit-remaining"]).toBe(String(LIMIT - 1));
   });
 
   test("counts vanish from Redis by themselves, but not before their day is over", async () => {
     const limit = await shared(url);
-    await take(limit);
-    const untilMidnight = (DAY - (time % DAY)) / 1_000;
-    const seconds = await direct.ttl(keyOf(caller));
+    await trial.take(limit);
+    const untilMidnight = (DAY - (trial.time % DAY)) / 1_000;
+    const seconds = await direct.ttl(key());
     expect(seconds).toBeGreaterThan(untilMidnight);
     expect(seconds).toBeLessThanOrEqual((2 * DAY) / 1_000);
-    const permit = await take(limit);
+    const permit = await trial.take(limit);
     await permit.giveBack();
-    expect(await direct.ttl(keyOf(caller)), "also after one was given back").toBeGreaterThan(untilMidnight);
+    expect(await direct.ttl(key()), "also after one was given back").toBeGreaterThan(untilMidnight);
   });
 
   test("while Redis is away this process goes on from what it knew, and afterwards it is one count again", async () => {
     const [one, other] = [await shared(url), await shared(url)];
-    expect(await grantedOf(one, 4)).toBe(4);
+    expect(await trial.grantedOf(one, 4)).toBe(4);
     await relay.stop();
-    expect(await grantedOf(one, 3)).toBe(3);
+    expect(await trial.grantedOf(one, 3)).toBe(3);
     expect(one.state()).toBe("shared-down");
-    const told = (what: string) => logged.filter((line) => line.includes(what)).length;
+    const told = (what: string) => trial.logged.filter((line) => line.includes(what)).length;
     await eventually(async () => expect(told("is down"), "told once by each").toBe(2), 5_000);
     await relay.pass();
     await eventually(async () => expect([one.state(), other.state()]).toEqual(["shared", "shared"]), 10_000);
     expect([told("is down"), told("is back")]).toEqual([2, 2]);
-    expect((await take(one)).headers["ratelimit-remaining"], "what was granted in the meantime counts").toBe("2");
-    expect(await grantedOf(other, LIMIT)).toBe(2);
+    expect((await trial.take(one)).headers["ratelimit-remaining"], "what was granted in the meantime counts").toBe("2");
+    expect(await trial.grantedOf(other, LIMIT)).toBe(2);
   });
 
   test("a limit that was reached stays so when Redis goes, and when it comes back having forgotten everything", async () => {
     const limit = await shared(url);
-    expect(await grantedOf(limit, LIMIT)).toBe(LIMIT);
+    expect(await trial.grantedOf(limit, LIMIT)).toBe(LIMIT);
     await relay.stop();
-    expect(await grantedOf(limit, 3)).toBe(0);
-    await direct.del(keyOf(caller));
+    expect(await trial.grantedOf(limit, 3)).toBe(0);
+    await direct.del(key());
     await relay.pass();
     await eventually(async () => expect(limit.state()).toBe("shared"), 10_000);
-    expect(await grantedOf(limit, 3)).toBe(0);
+    expect(await trial.grantedOf(limit, 3)).toBe(0);
     const [one, other] = [await shared(url), await shared(url)];
-    expect(await grantedOf(one, 3)).toBe(0);
-    expect(await grantedOf(other, 3)).toBe(0);
+    expect(await trial.grantedOf(one, 3)).toBe(0);
+    expect(await trial.grantedOf(other, 3)).toBe(0);
   });
 
   test("a lookup granted before Redis forgot it can be given back without making room for more", async () => {
     const limit = await shared(url);
-    const permit = await take(limit);
-    await direct.del(keyOf(caller));
+    const permit = await trial.take(limit);
+    await direct.del(key());
     await permit.giveBack();
-    expect(await grantedOf(limit, 2 * LIMIT)).toBe(LIMIT);
+    expect(await trial.grantedOf(limit, 2 * LIMIT)).toBe(LIMIT);
   });
 
   test("a Redis that hangs holds up the lookups under way for a moment, later ones not at all", async () => {
     const limit = await shared(url);
-    await take(limit);
+    await trial.take(limit);
     relay.hang();
     const begun = performance.now();
-    const permits = await Promise.all(Array.from({ length: 5 }, () => take(limit)));
+    const permits = await Promise.all(Array.from({ length: 5 }, () => trial.take(limit)));
     expect(permits.every(({ isGranted }) => isGranted)).toBe(true);
     expect(performance.now() - begun).toBeLessThan(2_500);
     const later = performance.now();
-    expect(await grantedOf(limit, LIMIT)).toBe(4);
+    expect(await trial.grantedOf(limit, LIMIT)).toBe(4);
     expect(performance.now() - later).toBeLessThan(500);
     expect(limit.state()).toBe("shared-down");
     await relay.pass();
     await eventually(async () => expect(limit.state()).toBe("shared"), 10_000);
-    expect((await take(limit)).isGranted).toBe(false);
+    expect((await trial.take(limit)).isGranted).toBe(false);
   });
 
   test.each(["is away", "hangs"])(
@@ -201,23 +160,23 @@ describe("with Redis", () => {
       const limit = await shared(url);
       expect(performance.now() - begun).toBeLessThan(4_000);
       expect(limit.state()).toBe("shared-down");
-      expect((await take(limit)).isGranted).toBe(true);
-      expect(logged).toHaveLength(1);
+      expect((await trial.take(limit)).isGranted).toBe(true);
+      expect(trial.logged).toHaveLength(1);
       await relay.pass();
       await eventually(async () => expect(limit.state()).toBe("shared"), 10_000);
-      expect((await take(limit)).headers["ratelimit-remaining"]).toBe("8");
-      expect(await direct.get(keyOf(caller))).toBe("2");
+      expect((await trial.take(limit)).headers["ratelimit-remaining"]).toBe("8");
+      expect(await direct.get(key())).toBe("2");
     },
   );
 
   test("commands that Redis refuses are counted here, and said once", async () => {
     const limit = await shared(url);
-    await direct.lpush(keyOf(caller), "not a number");
-    expect(await grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    await direct.lpush(key(), "not a number");
+    expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
     expect(limit.state()).toBe("shared-down");
-    expect(logged).toEqual([expect.stringContaining("WRONGTYPE")]);
-    await direct.del(keyOf(caller));
-    expect((await take(limit)).isGranted).toBe(false);
+    expect(trial.logged).toEqual([expect.stringContaining("WRONGTYPE")]);
+    await direct.del(key());
+    expect((await trial.take(limit)).isGranted).toBe(false);
     expect(limit.state()).toBe("shared");
   });
 
@@ -227,9 +186,9 @@ describe("with Redis", () => {
     server.password = "hunter2";
     const limit = await shared(server.href);
     expect(limit.state()).toBe("shared-down");
-    expect((await take(limit)).isGranted).toBe(true);
+    expect((await trial.take(limit)).isGranted).toBe(true);
     await relay.stop();
-    await eventually(async () => expect(logged.join("")).toMatch(/WRONGPASS/));
-    expect(logged.join("")).not.toContain("hunter2");
+    await eventually(async () => expect(trial.logged.join("")).toMatch(/WRONGPASS/));
+    expect(trial.logged.join("")).not.toContain("hunter2");
   });
 });

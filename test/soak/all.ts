@@ -3,14 +3,12 @@ import { brokerRestart } from "./broker-restart.ts";
 import { kill } from "./kill.ts";
 import { members } from "./members.ts";
 import { overLimit } from "./over-limit.ts";
-import { replay } from "./replay.ts";
 import type { Scenario } from "./scenario.ts";
 import { storeOutage } from "./store-outage.ts";
 import { terminate } from "./terminate.ts";
 
 /** In the order in which they are played. */
 export const ALL_SCENARIOS: readonly Scenario[] = [
-  replay,
   kill,
   storeOutage,
   brokerRestart,

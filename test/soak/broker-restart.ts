@@ -1,4 +1,4 @@
-import { type Scenario, untilFlowing } from "./scenario.ts";
+import { type Scenario, watchFlow } from "./scenario.ts";
 
 /** The broker ends, now cleanly, now not, and comes back at the same address. */
 export const brokerRestart: Scenario = {
@@ -11,8 +11,9 @@ export const brokerRestart: Scenario = {
     const share = Math.ceil(events.length / restarts);
     await stage.ingest();
     for (let number = 0; number < restarts; number++) {
+      const flowing = await watchFlow(stage);
       const flow = stage.publish(events.slice(number * share, (number + 1) * share));
-      await untilFlowing(stage);
+      await flowing();
       // A producer that never heard of its success would publish again, which is another observation without an id.
       const goOn = await flow.hold();
       await ground.broker.restart(number % 2 === 0 ? "SIGTERM" : "SIGKILL");

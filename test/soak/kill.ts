@@ -1,33 +1,43 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Scenario, untilFlowing } from "./scenario.ts";
+import { replayAll } from "./replay.ts";
+import { type Scenario, watchFlow } from "./scenario.ts";
 
-/** SIGKILL to the ingest process again and again, at the start, in the middle of inserts and before commits. */
+/**
+ * SIGKILL to the ingest process again and again, at the start, in the middle of inserts and before commits. Then all that
+ * was published is read once more.
+ */
 export const kill: Scenario = {
   name: "kill",
-  promise: "ingest killed at random moments loses nothing and counts nothing twice",
+  promise: "ingest killed at random moments loses nothing and counts nothing twice, nor does a replay change an answer",
   events: { soak: 1_000_000, test: 40_000 },
   async play(stage, extent, say) {
     const { events, random } = stage;
     const kills = extent === "soak" ? 30 : 5;
     const share = Math.ceil(events.length / (kills + 1));
     const flows: Promise<void>[] = [];
-    for (let number = 0; number <= kills; number++) {
-      // Each kill gets its share of the flow, else all would be over before the last of them.
+    // Each process gets its share of the flow, else all would be over before the last kill.
+    const begin = async (number: number) => {
       flows.push(stage.publish(events.slice(number * share, (number + 1) * share)).done);
       // A static member is back at once; what of one that is not was handed out waits for its session to end.
-      const ingest = await stage.ingest(number > kills / 5 ? { KAFKA_INSTANCE_ID: "soak" } : {});
-      if (number === kills) break;
+      return stage.ingest(number > kills / 5 ? { KAFKA_INSTANCE_ID: "soak" } : {});
+    };
+    for (let number = 0; number < kills; number++) {
+      const flowing = await watchFlow(stage);
+      const ingest = await begin(number);
       if (random.chance(0.3)) await sleep(random.int(0, 3_000));
       else {
-        await untilFlowing(stage);
+        await flowing();
         await sleep(random.int(0, 800));
       }
       await ingest.kill();
       if (number % 5 === 4) say(`${number + 1} of ${kills} kills`);
     }
+    const last = await begin(kills);
     await Promise.all(flows);
     await stage.drained();
     await stage.verify();
-    return `${kills} SIGKILL`;
+    await last.terminate();
+    const replayed = await replayAll(stage, extent);
+    return `${kills} SIGKILL, ${replayed}`;
   },
 };

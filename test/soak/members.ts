@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IngestProcess } from "../support/ingest-process.ts";
-import { type Scenario, untilFlowing } from "./scenario.ts";
+import { type Scenario, watchFlow } from "./scenario.ts";
 
 /** Instances come and go, so that partitions move while their batches are under way. */
 export const members: Scenario = {
@@ -14,9 +14,10 @@ export const members: Scenario = {
     const flows: Promise<void>[] = [];
     const running: IngestProcess[] = [await stage.ingest()];
     for (let turn = 0; turn < turns; turn++) {
+      const flowing = await watchFlow(stage);
       flows.push(stage.publish(events.slice(turn * share, (turn + 1) * share)).done);
       while (running.length < 3) running.push(await stage.ingest());
-      await untilFlowing(stage);
+      await flowing();
       await sleep(random.int(0, 1_000));
       const [leaving] = running.splice(random.int(0, running.length - 1), 1);
       // Every third one does not say goodbye.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
-import { countInserted, type Scenario, untilFlowing } from "./scenario.ts";
+import { countInserted, type Scenario, watchFlow } from "./scenario.ts";
 
 const TRIED_AGAIN = 'noisefloor_insert_duration_seconds_count{outcome="transient"}';
 
@@ -19,8 +19,9 @@ export const overLimit: Scenario = {
     ];
     const share = Math.ceil(events.length / (2 * limits.length));
     for (const [number, { name, code, settings }] of limits.entries()) {
+      const flowing = await watchFlow(stage);
       const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
-      await untilFlowing(stage);
+      await flowing();
       await client.command({ query: `ALTER TABLE observations MODIFY SETTING ${settings.join(", ")}` });
       const tries = await ingest.figure(TRIED_AGAIN);
       // Something has to come in now, however quickly the first half was stored.

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
+import { eventually } from "../support/eventually.ts";
 import { openStage, type ProvingGround, type Stage } from "../support/proving-ground.ts";
 
 /** How much of a scenario: all of it, or as much as a test has time for. */
@@ -35,6 +35,8 @@ export async function playOn(
     const told = await scenario.play(stage, terms.extent, terms.say);
     return { told, seconds: (performance.now() - start) / 1_000 };
   } finally {
+    // A scenario that failed may have left it killed, which is no fault of the next one.
+    await ground.store.start();
     await stage.close();
   }
 }
@@ -52,11 +54,22 @@ export async function countInserted(stage: Stage): Promise<number> {
   return row?.rows ?? 0;
 }
 
-/** Resolves once rows were inserted since the call: the flow flows. */
-export async function untilFlowing(stage: Stage): Promise<void> {
-  const before = await countInserted(stage);
-  for (let look = 0; (await countInserted(stage)) <= before; look++) {
-    if (look > 600) throw new Error("nothing was stored for a minute");
-    await sleep(100);
-  }
+const insertedBlocks = defineQuery({
+  name: "test-inserted-blocks",
+  // A merge makes rows fewer, but no block's number smaller.
+  sql: `SELECT sum(newest) AS blocks FROM (
+    SELECT max(max_block_number) AS newest FROM system.parts
+    WHERE database = currentDatabase() AND table = 'observations' GROUP BY partition_id)`,
+  params: z.object({}),
+  row: z.object({ blocks: z.int() }),
+});
+
+/** @returns what resolves once rows were inserted since this call: the flow flows. To be called before it begins. */
+export async function watchFlow(stage: Stage): Promise<() => Promise<void>> {
+  const count = async () => (await run(stage.client, insertedBlocks, {}))[0]?.blocks ?? 0;
+  const before = await count();
+  const check = async () => {
+    if ((await count()) <= before) throw new Error("nothing was stored for a minute");
+  };
+  return () => eventually(check, 60_000);
 }

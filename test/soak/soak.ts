@@ -9,6 +9,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "20261121" },
     events: { type: "string" },
     quick: { type: "boolean", default: false },
+    minutes: { type: "string", default: "10" },
   },
 });
 const known = ALL_SCENARIOS.map(({ name }) => name);
@@ -27,6 +28,11 @@ const say = (text: string) => {
   console.log(`${((performance.now() - start) / 1_000).toFixed(0).padStart(4)} s  ${text}`);
 };
 const table: Record<string, string | number>[] = [];
+const minutes = Number(values.minutes);
+const overtime = new Promise<never>((_, fail) => {
+  setTimeout(() => fail(new Error(`the ${minutes} minutes are over`)), minutes * 60_000).unref();
+});
+overtime.catch(() => {});
 const ground = await openProvingGround();
 try {
   say(`seed ${seed}`);
@@ -38,12 +44,8 @@ try {
     const elapsed = () => (performance.now() - began) / 1_000;
     const row = { scenario: name, events };
     try {
-      const { told, seconds } = await playOn(ground, scenario, {
-        extent,
-        seed,
-        events,
-        say: (text) => say(`  ${text}`),
-      });
+      const terms = { extent, seed, events, say: (text: string) => say(`  ${text}`) } as const;
+      const { told, seconds } = await Promise.race([playOn(ground, scenario, terms), overtime]);
       const pace = { seconds: Math.round(seconds), "events/s": Math.round(events / seconds) };
       table.push({ ...row, faults: told, ...pace, verdict: "kept" });
     } catch (error) {
@@ -56,3 +58,5 @@ try {
   await ground.close();
 }
 console.table(table);
+// What a scenario that was broken off had begun goes along.
+process.exit();

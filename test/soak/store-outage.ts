@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Scenario, untilFlowing } from "./scenario.ts";
+import { type Scenario, watchFlow } from "./scenario.ts";
 
 const WITH_UNKNOWN_TAG = JSON.stringify({
   observed_at: new Date().toISOString(),
@@ -20,8 +20,9 @@ export const storeOutage: Scenario = {
     const share = Math.ceil(events.length / (2 * kills));
     const ingest = await stage.ingest();
     for (let number = 0; number < kills; number++) {
+      const flowing = await watchFlow(stage);
       const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
-      await untilFlowing(stage);
+      await flowing();
       await sleep(random.int(0, 800));
       await ground.store.kill();
       // Something has to come in now, however quickly the first half was stored.

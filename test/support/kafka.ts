@@ -4,7 +4,7 @@ import { createIngest } from "@noisefloor/ingest/service.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
-import { type Admin, Kafka, logLevel } from "kafkajs";
+import { type Admin, CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
 import { inject } from "vitest";
 import { silent } from "./http.ts";
 import { RETENTION_DAYS, type World } from "./world.ts";
@@ -47,6 +47,20 @@ export function ingestOf(
 
 export function producerOf(kafka: KafkaSettings): Promise<StreamProducer> {
   return kafkaProducer(kafka.connection, silent);
+}
+
+/** Publishes one message that the producer has compressed. */
+export async function publishGzipped(kafka: KafkaSettings, value: Buffer): Promise<void> {
+  const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
+  const compressing = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  await compressing.connect();
+  await compressing.send({ topic: kafka.topic, compression: CompressionTypes.GZIP, messages: [{ value }] });
+  await compressing.disconnect();
+}
+
+/** Groups that the brokers know of. */
+export function groupsOn(kafka: KafkaSettings): Promise<string[]> {
+  return withAdmin(kafka, async (admin) => (await admin.listGroups()).groups.map(({ groupId }) => groupId));
 }
 
 export type TopicMessage = { key: string | undefined; value: Buffer; headers: Record<string, string> };

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Marked } from "./marked-observations.ts";
 import type { Seen } from "./oracle.ts";
 import type { Random } from "./random.ts";
 
@@ -19,6 +20,27 @@ export type KnownEvent = Seen & {
 };
 
 export type KnownMessage = { readonly partition: number; readonly value: string; readonly records: number };
+
+const NOTHING_MORE = {
+  mark: "",
+  transport: undefined,
+  method: undefined,
+  path: undefined,
+  userAgent: undefined,
+  ja3: undefined,
+  ja4: undefined,
+  hassh: undefined,
+  asn: undefined,
+  organization: undefined,
+  country: undefined,
+  city: undefined,
+  rdns: undefined,
+};
+
+/** An event as the address oracle knows observations. */
+export function toMarked(event: KnownEvent): Marked {
+  return { ...event, ...NOTHING_MORE, observationId: event.observationId ?? NAMED_BY_ITS_PLACE };
+}
 
 /** Random observations of the last 99 days, out of order, of addresses that come again and again. */
 export function makeEvents(random: Random, count: number, tags: readonly Tag[], now: number): KnownEvent[] {

@@ -10,6 +10,7 @@ export type RestartableStore = {
   readonly connection: ClickHouseConnection;
   /** SIGKILL to the server process; resolves when it is gone. */
   kill(): Promise<void>;
+  /** Does nothing while it runs. */
   start(): Promise<void>;
   /** Ends it for good and removes the data. */
   close(): Promise<void>;
@@ -19,14 +20,18 @@ export async function startRestartableStore(): Promise<RestartableStore> {
   const dataDir = await mkdtemp(join(tmpdir(), "noisefloor-restartable-"));
   const ports = { httpPort: await getPort({ host: "127.0.0.1" }), tcpPort: await getPort({ host: "127.0.0.1" }) };
   let server = await startEmbedded(dataDir, ports);
+  let isRunning = true;
   return {
     connection: server.connection,
     async kill() {
       process.kill(server.pid, "SIGKILL");
       await server.ended;
+      isRunning = false;
     },
     async start() {
+      if (isRunning) return;
       server = await startEmbedded(dataDir, ports);
+      isRunning = true;
     },
     async close() {
       await server.stop();

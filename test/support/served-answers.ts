@@ -1,9 +1,19 @@
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import { expect } from "vitest";
 import { z } from "zod";
-import { dateOf } from "./address-oracle.ts";
+import {
+  expectedCode,
+  expectedCommunity,
+  expectedFlat,
+  expectedFull,
+  expectedQuick,
+  expectedTimeline,
+  isFound,
+  type Known,
+  TIMELINE_FIELDS,
+} from "./address-oracle.ts";
 import { expectedActivity } from "./expected-activity.ts";
-import type { KnownEvent } from "./known-events.ts";
+import { type KnownEvent, toMarked } from "./known-events.ts";
 import { createOracle } from "./oracle.ts";
 import type { Random } from "./random.ts";
 
@@ -14,9 +24,17 @@ const ACTIVITY: readonly { days: number; hours: number; datasets: readonly strin
   { days: 90, hours: 7, datasets: ["community"] },
   { days: 90, hours: 168, datasets: DATASETS },
 ];
+const DAY = 24 * 60 * 60 * 1000;
 const ADDRESSES_ASKED = 60;
 
-const windowSchema = z.object({ metadata: z.object({ end_date: z.string() }) });
+const windowSchema = z.object({
+  metadata: z.union([z.object({ end_date: z.string() }), z.object({ end: z.string() })]),
+});
+/** The service has a clock of its own: where its window ended is where the oracle's has to. */
+function windowEnd(body: unknown): number {
+  const { metadata } = windowSchema.parse(body);
+  return Date.parse("end" in metadata ? metadata.end : metadata.end_date);
+}
 
 export type Interface = { readonly url: string; readonly key: string };
 
@@ -26,10 +44,9 @@ export type Interface = { readonly url: string; readonly key: string };
  */
 export async function requireAnswers(
   { url, key }: Interface,
-  known: { readonly events: readonly KnownEvent[]; readonly tags: readonly Tag[] },
+  { events, tags }: { readonly events: readonly KnownEvent[]; readonly tags: readonly Tag[] },
   random: Random,
 ): Promise<void> {
-  const { events, tags } = known;
   const oracle = createOracle(events, tags);
   const ask = async (path: string, body?: unknown): Promise<{ status: number; body: unknown }> => {
     const request = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
@@ -44,42 +61,46 @@ export async function requireAnswers(
       const path = `/v3/tags/${tag.id}/activity?days=${days}&granularity=${hours}h&include_ips=true&workspace_labels=${labels}`;
       const { status, body } = await ask(path);
       expect(status, path).toBe(200);
-      // The service has a clock of its own: where its window ended is where the oracle's has to.
-      const now = Date.parse(windowSchema.parse(body).metadata.end_date);
+      const now = windowEnd(body);
       expect(body, path).toEqual(expectedActivity(oracle, { tag, days, hours, datasets, includeIps: true, now }));
     }
   }
 
-  const byAddress = new Map<string, KnownEvent[]>();
-  for (const event of events) {
-    const together = byAddress.get(event.ip);
-    if (together === undefined) byAddress.set(event.ip, [event]);
-    else together.push(event);
-  }
-  const asked = random.shuffle([...byAddress.keys()]).slice(0, ADDRESSES_ASKED);
-  for (const ip of [...asked, "45.250.0.1"]) {
-    const last = oracle.lastSeen(ip, ["global"]);
-    const found = {
-      ip,
-      noise: true,
-      classification: oracle.classification(ip, ["global"]),
-      last_seen: dateOf(last ?? 0),
-    };
-    expect(await ask(`/v3/community/${ip}`), ip).toMatchObject(
-      last === undefined ? { status: 404, body: { ip, noise: false } } : { status: 200, body: found },
-    );
-    const seen = (byAddress.get(ip) ?? []).filter(({ dataset }) => dataset === "global");
-    if (seen.length === 0) continue;
-    const times = seen.map(({ at }) => at).sort((a, b) => a - b);
-    const scanner = {
-      first_seen: dateOf(times[0] ?? 0),
-      last_seen: dateOf(times.at(-1) ?? 0),
-      classification: oracle.classification(ip, ["global"]),
-      metadata: { sensor_hits: seen.length },
-    };
-    expect(await ask(`/v3/ip/${ip}`), ip).toMatchObject({
+  const asked = random.shuffle([...new Set(events.map(({ ip }) => ip))]).slice(0, ADDRESSES_ASKED);
+  const ips = [...asked, "45.250.0.1"];
+  const known: Known = {
+    seen: events.filter(({ ip, dataset }) => dataset === "global" && ips.includes(ip)).map(toMarked),
+    tags,
+    serviceOf: () => undefined,
+    actorOf: () => undefined,
+  };
+  const requireEqual = async (path: string, expected: object, body?: unknown) =>
+    expect(await ask(path, body), path).toEqual({ status: 200, body: expected });
+  const unrestricted = { restricted_fields: [] };
+  for (const ip of ips) {
+    expect(await ask(`/v3/community/${ip}`), ip).toEqual(expectedCommunity(ip, known));
+    await requireEqual(`/v3/ip/${ip}`, { ...expectedFull(ip, known), request_metadata: unrestricted });
+    await requireEqual(`/v2/noise/context/${ip}`, expectedFlat(ip, known));
+    const [field, days] = [random.pick(TIMELINE_FIELDS), random.int(1, 90)];
+    const path = `/v3/noise/ips/${ip}/timeline?field=${field}&days=${days}&granularity=5h`;
+    const answer = await ask(path);
+    const now = windowEnd(answer.body);
+    // What the answer does not tell are the milliseconds of its window's beginning.
+    if (known.seen.some(({ at }) => Math.abs(at - (now - days * DAY)) < 1_000)) continue;
+    expect(answer, path).toEqual({
       status: 200,
-      body: { ip, internet_scanner_intelligence: scanner },
+      body: expectedTimeline(ip, { field, days, granularity: "5h", now }, known),
     });
   }
+  const found = ips.filter((ip) => isFound(ip, known));
+  const metadata = { ...unrestricted, message: "", ips_not_found: ips.filter((ip) => !isFound(ip, known)) };
+  for (const [quick, form] of [["false", expectedFull] as const, ["true", expectedQuick] as const]) {
+    const data = found.map((ip) => form(ip, known));
+    await requireEqual(`/v3/ip?quick=${quick}`, { data, request_metadata: metadata }, { ips });
+  }
+  await requireEqual(
+    "/v2/noise/multi/quick",
+    ips.map((ip) => expectedCode(ip, known)),
+    { ips },
+  );
 }

@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import type { AuthorizedCaller } from "@noisefloor/query/auth.ts";
+import type { LookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import { type Logger, pino } from "pino";
+
+export const LIMIT = 10;
+export const DAY = 86_400_000;
+
+/** What a test of lookup limits needs: a clock that it may set, a log to look into, a caller, and an end for what it opened. */
+export type LimitTrial = {
+  /** Milliseconds since 1970 UTC. */
+  time: number;
+  readonly now: () => number;
+  readonly log: Logger;
+  readonly logged: readonly string[];
+  readonly caller: AuthorizedCaller;
+  /** Closes it with the trial. */
+  opened(limit: LookupLimit): LookupLimit;
+  /** One lookup by the trial's caller. */
+  readonly take: (limit: LookupLimit) => ReturnType<LookupLimit["take"]>;
+  /** How many of so many lookups, one after the other, are granted. */
+  grantedOf(limit: LookupLimit, lookups: number): Promise<number>;
+  close(): Promise<void>;
+};
+
+/** Of a workspace that nobody else uses, so that tests can share a Redis. */
+export function freshCaller(): AuthorizedCaller {
+  const terms = { lookups_per_day: LIMIT, reach_days: 1 };
+  return { plan: "small", workspaceId: randomUUID(), entitlements: new Set(), terms };
+}
+
+export function limitTrial(): LimitTrial {
+  const caller = freshCaller();
+  const limits: LookupLimit[] = [];
+  const logged: string[] = [];
+  const take = (limit: LookupLimit) => limit.take(caller, "45.0.0.1");
+  const trial: LimitTrial = {
+    time: Date.now(),
+    now: () => trial.time,
+    log: pino({ level: "info" }, { write: (line: string) => void logged.push(line) }),
+    logged,
+    caller,
+    opened(limit) {
+      limits.push(limit);
+      return limit;
+    },
+    take,
+    async grantedOf(limit, lookups) {
+      let granted = 0;
+      for (let lookup = 0; lookup < lookups; lookup++) if ((await take(limit)).isGranted) granted++;
+      return granted;
+    },
+    async close() {
+      for (const limit of limits.splice(0)) await limit.close();
+    },
+  };
+  return trial;
+}
