@@ -71,9 +71,12 @@ async function assemble(
   // Connections of their own for what must not queue behind large questions and inserts.
   const watching = connect(server.connection, "noisefloor-watch", WATCH_TIMEOUT_MS);
   const lookingUp = connect(server.connection, "noisefloor-lookup");
+  // Large questions may take every connection of a client; what comes in shall not wait for them.
+  const storing = connect(server.connection, "noisefloor-ingest");
   opened.push(
     () => watching.close(),
     () => lookingUp.close(),
+    () => storing.close(),
   );
   const toldAs = (what: string) => ({
     onError: (error: unknown) => log.warn({ err: error }, `${what} cannot be read: the last known state goes on`),
@@ -100,7 +103,7 @@ async function assemble(
   }
   const ingest = sensors
     ? await createIngest({
-        client,
+        client: storing,
         catalogue,
         retentionDays,
         sensorKeys: http.sensorKeys,

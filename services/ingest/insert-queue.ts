@@ -158,6 +158,7 @@ async function storeOrRefuse(
   offset: number,
   terms: InsertQueueTerms,
   hasGivenUp: () => boolean,
+  isFirst = true,
 ): Promise<RefusedRow[]> {
   let triesOverMemory = 0;
   const isTooMuch = () => triesOverMemory >= TRIES_OVER_MEMORY && rows.length > FEW_ROWS;
@@ -170,25 +171,51 @@ async function storeOrRefuse(
   } catch (error) {
     const isWorthHalving = failureKind(error) === "data" || (isOverMemory(error) && isTooMuch() && !hasGivenUp());
     if (!isWorthHalving) throw error;
+    if (isFirst && failureKind(error) === "data") await requireSomeGood(rows, terms, hasGivenUp, error);
     if (rows.length === 1) return [{ index: offset, detail: error instanceof Error ? error.message : String(error) }];
     const middle = rows.length >> 1;
     return [
-      ...(await storeOrRefuse(rows.slice(0, middle), offset, terms, hasGivenUp)),
-      ...(await storeOrRefuse(rows.slice(middle), offset + middle, terms, hasGivenUp)),
+      ...(await storeOrRefuse(rows.slice(0, middle), offset, terms, hasGivenUp, false)),
+      ...(await storeOrRefuse(rows.slice(middle), offset + middle, terms, hasGivenUp, false)),
     ];
   }
 }
 
+/** Among fewer rows than this all may well be bad. */
+const ENOUGH_TO_JUDGE = 200;
+const SAMPLES = 20;
+
+/**
+ * When none of some rows from all over the batch is taken, it is not for what is in them: the table was changed, or a view
+ * on it is broken. All that comes would become dead letters, one insert each, so the failure goes up as one that nobody
+ * knows. Samples that are taken are stored once more with the others, as the same observations.
+ */
+async function requireSomeGood(
+  rows: readonly ObservationRow[],
+  terms: InsertQueueTerms,
+  hasGivenUp: () => boolean,
+  refusal: unknown,
+): Promise<void> {
+  if (rows.length < ENOUGH_TO_JUDGE) return;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const at = Math.floor((sample * rows.length) / SAMPLES);
+    try {
+      await insertPatiently(rows.slice(at, at + 1), terms, hasGivenUp);
+      return;
+    } catch (error) {
+      if (failureKind(error) !== "data") throw error;
+    }
+  }
+  const detail = refusal instanceof Error ? refusal.message : String(refusal);
+  throw new Error(`the table observations refuses whatever comes, not only some rows: ${detail}`, { cause: refusal });
+}
+
+type InsertTerms = InsertQueueTerms & { readonly onFailure?: (error: unknown) => void };
+
 /** One insert, tried again under one token: a try whose answer was lost and the next one are the same insert. */
 function insertPatiently(
   rows: readonly ObservationRow[],
-  {
-    insert,
-    retryForMs,
-    onInsert = () => {},
-    onWait,
-    onFailure,
-  }: InsertQueueTerms & { onFailure(error: unknown): void },
+  { insert, retryForMs, onInsert = () => {}, onWait, onFailure }: InsertTerms,
   hasGivenUp: () => boolean,
 ): Promise<void> {
   const token = randomUUID();
@@ -200,7 +227,7 @@ function insertPatiently(
       await insert(rows, token);
     } catch (error) {
       told(failureKind(error));
-      onFailure(error);
+      onFailure?.(error);
       throw error;
     }
     told("stored");

@@ -44,6 +44,8 @@ export type JudgeDeps = {
   readonly right: PublishRight;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
+  /** Ends the wait for a catalogue that cannot be read. */
+  readonly signal?: AbortSignal;
 };
 
 /**
@@ -67,7 +69,7 @@ export async function judge<R extends IncomingRecord>(records: readonly R[], dep
     stretch.bytes += record.bytes.length;
     let verdict = judgeOne(record, deps.catalogue, terms);
     if ("reason" in verdict && verdict.reason === "unknown-tag" && !isFresh) {
-      await deps.catalogue.refresh();
+      await deps.catalogue.refresh(deps.signal);
       isFresh = true;
       verdict = judgeOne(record, deps.catalogue, terms);
     }
@@ -119,6 +121,11 @@ export type Outcome<R extends IncomingRecord> = {
 export type BatchDeps<R extends IncomingRecord> = JudgeDeps & {
   readonly accept: Accept<R>;
   readonly keepDeadLetters: KeepDeadLetters<R>;
+  /**
+   * For a sender who sends everything again, under no name that it had before, when told that something failed: nothing
+   * may fail any more once the good records are stored.
+   */
+  readonly keepsRejectedFirst?: boolean;
   /** Aborted when nobody waits for the batch any more, for it comes again elsewhere: what has not begun is left. */
   readonly signal?: AbortSignal;
   /** Hears how many records came to which end. */
@@ -126,7 +133,7 @@ export type BatchDeps<R extends IncomingRecord> = JudgeDeps & {
 };
 
 /**
- * A batch brought in: good records first, then its dead letters. Only when it resolves may its source forget it: a dead
+ * A batch brought in: good records first, then its dead letters, unless told otherwise. Only when it resolves may its source forget it: a dead
  * letter that cannot be kept holds up its batch as a good record does.
  */
 export async function ingestBatch<R extends IncomingRecord>(
@@ -135,14 +142,22 @@ export async function ingestBatch<R extends IncomingRecord>(
 ): Promise<Outcome<R>> {
   const judged = await judge(records, deps);
   deps.signal?.throwIfAborted();
+  if (deps.keepsRejectedFirst) await keep(judged.rejected, deps);
   const refused = await deps.accept(judged, deps.signal);
   deps.signal?.throwIfAborted();
   const rejected = [...judged.rejected, ...refused];
-  if (rejected.length > 0) await deps.keepDeadLetters(rejected);
+  await keep(deps.keepsRejectedFirst ? refused : rejected, deps);
   const accepted = judged.accepted.length - refused.length;
   deps.onOutcome?.("accepted", accepted);
   for (const [reason, count] of countReasons(rejected)) deps.onOutcome?.(reason, count);
   return { accepted, rejected };
+}
+
+async function keep<R extends IncomingRecord>(
+  rejected: readonly RejectedRecord<R>[],
+  deps: BatchDeps<R>,
+): Promise<void> {
+  if (rejected.length > 0) await deps.keepDeadLetters(rejected);
 }
 
 /** Stores what was judged good in ClickHouse. */

@@ -98,10 +98,10 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
   // would end the process.
   const patientCatalogue: TagCatalogue = {
     ...catalogue,
-    refresh: () =>
+    refresh: (signal) =>
       patiently(catalogue.refresh, {
         forMs: Number.POSITIVE_INFINITY,
-        hasGivenUp: () => isStopping,
+        hasGivenUp: () => isStopping || signal?.aborted === true,
         onWait: (error, attempt) => log.warn({ err: error, attempt }, "the tag catalogue cannot be read: trying again"),
       }),
   };

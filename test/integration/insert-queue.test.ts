@@ -1,4 +1,5 @@
 import { connect } from "@noisefloor/clickhouse/client.ts";
+import { DATA_CODES, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/errors.ts";
 import { defineQuery, run, toDateTime64 } from "@noisefloor/clickhouse/query.ts";
 import { type InsertQueueTerms, insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { insertInto, type ObservationRow } from "@noisefloor/ingest/writer.ts";
@@ -180,6 +181,22 @@ test("a server that has no memory at all is waited for, and does not get ever sm
   expect(await storing).toEqual([]);
   expect((await storedOnce())?.raw).toBe(3_000);
   await limited.close();
+});
+
+test("a table that refuses everything ends the flow, rather than turn all that comes into dead letters", async () => {
+  await world.client.command({ query: "ALTER TABLE observations ADD CONSTRAINT nothing CHECK sensor_id = 'nobody'" });
+  const { queue, inserts } = queueOf();
+  await expect(queue.store(rows(0, 1_000), 0)).rejects.toThrow(
+    /refuses whatever comes, not only some rows: .*nothing/s,
+  );
+  expect(inserts.length).toBeLessThan(30);
+});
+
+test("every code that is judged is what the server calls it", async () => {
+  for (const [code, name] of [...TRANSIENT_CODES, ...DATA_CODES, ...OVER_LIMIT_CODES]) {
+    const result = await world.client.query({ query: `SELECT errorCodeToName(${code})`, format: "TabSeparated" });
+    expect((await result.text()).trim(), code).toBe(name);
+  }
 });
 
 test("a failure that nobody knows is not waited for", async () => {
