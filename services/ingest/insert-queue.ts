@@ -13,15 +13,23 @@ export type InsertObservations = (rows: readonly ObservationRow[], token: string
 /** A row, by its place among those that were handed over, which the server refuses for what is in it. */
 export type RefusedRow = { readonly index: number; readonly detail: string };
 
+export type HandOverTerms = {
+  /**
+   * Aborted when nobody waits for the rows any more: those not under way are let go of, and those that wait for the store
+   * to come back are not tried again.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /** More is waiting behind these rows, and comes only when they are stored: they do not wait for company. */
+  readonly hasMore?: boolean | undefined;
+};
+
 export type InsertQueue = {
   /**
    * Resolves when every row is either stored or refused for what is in it, with the latter. Rejects with the server's
    * error when that is neither: then any of the rows may or may not be stored.
    * @param bytes about how much memory the rows take.
-   * @param signal aborted when nobody waits for the rows any more: those not under way are let go of, and those that
-   * wait for the store to come back are not tried again.
    */
-  store(rows: readonly ObservationRow[], bytes: number, signal?: AbortSignal): Promise<readonly RefusedRow[]>;
+  store(rows: readonly ObservationRow[], bytes: number, terms?: HandOverTerms): Promise<readonly RefusedRow[]>;
   /** Ends all trying again: what cannot be stored at once is rejected. What is under way goes on. */
   giveUp(): void;
 };
@@ -53,6 +61,7 @@ type HandOver = {
   readonly rows: readonly ObservationRow[];
   readonly bytes: number;
   readonly signal: AbortSignal | undefined;
+  readonly hasMore: boolean;
   readonly resolve: (refused: readonly RefusedRow[]) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -69,6 +78,7 @@ export function insertQueue(terms: InsertQueueTerms): InsertQueue {
   let hurry = () => {};
 
   const hasEnough = () =>
+    waiting.some(({ hasMore }) => hasMore) ||
     waiting.reduce((sum, { rows }) => sum + rows.length, 0) >= ENOUGH_ROWS ||
     waiting.reduce((sum, { bytes }) => sum + bytes, 0) >= ENOUGH_BYTES;
 
@@ -111,10 +121,10 @@ export function insertQueue(terms: InsertQueueTerms): InsertQueue {
   };
 
   return {
-    store(rows, bytes, signal) {
+    store(rows, bytes, { signal, hasMore = false } = {}) {
       if (rows.length === 0) return Promise.resolve([]);
       return new Promise((resolve, reject) => {
-        const handOver = { rows, bytes, signal, resolve, reject };
+        const handOver = { rows, bytes, signal, hasMore, resolve, reject };
         waiting.push(handOver);
         signal?.addEventListener("abort", () => {
           const place = waiting.indexOf(handOver);

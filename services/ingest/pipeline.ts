@@ -9,7 +9,7 @@ import {
 } from "@noisefloor/domain/observation.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { parseRecord } from "./decode.ts";
-import type { InsertQueue } from "./insert-queue.ts";
+import type { HandOverTerms, InsertQueue } from "./insert-queue.ts";
 import { resolveTags } from "./tagger.ts";
 import { type ObservationRow, toRow } from "./writer.ts";
 
@@ -109,7 +109,7 @@ export type KeepDeadLetters<R extends IncomingRecord> = (rejected: readonly Reje
  */
 export type Accept<R extends IncomingRecord> = (
   judged: Judged<R>,
-  signal?: AbortSignal,
+  terms?: HandOverTerms,
 ) => Promise<readonly RejectedRecord<R>[]>;
 
 /** What became of a batch: each of its records is one or the other. */
@@ -128,6 +128,8 @@ export type BatchDeps<R extends IncomingRecord> = JudgeDeps & {
   readonly keepsRejectedFirst?: boolean;
   /** Aborted when nobody waits for the batch any more, for it comes again elsewhere: what has not begun is left. */
   readonly signal?: AbortSignal;
+  /** More is waiting behind the batch, and comes only when it is done. */
+  readonly hasMore?: boolean;
   /** Hears how many records came to which end. */
   readonly onOutcome?: ((outcome: "accepted" | RejectionReason, records: number) => void) | undefined;
 };
@@ -143,7 +145,7 @@ export async function ingestBatch<R extends IncomingRecord>(
   const judged = await judge(records, deps);
   deps.signal?.throwIfAborted();
   if (deps.keepsRejectedFirst) await keep(judged.rejected, deps);
-  const refused = await deps.accept(judged, deps.signal);
+  const refused = await deps.accept(judged, deps);
   deps.signal?.throwIfAborted();
   const rejected = [...judged.rejected, ...refused];
   await keep(deps.keepsRejectedFirst ? refused : rejected, deps);
@@ -162,9 +164,9 @@ async function keep<R extends IncomingRecord>(
 
 /** Stores what was judged good in ClickHouse. */
 export function acceptInto<R extends IncomingRecord>(queue: InsertQueue): Accept<R> {
-  return async ({ rows, accepted }, signal) => {
+  return async ({ rows, accepted }, { signal, hasMore } = {}) => {
     const bytes = accepted.reduce((sum, record) => sum + record.bytes.length, 0);
-    const refused = await queue.store(rows, bytes, signal);
+    const refused = await queue.store(rows, bytes, { signal, hasMore });
     return refused.flatMap(({ index, detail }) => {
       const record = accepted[index];
       return record === undefined ? [] : [{ record, rejection: tell({ reason: "refused-by-store", detail }) }];

@@ -128,6 +128,13 @@ test("rows of many hands share inserts: the first goes at once, what comes meanw
   expect(inserts.length).toBeLessThan(10);
 });
 
+test("rows with more behind them do not wait for company", async () => {
+  const { queue } = queueOf({ lingerMs: 3_600_000 });
+  const first = queue.store(rows(0, 10), 0);
+  expect(await Promise.all([first, queue.store(rows(10, 20), 0, { hasMore: true })])).toEqual([[], []]);
+  expect((await stored())?.raw).toBe(20);
+});
+
 test("no insert is larger than 200,000 rows, and enough of them do not wait for company", async () => {
   const { queue, inserts } = queueOf({ lingerMs: 60_000 });
   const hands = Array.from({ length: 5 }, (_, hand) => queue.store(rows(hand * 60_000, (hand + 1) * 60_000), 0));
@@ -232,9 +239,9 @@ test("rows that nobody waits for any more are let go of, whether they wait their
     retryForMs: Number.POSITIVE_INFINITY,
   });
   const lost = new AbortController();
-  const first = queue.store(rows(0, 10), 0, lost.signal);
+  const first = queue.store(rows(0, 10), 0, { signal: lost.signal });
   await eventually(async () => expect(inserts.length).toBeGreaterThan(1));
-  const outcomes = Promise.allSettled([first, queue.store(rows(10, 15), 0, lost.signal)]);
+  const outcomes = Promise.allSettled([first, queue.store(rows(10, 15), 0, { signal: lost.signal })]);
   lost.abort(new Error("the partition is needed elsewhere"));
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(inserts.every(({ rows: count }) => count === 10)).toBe(true);

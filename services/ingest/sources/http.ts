@@ -90,7 +90,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
         const letGo = stays.get(request)?.hold();
         const terms = { ...deps, right: rightOf(request), keepsRejectedFirst: true };
         // Only to the store: the dead letters of what has been stored are kept whoever waits.
-        const accept: typeof deps.accept = (judged) => deps.accept(judged, signal);
+        const accept: typeof deps.accept = (judged) => deps.accept(judged, { signal });
         const { accepted, rejected } = await take(request, { ...terms, accept }).finally(letGo);
         return {
           accepted,
