@@ -56,6 +56,19 @@ export async function readStoredTables(client: ClickHouseClient): Promise<Stored
   });
 }
 
+const newestReceipt = defineQuery({
+  name: "newest-receipt",
+  sql: "SELECT toUnixTimestamp64Milli(max(received_at)) AS at FROM observations",
+  params: z.object({}),
+  row: z.object({ at: z.int() }),
+});
+
+/** When the store took its newest observation, in milliseconds since 1970 UTC; undefined when it holds none. */
+export async function readNewestReceipt(client: ClickHouseClient): Promise<number | undefined> {
+  const [row] = await run(client, newestReceipt, {});
+  return row === undefined || row.at === 0 ? undefined : row.at;
+}
+
 /** How many rows of each table, of those that age, are older than `days` days now. */
 export async function countOlderRows(client: ClickHouseClient, days: number): Promise<Map<string, number>> {
   if (!Number.isInteger(days) || days < 1) throw new RangeError(`${days} is not a whole number of days from 1`);

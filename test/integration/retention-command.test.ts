@@ -1,8 +1,11 @@
 import { runRetention } from "@noisefloor/cli/commands/retention.ts";
-import { readRetention } from "@noisefloor/clickhouse/retention.ts";
+import { openStore } from "@noisefloor/cli/store.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { commandOver, type RunCommand } from "../support/commands.ts";
+import { eventually } from "../support/eventually.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();
@@ -79,4 +82,30 @@ test("a RETENTION_DAYS that differs from what holds is told of and not applied",
     "RETENTION_DAYS=365 would keep new data 265 days longer",
   );
   expect(await readRetention(world.client)).toBe(100);
+});
+
+test("a change of the retention that broke off is finished by the next start", async () => {
+  const alone = "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(80)";
+  await world.client.command({ query: alone });
+  const { settings, log } = commandOver(world);
+  const store = await openStore(settings, log, "set");
+  await store.close();
+  expect(store.retentionDays).toBe(80);
+  expect(await applyRetention(world.client, 80), "tables that were left behind").toEqual([]);
+});
+
+const storedRows = defineQuery({
+  name: "test-stored-rows",
+  sql: "SELECT count() AS rows FROM observations",
+  params: z.object({}),
+  row: z.object({ rows: z.int() }),
+});
+
+test("a shorter retention is set at once, however long the server takes to delete what is older", async () => {
+  await world.client.command({ query: "SYSTEM STOP MERGES observations" });
+  await applyRetention(world.client, 30);
+  expect(await readRetention(world.client)).toBe(30);
+  expect(await run(world.client, storedRows, {})).toEqual([{ rows: 4 }]);
+  await world.client.command({ query: "SYSTEM START MERGES observations" });
+  await eventually(async () => expect(await run(world.client, storedRows, {})).toEqual([{ rows: 2 }]));
 });

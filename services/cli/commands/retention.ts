@@ -1,6 +1,6 @@
 import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { openStore } from "../store.ts";
+import { openStoreAsItIs } from "../store.ts";
 import type { CommandContext } from "./command.ts";
 import { type OutputOptions, show } from "./output.ts";
 
@@ -9,8 +9,8 @@ export async function runRetention(
   options: OutputOptions & { readonly days?: number | undefined },
   context: CommandContext,
 ): Promise<void> {
-  const { settings, log, print } = context;
-  const store = await openStore(settings, log, "leave");
+  const { settings, print } = context;
+  const store = await openStoreAsItIs(settings);
   try {
     const current = store.retentionDays;
     const asked = options.days ?? settings.retentionDays;
