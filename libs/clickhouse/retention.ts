@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import { defineQuery, run } from "./query.ts";
+import { type Watched, type WatchOptions, watch } from "./watch.ts";
 
 /**
  * The tables whose rows age, each with the time that counts and how long after it a row is deleted. A rollup of an hour
@@ -36,6 +37,18 @@ export const DEFAULT_RETENTION_DAYS = 100;
 export async function readRetention(client: ClickHouseClient): Promise<number> {
   const definition = (await run(client, tableDefinitions, {})).find(({ name }) => name === "observations");
   return daysIn(definition?.create_table_query ?? "") ?? DEFAULT_RETENTION_DAYS;
+}
+
+/**
+ * The same, kept up to date: who goes on by a longer one that held before takes in what is deleted at once, without a
+ * word to anybody.
+ */
+export async function watchRetention(client: ClickHouseClient, options: WatchOptions = {}): Promise<Watched<number>> {
+  return watch(
+    async () => String(await readRetention(client)),
+    () => readRetention(client),
+    options,
+  );
 }
 
 /** For how many days a table keeps its rows by its definition; undefined when for ever. */

@@ -88,7 +88,7 @@ export async function createWorld(
       limit,
       metrics,
       plansUrl,
-      retentionDays,
+      retentionDays: () => retentionDays,
       now,
       publicUrl,
     });
@@ -111,7 +111,7 @@ export async function createWorld(
       stored++;
       return ingestBatch(records, {
         catalogue,
-        retentionDays,
+        retentionDays: () => retentionDays,
         right: "everything",
         now,
         accept: storingIn(client),

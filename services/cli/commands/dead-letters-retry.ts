@@ -89,7 +89,7 @@ async function withRetry(
     await work((topic, letters) =>
       retryLetters(letters, {
         catalogue,
-        retentionDays,
+        retentionDays: () => retentionDays,
         now: Date.now,
         overridePermission: options.overridePermission,
         dryRun: options.dryRun,
