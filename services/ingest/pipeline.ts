@@ -39,7 +39,8 @@ export type Judged<R extends IncomingRecord> = {
 
 export type JudgeDeps = {
   readonly catalogue: TagCatalogue;
-  readonly retentionDays: number;
+  /** As it holds now. */
+  readonly retentionDays: () => number;
   /** Where whoever sent the records may write. */
   readonly right: PublishRight;
   /** Milliseconds since 1970 UTC. */
@@ -53,7 +54,7 @@ export type JudgeDeps = {
  * fresh catalogue, for it may have been imported a moment ago.
  */
 export async function judge<R extends IncomingRecord>(records: readonly R[], deps: JudgeDeps): Promise<Judged<R>> {
-  const terms = { now: deps.now(), retentionDays: deps.retentionDays, right: deps.right };
+  const terms = { now: deps.now(), retentionDays: deps.retentionDays(), right: deps.right };
   let isFresh = false;
   const rows: ObservationRow[] = [];
   const accepted: R[] = [];

@@ -35,7 +35,7 @@ export type KafkaSettings = {
 export type IngestDeps = {
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
-  readonly retentionDays: number;
+  readonly retentionDays: () => number;
   readonly sensorKeys: readonly string[];
   readonly sensors: SensorDirectory;
   /** Without it HTTP and files are the only sources. */

@@ -1,13 +1,13 @@
 import { request } from "node:http";
 import { gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
-import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { expectDescribed } from "../support/description.ts";
-import { makeApp, silent } from "../support/http.ts";
+import { makeApp } from "../support/http.ts";
 import { freshKafka, ingestOf, readTopic } from "../support/kafka.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
@@ -275,18 +275,7 @@ test("observations of more than two years of weeks go in with one request", asyn
     ...good(`45.1.6.${index}`),
     observed_at: new Date(NOW - index * 7 * 86_400_000).toISOString(),
   }));
-  const { client, catalogue, sensors } = world;
-  const ingest = await createIngest({
-    client,
-    catalogue,
-    retentionDays: 3_650,
-    sensorKeys: [],
-    sensors,
-    kafka: undefined,
-    metrics: createMetrics(),
-    log: silent,
-    now,
-  });
+  const ingest = await ingestOf(world, undefined, now, [], createMetrics(), () => 3_650);
   const patient = await makeApp(INGEST_OPERATIONS, ingest.register);
   expect(await post(JSON.stringify(weeks), {}, patient)).toMatchObject({ status: 202, body: { accepted: 120 } });
   await patient.close();

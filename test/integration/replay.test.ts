@@ -39,7 +39,7 @@ async function replayFiles(
     readRecords(files, { format, shiftMs, ...(options.onBytes ? { onBytes: options.onBytes } : {}) }),
     {
       catalogue: world.catalogue,
-      retentionDays: RETENTION_DAYS,
+      retentionDays: () => RETENTION_DAYS,
       right: "everything",
       now: () => NOW,
       rate: options.rate,
@@ -180,7 +180,7 @@ test("a replay that is stopped has stored all that it had read", async () => {
   }
   const summary = await replay(endless(), {
     catalogue: world.catalogue,
-    retentionDays: RETENTION_DAYS,
+    retentionDays: () => RETENTION_DAYS,
     right: "everything",
     now: () => NOW,
     stop: stopping.signal,

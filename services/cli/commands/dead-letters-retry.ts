@@ -10,7 +10,7 @@ import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { type FilterOptions, isTableMeant, isTopicMeant, readFilter, readTopic } from "../dead-letter-homes.ts";
 import { progressBar } from "../progress.ts";
-import { openStore, type Store } from "../store.ts";
+import { openStore, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { requireId } from "./dead-letters.ts";
 import { type OutputOptions, printable } from "./output.ts";
@@ -35,7 +35,8 @@ export async function runDeadLettersRetry(
     throw new UserError("say which ones: ids, or --reason, or --all; --source and --since narrow the last two");
   }
   for (const id of ids) requireId(id, context);
-  const store = await openStore(context.settings, context.log, "lengthen");
+  const { settings, log } = context;
+  const store = options.dryRun ? await openStoreAsItIs(settings) : await openStore(settings, log, "lengthen");
   try {
     const tally = newTally();
     try {
@@ -88,7 +89,7 @@ async function withRetry(
     await work((topic, letters) =>
       retryLetters(letters, {
         catalogue,
-        retentionDays,
+        retentionDays: () => retentionDays,
         now: Date.now,
         overridePermission: options.overridePermission,
         dryRun: options.dryRun,

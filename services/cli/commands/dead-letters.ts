@@ -6,7 +6,7 @@ import { isMeant, type Letter, type LetterFilter, type OpenedLetter } from "@noi
 import { openTableLettersById, toLetter } from "@noisefloor/ingest/letters/table-letters.ts";
 import { isTopicId } from "@noisefloor/ingest/letters/topic-letters.ts";
 import { type FilterOptions, isTableMeant, isTopicMeant, readFilter, readTopic } from "../dead-letter-homes.ts";
-import { withStore } from "../store.ts";
+import { withStoreAsItIs } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { type OutputOptions, printable, show } from "./output.ts";
 
@@ -18,7 +18,7 @@ type Count = Pick<Letter, "source" | "reason" | "isDone"> & { letters: number; o
 export async function runDeadLettersList(options: ListOptions, context: CommandContext): Promise<void> {
   const { settings, print } = context;
   const filter = readFilter(options, options.includeDone, Date.now());
-  await withStore(context, async (client) => {
+  await withStoreAsItIs(context, async (client) => {
     const topic = topicTally(filter, options.limit);
     const isWhole = isTopicMeant(filter) ? await readTopic(client, undefined, context, topic.add) : true;
     if (!isWhole) {
@@ -104,7 +104,7 @@ export async function runDeadLettersShow(
   context: CommandContext,
   write: (bytes: Buffer) => void,
 ): Promise<void> {
-  await withStore(context, async (client) => {
+  await withStoreAsItIs(context, async (client) => {
     const letter = await findLetter(client, id, context);
     if (options.raw) return write(letter.payload);
     if (options.json) {
