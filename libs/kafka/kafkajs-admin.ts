@@ -45,10 +45,10 @@ export function watchLag(
   log: Logger,
 ): GroupLag {
   const admin: Admin = connectKafka(connection, log).admin();
-  const connected = admin.connect();
   let lag = new Map<string, number>();
   const look = async () => {
-    await connected;
+    // Each time: a first connection that failed must not be the last word on it.
+    await admin.connect();
     const [ends, [committed]] = await Promise.all([
       admin.fetchTopicOffsets(topic),
       admin.fetchOffsets({ groupId, topics: [topic] }),
