@@ -1,4 +1,4 @@
-import type { Admin } from "kafkajs";
+import kafkajs, { type Admin } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection, toStreamError } from "./kafkajs-connection.ts";
 
@@ -25,6 +25,26 @@ export async function ensureTopics(
     return missing.map((topic) => topic.name);
   } catch (error) {
     throw toStreamError(error, connection);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** What a topic is configured to, or its broker where the topic says nothing; undefined when it has no such setting. */
+export async function readTopicConfig(
+  connection: KafkaConnection,
+  topic: string,
+  name: string,
+  log: Logger,
+): Promise<string | undefined> {
+  const admin: Admin = connectKafka(connection, log).admin();
+  try {
+    await admin.connect();
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: [name] }],
+    });
+    return resources[0]?.configEntries.find(({ configName }) => configName === name)?.configValue;
   } finally {
     await admin.disconnect();
   }

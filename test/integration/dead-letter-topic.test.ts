@@ -2,11 +2,15 @@ import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import { checkDeadLetterRetention } from "@noisefloor/ingest/topics.ts";
+import { readTopicConfig } from "@noisefloor/kafka/kafkajs-admin.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { commandOver } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
+import { silent } from "../support/http.ts";
 import {
   committedOffsets,
   freshKafka,
@@ -17,7 +21,7 @@ import {
   readTopic,
 } from "../support/kafka.ts";
 import { readStored } from "../support/stored-observations.ts";
-import { createWorld, makeTag, type World } from "../support/world.ts";
+import { createWorld, makeTag, RETENTION_DAYS, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;
@@ -141,6 +145,21 @@ test("letters of the topic are shown and retried one by one", async () => {
   expect(await stored()).toHaveLength(1);
   expect(await retry([first ?? ""])).toContain(`${first}  was stored by an earlier retry\n`);
   await expect(retry(["0/99999"])).rejects.toThrow(/there is no dead letter 0\/99999/);
+});
+
+test("letters in the topic live as long as those of the table; of a topic that loses them earlier a start warns", async () => {
+  const read = (topic: string) => readTopicConfig(kafka.connection, topic, "retention.ms", silent);
+  expect(await read(kafka.deadLetterTopic)).toBe(String(RETENTION_DAYS * 86_400_000));
+  const warnings: unknown[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => void warnings.push(JSON.parse(line)) });
+  await checkDeadLetterRetention(kafka, RETENTION_DAYS, log);
+  // Nobody said of it how long, so it is the broker's seven days.
+  const older = { ...kafka, deadLetterTopic: kafka.topic };
+  await checkDeadLetterRetention(older, 7, log);
+  await checkDeadLetterRetention({ ...kafka, deadLetterTopic: "not-there" }, RETENTION_DAYS, log);
+  expect(warnings).toEqual([]);
+  await checkDeadLetterRetention(older, RETENTION_DAYS, log);
+  expect(warnings).toMatchObject([{ topic: kafka.topic, msg: expect.stringMatching(/after 7 days, before the 100 /) }]);
 });
 
 test("a letter that was cut for its size is told so and left alone", async () => {
