@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
@@ -5,10 +6,11 @@ import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { checkDeadLetterRetention } from "@noisefloor/ingest/topics.ts";
 import { readTopicConfig } from "@noisefloor/kafka/kafkajs-admin.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { readTopic as readWholeTopic } from "@noisefloor/kafka/topic-reader.ts";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { commandOver } from "../support/commands.ts";
+import { commandOver, type RunCommand } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
 import { silent } from "../support/http.ts";
 import {
@@ -198,23 +200,54 @@ test("a topic that was never made holds no letters; brokers that are away are to
   const missing = { ...kafka, deadLetterTopic: `${kafka.deadLetterTopic}-never-made` };
   const command = commandOver(world, missing);
   await runDeadLettersList({ limit: 20, includeDone: false, json: true }, command);
-  expect(JSON.parse(command.lines.join(""))).toEqual({ counts: [], letters: [] });
+  expect(JSON.parse(command.lines.join(""))).toEqual({
+    is_whole: true,
+    topic_read: true,
+    counts: [],
+    letters: [],
+  });
   const nowhere = { ...kafka, connection: { ...kafka.connection, brokers: ["127.0.0.1:1"] } };
   await expect(
     runDeadLettersList({ limit: 20, includeDone: false, json: true }, commandOver(world, nowhere)),
   ).rejects.toThrow(/the topic dead-.* cannot be read from 127.0.0.1:1/);
 });
 
+test("for a store that takes its time with letters the brokers are not blamed", async () => {
+  await publish("{broken");
+  await readTopic(kafka, kafka.deadLetterTopic, 1);
+  let handled = 0;
+  const handle = async () => {
+    await sleep(5_000);
+    handled++;
+  };
+  const ask = { topic: kafka.deadLetterTopic, groupPrefix: kafka.groupId, stallMs: 4_000, handle };
+  expect(await readWholeTopic(kafka.connection, ask, silent)).toBe(true);
+  expect(handled).toBe(1);
+});
+
 test("a list of many letters can be stopped in the middle and leaves nothing behind", async () => {
   const stop = new AbortController();
   await publish(...Array.from({ length: 500 }, () => "{broken"));
   await readTopic(kafka, kafka.deadLetterTopic, 500);
+  const [letter] = (await list({ limit: 1 })).letters;
   stop.abort();
-  const command = commandOver(world, kafka, stop.signal);
-  await runDeadLettersList({ limit: 20, includeDone: false, json: false }, command);
-  expect(command.lines).toEqual(["Stopped before the topic was read to its end: nothing was counted."]);
-  expect(process.exitCode).toBe(130);
-  process.exitCode = 0;
+  const stopped = async (run: (command: RunCommand) => Promise<void>) => {
+    const command = commandOver(world, kafka, stop.signal);
+    await run(command);
+    expect(process.exitCode).toBe(130);
+    process.exitCode = 0;
+    return command.lines;
+  };
+  const options = { limit: 20, includeDone: false };
+  expect(await stopped((command) => runDeadLettersList({ ...options, json: false }, command))).toEqual([
+    "Stopped before the topic was read to its end; what follows is what was read.",
+    "none",
+  ]);
+  const [answer = ""] = await stopped((command) => runDeadLettersList({ ...options, json: true }, command));
+  expect(JSON.parse(answer)).toEqual({ is_whole: false, topic_read: true, counts: [], letters: [] });
+  const show = (command: RunCommand) =>
+    runDeadLettersShow(letter?.id ?? "", { raw: false, json: false }, command, () => {});
+  expect(await stopped(show), "which does not say that there is none").toEqual([]);
   expect((await groupsOn(kafka)).filter((group) => group.includes("-once-"))).toEqual([]);
   expect((await list({ limit: 7 })).letters).toHaveLength(7);
   expect((await list()).counts).toMatchObject([{ letters: 500 }]);
