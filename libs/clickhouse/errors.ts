@@ -144,7 +144,8 @@ export const DATA_CODES: ReadonlyMap<string, string> = new Map([
 /**
  * What to do about a failed insert: wait for what passes by itself, look for the bad rows, or stop because nobody knows.
  */
-export type FailureKind = "transient" | "data" | "unknown";
+export const FAILURE_KINDS = ["transient", "data", "unknown"] as const;
+export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export function failureKind(error: unknown): FailureKind {
   if (isTransient(error)) return "transient";

@@ -17,6 +17,10 @@ export const AGEING_TABLES = {
     time: "received_at",
     ttl: (days: number) => `toDateTime(received_at, 'UTC') + toIntervalDay(${days})`,
   },
+  dead_letter_verdicts: {
+    time: "judged_at",
+    ttl: (days: number) => `toDateTime(judged_at, 'UTC') + toIntervalDay(${days})`,
+  },
   observations: {
     time: "observed_at",
     ttl: (days: number) => `toDateTime(observed_at, 'UTC') + toIntervalDay(${days})`,

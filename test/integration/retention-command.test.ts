@@ -82,6 +82,21 @@ test("what a shorter retention would delete is counted, and nothing is changed",
   expect(await readRetention(world.client)).toBe(100);
 });
 
+test("a table that came with an update keeps its rows as long as all the others, once a service has started", async () => {
+  await world.client.command({
+    query: "ALTER TABLE dead_letter_verdicts MODIFY TTL toDateTime(judged_at, 'UTC') + toIntervalDay(30)",
+  });
+  const { settings, log } = commandOver(world);
+  const kept = async () => {
+    const { tables } = answerSchema.parse(JSON.parse(await retention()));
+    return tables.find(({ table }) => table === "dead_letter_verdicts")?.retention_days;
+  };
+  expect(await kept()).toBe(30);
+  const store = await openStore(settings, log, "set");
+  await store.close();
+  expect(await kept()).toBe(100);
+});
+
 test("a RETENTION_DAYS that differs from what holds is told of and not applied", async () => {
   const command = commandOver(world);
   const wanting = { ...command, settings: { ...command.settings, retentionDays: 365 } };

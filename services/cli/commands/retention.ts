@@ -2,7 +2,7 @@ import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { openStoreAsItIs } from "../store.ts";
 import type { CommandContext } from "./command.ts";
-import { type OutputOptions, show } from "./output.ts";
+import { formatBytes, type OutputOptions, show } from "./output.ts";
 
 /** `noisefloor retention`. */
 export async function runRetention(
@@ -62,16 +62,4 @@ function tell(current: number, asked: number, gone: readonly (readonly [string, 
   }
   if (lines.length === 0) return [`Nothing is older than the ${current} days for which it is kept.`];
   return [`Older than the ${current} days for which it is kept, to be deleted with one of the next merges:`, ...lines];
-}
-
-/** Of 1,024 each, with one digit behind the point. */
-export function formatBytes(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1_024 && unit < units.length - 1) {
-    size /= 1_024;
-    unit++;
-  }
-  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
 }
