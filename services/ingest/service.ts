@@ -36,7 +36,7 @@ export type KafkaSettings = {
 export type IngestDeps = {
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
-  readonly retentionDays: number;
+  readonly retentionDays: () => number;
   readonly sensorKeys: readonly string[];
   readonly sensors: SensorDirectory;
   /** Without it HTTP and files are the only sources. */
@@ -74,7 +74,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
   const { client, catalogue, retentionDays, log, now, metrics } = deps;
   const judging = { catalogue, retentionDays, now };
   const figures = ingestFigures(metrics);
-  const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, retentionDays, log);
+  const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, retentionDays(), log);
   if (stream !== undefined) {
     metrics.gaugeBy(
       "noisefloor_kafka_lag_messages",
@@ -97,10 +97,10 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
   // would end the process.
   const patientCatalogue: TagCatalogue = {
     ...catalogue,
-    refresh: () =>
+    refresh: (signal) =>
       patiently(catalogue.refresh, {
         forMs: Number.POSITIVE_INFINITY,
-        hasGivenUp: () => isStopping,
+        hasGivenUp: () => isStopping || signal?.aborted === true,
         onWait: (error, attempt) => log.warn({ err: error, attempt }, "the tag catalogue cannot be read: trying again"),
       }),
   };

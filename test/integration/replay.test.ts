@@ -39,7 +39,7 @@ async function replayFiles(
     readRecords(files, { format, shiftMs, ...(options.onBytes ? { onBytes: options.onBytes } : {}) }),
     {
       catalogue: world.catalogue,
-      retentionDays: RETENTION_DAYS,
+      retentionDays: () => RETENTION_DAYS,
       right: "everything",
       now: () => NOW,
       rate: options.rate,
@@ -149,7 +149,7 @@ test("long lines fill a batch by their size: no more of them are in memory at on
   const batches: number[] = [];
   const summary = await replay(lines(), {
     catalogue: world.catalogue,
-    retentionDays: RETENTION_DAYS,
+    retentionDays: () => RETENTION_DAYS,
     right: "everything",
     now: () => NOW,
     accept: async () => [],
@@ -198,7 +198,7 @@ test("a replay that is stopped has stored all that it had read", async () => {
   }
   const summary = await replay(endless(), {
     catalogue: world.catalogue,
-    retentionDays: RETENTION_DAYS,
+    retentionDays: () => RETENTION_DAYS,
     right: "everything",
     now: () => NOW,
     stop: stopping.signal,

@@ -49,7 +49,7 @@ try {
       const pace = { seconds: Math.round(seconds), "events/s": Math.round(events / seconds) };
       table.push({ ...row, faults: told, ...pace, verdict: "kept" });
     } catch (error) {
-      say(`  ${String(error instanceof Error ? error.message : error).slice(0, 4_000)}`);
+      say(`  ${describe(error).slice(0, 4_000)}`);
       table.push({ ...row, faults: "", seconds: Math.round(elapsed()), "events/s": 0, verdict: "BROKEN" });
       process.exitCode = 1;
     }
@@ -58,5 +58,12 @@ try {
   await ground.close();
 }
 console.table(table);
+/** With both sides of a comparison that failed. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!("actual" in error && "expected" in error)) return error.message;
+  return `${error.message}\n  is       ${JSON.stringify(error.actual)}\n  expected ${JSON.stringify(error.expected)}`;
+}
+
 // What a scenario that was broken off had begun goes along.
 process.exit();

@@ -6,6 +6,9 @@ import { createOracle, rfc3339, worstOf } from "./oracle.ts";
 const EVERYWHERE = ["global", "community", "personal"];
 const COUNTRIES: Readonly<Record<string, string>> = { DE: "Germany", VN: "Vietnam", BR: "Brazil" };
 
+/** Where the service under test has to say that its pages are. */
+export const PUBLIC_URL = "http://noisefloor.test";
+
 /** What may be known: the observations that are visible, and the lists of networks. */
 export type Known = {
   readonly seen: readonly Marked[];
@@ -54,7 +57,7 @@ export function expectedCommunity(ip: string, known: Known) {
     riot: service !== undefined,
     classification: last === undefined ? "benign" : classification,
     name: service?.name ?? known.actorOf(ip) ?? "unknown",
-    link: `http://noisefloor.test/${service === undefined ? "ip" : "riot"}/${ip}`,
+    link: `${PUBLIC_URL}/${service === undefined ? "ip" : "riot"}/${ip}`,
     last_seen: last === undefined ? service?.last_updated.slice(0, 10) : dateOf(last),
     message: "Success",
   };

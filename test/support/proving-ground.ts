@@ -8,6 +8,7 @@ import type { Tag } from "@noisefloor/domain/tag.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { createTopics } from "@noisefloor/ingest/topics.ts";
 import getPort from "get-port";
+import { PUBLIC_URL } from "./address-oracle.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
 import { type EventFlow, startFlow } from "./event-flow.ts";
 import { eventually } from "./eventually.ts";
@@ -176,7 +177,12 @@ async function withQuery(
   ask: (url: string) => Promise<void>,
 ): Promise<void> {
   const port = await getPort({ host: "127.0.0.1" });
-  const { child, finished } = commandLine.run(["query"], { ...env, LOG_LEVEL: "warn", HTTP_PORT: String(port) });
+  const { child, finished } = commandLine.run(["query"], {
+    ...env,
+    LOG_LEVEL: "warn",
+    HTTP_PORT: String(port),
+    PUBLIC_URL,
+  });
   const url = `http://127.0.0.1:${port}`;
   try {
     await eventually(async () => {

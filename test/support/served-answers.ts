@@ -21,11 +21,11 @@ const DATASETS = ["global", "community"];
 const ACTIVITY: readonly { days: number; hours: number; datasets: readonly string[] }[] = [
   { days: 2, hours: 1, datasets: ["global"] },
   { days: 30, hours: 24, datasets: DATASETS },
-  { days: 90, hours: 7, datasets: ["community"] },
+  { days: 20, hours: 7, datasets: ["community"] },
   { days: 90, hours: 168, datasets: DATASETS },
 ];
 const DAY = 24 * 60 * 60 * 1000;
-const ADDRESSES_ASKED = 60;
+const ADDRESSES_ASKED = 20;
 
 const windowSchema = z.object({
   metadata: z.union([z.object({ end_date: z.string() }), z.object({ end: z.string() })]),
@@ -54,7 +54,7 @@ export async function requireAnswers(
     return { status: response.status, body: await response.json() };
   };
 
-  for (const tag of [tags[0], tags[1], tags.at(-1)]) {
+  for (const tag of [tags[0], tags.at(-1)]) {
     if (tag === undefined) continue;
     for (const { days, hours, datasets } of ACTIVITY) {
       const labels = datasets.join(",");

@@ -29,6 +29,7 @@ import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
+import { PUBLIC_URL } from "./address-oracle.ts";
 import { expectDescribed } from "./description.ts";
 import { makeApp, silent } from "./http.ts";
 
@@ -74,7 +75,7 @@ export async function createWorld(
   const directory = await watchAccess(client, { intervalMs: 200 });
   const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
   await directory.refresh();
-  const publicUrl = "http://noisefloor.test";
+  const publicUrl = PUBLIC_URL;
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
   const limit = await localLookupLimit({ file }, now, silent);
@@ -88,7 +89,7 @@ export async function createWorld(
       limit,
       metrics,
       plansUrl,
-      retentionDays,
+      retentionDays: () => retentionDays,
       now,
       publicUrl,
     });
@@ -111,7 +112,7 @@ export async function createWorld(
       stored++;
       return ingestBatch(records, {
         catalogue,
-        retentionDays,
+        retentionDays: () => retentionDays,
         right: "everything",
         now,
         accept: storingIn(client),

@@ -12,7 +12,7 @@ import { formatBytes } from "./output.ts";
 export async function runBackup(destination: string, context: CommandContext): Promise<void> {
   const { settings, signal, print } = context;
   const place = readBackupPlace(destination, settings.clickhouse.server === undefined, settings);
-  const server = await openClickHouse(settings.clickhouse);
+  const server = await openClickHouse(settings.clickhouse, { purpose: "command" });
   const client = connect({ ...server.connection, database: "default" }, "noisefloor-backup");
   const progress = fractionBar("Backing up", settings.logLevel !== "silent");
   try {

@@ -10,7 +10,7 @@ import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
 import { progressBar } from "../progress.ts";
-import { openStore, type Store } from "../store.ts";
+import { openStore, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { requireId } from "./dead-letters.ts";
 import { type OutputOptions, printable } from "./output.ts";
@@ -36,7 +36,8 @@ export async function runDeadLettersRetry(
   }
   for (const id of ids) requireId(id, context);
   const topicRead = ids.length > 0 ? ids.some(isTopicId) : isTopicRead(filter, context);
-  const store = await openStore(context.settings, context.log, "lengthen");
+  const { settings, log } = context;
+  const store = options.dryRun ? await openStoreAsItIs(settings) : await openStore(settings, log, "lengthen");
   try {
     const { signal } = context;
     const tally = newTally();
@@ -102,7 +103,7 @@ async function withRetry(
     await work((topic, letters) =>
       retryLetters(letters, {
         catalogue,
-        retentionDays,
+        retentionDays: () => retentionDays,
         now: Date.now,
         overridePermission: options.overridePermission,
         dryRun: options.dryRun,

@@ -12,7 +12,7 @@ import {
 import { openTableLettersById, readTableLetters } from "@noisefloor/ingest/letters/table-letters.ts";
 import { isTopicId } from "@noisefloor/ingest/letters/topic-letters.ts";
 import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
-import { withStore } from "../store.ts";
+import { withStoreAsItIs } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { type OutputOptions, printable, show } from "./output.ts";
 
@@ -25,7 +25,7 @@ export async function runDeadLettersList(options: ListOptions, context: CommandC
   const { print } = context;
   const filter = readFilter(options, options.includeDone, Date.now());
   const topicRead = isTopicRead(filter, context);
-  await withStore(context, async (client) => {
+  await withStoreAsItIs(context, async (client) => {
     const tally = letterTally(filter, options.limit);
     if (isHomeMeant(filter, "table")) for await (const letters of readTableLetters(client)) tally.add(letters);
     const isWhole =
@@ -105,7 +105,7 @@ export async function runDeadLettersShow(
   context: CommandContext,
   write: (bytes: Buffer) => void,
 ): Promise<void> {
-  await withStore(context, async (client) => {
+  await withStoreAsItIs(context, async (client) => {
     const letter = await findLetter(client, id, context);
     if (letter === undefined) {
       process.exitCode = 130;

@@ -50,7 +50,7 @@ export async function runReplay(
       try {
         const summary = await replay(readRecords(files, { format, shiftMs, onBytes: progress.advance }), {
           catalogue,
-          retentionDays: store.retentionDays,
+          retentionDays: () => store.retentionDays,
           right: "everything",
           now: Date.now,
           rate: options.rate,

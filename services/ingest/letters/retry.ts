@@ -80,7 +80,7 @@ async function judgeAndStore(
 ): Promise<RejectedRecord<LetterRecord>[]> {
   const judged = await judge(records, { ...deps, right });
   const rejected = [...judged.rejected];
-  if (!deps.dryRun) rejected.push(...(await deps.accept(judged, deps.signal)));
+  if (!deps.dryRun) rejected.push(...(await deps.accept(judged, { signal: deps.signal })));
   if (!deps.overridePermission || right === "everything") return rejected;
   const overruled = rejected.filter(({ rejection }) => rejection.reason === "not-permitted");
   if (overruled.length === 0) return rejected;
