@@ -1,3 +1,4 @@
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import kafkajs, { Partitioners } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection, toStreamError } from "./kafkajs-connection.ts";
@@ -78,7 +79,7 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
         partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
         eachBatch: async ({ batch, heartbeat, isRunning, resolveOffset, commitOffsetsIfNecessary }) => {
           const { topic, partition } = batch;
-          for (const messages of chunkBySize(batch.messages, BATCH_BYTES)) {
+          for (const messages of chunksOf(batch.messages, sizeOf, { bytes: BATCH_BYTES })) {
             const last = messages.at(-1);
             if (last === undefined || !isRunning()) return;
             try {
@@ -122,7 +123,7 @@ export async function kafkaProducer(connection: KafkaConnection, log: Logger): P
   });
   return {
     async produce(topic, messages) {
-      for (const chunk of chunkBySize(messages, REQUEST_BYTES)) {
+      for (const chunk of chunksOf(messages, sizeOf, { bytes: REQUEST_BYTES })) {
         await producer.send({
           topic,
           acks: -1,
@@ -136,18 +137,7 @@ export async function kafkaProducer(connection: KafkaConnection, log: Logger): P
 
 type Sized = { readonly key: Buffer | null; readonly value: Buffer | null };
 
-function* chunkBySize<Message extends Sized>(messages: readonly Message[], most: number): Generator<Message[]> {
-  let chunk: Message[] = [];
-  let bytes = 0;
-  for (const message of messages) {
-    const size = (message.value?.length ?? 0) + (message.key?.length ?? 0) + 512;
-    if (chunk.length > 0 && bytes + size > most) {
-      yield chunk;
-      chunk = [];
-      bytes = 0;
-    }
-    chunk.push(message);
-    bytes += size;
-  }
-  if (chunk.length > 0) yield chunk;
+/** With what a message takes besides: its header fields, and itself as an object. */
+function sizeOf({ key, value }: Sized): number {
+  return (value?.length ?? 0) + (key?.length ?? 0) + 512;
 }

@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts";
 import type { Produce, ProducedMessage, StreamMessage } from "@noisefloor/kafka/source.ts";
-import { chunksOf } from "./chunks.ts";
 import { patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
 import { FALLBACK_ID_HEADER } from "./record-id.ts";
