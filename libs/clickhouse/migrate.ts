@@ -76,26 +76,32 @@ export async function migrate(
     const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
     refuseDrift(migrations, applied);
     const missing = migrations.filter((migration) => !applied.has(migration.version));
-    for (const migration of missing) {
-      await client.command({ query: migration.sql });
-      await client.insert({
-        table: "schema_migrations",
-        values: [
-          {
-            version: migration.version,
-            name: migration.name,
-            checksum: migration.checksum,
-            applied_at: toDateTime64(Date.now()),
-          },
-        ],
-        format: "JSONEachRow",
-      });
-      terms.onApply?.(migration);
+    const done: Migration[] = [];
+    try {
+      for (const migration of missing) {
+        await client.command({ query: migration.sql });
+        done.push(migration);
+        terms.onApply?.(migration);
+      }
+    } finally {
+      // Together, for an insert takes longer than most of them. What is not recorded is applied once more, which changes
+      // nothing.
+      await recordMigrations(client, done);
     }
     return missing;
   } finally {
     await client.close();
   }
+}
+
+async function recordMigrations(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
+  if (migrations.length === 0) return;
+  const applied_at = toDateTime64(Date.now());
+  await client.insert({
+    table: "schema_migrations",
+    values: migrations.map(({ version, name, checksum }) => ({ version, name, checksum, applied_at })),
+    format: "JSONEachRow",
+  });
 }
 
 /**
