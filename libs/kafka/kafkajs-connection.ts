@@ -1,6 +1,8 @@
 import kafkajs, { CompressionTypes, Kafka, type KafkaConfig, logLevel, type SASLOptions } from "kafkajs";
 import type { Logger } from "pino";
-import { DECOMPRESS, type Decompress } from "./codecs.ts";
+import { decompress } from "./codecs.ts";
+import { replaceFetchDecoder } from "./kafkajs-fetch-decoder.ts";
+import { MOST_BATCH_COST } from "./record-batch.ts";
 
 /** How to reach the brokers. */
 export type KafkaConnection = {
@@ -16,19 +18,13 @@ export type KafkaConnection = {
     | undefined;
 };
 
-// Without these a single producer that compresses with one of them would end the consumer.
-kafkajs.CompressionCodecs[CompressionTypes.Snappy] = () => readingCodec(DECOMPRESS.Snappy);
-kafkajs.CompressionCodecs[CompressionTypes.LZ4] = () => readingCodec(DECOMPRESS.LZ4);
-kafkajs.CompressionCodecs[CompressionTypes.ZSTD] = () => readingCodec(DECOMPRESS.ZSTD);
-
-function readingCodec(decompress: Decompress) {
-  return {
+replaceFetchDecoder();
+// What is left to the library are batches from before Kafka 0.11, gzip among them it knows.
+for (const type of [CompressionTypes.Snappy, CompressionTypes.LZ4] as const) {
+  kafkajs.CompressionCodecs[type] = () => ({
     compress: () => Promise.reject(new Error("what we publish is not compressed")),
-    decompress: async (compressed: Buffer) => {
-      const { buffer, byteOffset, byteLength } = decompress(compressed);
-      return Buffer.from(buffer, byteOffset, byteLength);
-    },
-  };
+    decompress: (compressed: Buffer) => decompress(type, compressed, MOST_BATCH_COST),
+  });
 }
 
 export function connectKafka(connection: KafkaConnection, log: Logger): Kafka {

@@ -9,6 +9,11 @@ export type StreamMessage = {
   readonly headers: Readonly<Record<string, string>>;
   /** When it was published, or appended if the topic says so. Milliseconds since 1970 UTC. */
   readonly timestamp: number;
+  /**
+   * Why the batch of messages that ends at this offset cannot be read. Then this stands for all of them, and the value is
+   * the batch as the brokers keep it.
+   */
+  readonly damage?: string;
 };
 
 export type StreamBatch = {

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { createIngest } from "@noisefloor/ingest/service.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
-import { type Admin, CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
+import kafkajs, { type Admin, CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
 import { inject } from "vitest";
 import { silent } from "./http.ts";
 import { RETENTION_DAYS, type World } from "./world.ts";
@@ -56,6 +57,34 @@ export async function publishGzipped(kafka: KafkaSettings, value: Buffer): Promi
   await compressing.connect();
   await compressing.send({ topic: kafka.topic, compression: CompressionTypes.GZIP, messages: [{ value }] });
   await compressing.disconnect();
+}
+
+/** Publishes a message of so many MiB, packed to a thousandth. @returns what its batch holds behind the header. */
+export async function publishBomb(kafka: KafkaSettings, mebibytes: number): Promise<Buffer> {
+  const mebibyte = 1024 * 1024;
+  const varint = (number: number) => {
+    const bytes: number[] = [];
+    let left = 2 * number;
+    for (; left > 127; left = Math.floor(left / 128)) bytes.push((left & 127) | 128);
+    return [...bytes, left];
+  };
+  const value = varint(mebibytes * mebibyte);
+  const head = [...varint(5 + value.length + mebibytes * mebibyte), 0, 0, 0, 1, ...value];
+  const zeros = gzipSync(Buffer.alloc(mebibyte));
+  const packed = Buffer.concat([
+    gzipSync(Buffer.from(head)),
+    ...Array.from({ length: mebibytes }, () => zeros),
+    gzipSync(Buffer.from([0])),
+  ]);
+  const codecs = kafkajs.CompressionCodecs;
+  const own = codecs[CompressionTypes.GZIP];
+  codecs[CompressionTypes.GZIP] = () => ({ compress: async () => packed });
+  try {
+    await publishGzipped(kafka, Buffer.alloc(0));
+  } finally {
+    codecs[CompressionTypes.GZIP] = own;
+  }
+  return packed;
 }
 
 /** Groups that the brokers know of. */

@@ -1,4 +1,5 @@
 import type { Verdict } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
+import type { RejectionReason } from "@noisefloor/domain/observation.ts";
 import type { StreamMessage } from "@noisefloor/kafka/source.ts";
 import { readTopic, type Span } from "@noisefloor/kafka/topic-reader.ts";
 import type { Logger } from "pino";
@@ -21,6 +22,9 @@ const headersSchema = z.object({
 
 /** Reasons for which a whole message may have been kept, because it could not be taken apart. */
 const WHOLE_MESSAGE_REASONS = new Set(["not-json", "too-many-observations"]);
+
+/** The reason for which a letter may be a batch of messages that nobody could take apart. */
+const UNREADABLE: RejectionReason = "unreadable-batch";
 
 export type TopicTerms = {
   /** What retries said of the topic's letters before. */
@@ -116,6 +120,12 @@ function secondTryOf(
 ): SecondTry {
   if (headers === undefined) {
     return { kind: "impossible", why: "it carries none of Noisefloor's headers: somebody else put it into the topic" };
+  }
+  if (headers["noisefloor-reason"] === UNREADABLE) {
+    return {
+      kind: "impossible",
+      why: "its batch could not be read: its sensor has to send it again, packed otherwise",
+    };
   }
   const cutFrom = headers["noisefloor-cut-from"];
   if (cutFrom !== undefined) {

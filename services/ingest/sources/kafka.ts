@@ -1,3 +1,4 @@
+import type { Rejection } from "@noisefloor/domain/observation.ts";
 import type { StreamBatch, StreamMessage, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { Logger } from "pino";
 import type { MessageRecord } from "../dead-letter.ts";
@@ -28,7 +29,11 @@ async function ingestMessages(messages: readonly StreamMessage[], deps: KafkaIng
   deps.signal?.throwIfAborted();
   if (unreadable.length > 0) {
     await deps.keepDeadLetters(unreadable);
-    for (const { rejection } of unreadable) deps.onOutcome?.(rejection.reason, 1);
+    for (const { record, rejection } of unreadable) {
+      deps.onOutcome?.(rejection.reason, 1);
+      const { topic, partition, offset, damage } = record.message;
+      if (damage !== undefined) deps.log.error({ topic, partition, offset }, `a dead letter holds messages: ${damage}`);
+    }
   }
   if (rejected > 0) deps.log.warn({ rejected }, "records went to the dead-letter topic");
 }
@@ -42,7 +47,7 @@ function unpack(messages: readonly StreamMessage[]): {
   const unreadable: RejectedRecord<MessageRecord>[] = [];
   for (const message of messages) {
     const payload = message.value ?? Buffer.alloc(0);
-    const parts = splitMessage(payload);
+    const parts = message.damage === undefined ? splitMessage(payload) : unreadableBatch(message.damage);
     const toRecord = (bytes: Buffer, index: number): MessageRecord => ({
       bytes,
       index,
@@ -53,6 +58,10 @@ function unpack(messages: readonly StreamMessage[]): {
     else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
   }
   return { records, unreadable };
+}
+
+function unreadableBatch(detail: string): Rejection {
+  return { reason: "unreadable-batch", detail };
 }
 
 /**
