@@ -3,7 +3,7 @@ import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import { kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
-import { ensureTopics, watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
+import { ensureTopics, requireTopics, watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
 import type { KafkaConnection } from "@noisefloor/kafka/kafkajs-connection.ts";
 import type { Produce, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance } from "fastify";
@@ -149,6 +149,7 @@ async function requireLife(source: StreamSource): Promise<void> {
 
 async function connectStream(kafka: KafkaSettings, log: Logger) {
   if (kafka.createTopics) await createTopics(kafka, log);
+  else await requireTopics(kafka.connection, [kafka.topic, kafka.deadLetterTopic], log);
   const producer = await kafkaProducer(kafka.connection, log);
   const source = kafkaSource(
     kafka.connection,

@@ -3,7 +3,15 @@ import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { committedOffsets, freshKafka, ingestOf, producerOf, publishGzipped, readTopic } from "../support/kafka.ts";
+import {
+  committedOffsets,
+  freshKafka,
+  ingestOf,
+  producerOf,
+  publishBomb,
+  publishGzipped,
+  readTopic,
+} from "../support/kafka.ts";
 import { readStored } from "../support/stored-observations.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
@@ -153,6 +161,21 @@ test("a compressed message whose bytes no broker would take as they are is kept 
   await eventually(async () => expect(await stored()).toHaveLength(20));
 });
 
+test("a message with thousands of headers, and a bomb, hold up nothing: the bomb is kept as it came", async () => {
+  const headers = Object.fromEntries(Array.from({ length: 7_000 }, (_, index) => [`h${index}`, ""]));
+  await producer.produce(kafka.topic, [{ key: null, value: bytes(good(1)), headers }]);
+  const bomb = await publishBomb(kafka, 257);
+  await producer.produce(
+    kafka.topic,
+    Array.from({ length: 20 }, (_, index) => ({ key: null, value: bytes(good(index)) })),
+  );
+  const [dead] = await readTopic(kafka, kafka.deadLetterTopic, 1);
+  expect(dead?.headers).toMatchObject({ "noisefloor-reason": "unreadable-batch", "noisefloor-topic": kafka.topic });
+  expect(dead?.headers["noisefloor-detail"]).toMatch(/^the batch of the offsets \d to \d cannot be read: /);
+  expect(dead?.value.subarray(61).equals(bomb)).toBe(true);
+  await eventually(async () => expect(await stored()).toHaveLength(21));
+});
+
 test("the same messages delivered to two groups, in other batches, are the same observations", async () => {
   const messages = Array.from({ length: 3_000 }, (_, index) => ({ key: null, value: bytes(good(index % 700)) }));
   await producer.produce(kafka.topic, messages);
@@ -193,5 +216,14 @@ test("figures tell what became of records, how large inserts are and how far the
     }
   });
   await other.checks.kafka?.();
+  await other.stop();
+});
+
+test("topics that are not to be made and are not there are told in a sentence before anything else happens", async () => {
+  const missing = { ...kafka, createTopics: false, deadLetterTopic: `${kafka.deadLetterTopic}-never-made` };
+  await expect(ingestOf(world, missing, now)).rejects.toThrow(
+    new RegExp(`has no topic ${missing.deadLetterTopic}, or none .* set KAFKA_CREATE_TOPICS to true$`),
+  );
+  const other = await ingestOf(world, { ...kafka, createTopics: false }, now);
   await other.stop();
 });
