@@ -1,4 +1,11 @@
-import kafkajs, { CompressionTypes, Kafka, type KafkaConfig, logLevel, type SASLOptions } from "kafkajs";
+import kafkajs, {
+  CompressionTypes,
+  Kafka,
+  type KafkaConfig,
+  logLevel,
+  type RetryOptions,
+  type SASLOptions,
+} from "kafkajs";
 import type { Logger } from "pino";
 import { decompress } from "./codecs.ts";
 import { replaceFetchDecoder } from "./kafkajs-fetch-decoder.ts";
@@ -27,8 +34,10 @@ for (const type of [CompressionTypes.Snappy, CompressionTypes.LZ4] as const) {
   });
 }
 
-export function connectKafka(connection: KafkaConnection, log: Logger): Kafka {
+/** @param retry how often the library itself tries again what fails; its own default when left out. */
+export function connectKafka(connection: KafkaConnection, log: Logger, retry: RetryOptions = {}): Kafka {
   const config: KafkaConfig = {
+    retry,
     clientId: connection.clientId,
     brokers: [...connection.brokers],
     ssl: connection.tls,
@@ -64,4 +73,25 @@ export class StreamError extends Error {
 export function toStreamError(error: unknown, { brokers }: KafkaConnection): unknown {
   if (!(error instanceof kafkajs.KafkaJSError)) return error;
   return new StreamError(`Kafka at ${brokers.join(", ")} cannot be used: ${error.message}`, { cause: error });
+}
+
+/** What was wrong at first: the library wraps an error each time that it has tried for long enough. */
+function originOf(error: unknown): unknown {
+  return error instanceof kafkajs.KafkaJSError && error.cause !== undefined ? originOf(error.cause) : error;
+}
+
+/** Errors that the library takes for the end, and that come of brokers which are away or have too much to do. */
+const AWAY: ReadonlySet<string> = new Set(["KafkaJSGroupCoordinatorNotFound", "KafkaJSTimeout", "KafkaJSLockTimeout"]);
+
+/** Is it one of the library's errors that pass when the brokers are back, however long that takes? */
+export function isPassing(error: unknown): boolean {
+  const origin = originOf(error);
+  return origin instanceof kafkajs.KafkaJSError && (origin.retriable || AWAY.has(origin.name));
+}
+
+const TOO_LARGE: ReadonlySet<string> = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
+
+export function isTooLarge(error: unknown): boolean {
+  const origin = originOf(error);
+  return origin instanceof kafkajs.KafkaJSProtocolError && TOO_LARGE.has(origin.type);
 }

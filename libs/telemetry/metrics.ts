@@ -75,6 +75,11 @@ export function createMetrics() {
       help: "When observations were last stored, in seconds since 1970; 0 before the first",
       registers,
     }),
+    kafkaRestarts: new Counter({
+      name: "noisefloor_kafka_restarts_total",
+      help: "How often the consumer began anew after an error, as when the brokers are away for long",
+      registers,
+    }),
     /** Adds a figure that is read anew at each scrape. */
     gauge(name: `noisefloor_${string}`, help: string, read: () => number): void {
       new Gauge({

@@ -2,7 +2,10 @@ import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { InsertQueueTerms } from "./insert-queue.ts";
 import type { BatchDeps, IncomingRecord } from "./pipeline.ts";
 
-export type IngestMetrics = Pick<Metrics, "ingestRecords" | "insertRows" | "insertDuration" | "lastInsert" | "gaugeBy">;
+export type IngestMetrics = Pick<
+  Metrics,
+  "ingestRecords" | "insertRows" | "insertDuration" | "lastInsert" | "gaugeBy" | "kafkaRestarts"
+>;
 
 /** Turns what the intake tells of its work into the figures that a process reports. */
 export function ingestFigures(metrics: IngestMetrics) {

@@ -75,7 +75,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
   const { client, catalogue, retentionDays, log, now, metrics } = deps;
   const judging = { catalogue, retentionDays, now };
   const figures = ingestFigures(metrics);
-  const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, log);
+  const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, metrics, log);
   if (stream !== undefined) {
     metrics.gaugeBy(
       "noisefloor_kafka_lag_messages",
@@ -129,7 +129,10 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
         right: "everything",
         source: stream.source,
         accept: acceptInto(messages),
-        keepDeadLetters: deadLettersTo(stream.produce, stream.deadLetterTopic),
+        keepDeadLetters: deadLettersTo(stream.produce, stream.deadLetterTopic, {
+          hasGivenUp: () => isStopping,
+          onWait: (error, attempt) => log.warn({ err: error, attempt }, "dead letters cannot be kept: trying again"),
+        }),
         onOutcome: figures.onOutcome("kafka"),
         log,
       });
@@ -147,7 +150,7 @@ async function requireLife(source: StreamSource): Promise<void> {
   if (!source.isAlive()) throw new Error("the consumer neither fetches nor beats");
 }
 
-async function connectStream(kafka: KafkaSettings, log: Logger) {
+async function connectStream(kafka: KafkaSettings, metrics: IngestMetrics, log: Logger) {
   if (kafka.createTopics) await createTopics(kafka, log);
   else await requireTopics(kafka.connection, [kafka.topic, kafka.deadLetterTopic], log);
   const producer = await kafkaProducer(kafka.connection, log);
@@ -159,6 +162,7 @@ async function connectStream(kafka: KafkaSettings, log: Logger) {
       instanceId: kafka.instanceId,
       sessionTimeoutMs: kafka.sessionTimeoutMs,
       fromBeginning: true,
+      onRestart: () => metrics.kafkaRestarts.inc(),
     },
     log,
   );

@@ -3,15 +3,7 @@ import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import {
-  committedOffsets,
-  freshKafka,
-  ingestOf,
-  producerOf,
-  publishBomb,
-  publishGzipped,
-  readTopic,
-} from "../support/kafka.ts";
+import { committedOffsets, freshKafka, ingestOf, producerOf, publishGzipped, readTopic } from "../support/kafka.ts";
 import { readStored } from "../support/stored-observations.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
@@ -159,21 +151,6 @@ test("a compressed message whose bytes no broker would take as they are is kept 
   const [dead] = await readTopic(kafka, kafka.deadLetterTopic, 1);
   expect(dead?.headers).toMatchObject({ "noisefloor-reason": "oversize", "noisefloor-cut-from": String(huge.length) });
   await eventually(async () => expect(await stored()).toHaveLength(20));
-});
-
-test("a message with thousands of headers, and a bomb, hold up nothing: the bomb is kept as it came", async () => {
-  const headers = Object.fromEntries(Array.from({ length: 7_000 }, (_, index) => [`h${index}`, ""]));
-  await producer.produce(kafka.topic, [{ key: null, value: bytes(good(1)), headers }]);
-  const bomb = await publishBomb(kafka, 257);
-  await producer.produce(
-    kafka.topic,
-    Array.from({ length: 20 }, (_, index) => ({ key: null, value: bytes(good(index)) })),
-  );
-  const [dead] = await readTopic(kafka, kafka.deadLetterTopic, 1);
-  expect(dead?.headers).toMatchObject({ "noisefloor-reason": "unreadable-batch", "noisefloor-topic": kafka.topic });
-  expect(dead?.headers["noisefloor-detail"]).toMatch(/^the batch of the offsets \d to \d cannot be read: /);
-  expect(dead?.value.subarray(61).equals(bomb)).toBe(true);
-  await eventually(async () => expect(await stored()).toHaveLength(21));
 });
 
 test("the same messages delivered to two groups, in other batches, are the same observations", async () => {

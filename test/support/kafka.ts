@@ -50,13 +50,37 @@ export function producerOf(kafka: KafkaSettings): Promise<StreamProducer> {
   return kafkaProducer(kafka.connection, silent);
 }
 
-/** Publishes one message that the producer has compressed. */
-export async function publishGzipped(kafka: KafkaSettings, value: Buffer): Promise<void> {
+/** Publishes one message that the producer has compressed, to the first partition: its key may be long to reckon with. */
+export async function publishGzipped(kafka: KafkaSettings, value: Buffer, key: Buffer | null = null): Promise<void> {
   const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
   const compressing = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
   await compressing.connect();
-  await compressing.send({ topic: kafka.topic, compression: CompressionTypes.GZIP, messages: [{ value }] });
+  await compressing.send({
+    topic: kafka.topic,
+    compression: CompressionTypes.GZIP,
+    messages: [{ key, value, partition: 0 }],
+  });
   await compressing.disconnect();
+}
+
+/** Publishes messages in a transaction of their own, and ends it. */
+export async function publishInTransaction(
+  kafka: KafkaSettings,
+  values: readonly Buffer[],
+  end: "commit" | "abort",
+): Promise<void> {
+  const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
+  const publishing = client.producer({
+    createPartitioner: Partitioners.DefaultPartitioner,
+    idempotent: true,
+    maxInFlightRequests: 1,
+    transactionalId: randomUUID(),
+  });
+  await publishing.connect();
+  const transaction = await publishing.transaction();
+  await transaction.send({ topic: kafka.topic, messages: values.map((value) => ({ value })) });
+  await transaction[end]();
+  await publishing.disconnect();
 }
 
 /** Publishes a message of so many MiB, packed to a thousandth. @returns what its batch holds behind the header. */
@@ -85,6 +109,11 @@ export async function publishBomb(kafka: KafkaSettings, mebibytes: number): Prom
     codecs[CompressionTypes.GZIP] = own;
   }
   return packed;
+}
+
+/** Takes a topic away. */
+export async function deleteTopic(kafka: KafkaSettings, topic: string): Promise<void> {
+  await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic] }));
 }
 
 /** Groups that the brokers know of. */

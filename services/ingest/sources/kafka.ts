@@ -1,7 +1,7 @@
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 import type { StreamBatch, StreamMessage, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { Logger } from "pino";
-import type { MessageRecord } from "../dead-letter.ts";
+import type { KeepMessageLetters, MessageRecord } from "../dead-letter.ts";
 import { splitMessage } from "../decode.ts";
 import { type BatchDeps, ingestBatch, type RejectedRecord } from "../pipeline.ts";
 import { messageRecordId } from "../record-id.ts";
@@ -11,12 +11,19 @@ const RECORDS_AT_ONCE = 50_000;
 /** How often the source is asked to beat, which does so as often as its group wants it. */
 const HEARTBEAT_MS = 1_000;
 
-export type KafkaIngestDeps = BatchDeps<MessageRecord> & { readonly source: StreamSource; readonly log: Logger };
+export type KafkaIngestDeps = Omit<BatchDeps<MessageRecord>, "keepDeadLetters"> & {
+  readonly keepDeadLetters: KeepMessageLetters;
+  readonly source: StreamSource;
+  readonly log: Logger;
+};
 
 /** Runs the consumer: every message's records are stored or kept as dead letters before its offset is committed. */
 export async function startKafkaIngest(deps: KafkaIngestDeps): Promise<void> {
   await deps.source.start((batch) =>
-    withHeartbeat(batch, (signal) => ingestMessages(batch.messages, { ...deps, signal })),
+    withHeartbeat(batch, (signal) => {
+      const keepDeadLetters: KeepMessageLetters = (rejected) => deps.keepDeadLetters(rejected, signal);
+      return ingestMessages(batch.messages, { ...deps, keepDeadLetters, signal });
+    }),
   );
 }
 
