@@ -10,6 +10,9 @@ export type ClickHouseConnection = {
   readonly database: string;
 };
 
+/** For statements that take as long as there are data: long enough for any store, and still an end. */
+export const PATIENT_MS = 24 * 3_600_000;
+
 /**
  * A client over HTTP. Inserts wait until the server has written the rows and its materialized views; parameters too
  * long for a URL travel in the request's body.

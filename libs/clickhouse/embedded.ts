@@ -16,6 +16,12 @@ import { StoreError } from "./errors.ts";
 export const EMBEDDED_VERSION = "26.7.3-stable.1";
 export const DATABASE = "noisefloor";
 
+/**
+ * Why somebody runs or wants a server: a service for as long as it lives, a command for as long as it works, and a
+ * restore, beside which nobody else may work.
+ */
+export type Purpose = "service" | "command" | "restore";
+
 export type EmbeddedClickHouse = {
   readonly connection: ClickHouseConnection;
   /** For dashboards on this machine: may read the tables of the database and nothing else. */
@@ -46,6 +52,8 @@ const serverFileSchema = z.object({
   username: z.string(),
   password: z.string(),
   database: z.string(),
+  // Without it an earlier version wrote the file.
+  purpose: z.enum(["service", "command", "restore"]).default("service"),
 });
 
 type Files = { root: string; data: string; config: string; credentials: string; server: string; log: string };
@@ -71,7 +79,7 @@ function filesOf(dataDir: string): Files {
  */
 export async function startEmbedded(
   dataDir: string,
-  options: { httpPort?: number; tcpPort?: number; startTimeoutMs?: number } = {},
+  options: { httpPort?: number; tcpPort?: number; startTimeoutMs?: number; purpose?: Purpose } = {},
 ): Promise<EmbeddedClickHouse> {
   const library = locateLibrary();
   const files = filesOf(dataDir);
@@ -113,7 +121,10 @@ export async function startEmbedded(
     await ended;
     throw error;
   }
-  await writePrivately(files.server, JSON.stringify({ pid: process.pid, ...connection }));
+  await writePrivately(
+    files.server,
+    JSON.stringify({ pid: process.pid, ...connection, purpose: options.purpose ?? "service" }),
+  );
   return {
     connection,
     grafana: { ...connection, username: "grafana", password: credentials.grafana },
@@ -125,8 +136,10 @@ export async function startEmbedded(
   };
 }
 
-/** The server that another process runs for this data directory, if one answers. */
-export async function findRunning(dataDir: string): Promise<ClickHouseConnection | undefined> {
+/** The server that another process runs for this data directory, if one answers, and why it does. */
+export async function findRunning(
+  dataDir: string,
+): Promise<{ readonly connection: ClickHouseConnection; readonly purpose: Purpose } | undefined> {
   let text: string;
   try {
     text = await readFile(filesOf(dataDir).server, "utf8");
@@ -135,8 +148,8 @@ export async function findRunning(dataDir: string): Promise<ClickHouseConnection
   }
   const parsed = serverFileSchema.safeParse(parseJson(text));
   if (!parsed.success) return undefined;
-  const { pid: _pid, ...connection } = parsed.data;
-  return (await answers(connection)) ? connection : undefined;
+  const { pid: _pid, purpose, ...connection } = parsed.data;
+  return (await answers(connection)) ? { connection, purpose } : undefined;
 }
 
 /** The engine that the platform package carries. Throws, with what to do, when it is not installed. */

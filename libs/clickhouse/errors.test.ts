@@ -1,6 +1,6 @@
 import { ClickHouseError } from "@clickhouse/client";
 import { expect, test } from "vitest";
-import { missingRight } from "./errors.ts";
+import { failureKind, missingRight } from "./errors.ts";
 
 const DENIED = "reader: Not enough privileges. To execute this query, it's necessary to have the grant";
 
@@ -29,4 +29,19 @@ test("a password that is not taken is told with the variables to look at", () =>
 test("other errors are not about rights", () => {
   expect(missingRight(new ClickHouseError({ message: "Memory limit", code: "241", type: "x" }))).toBeUndefined();
   expect(missingRight(new Error("Not enough privileges"))).toBeUndefined();
+});
+
+test.each([
+  "<html><head><title>502 Bad Gateway</title></head>",
+  "<html><body><h1>503 Service Unavailable</h1>",
+  "upstream connect error or disconnect/reset before headers",
+  "Timeout error.",
+])("what a proxy says of a server that is away is waited for: %s", (message) => {
+  expect(failureKind(new Error(message))).toBe("transient");
+});
+
+test("an error of our own is not waited for, whatever it says", () => {
+  expect(failureKind(new TypeError("503"))).toBe("unknown");
+  expect(failureKind(new RangeError("Invalid string length"))).toBe("unknown");
+  expect(failureKind(new Error("row 15032 is wrong"))).toBe("unknown");
 });

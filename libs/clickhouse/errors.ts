@@ -35,36 +35,57 @@ export function isNotThere(error: unknown): boolean {
 
 /**
  * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, memory and query limits,
- * a lost connection of its own, a table that is read-only for the moment, a full disk.
+ * a lost connection or a shutdown of its own, a table that is read-only for the moment, a full or failing disk.
  */
-const TRANSIENT_CODES: ReadonlySet<string> = new Set([
-  "159", // TIMEOUT_EXCEEDED
-  "164", // READONLY
-  "201", // QUOTA_EXCEEDED
-  "202", // TOO_MANY_SIMULTANEOUS_QUERIES
-  "209", // SOCKET_TIMEOUT
-  "210", // NETWORK_ERROR
-  "225", // NO_ZOOKEEPER
-  "236", // ABORTED, as at a server's shutdown
-  "241", // MEMORY_LIMIT_EXCEEDED
-  "242", // TABLE_IS_READ_ONLY
-  "243", // NOT_ENOUGH_SPACE
-  "252", // TOO_MANY_PARTS
-  "319", // UNKNOWN_STATUS_OF_INSERT
-  "999", // KEEPER_EXCEPTION
+export const TRANSIENT_CODES: ReadonlyMap<string, string> = new Map([
+  ["75", "CANNOT_WRITE_TO_FILE_DESCRIPTOR"],
+  ["95", "CANNOT_READ_FROM_SOCKET"],
+  ["96", "CANNOT_WRITE_TO_SOCKET"],
+  ["159", "TIMEOUT_EXCEEDED"],
+  ["173", "CANNOT_ALLOCATE_MEMORY"],
+  ["198", "DNS_ERROR"],
+  ["201", "QUOTA_EXCEEDED"],
+  ["202", "TOO_MANY_SIMULTANEOUS_QUERIES"],
+  ["203", "NO_FREE_CONNECTION"],
+  ["209", "SOCKET_TIMEOUT"],
+  ["210", "NETWORK_ERROR"],
+  ["225", "NO_ZOOKEEPER"],
+  ["236", "ABORTED"],
+  ["241", "MEMORY_LIMIT_EXCEEDED"],
+  ["242", "TABLE_IS_READ_ONLY"],
+  ["243", "NOT_ENOUGH_SPACE"],
+  ["252", "TOO_MANY_PARTS"],
+  ["279", "ALL_CONNECTION_TRIES_FAILED"],
+  ["285", "TOO_FEW_LIVE_REPLICAS"],
+  ["286", "UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE"],
+  ["319", "UNKNOWN_STATUS_OF_INSERT"],
+  ["394", "QUERY_WAS_CANCELLED"],
+  ["425", "SYSTEM_ERROR"],
+  ["439", "CANNOT_SCHEDULE_TASK"],
+  ["499", "S3_ERROR"],
+  ["745", "SERVER_OVERLOADED"],
+  ["999", "KEEPER_EXCEPTION"],
 ]);
 
 /** Codes of the system's errors for a server that is away or went away in the middle of an answer. */
 const TRANSIENT_SYSTEM_CODES: ReadonlySet<string> = new Set([
+  "EADDRNOTAVAIL",
+  "EAI_AGAIN",
+  "ECONNABORTED",
   "ECONNREFUSED",
   "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
+  "EHOSTDOWN",
   "EHOSTUNREACH",
+  "EMFILE",
   "ENETUNREACH",
   "ENOTFOUND",
-  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
 ]);
+
+/** How a proxy says that the server behind it does not answer. The client passes on the text, but not the status. */
+const FROM_A_PROXY = /\b50[234]\b|no healthy upstream|upstream connect error/i;
+const PROXY_TEXT_LENGTH = 500;
 
 /** Is the same request worth sending again? Judged by codes; by words only where the client gives no code. */
 export function isTransient(error: unknown): boolean {
@@ -73,17 +94,18 @@ export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ("code" in error && typeof error.code === "string") return TRANSIENT_SYSTEM_CODES.has(error.code);
   // The client's own time limits and a socket closed without an answer come without a code.
-  return error.message === "Timeout error." || error.message.includes("socket hang up");
+  if (error.message === "Timeout error." || error.message.includes("socket hang up")) return true;
+  return error.constructor === Error && FROM_A_PROXY.test(error.message.slice(0, PROXY_TEXT_LENGTH));
 }
 
 /** Codes with which a server says that a query is too much for it: time, memory, rows or bytes to read. */
-const OVER_LIMIT_CODES: ReadonlySet<string> = new Set([
-  "158", // TOO_MANY_ROWS
-  "159", // TIMEOUT_EXCEEDED
-  "160", // TOO_SLOW
-  "241", // MEMORY_LIMIT_EXCEEDED
-  "307", // TOO_MANY_BYTES
-  "396", // TOO_MANY_ROWS_OR_BYTES
+export const OVER_LIMIT_CODES: ReadonlyMap<string, string> = new Map([
+  ["158", "TOO_MANY_ROWS"],
+  ["159", "TIMEOUT_EXCEEDED"],
+  ["160", "TOO_SLOW"],
+  ["241", "MEMORY_LIMIT_EXCEEDED"],
+  ["307", "TOO_MANY_BYTES"],
+  ["396", "TOO_MANY_ROWS_OR_BYTES"],
 ]);
 
 /** Did a query hit one of the server's limits? The same question would again, as long as the server is as busy. */
@@ -97,32 +119,33 @@ export function isOverMemory(error: unknown): boolean {
 }
 
 /** Codes with which a server says that it cannot take a row for what is in it. The same row would be refused again. */
-const DATA_CODES: ReadonlySet<string> = new Set([
-  "6", // CANNOT_PARSE_TEXT
-  "25", // CANNOT_PARSE_ESCAPE_SEQUENCE
-  "26", // CANNOT_PARSE_QUOTED_STRING
-  "27", // CANNOT_PARSE_INPUT_ASSERTION_FAILED
-  "33", // CANNOT_READ_ALL_DATA
-  "38", // CANNOT_PARSE_DATE
-  "41", // CANNOT_PARSE_DATETIME
-  "53", // TYPE_MISMATCH
-  "69", // ARGUMENT_OUT_OF_BOUND
-  "72", // CANNOT_PARSE_NUMBER
-  "117", // INCORRECT_DATA
-  "130", // CANNOT_READ_ARRAY_FROM_TEXT
-  "131", // TOO_LARGE_STRING_SIZE
-  "306", // TOO_DEEP_RECURSION
-  "321", // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
-  "349", // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
-  "376", // CANNOT_PARSE_UUID
-  "469", // VIOLATED_CONSTRAINT
-  "675", // CANNOT_PARSE_IPV4
+export const DATA_CODES: ReadonlyMap<string, string> = new Map([
+  ["6", "CANNOT_PARSE_TEXT"],
+  ["25", "CANNOT_PARSE_ESCAPE_SEQUENCE"],
+  ["26", "CANNOT_PARSE_QUOTED_STRING"],
+  ["27", "CANNOT_PARSE_INPUT_ASSERTION_FAILED"],
+  ["33", "CANNOT_READ_ALL_DATA"],
+  ["38", "CANNOT_PARSE_DATE"],
+  ["41", "CANNOT_PARSE_DATETIME"],
+  ["53", "TYPE_MISMATCH"],
+  ["69", "ARGUMENT_OUT_OF_BOUND"],
+  ["72", "CANNOT_PARSE_NUMBER"],
+  ["117", "INCORRECT_DATA"],
+  ["130", "CANNOT_READ_ARRAY_FROM_TEXT"],
+  ["131", "TOO_LARGE_STRING_SIZE"],
+  ["306", "TOO_DEEP_RECURSION"],
+  ["321", "VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE"],
+  ["349", "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN"],
+  ["376", "CANNOT_PARSE_UUID"],
+  ["469", "VIOLATED_CONSTRAINT"],
+  ["675", "CANNOT_PARSE_IPV4"],
 ]);
 
 /**
  * What to do about a failed insert: wait for what passes by itself, look for the bad rows, or stop because nobody knows.
  */
-export type FailureKind = "transient" | "data" | "unknown";
+export const FAILURE_KINDS = ["transient", "data", "unknown"] as const;
+export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export function failureKind(error: unknown): FailureKind {
   if (isTransient(error)) return "transient";

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "./client.ts";
 import { isNotThere, StoreError } from "./errors.ts";
 import { defineQuery, run, toDateTime64 } from "./query.ts";
+import { isRestoreUnfinished } from "./restore-marker.ts";
 
 /** One numbered file with one idempotent statement, so that none can be applied by half. */
 export type Migration = {
@@ -42,22 +43,31 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
   return migrations;
 }
 
+/** The tables that the migrations make; what else a database holds is its owner's. */
+export function tablesOf(migrations: readonly Migration[]): string[] {
+  return migrations.flatMap(({ sql }) => /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
+}
+
 /**
  * Brings a server's schema up to date: makes the database, applies what is missing in order, records each file's
  * SHA-256. Safe when several processes run it at once: every statement is idempotent (a test applies each twice) and so
  * is its record, so no lock is needed that a killed process could leave behind.
  * @returns the migrations that this call applied.
- * @throws MigrationError when a file that was applied has changed since, or the server knows a version that we do not.
+ * @param terms `onApply` hears of each one that is applied. Only a restore itself may migrate a database in which one
+ * has not ended.
+ * @throws MigrationError when a file that was applied has changed since, the server knows a version that we do not, or a
+ * restore has not ended.
  */
 export async function migrate(
   connection: ClickHouseConnection,
   directory: string,
-  onApply: (migration: Migration) => void = () => {},
+  terms: { readonly onApply?: (migration: Migration) => void; readonly isForRestore?: boolean } = {},
 ): Promise<Migration[]> {
   const migrations = await readMigrations(directory);
   await createDatabase(connection);
   const client = connect(connection, "noisefloor-migrate");
   try {
+    if (!terms.isForRestore) await refuseUnfinishedRestore(client);
     await client.command({
       query: `CREATE TABLE IF NOT EXISTS schema_migrations
         (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
@@ -80,7 +90,7 @@ export async function migrate(
         ],
         format: "JSONEachRow",
       });
-      onApply(migration);
+      terms.onApply?.(migration);
     }
     return missing;
   } finally {
@@ -88,17 +98,28 @@ export async function migrate(
   }
 }
 
-/** Throws a MigrationError unless a server's schema is exactly the one that these migrations make. Takes only the right to read. */
+/**
+ * Throws a MigrationError unless a server's schema is exactly the one that these migrations make and no restore is half
+ * done. Takes only the right to read.
+ */
 export async function requireCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
   const rows = await run(client, appliedMigrations, {}).catch((error: unknown) => {
     throw isNotThere(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
   });
+  await refuseUnfinishedRestore(client);
   const applied = new Map(rows.map((row) => [row.version, row]));
   refuseDrift(migrations, applied);
   const missing = migrations.find(({ version }) => !applied.has(version));
   if (missing !== undefined) {
     throw new MigrationError(`migration ${missing.name} has not been applied: ${MIGRATE}`);
   }
+}
+
+async function refuseUnfinishedRestore(client: ClickHouseClient): Promise<void> {
+  if (!(await isRestoreUnfinished(client))) return;
+  throw new MigrationError(
+    'a restore is under way or has broken off, so that the data are mixed: wait for its end, or run "noisefloor restore" again',
+  );
 }
 
 async function createDatabase(connection: ClickHouseConnection): Promise<void> {

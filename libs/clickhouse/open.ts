@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClickHouseConnection, refusal } from "./client.ts";
-import { DataDirectoryHeldError, findRunning, startEmbedded } from "./embedded.ts";
+import { DataDirectoryHeldError, findRunning, type Purpose, startEmbedded } from "./embedded.ts";
 import { missingRight, StoreError } from "./errors.ts";
 
 /** Which ClickHouse to use: the given server, else the one that belongs to the data directory. */
@@ -16,12 +16,22 @@ export type OpenClickHouse = {
   close(): Promise<void>;
 };
 
+export type OpenTerms = {
+  readonly purpose: Purpose;
+  /** Ends the waiting for another command. */
+  readonly signal?: AbortSignal;
+  /** Hears that another command is waited for. */
+  readonly onWait?: () => void;
+};
+
 /**
  * One way to a server for every command: with an external server nothing is embedded; beside a running `noisefloor
- * start` that one's server is used; else one is started for as long as the caller needs it.
- * @throws StoreError when the configured server does not answer or does not take the credentials.
+ * start` that one's server is used; else one is started for as long as the caller needs it. A command's server ends with
+ * that command, so a service waits for that end and runs its own.
+ * @throws StoreError when the configured server does not answer or does not take the credentials, or when a restore has
+ * the data directory for itself.
  */
-export async function openClickHouse(choice: ClickHouseChoice): Promise<OpenClickHouse> {
+export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms): Promise<OpenClickHouse> {
   if (choice.server !== undefined) {
     const reason = await refusal(choice.server);
     if (reason === undefined) {
@@ -31,23 +41,34 @@ export async function openClickHouse(choice: ClickHouseChoice): Promise<OpenClic
       `ClickHouse at ${choice.server.url} cannot be used as user ${choice.server.username}: ${describe(missingRight(reason) ?? reason)}`,
     );
   }
-  const running = await findRunning(choice.dataDir);
-  if (running !== undefined) return anothers(running, choice.dataDir);
-  try {
-    const embedded = await startEmbedded(choice.dataDir);
-    return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
-  } catch (error) {
-    if (!(error instanceof DataDirectoryHeldError)) throw error;
-    // Two commands started at the same moment: the other one won, and says where it listens as soon as it is up.
-    for (let attempt = 0; attempt < 40; attempt++) {
-      const other = await findRunning(choice.dataDir);
-      if (other !== undefined) return anothers(other, choice.dataDir);
-      await sleep(250);
+  let hasWaited = false;
+  for (let attempt = 0; ; attempt++) {
+    const running = await findRunning(choice.dataDir);
+    if (running?.purpose === "restore") {
+      throw new StoreError("a restore is under way in this data directory: try again when it has ended");
     }
-    throw error;
+    if (running?.purpose === "command" && terms.purpose === "service") {
+      if (!hasWaited) terms.onWait?.();
+      hasWaited = true;
+      attempt = 0;
+    } else if (running !== undefined) {
+      return anothers(running.connection, choice.dataDir);
+    } else {
+      try {
+        const embedded = await startEmbedded(choice.dataDir, { purpose: terms.purpose });
+        return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
+      } catch (error) {
+        // Two started at the same moment: the other one won, and says where it listens as soon as it is up.
+        if (!(error instanceof DataDirectoryHeldError) || attempt >= MAX_ATTEMPTS) throw error;
+      }
+    }
+    await sleep(ATTEMPT_MS);
+    if (terms.signal?.aborted) throw new StoreError("stopped while another command had the data directory");
   }
 }
 
+const ATTEMPT_MS = 250;
+const MAX_ATTEMPTS = 20;
 const LOOK_INTERVAL_MS = 5_000;
 
 /** Another process's server goes when that process does, and may come back elsewhere: somebody has to look. */
@@ -56,7 +77,7 @@ function anothers(connection: ClickHouseConnection, dataDir: string): OpenClickH
   const ended = new Promise<void>((settle) => {
     timer = setInterval(async () => {
       const found = await findRunning(dataDir).catch(() => undefined);
-      if (found?.url !== connection.url) settle();
+      if (found?.connection.url !== connection.url) settle();
     }, LOOK_INTERVAL_MS);
     timer.unref();
   });

@@ -1,11 +1,15 @@
 import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
-import { BackupError, type BackupPlace, type BackupTerms, identifier, readTableNames, restoreAs } from "./backup.ts";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "./client.ts";
+import { BackupError, type BackupPlace, type BackupTerms, readTableNames, restoreAs } from "./backup.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect, PATIENT_MS } from "./client.ts";
 import { isTransient } from "./errors.ts";
-import { MigrationError, migrate } from "./migrate.ts";
+import { type KeptKeys, keepRevocations } from "./key-revocations.ts";
+import { MigrationError, migrate, readMigrations, tablesOf } from "./migrate.ts";
+import { activeParts, putInPlace, requireSameStructure } from "./put-in-place.ts";
 import { defineQuery, run } from "./query.ts";
-import { applyRetention, readRetention } from "./retention.ts";
+import { RESTORE_MARKER } from "./restore-marker.ts";
+import { identifier } from "./sql-text.ts";
+import { openWorkingDatabase } from "./working-database.ts";
 
 export type RestoreTerms = BackupTerms & {
   /** The folder of our migrations. */
@@ -16,6 +20,12 @@ export type RestoreTerms = BackupTerms & {
   readonly onStep?: (step: "reading" | "checking" | "putting in place") => void;
 };
 
+export type Restored = {
+  /** Rows of observations. */
+  readonly observations: number;
+  readonly keys: KeptKeys;
+};
+
 /** The database holds data, and nobody said that they may be lost. */
 export class HoldsDataError extends BackupError {
   override name = "HoldsDataError";
@@ -24,74 +34,96 @@ export class HoldsDataError extends BackupError {
 const tablesWithRows = defineQuery({
   name: "tables-with-rows",
   sql: `SELECT name, total_rows AS rows FROM system.tables
-    WHERE database = {database:String} AND total_rows > 0 AND name != 'schema_migrations' ORDER BY name`,
-  params: z.object({ database: z.string() }),
+    WHERE database = {database:String} AND total_rows > 0 AND name IN {tables:Array(String)} ORDER BY name`,
+  params: z.object({ database: z.string(), tables: z.array(z.string()) }),
   row: z.object({ name: z.string(), rows: z.int() }),
-});
-
-const restoresUnderWay = defineQuery({
-  name: "restores-under-way",
-  sql: "SELECT count() AS restores FROM system.backups WHERE status = 'RESTORING'",
-  params: z.object({}),
-  row: z.object({ restores: z.int() }),
-});
-
-const activeParts = defineQuery({
-  name: "active-parts",
-  sql: `SELECT table, name, partition_id AS partitionId, rows, bytes_on_disk AS bytes FROM system.parts
-    WHERE database = {database:String} AND active AND table != 'schema_migrations' ORDER BY table, name`,
-  params: z.object({ database: z.string() }),
-  row: z.object({ table: z.string(), name: z.string(), partitionId: z.string(), rows: z.int(), bytes: z.int() }),
 });
 
 /**
  * Puts a backup in the place of a database. It is first restored beside it, migrated to our schema and checked to the
- * last byte; only then its parts are put in place, as they are: nothing is inserted, so no view fills its target a
- * second time. Whatever goes wrong before that leaves the database as it was.
- * @returns how many rows of observations there are now; undefined when it was cancelled, which also leaves the database
- * as it was.
+ * last byte; only then its parts are put in place, as they are. Whatever goes wrong before that leaves the database as
+ * it was; what goes wrong afterwards leaves a mark, with which no service starts until a restore has ended. Tables that
+ * are not ours are left alone, there and in the backup.
+ * @returns what there is now; undefined when it was cancelled, which also leaves the database as it was.
  * @throws BackupError, or HoldsDataError.
  */
 export async function restoreDatabase(
   connection: ClickHouseConnection,
   from: BackupPlace,
   terms: RestoreTerms,
-): Promise<number | undefined> {
-  const beside = { ...connection, database: `${connection.database}_restoring` };
-  const server = connect({ ...connection, database: "default" }, "noisefloor-restore");
-  const drop = () => server.command({ query: `DROP DATABASE IF EXISTS ${identifier(beside.database)} SYNC` });
+): Promise<Restored | undefined> {
+  const tables = tablesOf(await readMigrations(terms.migrations));
+  const server = connect({ ...connection, database: "default" }, "noisefloor-restore", PATIENT_MS);
+  const { database } = connection;
   try {
-    if (!terms.replace) await refuseData(server, connection.database);
-    const [underWay] = await run(server, restoresUnderWay, {});
-    if (underWay !== undefined && underWay.restores > 0) {
-      throw new BackupError("another restore is under way on this server: wait for its end");
-    }
-    // Left behind by a restore that was killed.
-    await drop();
+    // What a restore that broke off has left is nothing that anybody wants to keep.
+    const mayReplace = terms.replace || (await readTableNames(server, database)).has(RESTORE_MARKER);
+    const refuseData = async () => {
+      if (!mayReplace) await requireNoRows(server, database, tables);
+    };
+    await refuseData();
+    const copy = await openWorkingDatabase(server, database, "restoring");
+    let restored: Restored | undefined;
     try {
-      terms.onStep?.("reading");
-      if ((await restoreAs(server, beside.database, from, terms)) === undefined) return undefined;
-      await bringUpToDate(server, beside, terms.migrations);
-      terms.onStep?.("checking");
-      if (!(await checkParts(server, beside.database, terms))) return undefined;
-      terms.onStep?.("putting in place");
-      // Counted before the last moment's rows come twice, until they are merged.
-      const parts = await run(server, activeParts, { database: beside.database });
-      await putInPlace(server, beside, connection, terms.migrations);
-      return parts.reduce((sum, { table, rows }) => sum + (table === "observations" ? rows : 0), 0);
-    } finally {
-      await drop();
+      if (copy.others.length > 0) {
+        throw new BackupError(
+          "another restore of this store is under way: wait for its end. One that was killed counts for a minute more",
+        );
+      }
+      restored = await restoreBy({ server, connection, copy: copy.name, tables, refuseData }, from, terms);
+    } catch (error) {
+      // A copy that cannot be removed either must not hide why; a later restore removes it.
+      await copy.drop().catch(() => {});
+      throw error;
     }
+    await copy.drop();
+    return restored;
   } finally {
     await server.close();
   }
 }
 
-async function refuseData(server: ClickHouseClient, database: string): Promise<void> {
-  const tables = await run(server, tablesWithRows, { database });
-  if (tables.length === 0) return;
-  const held = tables.map(({ name, rows }) => `${name} (${rows})`).join(", ");
-  throw new HoldsDataError(`the database ${database} holds data, which a restore would replace: rows in ${held}`);
+type Work = {
+  readonly server: ClickHouseClient;
+  readonly connection: ClickHouseConnection;
+  /** The database beside, which is still empty. */
+  readonly copy: string;
+  readonly tables: readonly string[];
+  readonly refuseData: () => Promise<void>;
+};
+
+async function restoreBy(
+  { server, connection, copy, tables, refuseData }: Work,
+  from: BackupPlace,
+  terms: RestoreTerms,
+): Promise<Restored | undefined> {
+  terms.onStep?.("reading");
+  if ((await restoreAs(server, copy, from, terms)) === undefined) return undefined;
+  await bringUpToDate(server, { ...connection, database: copy }, terms.migrations);
+  terms.onStep?.("checking");
+  // The parts that are listed must be there until they are put in place.
+  for (const table of tables) await server.command({ query: `SYSTEM STOP MERGES ${identifier(copy)}.${table}` });
+  const parts = await run(server, activeParts, { database: copy, tables: [...tables] });
+  if (!(await checkParts(server, copy, parts, terms))) return undefined;
+  await showViewsTheLastMoments(server, copy);
+  if (terms.signal.aborted) return undefined;
+
+  terms.onStep?.("putting in place");
+  await migrate(connection, terms.migrations, { isForRestore: true });
+  // Looked at again: reading took its time, and a service may have been started meanwhile.
+  await refuseData();
+  await requireSameStructure(server, copy, connection.database, tables);
+  const keys = await keepRevocations(server, copy, connection.database);
+  await putInPlace(server, copy, connection, tables);
+  const observations = parts.reduce((sum, { table, rows }) => sum + (table === "observations" ? rows : 0), 0);
+  return { observations, keys };
+}
+
+async function requireNoRows(server: ClickHouseClient, database: string, tables: readonly string[]): Promise<void> {
+  const held = await run(server, tablesWithRows, { database, tables: [...tables] });
+  if (held.length === 0) return;
+  const list = held.map(({ name, rows }) => `${name} (${rows})`).join(", ");
+  throw new HoldsDataError(`the database ${database} holds data, which a restore would replace: rows in ${list}`);
 }
 
 /** Migrates what was restored; of a newer version, or of something else, it is refused. */
@@ -125,9 +157,9 @@ const partCheck = (database: string, table: string, part: string) =>
 async function checkParts(
   server: ClickHouseClient,
   database: string,
+  parts: readonly { readonly table: string; readonly name: string; readonly bytes: number }[],
   { signal, onProgress = () => {} }: BackupTerms,
 ): Promise<boolean> {
-  const parts = await run(server, activeParts, { database });
   const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   let done = 0;
   for (const { table, name, bytes } of parts) {
@@ -144,52 +176,14 @@ async function checkParts(
   return true;
 }
 
-/** Not to be broken off: the parts are linked, not copied, so it takes moments. */
-async function putInPlace(
-  server: ClickHouseClient,
-  beside: ClickHouseConnection,
-  connection: ClickHouseConnection,
-  migrations: string,
-): Promise<void> {
-  await migrate(connection, migrations);
-  const restored = connect(beside, "noisefloor-restore");
-  const live = connect(connection, "noisefloor-restore");
-  try {
-    // First, or a shorter one that holds here now could delete what has just been restored.
-    await applyRetention(live, await readRetention(restored));
-    const partitionsOf = async (database: string) => {
-      const rows = await run(server, activeParts, { database });
-      return new Map(rows.map(({ table, partitionId }) => [`${table} ${partitionId}`, { table, partitionId }]));
-    };
-    const wanted = await partitionsOf(beside.database);
-    for (const { table, partitionId } of wanted.values()) {
-      await live.command({
-        query: `ALTER TABLE ${identifier(table)} REPLACE PARTITION ID {id:String}
-          FROM ${identifier(beside.database)}.${identifier(table)}`,
-        query_params: { id: partitionId },
-      });
-    }
-    for (const [key, { table, partitionId }] of await partitionsOf(connection.database)) {
-      if (wanted.has(key)) continue;
-      await live.command({
-        query: `ALTER TABLE ${identifier(table)} DROP PARTITION ID {id:String}`,
-        query_params: { id: partitionId },
-      });
-    }
-    await showViewsTheLastMoment(live);
-  } finally {
-    await restored.close();
-    await live.close();
-  }
-}
-
 /**
- * A backup takes its tables one after the other while rows come in, so that of its last moment a rollup may lack what
- * the observations have. These go through the views once more: what a rollup has already does not change it.
+ * A backup takes the rollups before the observations, so that of its last moments a rollup may lack what the
+ * observations have. These go through the views once more: what a rollup has already does not change it.
  */
-async function showViewsTheLastMoment(live: ClickHouseClient): Promise<void> {
-  await live.command({
-    query: `INSERT INTO observations SELECT * FROM observations
-      WHERE received_at > (SELECT max(received_at) FROM observations) - INTERVAL 1 MINUTE`,
+async function showViewsTheLastMoments(server: ClickHouseClient, database: string): Promise<void> {
+  const observations = `${identifier(database)}.observations`;
+  await server.command({
+    query: `INSERT INTO ${observations} SELECT * FROM ${observations}
+      WHERE received_at > (SELECT max(received_at) FROM ${observations}) - INTERVAL 10 MINUTE`,
   });
 }

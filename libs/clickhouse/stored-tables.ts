@@ -1,5 +1,6 @@
-import type { ClickHouseClient } from "@clickhouse/client";
+import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
+import { isTransient } from "./errors.ts";
 import { defineQuery, run } from "./query.ts";
 import { AGEING_TABLES, daysIn } from "./retention.ts";
 
@@ -9,7 +10,10 @@ export type StoredTable = {
   /** As they lie on disk: rows that replace each other count until they are merged. */
   readonly rows: number;
   readonly bytesOnDisk: number;
-  /** The oldest and newest time, in milliseconds since 1970 UTC; undefined in a table that is empty or does not age. */
+  /**
+   * The oldest and newest time, in milliseconds since 1970 UTC; undefined in a table that is empty or does not age, and
+   * when the server may not read so much.
+   */
   readonly from: number | undefined;
   readonly to: number | undefined;
   /** Undefined when rows are kept for ever. */
@@ -41,7 +45,7 @@ const timeSpans = defineQuery({
 
 /** Every table of the store by its name, with what it holds and for how long. */
 export async function readStoredTables(client: ClickHouseClient): Promise<StoredTable[]> {
-  const spans = new Map((await run(client, timeSpans, {})).map((span) => [span.name, span]));
+  const spans = new Map((await unlessRefused(run(client, timeSpans, {})))?.map((span) => [span.name, span]));
   return (await run(client, tableSizes, {})).map(({ name, definition, rows, bytes }) => {
     const span = spans.get(name);
     const isEmpty = span === undefined || span.rows === 0;
@@ -56,16 +60,41 @@ export async function readStoredTables(client: ClickHouseClient): Promise<Stored
   });
 }
 
-/** How many rows of each table, of those that age, are older than `days` days now. */
-export async function countOlderRows(client: ClickHouseClient, days: number): Promise<Map<string, number>> {
+const newestReceipt = defineQuery({
+  name: "newest-receipt",
+  sql: "SELECT toUnixTimestamp64Milli(max(received_at)) AS at FROM observations",
+  params: z.object({}),
+  row: z.object({ at: z.int() }),
+});
+
+/** When the store took its newest observation, in milliseconds since 1970 UTC; undefined when it holds none. */
+export async function readNewestReceipt(client: ClickHouseClient): Promise<number | undefined> {
+  const [row] = await run(client, newestReceipt, {});
+  return row === undefined || row.at === 0 ? undefined : row.at;
+}
+
+/**
+ * How many rows of each table, of those that age, are older than `days` days now. Partitions that are as a whole older or
+ * newer are not read. @returns undefined when the server may not read so much, or not for so long.
+ */
+export async function countOlderRows(client: ClickHouseClient, days: number): Promise<Map<string, number> | undefined> {
   if (!Number.isInteger(days) || days < 1) throw new RangeError(`${days} is not a whole number of days from 1`);
   const olderRows = defineQuery({
     name: "rows-beyond-retention",
     sql: ageing
-      .map(([table, { ttl }]) => `SELECT '${table}' AS name, countIf(${ttl(days)} <= now()) AS rows FROM ${table}`)
+      .map(([table, { ttl }]) => `SELECT '${table}' AS name, count() AS rows FROM ${table} WHERE ${ttl(days)} <= now()`)
       .join(" UNION ALL "),
     params: z.object({}),
     row: z.object({ name: z.string(), rows: z.int() }),
   });
-  return new Map((await run(client, olderRows, {})).map(({ name, rows }) => [name, rows]));
+  const counted = await unlessRefused(run(client, olderRows, {}));
+  return counted && new Map(counted.map(({ name, rows }) => [name, rows]));
+}
+
+/** Of a large store some answers take more than the server gives; the others are told all the same. */
+async function unlessRefused<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error: unknown) => {
+    if (error instanceof ClickHouseError || isTransient(error)) return undefined;
+    throw error;
+  });
 }

@@ -10,8 +10,8 @@ export type TagCatalogue = {
   byId(id: string): CataloguedTag | undefined;
   /** By UUID or slug, as sensors name them. */
   resolve(reference: string): CataloguedTag | undefined;
-  /** Reads the catalogue again if it has changed. */
-  refresh(): Promise<void>;
+  /** Reads the catalogue again if it has changed. @param signal for one that waits for a store that is away. */
+  refresh(signal?: AbortSignal): Promise<void>;
   /** Seconds since it was last known to be up to date. */
   ageSeconds(): number;
   stop(): void;

@@ -13,7 +13,7 @@ export type ReadinessCheck = () => Promise<void>;
 export type HealthOptions = {
   /** By the name that answers and logs call them. */
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
-  readonly metrics: Pick<Metrics, "text" | "contentType">;
+  readonly metrics: Pick<Metrics, "text" | "contentType" | "gaugeBy">;
   /** What a scrape must send as its bearer token, if anything. */
   readonly metricsToken?: string | undefined;
   readonly log: Logger;
@@ -29,8 +29,26 @@ const CHECK_INTERVAL_MS = 1_000;
 export function registerHealth(app: FastifyInstance, { checks, metrics, metricsToken, log }: HealthOptions): void {
   const [healthPath, readyPath, metricsPath] = HEALTH_PATHS;
   const route = (operation: string) => ({ logLevel: "debug" as const, config: { operation } });
-  const failing = reused(() => findFailing(checks));
   let missing = "";
+  const failing = reused(async () => {
+    const failures = await findFailing(checks);
+    const names = [...failures.keys()].sort().join(", ");
+    if (names !== missing) {
+      if (names === "") log.info("ready again");
+      else log.warn({ err: [...failures.values()][0], missing: names }, "not ready");
+      missing = names;
+    }
+    return failures;
+  });
+  metrics.gaugeBy(
+    "noisefloor_ready",
+    "1 while what the service cannot work without is there, else 0",
+    "check",
+    async () => {
+      const failures = await failing();
+      return Object.keys(checks).map((name) => [name, failures.has(name) ? 0 : 1] as const);
+    },
+  );
 
   app.get(healthPath, route("health"), async () => ({ status: "ok" }));
   app.get(readyPath, route("readiness"), async (_request, reply) => {
@@ -38,13 +56,8 @@ export function registerHealth(app: FastifyInstance, { checks, metrics, metricsT
     const states = Object.fromEntries(
       Object.keys(checks).map((name) => [name, failures.has(name) ? "unavailable" : "ok"]),
     );
+    if (failures.size === 0) return { status: "ready", checks: states };
     const names = [...failures.keys()].sort().join(", ");
-    if (names !== missing) {
-      if (names === "") log.info("ready again");
-      else log.warn({ err: [...failures.values()][0], missing: names }, "not ready");
-      missing = names;
-    }
-    if (names === "") return { status: "ready", checks: states };
     return reply.code(503).send({ message: `Not ready: ${names}`, status: "unavailable", checks: states });
   });
   app.get(metricsPath, route("metrics"), async (request, reply) => {

@@ -67,6 +67,22 @@ async function withAdmin<T>(connection: KafkaConnection, log: Logger, ask: (admi
   }
 }
 
+/** What a topic is configured to, or its broker where the topic says nothing; undefined when it has no such setting. */
+export async function readTopicConfig(
+  connection: KafkaConnection,
+  topic: string,
+  name: string,
+  log: Logger,
+): Promise<string | undefined> {
+  return withAdmin(connection, log, async (admin) => {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: [name] }],
+    });
+    return resources[0]?.configEntries.find(({ configName }) => configName === name)?.configValue;
+  });
+}
+
 /** How many messages of each partition a group has not committed yet, as it was known a moment ago. */
 export type GroupLag = {
   current(): Iterable<readonly [partition: string, messages: number]>;
@@ -82,10 +98,10 @@ export function watchLag(
   log: Logger,
 ): GroupLag {
   const admin: Admin = connectKafka(connection, log).admin();
-  const connected = admin.connect();
   let lag = new Map<string, number>();
   const look = async () => {
-    await connected;
+    // Each time: a first connection that failed must not be the last word on it.
+    await admin.connect();
     const [ends, [committed]] = await Promise.all([
       admin.fetchTopicOffsets(topic),
       admin.fetchOffsets({ groupId, topics: [topic] }),

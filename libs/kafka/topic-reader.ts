@@ -18,11 +18,15 @@ export type ReadTopic = {
   /** Some messages of one partition, in order. The next ones come when it has resolved. */
   readonly handle: (messages: readonly StreamMessage[]) => Promise<void>;
   readonly signal?: AbortSignal;
+  /**
+   * A broker that has what we ask for sends it at once: so long without anything is a fault and not a pause. A minute
+   * unless said otherwise.
+   */
+  readonly stallMs?: number;
 };
 
-const LOOK_MS = 5_000;
-/** A broker that has what we ask for sends it at once; so long without anything is a fault and not a pause. */
-const STALL_MS = 60_000;
+/** How often we look whether something has come for a while. */
+const LOOKS_PER_STALL = 12;
 const HEARTBEAT_MS = 3_000;
 
 /**
@@ -83,9 +87,13 @@ class HandlerError extends Error {
 }
 
 async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[], ask: ReadTopic): Promise<boolean> {
-  const { topic, signal } = ask;
+  const { topic, signal, stallMs = 60_000 } = ask;
+  const lookMs = stallMs / LOOKS_PER_STALL;
   const open = new Map(spans.map((span) => [span.partition, span]));
   let lastProgress = Date.now();
+  let isHandling = false;
+  // The next messages come when these are done with: for how long that takes the brokers are not to blame.
+  const quietMs = () => (isHandling ? 0 : Date.now() - lastProgress);
   let settle: (isWhole: boolean) => void = () => {};
   let fail: (error: unknown) => void = () => {};
   const ended = new Promise<boolean>((resolve, reject) => {
@@ -104,15 +112,15 @@ async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[],
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (!payload.restart) fail(payload.error);
   });
-  const timer = setInterval(() => look().catch(fail), LOOK_MS);
+  const timer = setInterval(() => look().catch(fail), lookMs);
   const look = async () => {
-    if (Date.now() - lastProgress < LOOK_MS) return;
+    if (quietMs() < lookMs) return;
     // What we wait for may have been deleted by age meanwhile: then nothing will come.
     for (const { partition, from } of await heldBy(admin, topic)) {
       const span = open.get(partition);
       if (span !== undefined && from >= span.to) close(partition);
     }
-    if (Date.now() - lastProgress > STALL_MS) fail(new Error(`nothing came for ${STALL_MS / 1_000} seconds`));
+    if (quietMs() > stallMs) fail(new Error(`nothing came for ${stallMs / 1_000} seconds`));
   };
   try {
     await consumer.connect();
@@ -126,6 +134,7 @@ async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[],
           .map((message) => toStreamMessage(topic, batch.partition, message))
           .filter(({ offset }) => BigInt(offset) >= span.from && BigInt(offset) < span.to);
         const beat = setInterval(() => heartbeat().catch(() => {}), HEARTBEAT_MS);
+        isHandling = true;
         try {
           if (messages.length > 0) await ask.handle(messages);
         } catch (error) {
@@ -133,8 +142,9 @@ async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[],
           return;
         } finally {
           clearInterval(beat);
+          lastProgress = Date.now();
+          isHandling = false;
         }
-        lastProgress = Date.now();
         if (BigInt(batch.lastOffset()) + 1n >= span.to) close(batch.partition);
       },
     });

@@ -2,8 +2,13 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** From a millisecond, a lookup's, to the half minute that a request may take at most. */
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+type Figures = Iterable<readonly [value: string, figure: number]>;
+
+/**
+ * From a millisecond, a lookup's, over the two minutes for which the intake waits for its store, to the ten that
+ * QUERY_TIMEOUT_SECONDS allows.
+ */
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /** Every figure that a process tells Prometheus, besides those of Node itself. Names and labels are an interface. */
 export function createMetrics() {
@@ -70,24 +75,21 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
-    lastInsert: new Gauge({
-      name: "noisefloor_last_insert_timestamp_seconds",
-      help: "When observations were last stored, in seconds since 1970; 0 before the first",
-      registers,
-    }),
     kafkaRestarts: new Counter({
       name: "noisefloor_kafka_restarts_total",
       help: "How often the consumer began anew after an error, as when the brokers are away for long",
       registers,
     }),
-    /** Adds a figure that is read anew at each scrape. */
-    gauge(name: `noisefloor_${string}`, help: string, read: () => number): void {
+    /** Adds a figure that is read anew at each scrape, and is left out while there is none. */
+    gauge(name: `noisefloor_${string}`, help: string, read: () => number | undefined): void {
       new Gauge({
         name,
         help,
         registers,
         collect() {
-          this.set(read());
+          const figure = read();
+          if (figure === undefined) this.remove();
+          else this.set(figure);
         },
       });
     },
@@ -96,16 +98,17 @@ export function createMetrics() {
       name: `noisefloor_${string}`,
       help: string,
       label: Label,
-      read: () => Iterable<readonly [value: string, figure: number]>,
+      read: () => Figures | Promise<Figures>,
     ): void {
       new Gauge({
         name,
         help,
         labelNames: [label],
         registers,
-        collect() {
+        async collect() {
+          const figures = await read();
           this.reset();
-          for (const [value, figure] of read()) this.labels(value).set(figure);
+          for (const [value, figure] of figures) this.labels(value).set(figure);
         },
       });
     },

@@ -1,8 +1,14 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { readTopicVerdicts } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
+import { readVerdicts } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import { parseObservedAt, REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/window.ts";
-import { LETTER_SOURCES, type LetterFilter, type OpenedLetter } from "@noisefloor/ingest/letters/letter.ts";
+import {
+  isHomeMeant,
+  LETTER_SOURCES,
+  type LetterFilter,
+  type OpenedLetter,
+  UNKNOWN_REASON,
+} from "@noisefloor/ingest/letters/letter.ts";
 import { readTopicLetters } from "@noisefloor/ingest/letters/topic-letters.ts";
 import { type CommandContext, UserError } from "./commands/command.ts";
 import { progressBar } from "./progress.ts";
@@ -15,8 +21,7 @@ export type FilterOptions = {
 
 /** Throws a UserError when an option names something that is not there. */
 export function readFilter({ reason, source, since }: FilterOptions, includeDone: boolean, now: number): LetterFilter {
-  // A message that somebody else put into the topic has no reason of ours.
-  const reasons: readonly string[] = [...REJECTION_REASONS, "unknown"];
+  const reasons: readonly string[] = [...REJECTION_REASONS, UNKNOWN_REASON];
   if (reason !== undefined && !reasons.includes(reason)) {
     throw new UserError(`there is no reason "${reason}"; there are ${reasons.join(", ")}`);
   }
@@ -34,17 +39,23 @@ function readSince(text: string, now: number): number {
   throw new UserError(`--since takes a time like 2026-11-20T14:00:00Z, or 12h or 7d, not "${text}"`);
 }
 
-/** Letters over HTTP and from files are in the table, those of messages in the topic. */
-export function isTableMeant({ source }: LetterFilter): boolean {
-  return source !== "kafka";
-}
-
-export function isTopicMeant({ source }: LetterFilter): boolean {
-  return source === undefined || source === "kafka";
+/**
+ * Whether the topic is to be read. Without brokers it cannot be: whoever asks for it by name is refused, all others are
+ * told, for it would look as if it were empty.
+ * @throws UserError
+ */
+export function isTopicRead(filter: LetterFilter, { settings, log }: CommandContext): boolean {
+  if (!isHomeMeant(filter, "topic")) return false;
+  if (settings.kafka !== undefined) return true;
+  if (filter.source === "kafka") {
+    throw new UserError("letters of Kafka are in the dead-letter topic, and KAFKA_BROKERS is not set");
+  }
+  log.warn("the dead-letter topic is not read: KAFKA_BROKERS is not set");
+  return false;
 }
 
 /**
- * Reads the dead-letter topic, with a bar. Without brokers there is none: then it is as if it were empty.
+ * Reads the dead-letter topic, with a bar. There must be brokers.
  * @param ids only these; all when left out.
  * @returns false when Ctrl-C ended it before the end.
  */
@@ -55,14 +66,13 @@ export async function readTopic(
   handle: (letters: OpenedLetter[]) => Promise<void>,
 ): Promise<boolean> {
   const { kafka } = settings;
-  if (kafka === undefined) return true;
-  const verdicts = await readTopicVerdicts(client, kafka.deadLetterTopic);
+  if (kafka === undefined) throw new Error("there are no brokers to read a topic from");
   let progress = progressBar("", 0, false);
   try {
     return await readTopicLetters(
       kafka,
       {
-        verdicts,
+        readVerdicts: (letters) => readVerdicts(client, kafka.deadLetterTopic, letters),
         ids,
         signal,
         onStart: (offsets) => {

@@ -25,8 +25,23 @@ const print = (line = ""): void => {
 
 function createContext(): CommandContext {
   const settings = readSettings(process.env);
-  return { settings, log: createLogger("noisefloor", settings.logLevel), signal: stopSignal(), print };
+  let signal: AbortSignal | undefined;
+  return {
+    settings,
+    log: createLogger("noisefloor", settings.logLevel),
+    print,
+    get signal() {
+      signal ??= stopSignal();
+      return signal;
+    },
+  };
 }
+
+// Whoever reads along has seen enough, as head has: that ends the command as it ends others, without a word.
+process.stdout.on("error", (error: Error) => {
+  if (!("code" in error) || error.code !== "EPIPE") throw error;
+  process.exit(141);
+});
 
 const program = new Command("noisefloor")
   .description("Self-hosted Internet scan-noise intelligence. Settings come from environment variables; see README.md.")

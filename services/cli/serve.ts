@@ -4,6 +4,7 @@ import { connect } from "@noisefloor/clickhouse/client.ts";
 import { readMigrations } from "@noisefloor/clickhouse/migrate.ts";
 import { type ReadTerms, reader } from "@noisefloor/clickhouse/query.ts";
 import { storeChecks } from "@noisefloor/clickhouse/readiness.ts";
+import { watchRetention } from "@noisefloor/clickhouse/retention.ts";
 import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
@@ -65,15 +66,18 @@ async function assemble(
   opened: Opened,
 ): Promise<Omit<RunningService, "stop">> {
   const now = Date.now;
-  const { client, server, retentionDays } = store;
+  const { client, server } = store;
   const { http, queryTimeoutSeconds } = settings;
   const metrics = createMetrics();
   // Connections of their own for what must not queue behind large questions and inserts.
   const watching = connect(server.connection, "noisefloor-watch", WATCH_TIMEOUT_MS);
   const lookingUp = connect(server.connection, "noisefloor-lookup");
+  // Large questions may take every connection of a client; what comes in shall not wait for them.
+  const storing = connect(server.connection, "noisefloor-ingest");
   opened.push(
     () => watching.close(),
     () => lookingUp.close(),
+    () => storing.close(),
   );
   const toldAs = (what: string) => ({
     onError: (error: unknown) => log.warn({ err: error }, `${what} cannot be read: the last known state goes on`),
@@ -81,7 +85,12 @@ async function assemble(
   });
   const catalogue = await watchTags(watching, toldAs("the tag catalogue"));
   opened.push(catalogue.stop);
-  const caches = new Map<string, { ageSeconds(): number }>([["tags", catalogue]]);
+  const retention = await watchRetention(watching, toldAs("the retention"));
+  opened.push(retention.stop);
+  const caches = new Map<string, { ageSeconds(): number }>([
+    ["tags", catalogue],
+    ["retention", retention],
+  ]);
 
   const app = await createHttpApp({
     log,
@@ -100,9 +109,9 @@ async function assemble(
   }
   const ingest = sensors
     ? await createIngest({
-        client,
+        client: storing,
         catalogue,
-        retentionDays,
+        retentionDays: retention.current,
         sensorKeys: http.sensorKeys,
         sensors,
         kafka: settings.kafka,
@@ -135,7 +144,7 @@ async function assemble(
       limit,
       metrics,
       plansUrl: settings.plansUrl ?? `${publicUrl}/plans`,
-      retentionDays,
+      retentionDays: retention.current,
       publicUrl,
       now,
     });

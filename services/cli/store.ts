@@ -1,6 +1,6 @@
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
 import { migrate, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
-import { type OpenClickHouse, openClickHouse } from "@noisefloor/clickhouse/open.ts";
+import { type OpenClickHouse, type OpenTerms, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
@@ -18,13 +18,20 @@ export type Store = {
 
 /**
  * Who may change how long data are kept. A service says what holds from now on; a command that merely works beside it
- * may make the time longer but not shorter: data deleted because a shell lacked a variable would be gone for good. A
- * command that tells of the retention leaves it as it is.
+ * may make the time longer but not shorter: data deleted because a shell lacked a variable would be gone for good.
  */
-export type RetentionRight = "set" | "lengthen" | "leave";
+export type RetentionRight = "set" | "lengthen";
 
-async function openConnection({ clickhouse }: Settings) {
-  const server = await openClickHouse(clickhouse);
+/** How a service opens its store: it may have to wait for a command that works without one. */
+export function asService(log: Logger, signal: AbortSignal): OpenTerms {
+  const onWait = () => log.warn("another command works with this data directory: waiting for its end");
+  return { purpose: "service", signal, onWait };
+}
+
+const AS_COMMAND: OpenTerms = { purpose: "command" };
+
+async function openConnection({ clickhouse }: Settings, terms: OpenTerms) {
+  const server = await openClickHouse(clickhouse, terms);
   const client = connect(server.connection, "noisefloor");
   const close = async () => {
     await client.close();
@@ -34,12 +41,17 @@ async function openConnection({ clickhouse }: Settings) {
 }
 
 /** Opens the configured or embedded ClickHouse, brings its schema up to date and sets how long it keeps its data. */
-export async function openStore(settings: Settings, log: Logger, right: RetentionRight): Promise<Store> {
-  const { server, client, close } = await openConnection(settings);
+export async function openStore(
+  settings: Settings,
+  log: Logger,
+  right: RetentionRight,
+  terms: OpenTerms = AS_COMMAND,
+): Promise<Store> {
+  const { server, client, close } = await openConnection(settings, terms);
   try {
-    const applied = await migrate(server.connection, MIGRATIONS_DIRECTORY, ({ version, name }) =>
-      log.debug({ version, name }, "migration applied"),
-    );
+    const applied = await migrate(server.connection, MIGRATIONS_DIRECTORY, {
+      onApply: ({ version, name }) => log.debug({ version, name }, "migration applied"),
+    });
     if (applied.length > 0) log.info({ migrations: applied.length }, "the schema was brought up to date");
     const retentionDays = await settleRetention(client, settings.retentionDays, right, log);
     const tags = await addStarterTags(client, Date.now());
@@ -56,17 +68,26 @@ export async function openStore(settings: Settings, log: Logger, right: Retentio
  * service can run as a user who may change nothing; the embedded server is our own, and nobody else would bring it up.
  * @throws MigrationError when the schema is not current.
  */
-export async function openStoreToRead(settings: Settings, log: Logger): Promise<Store> {
-  if (settings.clickhouse.server === undefined) return openStore(settings, log, "set");
-  const { server, client, close } = await openConnection(settings);
+export async function openStoreToRead(settings: Settings, log: Logger, terms: OpenTerms): Promise<Store> {
+  if (settings.clickhouse.server === undefined) return openStore(settings, log, "set", terms);
+  const store = await openStoreAsItIs(settings, terms);
+  const { retentionDays } = store;
+  const wanted = settings.retentionDays ?? retentionDays;
+  if (wanted !== retentionDays) {
+    log.warn({ wanted, current: retentionDays }, "the retention is left as it is: the intake or migrate sets it");
+  }
+  return store;
+}
+
+/**
+ * Opens the store for somebody who looks and changes nothing: neither its schema nor its retention nor its tags.
+ * @throws MigrationError when the schema is not current.
+ */
+export async function openStoreAsItIs(settings: Settings, terms: OpenTerms = AS_COMMAND): Promise<Store> {
+  const { server, client, close } = await openConnection(settings, terms);
   try {
     await requireCurrentSchema(client, await readMigrations(MIGRATIONS_DIRECTORY));
-    const retentionDays = await readRetention(client);
-    const wanted = settings.retentionDays ?? retentionDays;
-    if (wanted !== retentionDays) {
-      log.warn({ wanted, current: retentionDays }, "the retention is left as it is: the intake or migrate sets it");
-    }
-    return { server, client, retentionDays, close };
+    return { server, client, retentionDays: await readRetention(client), close };
   } catch (error) {
     await close();
     throw error;
@@ -78,7 +99,18 @@ export async function withStore(
   { settings, log }: { readonly settings: Settings; readonly log: Logger },
   work: (client: ClickHouseClient) => Promise<void>,
 ): Promise<void> {
-  const store = await openStore(settings, log, "lengthen");
+  return closingAfter(await openStore(settings, log, "lengthen"), work);
+}
+
+/** The same for a command that looks and changes nothing. */
+export async function withStoreAsItIs(
+  { settings }: { readonly settings: Settings },
+  work: (client: ClickHouseClient) => Promise<void>,
+): Promise<void> {
+  return closingAfter(await openStoreAsItIs(settings), work);
+}
+
+async function closingAfter(store: Store, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
   try {
     await work(store.client);
   } finally {
@@ -94,12 +126,15 @@ async function settleRetention(
   log: Logger,
 ): Promise<number> {
   const current = await readRetention(client);
-  if (wanted === undefined || wanted === current || right === "leave") return current;
-  if (wanted < current && right === "lengthen") {
-    log.warn({ wanted, current }, "the retention is not shortened: only a service or migrate does that");
+  if (right === "lengthen" && (wanted ?? current) <= current) {
+    if (wanted !== undefined && wanted < current) {
+      log.warn({ wanted, current }, "the retention is not shortened: only a service or migrate does that");
+    }
     return current;
   }
-  await applyRetention(client, wanted);
-  log.info({ from: current, to: wanted }, "the retention was changed, in days");
-  return wanted;
+  // Also when the observations have it already: a change that broke off may have left other tables behind.
+  const days = wanted ?? current;
+  const tables = await applyRetention(client, days);
+  if (tables.length > 0) log.info({ from: current, to: days, tables }, "the retention was changed, in days");
+  return days;
 }

@@ -9,6 +9,7 @@ import {
   type StreamMessage,
   TooLargeError,
 } from "@noisefloor/kafka/source.ts";
+import { chunksOf } from "./chunks.ts";
 import { type Patience, patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
 import { FALLBACK_ID_HEADER, givenRecordId } from "./record-id.ts";
@@ -31,6 +32,9 @@ export type PlacedRecord = IncomingRecord & {
  */
 const MAX_STORED_BYTES = 1024 * 1024;
 
+/** One insert is one string in memory, of which there is none beyond half a gigabyte. */
+const PER_INSERT = { items: 10_000, bytes: 16 * 1024 * 1024 };
+
 /**
  * Keeps rejected records in the table `dead_letters`. The same record of the same file is kept once. Waits for a store
  * that is away: by now the good records are stored, and whoever is told that it failed would send them again.
@@ -42,35 +46,40 @@ export function deadLettersInto(
 ): KeepDeadLetters<PlacedRecord> {
   return async (rejected) => {
     const received_at = toDateTime64(now());
-    const insert = () =>
-      client.insert({
-        table: "dead_letters",
-        columns: [
-          "received_at",
-          "source",
-          "origin",
-          "position",
-          "reason",
-          "detail",
-          "payload_base64",
-          "publish_right",
-          "value",
-        ],
-        values: rejected.map(({ record, rejection }) => ({
-          received_at,
-          source,
-          origin: record.origin,
-          position: record.position,
-          reason: rejection.reason,
-          detail: rejection.detail + cutNote(record.bytes),
-          payload_base64: record.bytes.subarray(0, MAX_STORED_BYTES).toString("base64"),
-          publish_right: record.right === undefined ? "" : formatRight(record.right),
-          value: writeValue(record.value),
-        })),
-        format: "JSONEachRow",
-      });
-    await patiently(insert, { forMs: RETRY_MS });
+    const toRow = ({ record, rejection }: RejectedRecord<PlacedRecord>) => ({
+      received_at,
+      source,
+      origin: record.origin,
+      position: record.position,
+      reason: rejection.reason,
+      detail: rejection.detail + cutNote(record.bytes),
+      payload_base64: record.bytes.subarray(0, MAX_STORED_BYTES).toString("base64"),
+      publish_right: record.right === undefined ? "" : formatRight(record.right),
+      value: writeValue(record.value),
+    });
+    const columns = [
+      "received_at",
+      "source",
+      "origin",
+      "position",
+      "reason",
+      "detail",
+      "payload_base64",
+      "publish_right",
+      "value",
+    ] as const;
+    for (const chunk of chunksOf(rejected, ({ record }) => storedSize(record), PER_INSERT)) {
+      const values = chunk.map(toRow);
+      const insert = () =>
+        client.insert({ table: "dead_letters", columns: [...columns], values, format: "JSONEachRow" });
+      await patiently(insert, { forMs: RETRY_MS });
+    }
   };
+}
+
+/** About how much of a record is stored: what its value takes as JSON is about what its line took. */
+function storedSize({ bytes, value }: PlacedRecord): number {
+  return Math.min(bytes.length, MAX_STORED_BYTES) + (value === undefined ? 0 : bytes.length);
 }
 
 /** Empty when there is none, or one nested so deep that it cannot be written: parsing takes more than writing does. */
@@ -86,12 +95,34 @@ function cutNote(bytes: Buffer): string {
   return bytes.length <= MAX_STORED_BYTES ? "" : ` (of ${bytes.length} bytes, the first ${MAX_STORED_BYTES} are kept)`;
 }
 
+/** How many bytes a record had of which the table keeps only the first; undefined when it keeps all of them. */
+export function sizeBeforeCut(detail: string, kept: Buffer): number | undefined {
+  const size = / \(of (\d+) bytes, the first \d+ are kept\)$/.exec(detail)?.[1];
+  // A detail may quote its record, so the note alone proves nothing.
+  return size === undefined || kept.length !== MAX_STORED_BYTES ? undefined : Number(size);
+}
+
 /** A record that came in a Kafka message, alone or among others. */
 export type MessageRecord = IncomingRecord & {
   readonly message: StreamMessage;
   /** Its place in the message, from 0. */
   readonly index: number;
 };
+
+/** The header fields that say of a topic's letter why it was refused, and where it came from. */
+export const LETTER_HEADERS = {
+  reason: "noisefloor-reason",
+  detail: "noisefloor-detail",
+  topic: "noisefloor-topic",
+  partition: "noisefloor-partition",
+  offset: "noisefloor-offset",
+  /** The record's place in its message, from 0. */
+  index: "noisefloor-index",
+  /** How many bytes there were, when only the first are kept. */
+  cutFrom: "noisefloor-cut-from",
+  /** The same of the message's key. */
+  keyCutFrom: "noisefloor-key-cut-from",
+} as const;
 
 /** Keeps rejected records of messages. Aborted, nobody waits for them any more: they come again. */
 export type KeepMessageLetters = (
@@ -146,9 +177,6 @@ const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
  */
 const MAX_KEY_BYTES = 1024;
 
-const CUT_FROM = "noisefloor-cut-from";
-const KEY_CUT_FROM = "noisefloor-key-cut-from";
-
 function toDeadLetter({ record, rejection }: RejectedRecord<MessageRecord>): ProducedMessage {
   const { message, index, bytes } = record;
   const letter = { key: message.key, value: bytes, headers: deadLetterHeaders(message, index, rejection) };
@@ -169,7 +197,7 @@ function shorten(letter: ProducedMessage): ProducedMessage | undefined {
 function cut(letter: ProducedMessage, part: "key" | "value", most: number): ProducedMessage {
   const bytes = letter[part];
   if (bytes === null || bytes.length <= most) return letter;
-  const note = part === "key" ? KEY_CUT_FROM : CUT_FROM;
+  const note = part === "key" ? LETTER_HEADERS.keyCutFrom : LETTER_HEADERS.cutFrom;
   return { ...letter, [part]: bytes.subarray(0, most), headers: { [note]: String(bytes.length), ...letter.headers } };
 }
 
@@ -178,11 +206,11 @@ function deadLetterHeaders(message: StreamMessage, index: number, rejection: Rej
   return {
     // A retry has to call the record what a redelivery of its message would.
     ...(given !== undefined && { [FALLBACK_ID_HEADER]: given }),
-    "noisefloor-reason": rejection.reason,
-    "noisefloor-detail": rejection.detail,
-    "noisefloor-topic": message.topic,
-    "noisefloor-partition": String(message.partition),
-    "noisefloor-offset": message.offset,
-    "noisefloor-index": String(index),
+    [LETTER_HEADERS.reason]: rejection.reason,
+    [LETTER_HEADERS.detail]: rejection.detail,
+    [LETTER_HEADERS.topic]: message.topic,
+    [LETTER_HEADERS.partition]: String(message.partition),
+    [LETTER_HEADERS.offset]: message.offset,
+    [LETTER_HEADERS.index]: String(index),
   };
 }

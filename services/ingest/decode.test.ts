@@ -36,6 +36,7 @@ describe("a payload is taken apart into its records", () => {
   test("one object is one record", () => {
     expect(split('{"a":1}')).toEqual(['{"a":1}']);
     expect(split(' \r\n\t{"a":[1,2]}\n ')).toEqual(['{"a":[1,2]}']);
+    expect(split('\ufeff{"a":1}'), "behind a byte order mark").toEqual(['{"a":1}']);
   });
 
   test("one object written over several lines is one record", () => {

@@ -14,7 +14,7 @@ const CLOSE_BRACKET = 0x5d;
  * @returns the records, or why the payload as a whole cannot be taken apart.
  */
 export function splitPayload(payload: Buffer, mostRecords: number): Buffer[] | Rejection {
-  const trimmed = trim(payload);
+  const trimmed = trim(withoutByteOrderMark(payload));
   if (trimmed.length === 0) return { reason: "not-json", detail: "the payload is empty" };
   const records = trimmed[0] === OPEN_BRACKET ? splitArray(trimmed, mostRecords) : splitLines(trimmed, mostRecords);
   if (records === undefined) return { reason: "not-json", detail: "the payload starts like a JSON array but is none" };
@@ -74,6 +74,15 @@ function splitArray(payload: Buffer, most: number): Buffer[] | undefined {
     if (payload[at] !== COMMA) return undefined;
     at++;
   }
+}
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Some programs begin every text with one; it is no part of the JSON. */
+export function withoutByteOrderMark(bytes: Buffer): Buffer {
+  return bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? bytes.subarray(BYTE_ORDER_MARK.length)
+    : bytes;
 }
 
 /** Without the white space that JSON allows around a value. */

@@ -13,15 +13,23 @@ export type InsertObservations = (rows: readonly ObservationRow[], token: string
 /** A row, by its place among those that were handed over, which the server refuses for what is in it. */
 export type RefusedRow = { readonly index: number; readonly detail: string };
 
+export type HandOverTerms = {
+  /**
+   * Aborted when nobody waits for the rows any more: those not under way are let go of, and those that wait for the store
+   * to come back are not tried again.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /** More is waiting behind these rows, and comes only when they are stored: they do not wait for company. */
+  readonly hasMore?: boolean | undefined;
+};
+
 export type InsertQueue = {
   /**
    * Resolves when every row is either stored or refused for what is in it, with the latter. Rejects with the server's
    * error when that is neither: then any of the rows may or may not be stored.
    * @param bytes about how much memory the rows take.
-   * @param signal aborted when nobody waits for the rows any more: those not under way are let go of, and those that
-   * wait for the store to come back are not tried again.
    */
-  store(rows: readonly ObservationRow[], bytes: number, signal?: AbortSignal): Promise<readonly RefusedRow[]>;
+  store(rows: readonly ObservationRow[], bytes: number, terms?: HandOverTerms): Promise<readonly RefusedRow[]>;
   /** Ends all trying again: what cannot be stored at once is rejected. What is under way goes on. */
   giveUp(): void;
 };
@@ -53,6 +61,7 @@ type HandOver = {
   readonly rows: readonly ObservationRow[];
   readonly bytes: number;
   readonly signal: AbortSignal | undefined;
+  readonly hasMore: boolean;
   readonly resolve: (refused: readonly RefusedRow[]) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -69,6 +78,7 @@ export function insertQueue(terms: InsertQueueTerms): InsertQueue {
   let hurry = () => {};
 
   const hasEnough = () =>
+    waiting.some(({ hasMore }) => hasMore) ||
     waiting.reduce((sum, { rows }) => sum + rows.length, 0) >= ENOUGH_ROWS ||
     waiting.reduce((sum, { bytes }) => sum + bytes, 0) >= ENOUGH_BYTES;
 
@@ -111,10 +121,10 @@ export function insertQueue(terms: InsertQueueTerms): InsertQueue {
   };
 
   return {
-    store(rows, bytes, signal) {
+    store(rows, bytes, { signal, hasMore = false } = {}) {
       if (rows.length === 0) return Promise.resolve([]);
       return new Promise((resolve, reject) => {
-        const handOver = { rows, bytes, signal, resolve, reject };
+        const handOver = { rows, bytes, signal, hasMore, resolve, reject };
         waiting.push(handOver);
         signal?.addEventListener("abort", () => {
           const place = waiting.indexOf(handOver);
@@ -158,6 +168,7 @@ async function storeOrRefuse(
   offset: number,
   terms: InsertQueueTerms,
   hasGivenUp: () => boolean,
+  isFirst = true,
 ): Promise<RefusedRow[]> {
   let triesOverMemory = 0;
   const isTooMuch = () => triesOverMemory >= TRIES_OVER_MEMORY && rows.length > FEW_ROWS;
@@ -170,25 +181,51 @@ async function storeOrRefuse(
   } catch (error) {
     const isWorthHalving = failureKind(error) === "data" || (isOverMemory(error) && isTooMuch() && !hasGivenUp());
     if (!isWorthHalving) throw error;
+    if (isFirst && failureKind(error) === "data") await requireSomeGood(rows, terms, hasGivenUp, error);
     if (rows.length === 1) return [{ index: offset, detail: error instanceof Error ? error.message : String(error) }];
     const middle = rows.length >> 1;
     return [
-      ...(await storeOrRefuse(rows.slice(0, middle), offset, terms, hasGivenUp)),
-      ...(await storeOrRefuse(rows.slice(middle), offset + middle, terms, hasGivenUp)),
+      ...(await storeOrRefuse(rows.slice(0, middle), offset, terms, hasGivenUp, false)),
+      ...(await storeOrRefuse(rows.slice(middle), offset + middle, terms, hasGivenUp, false)),
     ];
   }
 }
 
+/** Among fewer rows than this all may well be bad. */
+const ENOUGH_TO_JUDGE = 200;
+const SAMPLES = 20;
+
+/**
+ * When none of some rows from all over the batch is taken, it is not for what is in them: the table was changed, or a view
+ * on it is broken. All that comes would become dead letters, one insert each, so the failure goes up as one that nobody
+ * knows. Samples that are taken are stored once more with the others, as the same observations.
+ */
+async function requireSomeGood(
+  rows: readonly ObservationRow[],
+  terms: InsertQueueTerms,
+  hasGivenUp: () => boolean,
+  refusal: unknown,
+): Promise<void> {
+  if (rows.length < ENOUGH_TO_JUDGE) return;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const at = Math.floor((sample * rows.length) / SAMPLES);
+    try {
+      await insertPatiently(rows.slice(at, at + 1), terms, hasGivenUp);
+      return;
+    } catch (error) {
+      if (failureKind(error) !== "data") throw error;
+    }
+  }
+  const detail = refusal instanceof Error ? refusal.message : String(refusal);
+  throw new Error(`the table observations refuses whatever comes, not only some rows: ${detail}`, { cause: refusal });
+}
+
+type InsertTerms = InsertQueueTerms & { readonly onFailure?: (error: unknown) => void };
+
 /** One insert, tried again under one token: a try whose answer was lost and the next one are the same insert. */
 function insertPatiently(
   rows: readonly ObservationRow[],
-  {
-    insert,
-    retryForMs,
-    onInsert = () => {},
-    onWait,
-    onFailure,
-  }: InsertQueueTerms & { onFailure(error: unknown): void },
+  { insert, retryForMs, onInsert = () => {}, onWait, onFailure }: InsertTerms,
   hasGivenUp: () => boolean,
 ): Promise<void> {
   const token = randomUUID();
@@ -200,7 +237,7 @@ function insertPatiently(
       await insert(rows, token);
     } catch (error) {
       told(failureKind(error));
-      onFailure(error);
+      onFailure?.(error);
       throw error;
     }
     told("stored");

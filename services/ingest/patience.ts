@@ -26,10 +26,11 @@ export async function patiently<T>(action: () => Promise<T>, patience: Patience)
       return await action();
     } catch (error) {
       const pause = Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
-      const isOver = patience.hasGivenUp?.() === true || Date.now() + pause > deadline;
-      if (!isTransient(error) || isOver) throw error;
+      const hasGivenUp = () => patience.hasGivenUp?.() === true;
+      if (!isTransient(error) || hasGivenUp() || Date.now() + pause > deadline) throw error;
       patience.onWait?.(error, attempt);
       await sleep(pause);
+      if (hasGivenUp()) throw error;
     }
   }
 }

@@ -33,7 +33,12 @@ test("others get their turn while records are judged, be these many or large", a
     };
     setImmediate(turn);
     const records = Array.from({ length: count }, () => ({ bytes, fallbackId: "" }));
-    const { rejected } = await judge(records, { catalogue, retentionDays: 1, right: "shared-datasets", now: Date.now });
+    const { rejected } = await judge(records, {
+      catalogue,
+      retentionDays: () => 1,
+      right: "shared-datasets",
+      now: Date.now,
+    });
     isJudged = true;
     expect(rejected).toHaveLength(count);
     return turns;

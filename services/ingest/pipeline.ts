@@ -9,7 +9,7 @@ import {
 } from "@noisefloor/domain/observation.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { parseRecord } from "./decode.ts";
-import type { InsertQueue } from "./insert-queue.ts";
+import type { HandOverTerms, InsertQueue } from "./insert-queue.ts";
 import { resolveTags } from "./tagger.ts";
 import { type ObservationRow, toRow } from "./writer.ts";
 
@@ -39,11 +39,14 @@ export type Judged<R extends IncomingRecord> = {
 
 export type JudgeDeps = {
   readonly catalogue: TagCatalogue;
-  readonly retentionDays: number;
+  /** As it holds now. */
+  readonly retentionDays: () => number;
   /** Where whoever sent the records may write. */
   readonly right: PublishRight;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
+  /** Ends the wait for a catalogue that cannot be read. */
+  readonly signal?: AbortSignal;
 };
 
 /**
@@ -51,7 +54,7 @@ export type JudgeDeps = {
  * fresh catalogue, for it may have been imported a moment ago.
  */
 export async function judge<R extends IncomingRecord>(records: readonly R[], deps: JudgeDeps): Promise<Judged<R>> {
-  const terms = { now: deps.now(), retentionDays: deps.retentionDays, right: deps.right };
+  const terms = { now: deps.now(), retentionDays: deps.retentionDays(), right: deps.right };
   let isFresh = false;
   const rows: ObservationRow[] = [];
   const accepted: R[] = [];
@@ -67,7 +70,7 @@ export async function judge<R extends IncomingRecord>(records: readonly R[], dep
     stretch.bytes += record.bytes.length;
     let verdict = judgeOne(record, deps.catalogue, terms);
     if ("reason" in verdict && verdict.reason === "unknown-tag" && !isFresh) {
-      await deps.catalogue.refresh();
+      await deps.catalogue.refresh(deps.signal);
       isFresh = true;
       verdict = judgeOne(record, deps.catalogue, terms);
     }
@@ -107,7 +110,7 @@ export type KeepDeadLetters<R extends IncomingRecord> = (rejected: readonly Reje
  */
 export type Accept<R extends IncomingRecord> = (
   judged: Judged<R>,
-  signal?: AbortSignal,
+  terms?: HandOverTerms,
 ) => Promise<readonly RejectedRecord<R>[]>;
 
 /** What became of a batch: each of its records is one or the other. */
@@ -119,14 +122,21 @@ export type Outcome<R extends IncomingRecord> = {
 export type BatchDeps<R extends IncomingRecord> = JudgeDeps & {
   readonly accept: Accept<R>;
   readonly keepDeadLetters: KeepDeadLetters<R>;
+  /**
+   * For a sender who sends everything again, under no name that it had before, when told that something failed: nothing
+   * may fail any more once the good records are stored.
+   */
+  readonly keepsRejectedFirst?: boolean;
   /** Aborted when nobody waits for the batch any more, for it comes again elsewhere: what has not begun is left. */
   readonly signal?: AbortSignal;
+  /** More is waiting behind the batch, and comes only when it is done. */
+  readonly hasMore?: boolean;
   /** Hears how many records came to which end. */
   readonly onOutcome?: ((outcome: "accepted" | RejectionReason, records: number) => void) | undefined;
 };
 
 /**
- * A batch brought in: good records first, then its dead letters. Only when it resolves may its source forget it: a dead
+ * A batch brought in: good records first, then its dead letters, unless told otherwise. Only when it resolves may its source forget it: a dead
  * letter that cannot be kept holds up its batch as a good record does.
  */
 export async function ingestBatch<R extends IncomingRecord>(
@@ -135,21 +145,29 @@ export async function ingestBatch<R extends IncomingRecord>(
 ): Promise<Outcome<R>> {
   const judged = await judge(records, deps);
   deps.signal?.throwIfAborted();
-  const refused = await deps.accept(judged, deps.signal);
+  if (deps.keepsRejectedFirst) await keep(judged.rejected, deps);
+  const refused = await deps.accept(judged, deps);
   deps.signal?.throwIfAborted();
   const rejected = [...judged.rejected, ...refused];
-  if (rejected.length > 0) await deps.keepDeadLetters(rejected);
+  await keep(deps.keepsRejectedFirst ? refused : rejected, deps);
   const accepted = judged.accepted.length - refused.length;
   deps.onOutcome?.("accepted", accepted);
   for (const [reason, count] of countReasons(rejected)) deps.onOutcome?.(reason, count);
   return { accepted, rejected };
 }
 
+async function keep<R extends IncomingRecord>(
+  rejected: readonly RejectedRecord<R>[],
+  deps: BatchDeps<R>,
+): Promise<void> {
+  if (rejected.length > 0) await deps.keepDeadLetters(rejected);
+}
+
 /** Stores what was judged good in ClickHouse. */
 export function acceptInto<R extends IncomingRecord>(queue: InsertQueue): Accept<R> {
-  return async ({ rows, accepted }, signal) => {
+  return async ({ rows, accepted }, { signal, hasMore } = {}) => {
     const bytes = accepted.reduce((sum, record) => sum + record.bytes.length, 0);
-    const refused = await queue.store(rows, bytes, signal);
+    const refused = await queue.store(rows, bytes, { signal, hasMore });
     return refused.flatMap(({ index, detail }) => {
       const record = accepted[index];
       return record === undefined ? [] : [{ record, rejection: tell({ reason: "refused-by-store", detail }) }];

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type BatchDeps, countReasons, ingestBatch } from "./pipeline.ts";
 import type { ReplayRecord } from "./sources/file.ts";
 
+/** What a batch holds, unless a single record is larger: lines may be long, and the store takes a batch as one string. */
 const BATCH_RECORDS = 25_000;
+const BATCH_BYTES = 32 * 1024 * 1024;
 /** Batches on their way to the store while the next one is read. */
 const BATCHES_UNDER_WAY = 2;
 
@@ -43,6 +45,7 @@ export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayD
   const underWay = new Set<Promise<void>>();
   let failure: unknown;
   let batch: ReplayRecord[] = [];
+  let batchBytes = 0;
   const batchSize = Math.max(1, Math.min(BATCH_RECORDS, deps.rate ?? BATCH_RECORDS));
 
   const send = async (of: readonly ReplayRecord[]) => {
@@ -57,6 +60,7 @@ export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayD
   const flush = async () => {
     const full = batch;
     batch = [];
+    batchBytes = 0;
     const sending: Promise<void> = send(full)
       .catch((error: unknown) => {
         failure ??= error;
@@ -71,8 +75,10 @@ export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayD
   try {
     for await (const record of records) {
       if (deps.stop?.aborted) break;
+      if (batch.length > 0 && batchBytes + record.bytes.length > BATCH_BYTES) await flush();
       summary.read++;
       batch.push(record);
+      batchBytes += record.bytes.length;
       if (batch.length >= batchSize) await flush();
     }
   } catch (error) {

@@ -3,7 +3,7 @@ import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import { kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
-import { ensureTopics, requireTopics, watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
+import { requireTopics, watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
 import type { KafkaConnection } from "@noisefloor/kafka/kafkajs-connection.ts";
 import type { Produce, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance } from "fastify";
@@ -17,6 +17,7 @@ import { FALLBACK_ID_HEADER } from "./record-id.ts";
 import { registerIntake } from "./sources/http.ts";
 import { postObservations } from "./sources/intake-operation.ts";
 import { startKafkaIngest } from "./sources/kafka.ts";
+import { checkDeadLetterRetention, createTopics } from "./topics.ts";
 import { insertInto } from "./writer.ts";
 
 export type KafkaSettings = {
@@ -35,7 +36,7 @@ export type KafkaSettings = {
 export type IngestDeps = {
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
-  readonly retentionDays: number;
+  readonly retentionDays: () => number;
   readonly sensorKeys: readonly string[];
   readonly sensors: SensorDirectory;
   /** Without it HTTP and files are the only sources. */
@@ -54,8 +55,6 @@ const HTTP_RETRY_MS = 10_000;
 /** Rows of one request wait so long for those of others; rows of a topic longer, for nobody waits for their answer. */
 const HTTP_LINGER_MS = 20;
 const KAFKA_LINGER_MS = 1_000;
-/** The largest message that topics made by us take: dead letters carry the original bytes, whatever their size. */
-const TOPIC_CONFIG = { "max.message.bytes": String(16 * 1024 * 1024) };
 
 export type Ingest = {
   /** Adds the HTTP intake to an application. */
@@ -75,7 +74,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
   const { client, catalogue, retentionDays, log, now, metrics } = deps;
   const judging = { catalogue, retentionDays, now };
   const figures = ingestFigures(metrics);
-  const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, metrics, log);
+  const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, retentionDays(), metrics, log);
   if (stream !== undefined) {
     metrics.gaugeBy(
       "noisefloor_kafka_lag_messages",
@@ -98,10 +97,10 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
   // would end the process.
   const patientCatalogue: TagCatalogue = {
     ...catalogue,
-    refresh: () =>
+    refresh: (signal) =>
       patiently(catalogue.refresh, {
         forMs: Number.POSITIVE_INFINITY,
-        hasGivenUp: () => isStopping,
+        hasGivenUp: () => isStopping || signal?.aborted === true,
         onWait: (error, attempt) => log.warn({ err: error, attempt }, "the tag catalogue cannot be read: trying again"),
       }),
   };
@@ -150,9 +149,10 @@ async function requireLife(source: StreamSource): Promise<void> {
   if (!source.isAlive()) throw new Error("the consumer neither fetches nor beats");
 }
 
-async function connectStream(kafka: KafkaSettings, metrics: IngestMetrics, log: Logger) {
-  if (kafka.createTopics) await createTopics(kafka, log);
+async function connectStream(kafka: KafkaSettings, retentionDays: number, metrics: IngestMetrics, log: Logger) {
+  if (kafka.createTopics) await createTopics(kafka, retentionDays, log);
   else await requireTopics(kafka.connection, [kafka.topic, kafka.deadLetterTopic], log);
+  await checkDeadLetterRetention(kafka, retentionDays, log);
   const producer = await kafkaProducer(kafka.connection, log);
   const source = kafkaSource(
     kafka.connection,
@@ -179,17 +179,6 @@ async function connectStream(kafka: KafkaSettings, metrics: IngestMetrics, log: 
       await producer.close();
     },
   };
-}
-
-/** Makes the topics that are missing. */
-export async function createTopics(kafka: KafkaSettings, log: Logger): Promise<void> {
-  const names = [kafka.topic, kafka.deadLetterTopic];
-  const made = await ensureTopics(
-    kafka.connection,
-    names.map((name) => ({ name, partitions: kafka.partitions, config: TOPIC_CONFIG })),
-    log,
-  );
-  if (made.length > 0) log.info({ topics: made }, "kafka topics were made");
 }
 
 /**

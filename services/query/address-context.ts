@@ -44,7 +44,7 @@ async function readDetails(
   signal: AbortSignal,
 ): Promise<Map<string, AddressDetails>> {
   if (ips.length === 0) return new Map();
-  const since = retentionStart(deps.now(), deps.retentionDays);
+  const since = retentionStart(deps.now(), deps.retentionDays());
   const rows = await deps.read(addressDetails, { ips: [...ips], rooms: [...rooms], since }, signal);
   return new Map(rows.map((row) => [row.ip, row]));
 }

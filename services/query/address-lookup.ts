@@ -37,7 +37,7 @@ export type LookUpAddress = (ip: string) => Promise<AddressRecord>;
 
 export type LookupDeps = {
   readonly read: Read;
-  readonly retentionDays: number;
+  readonly retentionDays: () => number;
   readonly now: () => number;
 };
 
@@ -51,7 +51,7 @@ export async function lookUpAll(
   deps: LookupDeps,
   signal?: AbortSignal,
 ): Promise<Map<string, AddressRecord>> {
-  const since = retentionStart(deps.now(), deps.retentionDays);
+  const since = retentionStart(deps.now(), deps.retentionDays());
   const rows = await deps.read(lookUpAddresses, { ips: [...ips], rooms: [...rooms], since }, signal);
   return new Map(rows.map((row) => [row.ip, toRecord(row)]));
 }

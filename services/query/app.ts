@@ -27,7 +27,8 @@ export type QueryDeps = {
   readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRefused">;
   /** The page that callers who have hit their limit are pointed to. */
   readonly plansUrl: string;
-  readonly retentionDays: number;
+  /** As it holds now. */
+  readonly retentionDays: () => number;
   /** What links in answers start with, without a slash at the end. */
   readonly publicUrl: string;
   /** Milliseconds since 1970 UTC. */

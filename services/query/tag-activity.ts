@@ -32,7 +32,7 @@ export type Activity = {
 
 export type ActivityDeps = {
   readonly read: Read;
-  readonly retentionDays: number;
+  readonly retentionDays: () => number;
   readonly now: () => number;
 };
 
@@ -46,7 +46,7 @@ export async function tagActivity(
   deps: ActivityDeps,
   signal: AbortSignal,
 ): Promise<Activity> {
-  const since = retentionStart(deps.now(), deps.retentionDays);
+  const since = retentionStart(deps.now(), deps.retentionDays());
   const slice = {
     tag: question.tagId,
     rooms: [...question.rooms],

@@ -44,7 +44,7 @@ async function askWithout(store: ClickHouseConnection) {
       plans: DEFAULT_PLANS,
       plansUrl: "http://noisefloor.test/plans",
       publicUrl: "http://noisefloor.test",
-      retentionDays: RETENTION_DAYS,
+      retentionDays: () => RETENTION_DAYS,
       now: Date.now,
     }),
   );

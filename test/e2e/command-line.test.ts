@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findRunning } from "@noisefloor/clickhouse/embedded.ts";
@@ -223,6 +225,31 @@ test.each([
   expect(stderr).not.toContain("secret");
 });
 
+test("whoever stops reading a command's output ends it without a word", async () => {
+  const { child, finished } = noisefloor(["schema"]);
+  child.stdout?.destroy();
+  expect(await finished).toMatchObject({ code: 141, stderr: "" });
+});
+
+test.each<[string[]]>([[["migrate"]], [["keys", "list"]]])(
+  "one Ctrl-C ends %s, also while its store hangs",
+  async (args) => {
+    const sockets = new Set<Socket>();
+    const hanging = createServer((socket) => void sockets.add(socket)).listen(0, "127.0.0.1");
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      hanging.close();
+    });
+    await once(hanging, "listening");
+    const address = hanging.address();
+    const port = address !== null && typeof address === "object" ? address.port : 0;
+    const { child, finished } = noisefloor(args, { CLICKHOUSE_URL: `http://127.0.0.1:${port}` });
+    await eventually(async () => expect(sockets.size).toBeGreaterThan(0));
+    child.kill("SIGINT");
+    expect(await finished).toMatchObject({ code: 130, stdout: "", stderr: "" });
+  },
+);
+
 test("help names every command", async () => {
   const { code, stdout } = await noisefloor(["--help"]).finished;
   expect(code).toBe(0);
@@ -254,7 +281,7 @@ test("a refused record is found, shown in its own bytes, and stored by a retry b
   const sent = `{ "observed_at": "${new Date().toISOString()}", "sensor_id":"s", "source_ip": "45.0.0.6", "tags": ["later"] }`;
   await fetch(`${service.url}/v1/observations`, { method: "POST", body: sent });
   const listed = await noisefloor(["dead-letters", "list"]).finished;
-  expect(listed).toMatchObject({ code: 0, stderr: "" });
+  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining("the dead-letter topic is not read") });
   expect(listed.stdout).toMatch(/^table {2}http {4}unknown-tag {2}open {3}1 /m);
   const [, id = ""] = /^([0-9a-f]{16}) .* tag "later" is not in the catalogue$/m.exec(listed.stdout) ?? [];
   expect((await noisefloor(["dead-letters", "show", id, "--raw"]).finished).stdout).toBe(sent);

@@ -1,12 +1,18 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import { checkDeadLetterRetention } from "@noisefloor/ingest/topics.ts";
+import { readTopicConfig } from "@noisefloor/kafka/kafkajs-admin.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { readTopic as readWholeTopic } from "@noisefloor/kafka/topic-reader.ts";
+import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { commandOver } from "../support/commands.ts";
+import { commandOver, type RunCommand } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
+import { silent } from "../support/http.ts";
 import {
   committedOffsets,
   freshKafka,
@@ -17,7 +23,7 @@ import {
   readTopic,
 } from "../support/kafka.ts";
 import { readStored } from "../support/stored-observations.ts";
-import { createWorld, makeTag, type World } from "../support/world.ts";
+import { createWorld, makeTag, RETENTION_DAYS, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;
@@ -144,6 +150,21 @@ test("letters of the topic are shown and retried one by one", async () => {
   await expect(retry(["0/99999"])).rejects.toThrow(/there is no dead letter 0\/99999/);
 });
 
+test("letters in the topic live as long as those of the table; of a topic that loses them earlier a start warns", async () => {
+  const read = (topic: string) => readTopicConfig(kafka.connection, topic, "retention.ms", silent);
+  expect(await read(kafka.deadLetterTopic)).toBe(String(RETENTION_DAYS * 86_400_000));
+  const warnings: unknown[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => void warnings.push(JSON.parse(line)) });
+  await checkDeadLetterRetention(kafka, RETENTION_DAYS, log);
+  // Nobody said of it how long, so it is the broker's seven days.
+  const older = { ...kafka, deadLetterTopic: kafka.topic };
+  await checkDeadLetterRetention(older, 7, log);
+  await checkDeadLetterRetention({ ...kafka, deadLetterTopic: "not-there" }, RETENTION_DAYS, log);
+  expect(warnings).toEqual([]);
+  await checkDeadLetterRetention(older, RETENTION_DAYS, log);
+  expect(warnings).toMatchObject([{ topic: kafka.topic, msg: expect.stringMatching(/after 7 days, before the 100 /) }]);
+});
+
 test("a letter that was cut for its size is told so and left alone", async () => {
   const huge = Buffer.alloc(9 * 1024 * 1024, "x");
   await publishGzipped(kafka, huge);
@@ -180,23 +201,54 @@ test("a topic that was never made holds no letters; brokers that are away are to
   const missing = { ...kafka, deadLetterTopic: `${kafka.deadLetterTopic}-never-made` };
   const command = commandOver(world, missing);
   await runDeadLettersList({ limit: 20, includeDone: false, json: true }, command);
-  expect(JSON.parse(command.lines.join(""))).toEqual({ counts: [], letters: [] });
+  expect(JSON.parse(command.lines.join(""))).toEqual({
+    is_whole: true,
+    topic_read: true,
+    counts: [],
+    letters: [],
+  });
   const nowhere = { ...kafka, connection: { ...kafka.connection, brokers: ["127.0.0.1:1"] } };
   await expect(
     runDeadLettersList({ limit: 20, includeDone: false, json: true }, commandOver(world, nowhere)),
   ).rejects.toThrow(/the topic dead-.* cannot be read from 127.0.0.1:1/);
 });
 
+test("for a store that takes its time with letters the brokers are not blamed", async () => {
+  await publish("{broken");
+  await readTopic(kafka, kafka.deadLetterTopic, 1);
+  let handled = 0;
+  const handle = async () => {
+    await sleep(5_000);
+    handled++;
+  };
+  const ask = { topic: kafka.deadLetterTopic, groupPrefix: kafka.groupId, stallMs: 4_000, handle };
+  expect(await readWholeTopic(kafka.connection, ask, silent)).toBe(true);
+  expect(handled).toBe(1);
+});
+
 test("a list of many letters can be stopped in the middle and leaves nothing behind", async () => {
   const stop = new AbortController();
   await publish(...Array.from({ length: 500 }, () => "{broken"));
   await readTopic(kafka, kafka.deadLetterTopic, 500);
+  const [letter] = (await list({ limit: 1 })).letters;
   stop.abort();
-  const command = commandOver(world, kafka, stop.signal);
-  await runDeadLettersList({ limit: 20, includeDone: false, json: false }, command);
-  expect(command.lines).toEqual(["Stopped before the topic was read to its end: nothing was counted."]);
-  expect(process.exitCode).toBe(130);
-  process.exitCode = 0;
+  const stopped = async (run: (command: RunCommand) => Promise<void>) => {
+    const command = commandOver(world, kafka, stop.signal);
+    await run(command);
+    expect(process.exitCode).toBe(130);
+    process.exitCode = 0;
+    return command.lines;
+  };
+  const options = { limit: 20, includeDone: false };
+  expect(await stopped((command) => runDeadLettersList({ ...options, json: false }, command))).toEqual([
+    "Stopped before the topic was read to its end; what follows is what was read.",
+    "none",
+  ]);
+  const [answer = ""] = await stopped((command) => runDeadLettersList({ ...options, json: true }, command));
+  expect(JSON.parse(answer)).toEqual({ is_whole: false, topic_read: true, counts: [], letters: [] });
+  const show = (command: RunCommand) =>
+    runDeadLettersShow(letter?.id ?? "", { raw: false, json: false }, command, () => {});
+  expect(await stopped(show), "which does not say that there is none").toEqual([]);
   expect((await groupsOn(kafka)).filter((group) => group.includes("-once-"))).toEqual([]);
   expect((await list({ limit: 7 })).letters).toHaveLength(7);
   expect((await list()).counts).toMatchObject([{ letters: 500 }]);

@@ -4,11 +4,14 @@ import { join } from "node:path";
 import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { runReplay } from "@noisefloor/cli/commands/replay.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import type { RejectionReason } from "@noisefloor/domain/observation.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { commandOver } from "../support/commands.ts";
@@ -72,10 +75,11 @@ async function list(options: Partial<Parameters<typeof runDeadLettersList>[0]> =
   return listSchema.parse(JSON.parse(command.lines.join("")));
 }
 
+const DEFAULTS = { all: false, dryRun: false, overridePermission: false, json: true };
+
 async function retry(ids: readonly string[], options: Partial<RetryOptions> = {}) {
   const command = commandOver(world);
-  const defaults = { all: false, dryRun: false, overridePermission: false, json: true };
-  await runDeadLettersRetry(ids, { ...defaults, ...options }, command);
+  await runDeadLettersRetry(ids, { ...DEFAULTS, ...options }, command);
   return z
     .object({ stored: z.int(), refused: z.int(), not_tried: z.int(), done_before: z.int() })
     .parse(JSON.parse(command.lines.join("")));
@@ -206,15 +210,102 @@ test("show tells a letter's payload byte for byte, and keeps what would command 
   await expect(show("0/7")).rejects.toThrow(/KAFKA_BROKERS is not set/);
 });
 
+test("a record that is refused anew after a retry has stored it is open again", async () => {
+  const record = {
+    bytes: Buffer.from(JSON.stringify(seen("45.6.0.1"))),
+    fallbackId: "",
+    origin: "request",
+    position: 1,
+    right: "everything" as const,
+  };
+  const keep = (at: number, reason: RejectionReason) =>
+    deadLettersInto(world.client, "http", () => at)([{ record, rejection: { reason, detail: "" } }]);
+  await keep(NOW, "unknown-tag");
+  expect(await retry([], { all: true })).toEqual({ ...nothing, stored: 1 });
+  expect((await list()).counts).toEqual([]);
+  await keep(NOW + 60_000, "oversize");
+  expect((await list()).counts).toMatchObject([{ reason: "oversize", state: "open", letters: 1 }]);
+  expect(await retry([], { all: true })).toEqual({ ...nothing, stored: 1 });
+  expect(await stored()).toHaveLength(1);
+});
+
+test("a record of which only the beginning is kept is not tried, and goes on to say how large it was", async () => {
+  await post([`{"source_ip": "${"x".repeat(2 * 1024 * 1024)}"}`]);
+  const command = commandOver(world);
+  await runDeadLettersRetry([], { ...DEFAULTS, all: true, json: false }, command);
+  expect(command.lines.join("\n")).toMatch(
+    /not tried {4}1\n {2}1: of its 2097169 bytes only the first 1048576 were kept: its sensor has to send it again, in parts/,
+  );
+  expect((await list()).letters).toMatchObject([
+    { reason: "oversize", detail: expect.stringContaining("of 2097169 bytes, the first 1048576 are kept") },
+  ]);
+});
+
+test("without brokers nobody is told that the topic held nothing", async () => {
+  for (const asked of [list({ source: "kafka" }), retry([], { all: true, source: "kafka" })]) {
+    await expect(asked).rejects.toThrow(/letters of Kafka are in the dead-letter topic, and KAFKA_BROKERS is not set/);
+  }
+  const errors: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => void errors.push(line) });
+  const command = { ...commandOver(world), log };
+  await runDeadLettersList({ limit: 20, includeDone: false, json: true }, command);
+  await runDeadLettersRetry([], { ...DEFAULTS, all: true }, command);
+  expect(errors).toEqual([1, 2].map(() => expect.stringContaining("topic is not read: KAFKA_BROKERS is not set")));
+  expect(command.lines.map((line) => JSON.parse(line))).toMatchObject([{ topic_read: false }, { topic_read: false }]);
+});
+
+test("a retry that fails on the way does not say that it was whole", async () => {
+  await post([seen("45.6.1.1", { tags: ["new-tag"] })]);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  await world.client.command({ query: "RENAME TABLE observations TO elsewhere" });
+  const command = commandOver(world);
+  await expect(runDeadLettersRetry([], { ...DEFAULTS, all: true }, command)).rejects.toThrow(/observations/);
+  expect(JSON.parse(command.lines.join(""))).toMatchObject({ is_whole: false, stored: 0 });
+});
+
+test("Ctrl-C ends a retry that waits for a store which takes nothing, and its letters stay open", async () => {
+  await post([seen("45.6.2.1"), seen("45.6.2.2", { tags: ["new-tag"] })]);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  await world.client.command({ query: "ALTER TABLE observations MODIFY SETTING parts_to_throw_insert = 1" });
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 1_000);
+  const command = commandOver(world, undefined, stop.signal);
+  const start = performance.now();
+  await runDeadLettersRetry([], { ...DEFAULTS, all: true }, command);
+  expect(performance.now() - start).toBeLessThan(15_000);
+  expect(process.exitCode).toBe(130);
+  process.exitCode = 0;
+  expect(JSON.parse(command.lines.join(""))).toMatchObject({ is_whole: false, stored: 0 });
+  expect((await list()).counts).toMatchObject([{ reason: "unknown-tag", state: "open" }]);
+});
+
+const insertsOfLetters = defineQuery({
+  name: "test-inserts-of-letters",
+  sql: "SELECT count() AS letters, uniqExact(_part) AS inserts FROM dead_letters",
+  params: z.object({}),
+  row: z.object({ letters: z.int(), inserts: z.int() }),
+});
+
+test("many large records that were refused are kept some at a time: all at once no text could hold them", async () => {
+  await world.client.command({ query: "SYSTEM STOP MERGES dead_letters" });
+  const line = Buffer.alloc(1024 * 1024, "x");
+  const letters = Array.from({ length: 40 }, (_, index) => ({
+    record: { bytes: line, fallbackId: "", origin: "huge.ndjson", position: index + 1 },
+    rejection: { reason: "not-json" as const, detail: "" },
+  }));
+  await deadLettersInto(world.client, "file", now)(letters);
+  expect(await run(world.client, insertsOfLetters, {})).toEqual([{ letters: 40, inserts: 3 }]);
+});
+
 test("thousands of letters are retried to the last one, and filters say which", async () => {
   const keep = deadLettersInto(world.client, "http", now);
   const letters = Array.from({ length: 12_001 }, (_, index) => ({
     record: {
       bytes: Buffer.from(JSON.stringify(seen(`45.${5 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`))),
       fallbackId: "",
-      origin: `request-${index % 7}`,
-      // Several at one place, as when a request's id came twice: paging must lose none of them.
-      position: Math.floor(index / 700),
+      // Many at one place, as when a request's id came again and again: paging must lose none of them.
+      origin: `request-${Math.floor(index / 9_000)}`,
+      position: 1,
       right: "shared-datasets" as const,
     },
     rejection: { reason: index % 3 === 0 ? ("unknown-tag" as const) : ("oversize" as const), detail: "" },

@@ -97,7 +97,7 @@ test("a data directory that another process holds is refused with what to do", a
 
 test("a second command uses the server that runs already, and leaves it running", async () => {
   const server = await start();
-  const other = await openClickHouse({ dataDir });
+  const other = await openClickHouse({ dataDir }, { purpose: "command" });
   expect(other.origin).toBe("running");
   expect(other.connection).toEqual(server.connection);
   await other.close();
@@ -105,10 +105,35 @@ test("a second command uses the server that runs already, and leaves it running"
 });
 
 test("two commands that start at the same moment share one server", async () => {
-  const [one, two] = await Promise.all([openClickHouse({ dataDir }), openClickHouse({ dataDir })]);
+  const [one, two] = await Promise.all([
+    openClickHouse({ dataDir }, { purpose: "command" }),
+    openClickHouse({ dataDir }, { purpose: "command" }),
+  ]);
   expect([one.origin, two.origin].sort()).toEqual(["embedded", "running"]);
   expect(one.connection.url).toBe(two.connection.url);
   await Promise.all([one.close(), two.close()]);
+});
+
+test("a service does not live on a command's server, which ends with the command: it waits and runs its own", async () => {
+  const command = await openClickHouse({ dataDir }, { purpose: "command" });
+  let waits = 0;
+  const opening = openClickHouse({ dataDir }, { purpose: "service", onWait: () => waits++ });
+  await eventually(async () => expect(waits).toBe(1));
+  await command.close();
+  const service = await opening;
+  expect(service.origin).toBe("embedded");
+  expect((await openClickHouse({ dataDir }, { purpose: "service" })).origin, "beside a service").toBe("running");
+  await service.close();
+});
+
+test("nobody works in a data directory while a restore does", async () => {
+  const restore = await openClickHouse({ dataDir }, { purpose: "restore" });
+  for (const purpose of ["service", "command", "restore"] as const) {
+    await expect(openClickHouse({ dataDir }, { purpose }), purpose).rejects.toThrow(
+      "a restore is under way in this data directory: try again when it has ended",
+    );
+  }
+  await restore.close();
 });
 
 test("a server that does not answer in time is reported with its last words, and is gone", async () => {

@@ -1,14 +1,13 @@
 import { request } from "node:http";
 import { gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
-import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { expectDescribed } from "../support/description.ts";
-import { eventually } from "../support/eventually.ts";
-import { makeApp, silent } from "../support/http.ts";
+import { makeApp } from "../support/http.ts";
 import { freshKafka, ingestOf, readTopic } from "../support/kafka.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
@@ -276,45 +275,8 @@ test("observations of more than two years of weeks go in with one request", asyn
     ...good(`45.1.6.${index}`),
     observed_at: new Date(NOW - index * 7 * 86_400_000).toISOString(),
   }));
-  const { client, catalogue, sensors } = world;
-  const ingest = await createIngest({
-    client,
-    catalogue,
-    retentionDays: 3_650,
-    sensorKeys: [],
-    sensors,
-    kafka: undefined,
-    metrics: createMetrics(),
-    log: silent,
-    now,
-  });
+  const ingest = await ingestOf(world, undefined, now, [], createMetrics(), () => 3_650);
   const patient = await makeApp(INGEST_OPERATIONS, ingest.register);
   expect(await post(JSON.stringify(weeks), {}, patient)).toMatchObject({ status: 202, body: { accepted: 120 } });
   await patient.close();
-});
-
-test("while the store is behind, only so much waits in memory; who comes after that is told to wait, and nothing is lost", async () => {
-  const behind = await createWorld(now);
-  const waiting = await makeApp(INGEST_OPERATIONS, (await ingestOf(behind, undefined, now)).register);
-  const setting = (query: string) => behind.client.command({ query: `ALTER TABLE observations ${query}` });
-  await behind.store([{ ...good("45.1.7.1"), tags: [] }]);
-  await setting("MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1");
-  const large = (n: number) =>
-    Buffer.concat([
-      Buffer.alloc(31 * 1024 * 1024, " "),
-      Buffer.from(JSON.stringify({ ...good(`45.1.8.${n}`), tags: [] })),
-    ]);
-  const answers = Array.from({ length: 10 }, (_, n) => post(large(n), {}, waiting));
-  const busy = { status: 503, body: { message: "The intake is busy: send the request again in a few seconds" } };
-  await eventually(async () => expect(await post(large(99), {}, waiting)).toEqual(busy));
-  await setting("RESET SETTING parts_to_throw_insert");
-  const statuses = (await Promise.all(answers)).map(({ status }) => status);
-  expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(0);
-  const taken = statuses.filter((status) => status === 202).length;
-  expect(taken).toBeGreaterThan(0);
-  const result = await behind.client.query({ query: "SELECT count() FROM observations FINAL", format: "TabSeparated" });
-  expect(Number(await result.text())).toBe(1 + taken);
-  expect(await post(JSON.stringify({ ...good("45.1.9.1"), tags: [] }), {}, waiting)).toMatchObject({ status: 202 });
-  await waiting.close();
-  await behind.close();
 });

@@ -1,4 +1,5 @@
 import { connect } from "@noisefloor/clickhouse/client.ts";
+import { DATA_CODES, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/errors.ts";
 import { defineQuery, run, toDateTime64 } from "@noisefloor/clickhouse/query.ts";
 import { type InsertQueueTerms, insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { insertInto, type ObservationRow } from "@noisefloor/ingest/writer.ts";
@@ -127,6 +128,13 @@ test("rows of many hands share inserts: the first goes at once, what comes meanw
   expect(inserts.length).toBeLessThan(10);
 });
 
+test("rows with more behind them do not wait for company", async () => {
+  const { queue } = queueOf({ lingerMs: 3_600_000 });
+  const first = queue.store(rows(0, 10), 0);
+  expect(await Promise.all([first, queue.store(rows(10, 20), 0, { hasMore: true })])).toEqual([[], []]);
+  expect((await stored())?.raw).toBe(20);
+});
+
 test("no insert is larger than 200,000 rows, and enough of them do not wait for company", async () => {
   const { queue, inserts } = queueOf({ lingerMs: 60_000 });
   const hands = Array.from({ length: 5 }, (_, hand) => queue.store(rows(hand * 60_000, (hand + 1) * 60_000), 0));
@@ -182,6 +190,22 @@ test("a server that has no memory at all is waited for, and does not get ever sm
   await limited.close();
 });
 
+test("a table that refuses everything ends the flow, rather than turn all that comes into dead letters", async () => {
+  await world.client.command({ query: "ALTER TABLE observations ADD CONSTRAINT nothing CHECK sensor_id = 'nobody'" });
+  const { queue, inserts } = queueOf();
+  await expect(queue.store(rows(0, 1_000), 0)).rejects.toThrow(
+    /refuses whatever comes, not only some rows: .*nothing/s,
+  );
+  expect(inserts.length).toBeLessThan(30);
+});
+
+test("every code that is judged is what the server calls it", async () => {
+  for (const [code, name] of [...TRANSIENT_CODES, ...DATA_CODES, ...OVER_LIMIT_CODES]) {
+    const result = await world.client.query({ query: `SELECT errorCodeToName(${code})`, format: "TabSeparated" });
+    expect((await result.text()).trim(), code).toBe(name);
+  }
+});
+
 test("a failure that nobody knows is not waited for", async () => {
   const elsewhere = connect({ ...inject("clickhouse"), database: "no_such_database" }, "noisefloor-tests");
   const { queue, inserts } = queueOf({ insert: insertInto(elsewhere) });
@@ -215,9 +239,9 @@ test("rows that nobody waits for any more are let go of, whether they wait their
     retryForMs: Number.POSITIVE_INFINITY,
   });
   const lost = new AbortController();
-  const first = queue.store(rows(0, 10), 0, lost.signal);
+  const first = queue.store(rows(0, 10), 0, { signal: lost.signal });
   await eventually(async () => expect(inserts.length).toBeGreaterThan(1));
-  const outcomes = Promise.allSettled([first, queue.store(rows(10, 15), 0, lost.signal)]);
+  const outcomes = Promise.allSettled([first, queue.store(rows(10, 15), 0, { signal: lost.signal })]);
   lost.abort(new Error("the partition is needed elsewhere"));
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(inserts.every(({ rows: count }) => count === 10)).toBe(true);

@@ -135,16 +135,16 @@ test("the query service cannot change anything, whatever a query says", async ()
 });
 
 test("ready means that the store answers and its schema is ours; alive means only that the process is", async () => {
-  const metrics = createMetrics();
   const log = pino({ level: "silent" });
   const migrations = await readMigrations(MIGRATIONS);
   const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
   const ask = async (path: string, to: ClickHouseClient, known = migrations) => {
-    const app = await createHttpApp({ log, metrics: createMetrics(), deadlineMs: 10_000 });
+    const metrics = createMetrics();
+    const app = await createHttpApp({ log, metrics, deadlineMs: 10_000 });
     await finishHttpApp(app, { operations: [], checks: storeChecks(to, known), metrics, log });
     const response = await app.inject({ method: "GET", url: path });
     await app.close();
-    return [response.statusCode, response.json()];
+    return [response.statusCode, path === "/metrics" ? response.body : response.json()];
   };
   const newer = { version: 9_999, name: "newer", sql: "", checksum: "" };
   expect(await ask("/readyz", world.client)).toEqual([
@@ -161,6 +161,12 @@ test("ready means that the store answers and its schema is ours; alive means onl
   ]);
   expect(await ask("/readyz", away)).toMatchObject([503, { message: "Not ready: clickhouse, migrations" }]);
   expect(await ask("/healthz", away)).toEqual([200, { status: "ok" }]);
+  expect(await ask("/metrics", world.client)).toContainEqual(
+    expect.stringMatching(/^noisefloor_ready\{check="clickhouse"\} 1\nnoisefloor_ready\{check="migrations"\} 1$/m),
+  );
+  expect(await ask("/metrics", away)).toContainEqual(
+    expect.stringMatching(/^noisefloor_ready\{check="clickhouse"\} 0$/m),
+  );
   await away.close();
 });
 

@@ -45,7 +45,7 @@ test("while the store is away, Kafka waits and HTTP says 503; when it is back, e
     client,
     catalogue,
     sensors,
-    retentionDays: 100,
+    retentionDays: () => 100,
     sensorKeys: [],
     metrics: createMetrics(),
     log: silent,

@@ -39,7 +39,7 @@ async function replayFiles(
     readRecords(files, { format, shiftMs, ...(options.onBytes ? { onBytes: options.onBytes } : {}) }),
     {
       catalogue: world.catalogue,
-      retentionDays: RETENTION_DAYS,
+      retentionDays: () => RETENTION_DAYS,
       right: "everything",
       now: () => NOW,
       rate: options.rate,
@@ -141,6 +141,24 @@ test("of a file that breaks off, what can be read is stored, and the end says wh
   expect(await run(world.client, stored, {})).toHaveLength(read);
 });
 
+test("long lines fill a batch by their size: no more of them are in memory at once than the store takes at once", async () => {
+  const bytes = Buffer.alloc(4 * 1024 * 1024, "x");
+  async function* lines(): AsyncGenerator<ReplayRecord> {
+    for (let position = 1; position <= 40; position++) yield { bytes, origin: "long", position, fallbackId: "" };
+  }
+  const batches: number[] = [];
+  const summary = await replay(lines(), {
+    catalogue: world.catalogue,
+    retentionDays: () => RETENTION_DAYS,
+    right: "everything",
+    now: () => NOW,
+    accept: async () => [],
+    keepDeadLetters: async (rejected) => void batches.push(rejected.length * bytes.length),
+  });
+  expect(summary).toMatchObject({ read: 40, accepted: 0, rejected: 40 });
+  expect(Math.max(...batches)).toBeLessThanOrEqual(32 * 1024 * 1024);
+});
+
 test("a time from a clock gone wrong does not move the others", async () => {
   const file = join(folder, "odd.ndjson");
   const odd = ["9999-01-01T00:00:00Z", "+275760-09-13T00:00:00Z", "Nov 20 2026"].map((observed_at) =>
@@ -180,7 +198,7 @@ test("a replay that is stopped has stored all that it had read", async () => {
   }
   const summary = await replay(endless(), {
     catalogue: world.catalogue,
-    retentionDays: RETENTION_DAYS,
+    retentionDays: () => RETENTION_DAYS,
     right: "everything",
     now: () => NOW,
     stop: stopping.signal,

@@ -1,8 +1,18 @@
+import { runDeadLettersList } from "@noisefloor/cli/commands/dead-letters.ts";
 import { runRetention } from "@noisefloor/cli/commands/retention.ts";
-import { readRetention } from "@noisefloor/clickhouse/retention.ts";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { openStore } from "@noisefloor/cli/store.ts";
+import { connect } from "@noisefloor/clickhouse/client.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { applyRetention, readRetention, watchRetention } from "@noisefloor/clickhouse/retention.ts";
+import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { commandOver, type RunCommand } from "../support/commands.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeApp } from "../support/http.ts";
+import { ingestOf } from "../support/kafka.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();
@@ -72,6 +82,21 @@ test("what a shorter retention would delete is counted, and nothing is changed",
   expect(await readRetention(world.client)).toBe(100);
 });
 
+test("a table that came with an update keeps its rows as long as all the others, once a service has started", async () => {
+  await world.client.command({
+    query: "ALTER TABLE dead_letter_verdicts MODIFY TTL toDateTime(judged_at, 'UTC') + toIntervalDay(30)",
+  });
+  const { settings, log } = commandOver(world);
+  const kept = async () => {
+    const { tables } = answerSchema.parse(JSON.parse(await retention()));
+    return tables.find(({ table }) => table === "dead_letter_verdicts")?.retention_days;
+  };
+  expect(await kept()).toBe(30);
+  const store = await openStore(settings, log, "set");
+  await store.close();
+  expect(await kept()).toBe(100);
+});
+
 test("a RETENTION_DAYS that differs from what holds is told of and not applied", async () => {
   const command = commandOver(world);
   const wanting = { ...command, settings: { ...command.settings, retentionDays: 365 } };
@@ -79,4 +104,68 @@ test("a RETENTION_DAYS that differs from what holds is told of and not applied",
     "RETENTION_DAYS=365 would keep new data 265 days longer",
   );
   expect(await readRetention(world.client)).toBe(100);
+});
+
+test("a change of the retention that broke off is finished by the next start", async () => {
+  const alone = "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(80)";
+  await world.client.command({ query: alone });
+  const { settings, log } = commandOver(world);
+  const store = await openStore(settings, log, "set");
+  await store.close();
+  expect(store.retentionDays).toBe(80);
+  expect(await applyRetention(world.client, 80), "tables that were left behind").toEqual([]);
+});
+
+const storedRows = defineQuery({
+  name: "test-stored-rows",
+  sql: "SELECT (SELECT count() FROM observations) AS rows, (SELECT count() FROM tags FINAL) AS tags",
+  params: z.object({}),
+  row: z.object({ rows: z.int(), tags: z.int() }),
+});
+
+test("a shorter retention is set at once, however long the server takes to delete what is older", async () => {
+  await world.client.command({ query: "SYSTEM STOP MERGES observations" });
+  await applyRetention(world.client, 30);
+  expect(await readRetention(world.client)).toBe(30);
+  expect(await run(world.client, storedRows, {})).toEqual([{ rows: 4, tags: 1 }]);
+  await world.client.command({ query: "SYSTEM START MERGES observations" });
+  await eventually(async () => expect(await run(world.client, storedRows, {})).toEqual([{ rows: 2, tags: 1 }]));
+});
+
+test("sizes are told also when the server may not read what it would take to count", async () => {
+  const limited = connect(
+    { ...world.connection, url: `${world.connection.url}/?ch_force_primary_key=1` },
+    "noisefloor",
+  );
+  onTestFinished(() => limited.close());
+  expect(await countOlderRows(limited, 30)).toBeUndefined();
+  const observations = (await readStoredTables(limited)).find(({ table }) => table === "observations");
+  expect(observations).toMatchObject({ rows: 4, retentionDays: 100, from: undefined });
+});
+
+test("a command that only looks adds nothing, and of an older schema says what to do", async () => {
+  const list = { json: false, limit: 10, includeDone: false };
+  await retention();
+  await runDeadLettersList(list, commandOver(world));
+  expect(await run(world.client, storedRows, {}), "no starter tags").toEqual([{ rows: 4, tags: 1 }]);
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE version = 31" });
+  const refusal = /migration dead_letter_verdicts has not been applied: run "noisefloor migrate"/;
+  await expect(retention()).rejects.toThrow(refusal);
+  await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(refusal);
+});
+
+test("a running intake refuses what a retention that was shortened meanwhile would delete without a word", async () => {
+  const retention = await watchRetention(world.client, { intervalMs: 50 });
+  const ingest = await ingestOf(world, undefined, () => NOW, [], createMetrics(), retention.current);
+  const app = await makeApp(INGEST_OPERATIONS, ingest.register);
+  onTestFinished(async () => {
+    retention.stop();
+    await app.close();
+  });
+  const observed_at = new Date(NOW - 40 * DAY_MS).toISOString();
+  const payload = JSON.stringify({ observed_at, sensor_id: "s", source_ip: "45.0.1.1", tags: ["known"] });
+  const post = async () => (await app.inject({ method: "POST", url: "/v1/observations", payload })).json();
+  expect(await post()).toMatchObject({ accepted: 1 });
+  await applyRetention(world.client, 30);
+  await eventually(async () => expect(await post()).toMatchObject({ reasons: { "older-than-retention": 1 } }));
 });

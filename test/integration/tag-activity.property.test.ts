@@ -13,8 +13,8 @@ const DATASETS = ["global", "community"] as const;
 const TAGS = Array.from({ length: 10 }, (_, index) =>
   makeTag(`tag-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown"),
 );
-const SEEDS = [1, 2, 3, 4];
-const QUESTIONS_PER_SEED = 60;
+const SEEDS = [1, 2, 3];
+const QUESTIONS_PER_SEED = 45;
 
 const answerSchema = z.strictObject({
   id: z.string(),

@@ -8,15 +8,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectionOptions, connect, type SecureVersion, type TLSSocket } from "node:tls";
 import { closeHttpApp, type FurtherServer, listenHttpApp } from "@noisefloor/http/connections.ts";
 import { createTlsServer, TlsFilesError } from "@noisefloor/http/tls.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { makeCertificate, replaceFile, writeCertificate } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
-import { silent } from "../support/http.ts";
+import { makeApp, silent } from "../support/http.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 const INTERVAL_MS = 200;
 let world: World;
+let app: FastifyInstance;
 let directory: string;
 let files: { certFile: string; keyFile: string };
 let httpPort: number;
@@ -24,26 +27,29 @@ let httpsPort: number;
 let secure: FurtherServer;
 let logged: string;
 
+beforeAll(async () => {
+  world = await createWorld(Date.now);
+});
+afterAll(() => world.close());
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "noisefloor-tls-"));
   files = { certFile: join(directory, "tls.crt"), keyFile: join(directory, "tls.key") };
   await writeCertificate(files, await makeCertificate("first"));
-  world = await createWorld(Date.now);
-  world.app.get("/protocol", async (request) => ({ protocol: request.protocol }));
+  app = await makeApp(QUERY_OPERATIONS, world.register);
+  app.get("/protocol", async (request) => ({ protocol: request.protocol }));
   logged = "";
   const write = (line: string) => {
     logged += line;
   };
   const log = pino({ level: "trace" }, { write });
-  secure = await createTlsServer(world.app, files, log, INTERVAL_MS);
-  httpsPort = (await listenHttpApp(world.app, { host: "127.0.0.1", port: 0 }, { server: secure, port: 0 })) ?? 0;
-  const address = world.app.server.address();
+  secure = await createTlsServer(app, files, log, INTERVAL_MS);
+  httpsPort = (await listenHttpApp(app, { host: "127.0.0.1", port: 0 }, { server: secure, port: 0 })) ?? 0;
+  const address = app.server.address();
   httpPort = typeof address === "object" && address !== null ? address.port : 0;
 });
 afterEach(async () => {
   expect(logged, "key material in the log").not.toMatch(/PRIVATE KEY|BEGIN/);
-  await closeHttpApp(world.app, secure);
-  await world.close();
+  await closeHttpApp(app, secure);
   await rm(directory, { recursive: true });
 });
 
@@ -268,7 +274,7 @@ test("a stop cuts off who connected and says nothing, be it before or inside TLS
   malformed.write("this is not HTTP\r\n\r\n");
   for (const socket of [raw, half, malformed]) socket.on("error", () => {}).resume();
   const begun = Date.now();
-  await closeHttpApp(world.app, secure);
+  await closeHttpApp(app, secure);
   expect(Date.now() - begun).toBeLessThan(8_000);
   await expect(handshake()).rejects.toMatchObject({ code: "ECONNREFUSED" });
   malformed.destroy();
@@ -300,7 +306,7 @@ test.each([
   ],
 ])("a start is refused with: %s", async (message, spoil) => {
   await spoil();
-  const failure = await createTlsServer(world.app, files, silent).catch((error: unknown) => error);
+  const failure = await createTlsServer(app, files, silent).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(TlsFilesError);
   expect(failure).toMatchObject({ message: expect.stringMatching(new RegExp(`^${message}`)) });
 });

@@ -4,10 +4,10 @@ import { type Scenario, watchFlow } from "./scenario.ts";
 export const brokerRestart: Scenario = {
   name: "broker",
   promise: "a restart of the broker ends no process and loses nothing",
-  events: { soak: 150_000, test: 20_000 },
+  events: { soak: 100_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, ground } = stage;
-    const restarts = extent === "soak" ? 4 : 2;
+    const restarts = extent === "soak" ? 3 : 2;
     const share = Math.ceil(events.length / restarts);
     await stage.ingest();
     for (let number = 0; number < restarts; number++) {

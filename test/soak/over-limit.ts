@@ -11,7 +11,7 @@ export const overLimit: Scenario = {
   events: { soak: 60_000, test: 12_000 },
   async play(stage, extent) {
     const { events, client } = stage;
-    const waitMs = extent === "soak" ? 15_000 : 3_000;
+    const waitMs = extent === "soak" ? 8_000 : 3_000;
     const ingest = await stage.ingest();
     const limits = [
       { name: "TOO_MANY_PARTS", code: "252", settings: ["parts_to_throw_insert = 1", "parts_to_delay_insert = 1"] },

@@ -9,7 +9,7 @@ const GRACE_MS = 30_000;
 export const terminate: Scenario = {
   name: "terminate",
   promise: "a stop in the flow ends with 0 within the grace time, and nothing that was stored comes again",
-  events: { soak: 150_000, test: 20_000 },
+  events: { soak: 150_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random, ground } = stage;
     // Every row that was ever inserted stays and counts, also one that comes twice.

@@ -31,13 +31,14 @@ export function ingestOf(
   now: () => number,
   sensorKeys: readonly string[] = [],
   metrics = createMetrics(),
+  retentionDays = () => RETENTION_DAYS,
 ): Promise<Ingest> {
   const { client, catalogue, sensors } = world;
   return createIngest({
     client,
     catalogue,
     sensors,
-    retentionDays: RETENTION_DAYS,
+    retentionDays,
     sensorKeys,
     kafka,
     metrics,

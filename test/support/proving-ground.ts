@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
+import { DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/retention.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
-import { createTopics, type KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import { createTopics } from "@noisefloor/ingest/topics.ts";
 import getPort from "get-port";
 import { PUBLIC_URL } from "./address-oracle.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
@@ -89,7 +91,7 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
     createTopics: true,
     partitions: PARTITIONS,
   };
-  await createTopics(kafka, silent);
+  await createTopics(kafka, DEFAULT_RETENTION_DAYS, silent);
   const random = seeded(seed);
   const events = makeEvents(random, count, tags, Date.now());
   const commandLine = await openCommandLine();

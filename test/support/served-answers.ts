@@ -25,7 +25,7 @@ const ACTIVITY: readonly { days: number; hours: number; datasets: readonly strin
   { days: 90, hours: 168, datasets: DATASETS },
 ];
 const DAY = 24 * 60 * 60 * 1000;
-const ADDRESSES_ASKED = 60;
+const ADDRESSES_ASKED = 20;
 
 const windowSchema = z.object({
   metadata: z.union([z.object({ end_date: z.string() }), z.object({ end: z.string() })]),

@@ -89,7 +89,7 @@ export async function createWorld(
       limit,
       metrics,
       plansUrl,
-      retentionDays,
+      retentionDays: () => retentionDays,
       now,
       publicUrl,
     });
@@ -112,7 +112,7 @@ export async function createWorld(
       stored++;
       return ingestBatch(records, {
         catalogue,
-        retentionDays,
+        retentionDays: () => retentionDays,
         right: "everything",
         now,
         accept: storingIn(client),

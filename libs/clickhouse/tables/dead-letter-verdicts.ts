@@ -15,18 +15,35 @@ const verdictSchema = z.object({
 /** What became of a dead letter when it was tried again. */
 export type Verdict = z.infer<typeof verdictSchema>;
 
-const topicVerdicts = defineQuery({
+const verdictsOn = defineQuery({
   name: "dead-letter-verdicts",
   sql: `SELECT letter, toUnixTimestamp64Milli(written_at) AS writtenAt, toUnixTimestamp64Milli(judged_at) AS judgedAt,
       is_done AS isDone, reason, detail
-    FROM dead_letter_verdicts FINAL WHERE topic = {topic:String}`,
-  params: z.object({ topic: z.string() }),
+    FROM dead_letter_verdicts FINAL WHERE topic = {topic:String} AND letter IN {letters:Array(String)}`,
+  params: z.object({ topic: z.string(), letters: z.array(z.string()) }),
   row: verdictSchema,
 });
 
-/** All verdicts on letters of a topic. */
-export const readTopicVerdicts = (client: ClickHouseClient, topic: string): Promise<Verdict[]> =>
-  run(client, topicVerdicts, { topic });
+/** A server takes no longer list of ids at once: a parameter's text has to stay below 128 KiB. */
+const LETTERS_AT_ONCE = 4_000;
+
+/**
+ * What retries said of some letters. A topic that was made anew has given out its offsets once more: a verdict on a
+ * letter of it is on the one that was written at its `writtenAt`. @param topic empty for those of the table.
+ */
+export async function readVerdicts(
+  client: ClickHouseClient,
+  topic: string,
+  letters: readonly string[],
+): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  for (let start = 0; start < letters.length; start += LETTERS_AT_ONCE) {
+    verdicts.push(
+      ...(await run(client, verdictsOn, { topic, letters: letters.slice(start, start + LETTERS_AT_ONCE) })),
+    );
+  }
+  return verdicts;
+}
 
 /** Notes what became of letters. @param topic empty for those of the table. */
 export async function writeVerdicts(

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// As the first process of a container nothing ends it by default: until main.ts takes over, a signal just leaves.
-const leave = () => process.exit(143);
-process.on("SIGINT", leave).on("SIGTERM", leave);
+// As the first process of a container nothing ends it by default: until a command takes over, a signal just leaves.
+process.on("SIGINT", () => process.exit(130)).on("SIGTERM", () => process.exit(143));
 
 // Newer Node versions run TypeScript as it stands; older ones need tsx to take the types away.
 if (!process.features.typescript) {

@@ -5,7 +5,10 @@ import type { Logger } from "@noisefloor/telemetry/logger.ts";
 export type CommandContext = {
   readonly settings: Settings;
   readonly log: Logger;
-  /** Aborts at the first Ctrl-C or SIGTERM. */
+  /**
+   * Aborts at the first Ctrl-C or SIGTERM. Until a command asks for it, these end the process where it stands; from then
+   * on it is the command that has to.
+   */
   readonly signal: AbortSignal;
   /** A line on standard output. */
   readonly print: (line?: string) => void;

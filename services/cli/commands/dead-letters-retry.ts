@@ -1,16 +1,16 @@
 import { writeVerdicts } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
-import { countLetters } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { countLetterRows } from "@noisefloor/clickhouse/tables/dead-letters.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { isMeant, type LetterFilter, type OpenedLetter } from "@noisefloor/ingest/letters/letter.ts";
+import { isHomeMeant, isMeant, type LetterFilter, type OpenedLetter } from "@noisefloor/ingest/letters/letter.ts";
 import { type RetryOutcome, retryLetters } from "@noisefloor/ingest/letters/retry.ts";
 import { openTableLetters, openTableLettersById } from "@noisefloor/ingest/letters/table-letters.ts";
 import { isTopicId } from "@noisefloor/ingest/letters/topic-letters.ts";
 import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
-import { type FilterOptions, isTableMeant, isTopicMeant, readFilter, readTopic } from "../dead-letter-homes.ts";
+import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
 import { progressBar } from "../progress.ts";
-import { openStore, type Store } from "../store.ts";
+import { openStore, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { requireId } from "./dead-letters.ts";
 import { type OutputOptions, printable } from "./output.ts";
@@ -35,14 +35,28 @@ export async function runDeadLettersRetry(
     throw new UserError("say which ones: ids, or --reason, or --all; --source and --since narrow the last two");
   }
   for (const id of ids) requireId(id, context);
-  const store = await openStore(context.settings, context.log, "lengthen");
+  const topicRead = ids.length > 0 ? ids.some(isTopicId) : isTopicRead(filter, context);
+  const { settings, log } = context;
+  const store = options.dryRun ? await openStoreAsItIs(settings) : await openStore(settings, log, "lengthen");
   try {
+    const { signal } = context;
     const tally = newTally();
+    let missing: readonly string[] = [];
+    let isWhole = false;
     try {
-      if (ids.length > 0) await retryById(store, ids, options, context, tally);
-      else await retryMeant(store, filter, options, context, tally);
+      if (ids.length > 0) missing = await retryById(store, ids, options, context, tally);
+      else await retryMeant(store, { filter, topicRead }, options, context, tally);
+      isWhole = !signal.aborted;
+    } catch (error) {
+      // A store that is not waited for any more has failed for whoever waited.
+      if (!signal.aborted) throw error;
+      context.log.debug({ err: error }, "stopped in the middle of a retry");
     } finally {
-      printTally(tally, ids.length > 0, options, context);
+      printTally(tally, { isWhole, topicRead, isOneByOne: ids.length > 0 }, options, context);
+    }
+    if (signal.aborted) process.exitCode = 130;
+    else if (missing.length > 0) {
+      throw new UserError(`there is no dead letter ${missing.join(", ")}: see "noisefloor dead-letters list"`);
     }
   } finally {
     await store.close();
@@ -80,6 +94,7 @@ type Retry = (topic: string, letters: readonly OpenedLetter[]) => Promise<RetryO
 async function withRetry(
   { client, retentionDays }: Store,
   options: RetryOptions,
+  signal: AbortSignal,
   work: (retry: Retry) => Promise<void>,
 ): Promise<void> {
   const catalogue = await watchTags(client);
@@ -88,10 +103,11 @@ async function withRetry(
     await work((topic, letters) =>
       retryLetters(letters, {
         catalogue,
-        retentionDays,
+        retentionDays: () => retentionDays,
         now: Date.now,
         overridePermission: options.overridePermission,
         dryRun: options.dryRun,
+        signal,
         accept: acceptInto(queue),
         keepVerdicts: (verdicts) => writeVerdicts(client, topic, verdicts),
       }),
@@ -101,15 +117,16 @@ async function withRetry(
   }
 }
 
+/** @returns the ids that no letter has. */
 async function retryById(
   store: Store,
   ids: readonly string[],
   options: RetryOptions,
   context: CommandContext,
   tally: Tally,
-): Promise<void> {
+): Promise<string[]> {
   const missing = new Set(ids);
-  await withRetry(store, options, async (retry) => {
+  await withRetry(store, options, context.signal, async (retry) => {
     const handle = async (topic: string, letters: readonly OpenedLetter[]) => {
       for (const outcome of await retry(topic, letters)) {
         missing.delete(outcome.letter.id);
@@ -127,42 +144,36 @@ async function retryById(
     if (inTopic.length > 0)
       await readTopic(store.client, inTopic, context, (letters) => handle(topicOf(context), letters));
   });
-  if (context.signal.aborted) process.exitCode = 130;
-  else if (missing.size > 0) {
-    throw new UserError(`there is no dead letter ${[...missing].join(", ")}: see "noisefloor dead-letters list"`);
-  }
+  return [...missing];
 }
 
 const topicOf = ({ settings }: CommandContext) => settings.kafka?.deadLetterTopic ?? "";
 
 async function retryMeant(
   store: Store,
-  filter: LetterFilter,
+  { filter, topicRead }: { readonly filter: LetterFilter; readonly topicRead: boolean },
   options: RetryOptions,
   context: CommandContext,
   tally: Tally,
 ): Promise<void> {
   const { settings, signal } = context;
-  await withRetry(store, options, async (retry) => {
+  await withRetry(store, options, signal, async (retry) => {
     const handle = async (topic: string, letters: readonly OpenedLetter[]) => {
       for (const outcome of await retry(topic, letters)) count(tally, outcome);
     };
-    if (isTableMeant(filter)) {
-      const { reason = "", source = "", since = 0, includeDone } = filter;
-      const counts = await countLetters(store.client, { reason, source, since, includeDone });
-      const total = counts.reduce((sum, { letters }) => sum + letters, 0);
+    if (isHomeMeant(filter, "table")) {
+      const total = await countLetterRows(store.client);
       const progress = progressBar("Retrying the table's", total, settings.logLevel !== "silent");
       try {
-        for await (const letters of openTableLetters(store.client, filter)) {
+        for await (const letters of openTableLetters(store.client, filter, progress.advance)) {
           if (signal.aborted) break;
           await handle("", letters);
-          progress.advance(letters.length);
         }
       } finally {
         progress.end();
       }
     }
-    if (isTopicMeant(filter) && !signal.aborted) {
+    if (topicRead && !signal.aborted) {
       await readTopic(store.client, undefined, context, (letters) =>
         handle(
           topicOf(context),
@@ -171,11 +182,17 @@ async function retryMeant(
       );
     }
   });
-  if (signal.aborted) process.exitCode = 130;
 }
 
-function printTally(tally: Tally, isOneByOne: boolean, { dryRun, json }: RetryOptions, context: CommandContext): void {
-  const { print, signal } = context;
+/** What a tally is of: all that was meant, also of the topic, and each letter by its id. */
+type TallyOf = { readonly isWhole: boolean; readonly topicRead: boolean; readonly isOneByOne: boolean };
+
+function printTally(
+  tally: Tally,
+  { isWhole, topicRead, isOneByOne }: TallyOf,
+  { dryRun, json }: RetryOptions,
+  { print }: CommandContext,
+): void {
   const { stored, refused, doneBefore, reasons, impossible } = tally;
   const notTried = [...impossible.values()].reduce((sum, letters) => sum + letters, 0);
   if (json) {
@@ -187,12 +204,11 @@ function printTally(tally: Tally, isOneByOne: boolean, { dryRun, json }: RetryOp
       not_tried: notTried,
       done_before: doneBefore,
     };
-    print(
-      JSON.stringify({ dry_run: dryRun, is_whole: !signal.aborted, ...counts, ...(isOneByOne ? { letters } : {}) }),
-    );
+    const of = { dry_run: dryRun, is_whole: isWhole, topic_read: topicRead };
+    print(JSON.stringify({ ...of, ...counts, ...(isOneByOne ? { letters } : {}) }));
     return;
   }
-  if (signal.aborted) print("Stopped before the end; what follows is what was done.");
+  if (!isWhole) print("Stopped before the end; what follows is what was done.");
   for (const outcome of tally.outcomes) print(`${outcome.letter.id}  ${tell(outcome, dryRun)}`);
   if (dryRun) print("Nothing was changed. A retry now would come to this:");
   print(`stored       ${stored}`);

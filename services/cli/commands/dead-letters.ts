@@ -1,12 +1,18 @@
 import { isUtf8 } from "node:buffer";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { countLetters, readNewestLetters } from "@noisefloor/clickhouse/tables/dead-letters.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { isMeant, type Letter, type LetterFilter, type OpenedLetter } from "@noisefloor/ingest/letters/letter.ts";
-import { openTableLettersById, toLetter } from "@noisefloor/ingest/letters/table-letters.ts";
+import {
+  homeOf,
+  isHomeMeant,
+  isMeant,
+  type Letter,
+  type LetterFilter,
+  type OpenedLetter,
+} from "@noisefloor/ingest/letters/letter.ts";
+import { openTableLettersById, readTableLetters } from "@noisefloor/ingest/letters/table-letters.ts";
 import { isTopicId } from "@noisefloor/ingest/letters/topic-letters.ts";
-import { type FilterOptions, isTableMeant, isTopicMeant, readFilter, readTopic } from "../dead-letter-homes.ts";
-import { withStore } from "../store.ts";
+import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
+import { withStoreAsItIs } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { type OutputOptions, printable, show } from "./output.ts";
 
@@ -16,22 +22,22 @@ type Count = Pick<Letter, "source" | "reason" | "isDone"> & { letters: number; o
 
 /** `noisefloor dead-letters list`. */
 export async function runDeadLettersList(options: ListOptions, context: CommandContext): Promise<void> {
-  const { settings, print } = context;
+  const { print } = context;
   const filter = readFilter(options, options.includeDone, Date.now());
-  await withStore(context, async (client) => {
-    const topic = topicTally(filter, options.limit);
-    const isWhole = isTopicMeant(filter) ? await readTopic(client, undefined, context, topic.add) : true;
-    if (!isWhole) {
-      process.exitCode = 130;
-      return print("Stopped before the topic was read to its end: nothing was counted.");
+  const topicRead = isTopicRead(filter, context);
+  await withStoreAsItIs(context, async (client) => {
+    const tally = letterTally(filter, options.limit);
+    if (isHomeMeant(filter, "table")) for await (const letters of readTableLetters(client)) tally.add(letters);
+    const isWhole =
+      !topicRead || (await readTopic(client, undefined, context, async (letters) => tally.add(letters.map(closed))));
+    if (!isWhole) process.exitCode = 130;
+    const [counts, letters] = [tally.counts().map(countRow), tally.newest()];
+    if (options.json) {
+      const told = { is_whole: isWhole, topic_read: topicRead, counts, letters: letters.map(letterJson) };
+      return print(JSON.stringify(told));
     }
-    const table = isTableMeant(filter) ? await tallyTable(client, filter, options.limit) : { counts: [], newest: [] };
-    const counts = [...table.counts, ...topic.counts()];
-    const letters = [...table.newest, ...topic.newest()].sort(byAge).slice(0, options.limit);
-    if (options.json) return print(JSON.stringify({ counts: counts.map(countRow), letters: letters.map(letterJson) }));
-    show(counts.map(countRow), options, context);
-    if (isTopicMeant(filter) && settings.kafka === undefined)
-      print("The dead-letter topic was not read: KAFKA_BROKERS is not set.");
+    if (!isWhole) print("Stopped before the topic was read to its end; what follows is what was read.");
+    show(counts, options, context);
     if (letters.length === 0) return;
     print();
     print(`The newest ${letters.length}:`);
@@ -39,25 +45,21 @@ export async function runDeadLettersList(options: ListOptions, context: CommandC
   });
 }
 
-const byAge = (one: Letter, other: Letter) => other.keptAt - one.keptAt;
-
-async function tallyTable(client: ClickHouseClient, filter: LetterFilter, limit: number) {
-  const { reason = "", source = "", since = 0, includeDone } = filter;
-  const asked = { reason, source, since, includeDone };
-  const counts: Count[] = await countLetters(client, asked);
-  return { counts, newest: (await readNewestLetters(client, asked, limit)).map(toLetter) };
+/** A payload must not stay in memory for as long as its letter is among the newest. */
+function closed({ payload: _payload, secondTry: _secondTry, headers: _headers, ...letter }: OpenedLetter): Letter {
+  return letter;
 }
 
-/** Counts what streams by and keeps the newest, without their payloads. */
-function topicTally(filter: LetterFilter, limit: number) {
+/** Counts what streams by and keeps the newest. */
+function letterTally(filter: LetterFilter, limit: number) {
   const counts = new Map<string, Count>();
   let newest: Letter[] = [];
   return {
-    async add(letters: readonly OpenedLetter[]) {
-      for (const { payload: _payload, secondTry: _secondTry, headers: _headers, ...letter } of letters) {
+    add(letters: readonly Letter[]) {
+      for (const letter of letters) {
         if (!isMeant(letter, filter)) continue;
         const { source, reason, isDone, keptAt } = letter;
-        const key = `${reason} ${isDone}`;
+        const key = `${homeOf(source)} ${source} ${reason} ${Number(isDone)}`;
         const count = counts.get(key) ?? { source, reason, isDone, letters: 0, oldest: keptAt, newest: keptAt };
         counts.set(key, count);
         count.letters++;
@@ -65,20 +67,19 @@ function topicTally(filter: LetterFilter, limit: number) {
         count.newest = Math.max(count.newest, keptAt);
         newest.push(letter);
       }
-      newest = newest.sort(byAge).slice(0, limit);
+      newest = newest.sort((one, other) => other.keptAt - one.keptAt).slice(0, limit);
     },
-    counts: () => [...counts.values()].sort((one, other) => (one.reason < other.reason ? -1 : 1)),
+    counts: () => [...counts].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, count]) => count),
     newest: () => newest,
   };
 }
 
-const homeOf = ({ source }: Pick<Letter, "source">) => (source === "kafka" ? "topic" : "table");
 const stateOf = ({ isDone }: Pick<Letter, "isDone">) => (isDone ? "done" : "open");
 
 function countRow(count: Count) {
   const { source, reason, letters, oldest, newest } = count;
   const times = { oldest: formatTimestamp(oldest), newest: formatTimestamp(newest) };
-  return { home: homeOf(count), source, reason, state: stateOf(count), letters, ...times };
+  return { home: homeOf(source), source, reason, state: stateOf(count), letters, ...times };
 }
 
 const SHOWN_DETAIL_LENGTH = 100;
@@ -93,7 +94,7 @@ function letterRow(letter: Letter) {
 function letterJson(letter: Letter) {
   const { id, source, origin, position, bytes, keptAt, judgedAt, reason, detail } = letter;
   const retried = judgedAt === undefined ? null : formatTimestamp(judgedAt);
-  const place = { home: homeOf(letter), source, origin, position };
+  const place = { home: homeOf(source), source, origin, position };
   return { id, ...place, kept: formatTimestamp(keptAt), retried, state: stateOf(letter), reason, detail, bytes };
 }
 
@@ -104,8 +105,12 @@ export async function runDeadLettersShow(
   context: CommandContext,
   write: (bytes: Buffer) => void,
 ): Promise<void> {
-  await withStore(context, async (client) => {
+  await withStoreAsItIs(context, async (client) => {
     const letter = await findLetter(client, id, context);
+    if (letter === undefined) {
+      process.exitCode = 130;
+      return;
+    }
     if (options.raw) return write(letter.payload);
     if (options.json) {
       const payload_base64 = letter.payload.toString("base64");
@@ -115,11 +120,18 @@ export async function runDeadLettersShow(
   });
 }
 
-async function findLetter(client: ClickHouseClient, id: string, context: CommandContext): Promise<OpenedLetter> {
+/** @returns undefined when Ctrl-C came before it was found. */
+async function findLetter(
+  client: ClickHouseClient,
+  id: string,
+  context: CommandContext,
+): Promise<OpenedLetter | undefined> {
   requireId(id, context);
   const found: OpenedLetter[] = [];
-  if (isTopicId(id)) await readTopic(client, [id], context, async (letters) => void found.push(...letters));
-  else for await (const letters of openTableLettersById(client, [id])) found.push(...letters);
+  if (isTopicId(id)) {
+    const isWhole = await readTopic(client, [id], context, async (letters) => void found.push(...letters));
+    if (!isWhole) return undefined;
+  } else for await (const letters of openTableLettersById(client, [id])) found.push(...letters);
   const [letter] = found;
   if (letter === undefined) throw new UserError(`there is no dead letter ${id}: see "noisefloor dead-letters list"`);
   return letter;

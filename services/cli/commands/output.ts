@@ -52,3 +52,15 @@ export function showNewKey(
   print(`key  ${made.key}`);
   print("Keep the key: it is stored nowhere and cannot be shown again.");
 }
+
+/** Of 1,024 each, with one digit behind the point. */
+export function formatBytes(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1_024 && unit < units.length - 1) {
+    size /= 1_024;
+    unit++;
+  }
+  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
+}

@@ -6,7 +6,7 @@ import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { type Accept, acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/replay.ts";
-import { createTopics, publishTo } from "@noisefloor/ingest/service.ts";
+import { publishTo } from "@noisefloor/ingest/service.ts";
 import {
   type LogFile,
   newestTime,
@@ -14,6 +14,7 @@ import {
   type ReplayRecord,
   readRecords,
 } from "@noisefloor/ingest/sources/file.ts";
+import { createTopics } from "@noisefloor/ingest/topics.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import { fileProgress } from "../progress.ts";
@@ -49,7 +50,7 @@ export async function runReplay(
       try {
         const summary = await replay(readRecords(files, { format, shiftMs, onBytes: progress.advance }), {
           catalogue,
-          retentionDays: store.retentionDays,
+          retentionDays: () => store.retentionDays,
           right: "everything",
           now: Date.now,
           rate: options.rate,
@@ -91,7 +92,7 @@ async function openSink({ settings, log }: CommandContext, store: Store): Promis
     const queue = insertQueue({ insert: insertInto(store.client), retryForMs: 60_000, lingerMs: 0 });
     return { verb: "stored", accept: acceptInto(queue), close: async () => {} };
   }
-  if (settings.kafka.createTopics) await createTopics(settings.kafka, log);
+  if (settings.kafka.createTopics) await createTopics(settings.kafka, store.retentionDays, log);
   const producer = await kafkaProducer(settings.kafka.connection, log);
   return { verb: "published", accept: publishTo(producer.produce, settings.kafka.topic), close: producer.close };
 }

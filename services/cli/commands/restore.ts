@@ -1,8 +1,9 @@
 import { connect } from "@noisefloor/clickhouse/client.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
-import { HoldsDataError, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
-import { readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
+import { readNewestReceipt, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
+import type { Settings } from "@noisefloor/config/settings.ts";
+import { formatTimestamp, HOUR_MS } from "@noisefloor/domain/window.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
 import { fractionBar } from "../progress.ts";
@@ -16,13 +17,13 @@ export async function runRestore(
 ): Promise<void> {
   const { settings, signal, print } = context;
   const place = readBackupPlace(source, settings.clickhouse.server === undefined, settings);
-  const server = await openClickHouse(settings.clickhouse);
+  const server = await openClickHouse(settings.clickhouse, { purpose: "restore" });
   let progress = fractionBar("", false);
   try {
     if (server.origin === "running") {
       throw new UserError("another process works with this data directory: stop it, then restore");
     }
-    const rows = await restoreDatabase(server.connection, place, {
+    const restored = await restoreDatabase(server.connection, place, {
       migrations: MIGRATIONS_DIRECTORY,
       replace,
       signal,
@@ -36,7 +37,7 @@ export async function runRestore(
       throw error;
     });
     progress.end();
-    if (rows === undefined) {
+    if (restored === undefined) {
       process.exitCode = 130;
       return print("The restore was cancelled; the database is as it was.");
     }
@@ -46,12 +47,14 @@ export async function runRestore(
       const { from, to, retentionDays } = observations ?? {};
       const span =
         from === undefined || to === undefined ? "" : ` from ${formatTimestamp(from)} to ${formatTimestamp(to)}`;
-      print(`Restored ${rows} observations${span}, kept for ${retentionDays} days.`);
+      print(`Restored ${restored.observations} observations${span}, kept for ${retentionDays} days.`);
       if (settings.retentionDays !== undefined && settings.retentionDays !== retentionDays) {
         print(
           `RETENTION_DAYS is ${settings.retentionDays}: that will hold once a service or noisefloor migrate starts.`,
         );
       }
+      for (const line of tellKeys(restored)) print(line);
+      for (const line of tellMessages(await readNewestReceipt(client), settings)) print(line);
     } finally {
       await client.close();
     }
@@ -59,4 +62,29 @@ export async function runRestore(
     progress.end();
     await server.close();
   }
+}
+
+function tellKeys({ keys: { revoked, lost } }: Restored): string[] {
+  const lines = [];
+  if (revoked > 0) lines.push(`Keys that were revoked since the backup stay revoked: ${revoked}.`);
+  if (lost > 0) lines.push(`Keys that were made since the backup are gone, to be made anew: ${lost}.`);
+  return lines;
+}
+
+/**
+ * The consumer group has read on since the backup. What it read since then is in the topic still, for as long as that
+ * keeps it, and must be read again: ids see to it that nothing counts twice.
+ */
+function tellMessages(newestReceipt: number | undefined, { kafka }: Settings): string[] {
+  if (newestReceipt === undefined) return [];
+  const newest = `The newest observation was received at ${formatTimestamp(newestReceipt)}.`;
+  if (kafka === undefined) return [newest];
+  const since = new Date(newestReceipt - HOUR_MS).toISOString().slice(0, 23);
+  return [
+    newest,
+    "What the intake has read from the topic since then is missing. Before it starts, have it read again; the time is",
+    "an hour earlier, in UTC: take one earlier still if the intake was further behind. Nothing counts twice.",
+    `  kafka-consumer-groups --bootstrap-server ${kafka.connection.brokers.join(",")} --group ${kafka.groupId} \\`,
+    `    --topic ${kafka.topic} --reset-offsets --to-datetime ${since} --execute`,
+  ];
 }

@@ -1,16 +1,16 @@
 import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { openStore } from "../store.ts";
+import { openStoreAsItIs } from "../store.ts";
 import type { CommandContext } from "./command.ts";
-import { type OutputOptions, show } from "./output.ts";
+import { formatBytes, type OutputOptions, show } from "./output.ts";
 
 /** `noisefloor retention`. */
 export async function runRetention(
   options: OutputOptions & { readonly days?: number | undefined },
   context: CommandContext,
 ): Promise<void> {
-  const { settings, log, print } = context;
-  const store = await openStore(settings, log, "leave");
+  const { settings, print } = context;
+  const store = await openStoreAsItIs(settings);
   try {
     const current = store.retentionDays;
     const asked = options.days ?? settings.retentionDays;
@@ -24,7 +24,7 @@ export async function runRetention(
         from: timeOf(from),
         to: timeOf(to),
         retention_days: retentionDays ?? null,
-        older_rows: older.get(table) ?? 0,
+        older_rows: older === undefined ? null : (older.get(table) ?? 0),
       }));
       return print(JSON.stringify({ retention_days: current, asked_days: asked ?? current, tables: rows }));
     }
@@ -38,6 +38,8 @@ export async function runRetention(
     }));
     show(rows, options, context);
     print();
+    if (older === undefined)
+      return print("What is older was not counted: the server takes too long or may not read it.");
     const gone = [...older].filter(([, count]) => count > 0).sort();
     for (const line of tell(current, asked ?? current, gone)) print(line);
   } finally {
@@ -60,16 +62,4 @@ function tell(current: number, asked: number, gone: readonly (readonly [string, 
   }
   if (lines.length === 0) return [`Nothing is older than the ${current} days for which it is kept.`];
   return [`Older than the ${current} days for which it is kept, to be deleted with one of the next merges:`, ...lines];
-}
-
-/** Of 1,024 each, with one digit behind the point. */
-export function formatBytes(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1_024 && unit < units.length - 1) {
-    size /= 1_024;
-    unit++;
-  }
-  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
 }

@@ -25,7 +25,7 @@ export async function simulateInto(
     const queue = insertQueue({ insert: insertInto(client), retryForMs: 30_000, lingerMs: 0 });
     const summary = await replay(toRecords(simulate(days, Date.now())), {
       catalogue,
-      retentionDays,
+      retentionDays: () => retentionDays,
       right: "everything",
       now: Date.now,
       stop: signal,

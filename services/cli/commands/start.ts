@@ -1,7 +1,7 @@
 import { readSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { makeFirstWorkspace } from "../access.ts";
 import { type Roles, type RunningService, serve } from "../serve.ts";
-import { openStore, openStoreToRead, type Store } from "../store.ts";
+import { asService, openStore, openStoreToRead, type Store } from "../store.ts";
 import type { CommandContext } from "./command.ts";
 import { simulateInto } from "./simulate.ts";
 
@@ -22,7 +22,10 @@ export async function runServices(
   } = {},
 ): Promise<void> {
   const { settings, log, signal } = context;
-  const store = roles.ingest ? await openStore(settings, log, "set") : await openStoreToRead(settings, log);
+  const terms = asService(log, signal);
+  const store = roles.ingest
+    ? await openStore(settings, log, "set", terms)
+    : await openStoreToRead(settings, log, terms);
   try {
     await steps.prepare?.(store);
     const service = await serve(roles, store, settings, log);

@@ -1,12 +1,11 @@
 import type { Readable } from "node:stream";
+import { withoutByteOrderMark } from "../decode.ts";
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /** What is kept of a line that has no end in sight: enough to see what it is, too much to be a valid record. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
-
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
  * The lines of a stream without their line ends and without a byte order mark before the first; empty ones are left
@@ -39,6 +38,6 @@ export async function* readLines(stream: Readable): AsyncGenerator<Buffer> {
 function finish(pieces: readonly Buffer[], isFirst: boolean): Buffer {
   const [only] = pieces;
   const whole = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
-  const line = isFirst && whole.indexOf(BYTE_ORDER_MARK) === 0 ? whole.subarray(BYTE_ORDER_MARK.length) : whole;
+  const line = isFirst ? withoutByteOrderMark(whole) : whole;
   return line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line;
 }

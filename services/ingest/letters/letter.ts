@@ -1,10 +1,21 @@
+import type { Verdict } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import type { IncomingRecord } from "../pipeline.ts";
 
-/** What a dead letter's record came over. Those from Kafka are kept in a topic, the others in a table. */
+/** What a dead letter's record came over. */
 export const LETTER_SOURCES = ["http", "file", "kafka"] as const;
 export type LetterSource = (typeof LETTER_SOURCES)[number];
+
+/** Where letters are kept. */
+export type LetterHome = "table" | "topic";
+
+export function homeOf(source: LetterSource): LetterHome {
+  return source === "kafka" ? "topic" : "table";
+}
+
+/** The reason of a message that somebody else put into the topic. */
+export const UNKNOWN_REASON = "unknown";
 
 /** A record that was refused, without its payload. */
 export type Letter = {
@@ -27,6 +38,17 @@ export type Letter = {
   readonly detail: string;
 };
 
+/** A letter as it was kept, whatever retries said of it since. */
+export type KeptLetter = Omit<Letter, "judgedAt" | "isDone">;
+
+/** How a letter stands after its last retry. When it was refused anew since then, that is what counts. */
+export function judgedBy(verdict: Verdict | undefined, kept: KeptLetter): Letter {
+  if (verdict === undefined) return { ...kept, judgedAt: undefined, isDone: false };
+  const { judgedAt, isDone, reason, detail } = verdict;
+  if (judgedAt < kept.keptAt) return { ...kept, judgedAt, isDone: false };
+  return { ...kept, judgedAt, isDone, ...(isDone ? {} : { reason, detail }) };
+}
+
 /** How a letter is tried again. */
 export type SecondTry =
   | {
@@ -39,6 +61,12 @@ export type SecondTry =
   /** It still cannot be taken apart. */
   | { readonly kind: "refuse"; readonly rejection: Rejection }
   | { readonly kind: "impossible"; readonly why: string };
+
+/** What to do about a letter of which only the beginning was kept. */
+export function cutShort(source: LetterSource, bytes: number, kept: number): SecondTry {
+  const instead = source === "file" ? "replay its file instead" : "its sensor has to send it again, in parts";
+  return { kind: "impossible", why: `of its ${bytes} bytes only the first ${kept} were kept: ${instead}` };
+}
 
 /** A letter with everything that is kept of it. */
 export type OpenedLetter = Letter & {
@@ -65,4 +93,9 @@ export function isMeant(letter: Letter, { reason, source, since, includeDone }: 
     (since === undefined || letter.keptAt >= since) &&
     (includeDone || !letter.isDone)
   );
+}
+
+/** Whether any of the letters that are meant may be kept there. */
+export function isHomeMeant({ source }: LetterFilter, home: LetterHome): boolean {
+  return source === undefined || homeOf(source) === home;
 }

@@ -1,7 +1,7 @@
 import type { Verdict } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts";
-import { type IncomingRecord, type JudgeDeps, type Judged, judge, type RejectedRecord } from "../pipeline.ts";
+import { type Accept, type IncomingRecord, type JudgeDeps, judge, type RejectedRecord } from "../pipeline.ts";
 import type { Letter, OpenedLetter } from "./letter.ts";
 
 /** A letter's record on its second way in. */
@@ -9,12 +9,14 @@ export type LetterRecord = IncomingRecord & { readonly letter: OpenedLetter };
 
 export type RetryDeps = Omit<JudgeDeps, "right"> & {
   /** Stores what was accepted; answers with the records that the store refused. */
-  readonly accept: (judged: Judged<LetterRecord>) => Promise<readonly RejectedRecord<LetterRecord>[]>;
+  readonly accept: Accept<LetterRecord>;
   readonly keepVerdicts: (verdicts: readonly Verdict[]) => Promise<void>;
   /** Whether what its sender was not permitted to write may be stored all the same. */
   readonly overridePermission: boolean;
   /** Judge and tell, but store nothing. */
   readonly dryRun: boolean;
+  /** Aborted, a store that is away is not waited for any more. */
+  readonly signal?: AbortSignal;
 };
 
 /** What became of a letter. */
@@ -78,7 +80,7 @@ async function judgeAndStore(
 ): Promise<RejectedRecord<LetterRecord>[]> {
   const judged = await judge(records, { ...deps, right });
   const rejected = [...judged.rejected];
-  if (!deps.dryRun) rejected.push(...(await deps.accept(judged)));
+  if (!deps.dryRun) rejected.push(...(await deps.accept(judged, { signal: deps.signal })));
   if (!deps.overridePermission || right === "everything") return rejected;
   const overruled = rejected.filter(({ rejection }) => rejection.reason === "not-permitted");
   if (overruled.length === 0) return rejected;

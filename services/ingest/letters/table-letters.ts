@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import { readVerdicts } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import {
   type LetterPayload,
   readLetters,
@@ -7,27 +8,54 @@ import {
   type StoredLetter,
 } from "@noisefloor/clickhouse/tables/dead-letters.ts";
 import { parseRight } from "@noisefloor/domain/publishing.ts";
+import { chunksOf } from "../chunks.ts";
+import { sizeBeforeCut } from "../dead-letter.ts";
 import { requestRecordId } from "../record-id.ts";
-import { isMeant, type Letter, type LetterFilter, type OpenedLetter, type SecondTry } from "./letter.ts";
+import {
+  cutShort,
+  isMeant,
+  judgedBy,
+  type Letter,
+  type LetterFilter,
+  type OpenedLetter,
+  type SecondTry,
+} from "./letter.ts";
 
 /** So many letters, or so many bytes of payloads, are in memory at once. */
-const CHUNK_LETTERS = 2_000;
-const CHUNK_BYTES = 8 * 1024 * 1024;
+const AT_ONCE = { items: 2_000, bytes: 8 * 1024 * 1024 };
 
-export function toLetter({ judgedAt, publishRight: _right, ...letter }: StoredLetter): Letter {
-  return { ...letter, judgedAt: judgedAt === 0 ? undefined : judgedAt };
+/** A letter of the table, and as what it was kept. */
+type JudgedLetter = { readonly letter: Letter; readonly kept: StoredLetter };
+
+async function judged(client: ClickHouseClient, page: readonly StoredLetter[]): Promise<JudgedLetter[]> {
+  const ids = page.map(({ id }) => id);
+  const verdicts = new Map((await readVerdicts(client, "", ids)).map((verdict) => [verdict.letter, verdict]));
+  return page.map((kept) => {
+    const { publishRight: _right, ...rest } = kept;
+    return { letter: judgedBy(verdicts.get(kept.id), rest), kept };
+  });
 }
 
-/** The letters of the table that are meant, with their payloads, some at a time. */
+/** All letters of the table, done or not, without their payloads, some at a time. */
+export async function* readTableLetters(client: ClickHouseClient): AsyncGenerator<Letter[]> {
+  for await (const page of readLetters(client)) yield (await judged(client, page)).map(({ letter }) => letter);
+}
+
+/**
+ * The letters of the table that are meant, with their payloads, some at a time.
+ * @param onRead hears how many letters were looked at since the last call, whether they are meant or not.
+ */
 export async function* openTableLetters(
   client: ClickHouseClient,
   filter: LetterFilter,
+  onRead: (letters: number) => void = () => {},
 ): AsyncGenerator<OpenedLetter[]> {
   for await (const page of readLetters(client)) {
     yield* open(
       client,
-      page.filter((letter) => isMeant(toLetter(letter), filter)),
+      (await judged(client, page)).filter(({ letter }) => isMeant(letter, filter)),
     );
+    onRead(page.length);
   }
 }
 
@@ -36,43 +64,31 @@ export async function* openTableLettersById(
   client: ClickHouseClient,
   ids: readonly string[],
 ): AsyncGenerator<OpenedLetter[]> {
-  if (ids.length > 0) yield* open(client, await readLettersById(client, ids));
+  if (ids.length > 0) yield* open(client, await judged(client, await readLettersById(client, ids)));
 }
 
-async function* open(client: ClickHouseClient, letters: readonly StoredLetter[]): AsyncGenerator<OpenedLetter[]> {
-  for (const chunk of chunksOf(letters)) {
-    const payloads = await readPayloads(client, chunk);
-    yield chunk.flatMap((letter) => {
-      const found = payloads.get(letter.id);
+async function* open(client: ClickHouseClient, letters: readonly JudgedLetter[]): AsyncGenerator<OpenedLetter[]> {
+  for (const chunk of chunksOf(letters, ({ letter }) => letter.bytes, AT_ONCE)) {
+    const payloads = await readPayloads(
+      client,
+      chunk.map(({ kept }) => kept),
+    );
+    yield chunk.flatMap((one) => {
+      const found = payloads.get(one.letter.id);
       // Deleted by age since its page was read.
-      return found === undefined ? [] : [openOne(letter, found)];
+      return found === undefined ? [] : [openOne(one, found)];
     });
   }
 }
 
-function* chunksOf(letters: readonly StoredLetter[]): Generator<StoredLetter[]> {
-  let chunk: StoredLetter[] = [];
-  let bytes = 0;
-  for (const letter of letters) {
-    if (chunk.length >= CHUNK_LETTERS || (chunk.length > 0 && bytes + letter.bytes > CHUNK_BYTES)) {
-      yield chunk;
-      chunk = [];
-      bytes = 0;
-    }
-    chunk.push(letter);
-    bytes += letter.bytes;
-  }
-  if (chunk.length > 0) yield chunk;
+function openOne({ letter, kept }: JudgedLetter, found: LetterPayload): OpenedLetter {
+  return { ...letter, payload: found.payload, headers: {}, writtenAt: 0, secondTry: secondTryOf(kept, found) };
 }
 
-function openOne(letter: StoredLetter, found: LetterPayload): OpenedLetter {
-  return {
-    ...toLetter(letter),
-    payload: found.payload,
-    headers: {},
-    writtenAt: 0,
-    secondTry: letter.source === "http" ? tryRequestRecord(letter, found.payload) : tryFileRecord(found),
-  };
+function secondTryOf(kept: StoredLetter, found: LetterPayload): SecondTry {
+  const size = sizeBeforeCut(kept.detail, found.payload);
+  if (size !== undefined) return cutShort(kept.source, size, found.payload.length);
+  return kept.source === "http" ? tryRequestRecord(kept, found.payload) : tryFileRecord(found);
 }
 
 function tryRequestRecord({ origin, position, publishRight }: StoredLetter, bytes: Buffer): SecondTry {

@@ -4,21 +4,35 @@ import type { StreamMessage } from "@noisefloor/kafka/source.ts";
 import { readTopic, type Span } from "@noisefloor/kafka/topic-reader.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { LETTER_HEADERS } from "../dead-letter.ts";
 import { splitMessage } from "../decode.ts";
 import { messageRecordId } from "../record-id.ts";
 import type { KafkaSettings } from "../service.ts";
-import type { OpenedLetter, SecondTry } from "./letter.ts";
+import { cutShort, judgedBy, type KeptLetter, type OpenedLetter, type SecondTry, UNKNOWN_REASON } from "./letter.ts";
 
 /** What `deadLettersTo` writes beside each payload. */
-const headersSchema = z.object({
-  "noisefloor-reason": z.string(),
-  "noisefloor-detail": z.string(),
-  "noisefloor-topic": z.string(),
-  "noisefloor-partition": z.coerce.number().int(),
-  "noisefloor-offset": z.string(),
-  "noisefloor-index": z.coerce.number().int(),
-  "noisefloor-cut-from": z.string().optional(),
-});
+const headersSchema = z
+  .object({
+    [LETTER_HEADERS.reason]: z.string(),
+    [LETTER_HEADERS.detail]: z.string(),
+    [LETTER_HEADERS.topic]: z.string(),
+    [LETTER_HEADERS.partition]: z.coerce.number().int(),
+    [LETTER_HEADERS.offset]: z.string(),
+    [LETTER_HEADERS.index]: z.coerce.number().int(),
+    [LETTER_HEADERS.cutFrom]: z.coerce.number().int().optional(),
+  })
+  .transform((headers) => ({
+    reason: headers[LETTER_HEADERS.reason],
+    detail: headers[LETTER_HEADERS.detail],
+    place: {
+      topic: headers[LETTER_HEADERS.topic],
+      partition: headers[LETTER_HEADERS.partition],
+      offset: headers[LETTER_HEADERS.offset],
+    },
+    index: headers[LETTER_HEADERS.index],
+    cutFrom: headers[LETTER_HEADERS.cutFrom],
+  }));
+type Headers = z.output<typeof headersSchema>;
 
 /** Reasons for which a whole message may have been kept, because it could not be taken apart. */
 const WHOLE_MESSAGE_REASONS = new Set(["not-json", "too-many-observations"]);
@@ -27,8 +41,8 @@ const WHOLE_MESSAGE_REASONS = new Set(["not-json", "too-many-observations"]);
 const UNREADABLE: RejectionReason = "unreadable-batch";
 
 export type TopicTerms = {
-  /** What retries said of the topic's letters before. */
-  readonly verdicts: readonly Verdict[];
+  /** Asks what retries said of letters before. */
+  readonly readVerdicts: (ids: readonly string[]) => Promise<readonly Verdict[]>;
   /** Only these, by `partition/offset`; all when left out. */
   readonly ids?: readonly string[] | undefined;
   readonly onStart?: (offsets: number) => void;
@@ -46,11 +60,10 @@ export function isTopicId(id: string): boolean {
  */
 export function readTopicLetters(
   { connection, groupId, deadLetterTopic: topic }: Pick<KafkaSettings, "connection" | "groupId" | "deadLetterTopic">,
-  { verdicts, ids, onStart, signal }: TopicTerms,
+  { readVerdicts, ids, onStart, signal }: TopicTerms,
   handle: (letters: OpenedLetter[], offsets: number) => Promise<void>,
   log: Logger,
 ): Promise<boolean> {
-  const byLetter = new Map(verdicts.map((verdict) => [`${verdict.letter} ${verdict.writtenAt}`, verdict]));
   const wanted = ids && new Set(ids);
   return readTopic(
     connection,
@@ -60,17 +73,21 @@ export function readTopicLetters(
       choose: (held) => (ids === undefined ? held : around(ids, held)),
       ...(onStart === undefined ? {} : { onStart }),
       signal,
-      handle: (messages) => {
-        const letters = messages.map((message) => {
-          const id = `${message.partition}/${message.offset}`;
-          return openMessage(id, message, byLetter.get(`${id} ${message.timestamp}`));
-        });
-        return handle(wanted === undefined ? letters : letters.filter(({ id }) => wanted.has(id)), messages.length);
+      handle: async (messages) => {
+        const meant = messages.filter((message) => wanted === undefined || wanted.has(idOf(message)));
+        const verdicts = await readVerdicts(meant.map(idOf));
+        const byLetter = new Map(verdicts.map((verdict) => [`${verdict.letter} ${verdict.writtenAt}`, verdict]));
+        const letters = meant.map((message) =>
+          openMessage(message, byLetter.get(`${idOf(message)} ${message.timestamp}`)),
+        );
+        await handle(letters, messages.length);
       },
     },
     log,
   );
 }
+
+const idOf = ({ partition, offset }: StreamMessage) => `${partition}/${offset}`;
 
 /** The parts of the spans that hold these ids. */
 function around(ids: readonly string[], held: readonly Span[]): Span[] {
@@ -86,26 +103,21 @@ function around(ids: readonly string[], held: readonly Span[]): Span[] {
   });
 }
 
-function openMessage(id: string, message: StreamMessage, verdict: Verdict | undefined): OpenedLetter {
+function openMessage(message: StreamMessage, verdict: Verdict | undefined): OpenedLetter {
   const payload = message.value ?? Buffer.alloc(0);
-  const parsed = headersSchema.safeParse(message.headers);
-  const headers = parsed.success ? parsed.data : undefined;
-  const kept = { reason: headers?.["noisefloor-reason"] ?? "unknown", detail: headers?.["noisefloor-detail"] ?? "" };
-  const { reason, detail } = verdict === undefined || verdict.isDone ? kept : verdict;
-  return {
-    id,
+  const headers = headersSchema.safeParse(message.headers).data;
+  const kept: KeptLetter = {
+    id: idOf(message),
     source: "kafka",
-    origin:
-      headers === undefined
-        ? ""
-        : `${headers["noisefloor-topic"]}/${headers["noisefloor-partition"]}/${headers["noisefloor-offset"]}`,
-    position: headers?.["noisefloor-index"] ?? 0,
+    origin: headers === undefined ? "" : Object.values(headers.place).join("/"),
+    position: headers?.index ?? 0,
     bytes: payload.length,
     keptAt: message.timestamp,
-    judgedAt: verdict?.judgedAt,
-    isDone: verdict?.isDone ?? false,
-    reason,
-    detail,
+    reason: headers?.reason ?? UNKNOWN_REASON,
+    detail: headers?.detail ?? "",
+  };
+  return {
+    ...judgedBy(verdict, kept),
     payload,
     headers: message.headers,
     writtenAt: message.timestamp,
@@ -113,38 +125,23 @@ function openMessage(id: string, message: StreamMessage, verdict: Verdict | unde
   };
 }
 
-function secondTryOf(
-  letter: StreamMessage,
-  payload: Buffer,
-  headers: z.infer<typeof headersSchema> | undefined,
-): SecondTry {
+function secondTryOf(letter: StreamMessage, payload: Buffer, headers: Headers | undefined): SecondTry {
   if (headers === undefined) {
     return { kind: "impossible", why: "it carries none of Noisefloor's headers: somebody else put it into the topic" };
   }
-  if (headers["noisefloor-reason"] === UNREADABLE) {
+  const { reason, place, index: first, cutFrom } = headers;
+  if (reason === UNREADABLE) {
     return {
       kind: "impossible",
       why: "its batch could not be read: its sensor has to send it again, packed otherwise",
     };
   }
-  const cutFrom = headers["noisefloor-cut-from"];
-  if (cutFrom !== undefined) {
-    return {
-      kind: "impossible",
-      why: `of its ${cutFrom} bytes only the first ${payload.length} were kept: its sensor has to send it again, in parts`,
-    };
-  }
-  const first = headers["noisefloor-index"];
-  const isWhole = first === 0 && WHOLE_MESSAGE_REASONS.has(headers["noisefloor-reason"]);
+  if (cutFrom !== undefined) return cutShort("kafka", cutFrom, payload.length);
+  const isWhole = first === 0 && WHOLE_MESSAGE_REASONS.has(reason);
   const parts = isWhole ? splitMessage(payload) : [payload];
   if ("reason" in parts) return { kind: "refuse", rejection: parts };
-  const place = {
-    topic: headers["noisefloor-topic"],
-    partition: headers["noisefloor-partition"],
-    offset: headers["noisefloor-offset"],
-    headers: letter.headers,
-  };
-  const records = parts.map((bytes, index) => ({ bytes, fallbackId: messageRecordId(place, first + index) }));
+  const from = { ...place, headers: letter.headers };
+  const records = parts.map((bytes, index) => ({ bytes, fallbackId: messageRecordId(from, first + index) }));
   // As the consumer judges: who may write to the topic is for the brokers to say.
   return { kind: "judge", records, right: "everything" };
 }

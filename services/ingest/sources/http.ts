@@ -1,4 +1,5 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
@@ -10,7 +11,7 @@ import { splitPayload } from "../decode.ts";
 import { type BatchDeps, countReasons, ingestBatch, type Outcome } from "../pipeline.ts";
 import { requestRecordId } from "../record-id.ts";
 import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
-import { roomFor } from "./room.ts";
+import { roomFor, type Stay } from "./room.ts";
 
 /**
  * How long storing may take. Longer than for a question: whoever is told that it took too long sends all of it again,
@@ -18,12 +19,13 @@ import { roomFor } from "./room.ts";
  */
 const STORE_TIMEOUT_MS = 120_000;
 
-/** What all requests under way may hold in memory. While the store is behind they stay, and others are told to wait. */
-const MEMORY_BYTES = 256 * 1024 * 1024;
-/** Observations as JSON are seldom packed any tighter. */
-const USUAL_PACKING = 20;
+/**
+ * What the bodies of all requests may take in memory, unpacked and until they are stored; what is made of them takes a few
+ * times as much. While the store is behind they stay, and others are told to wait.
+ */
+const MEMORY_BYTES = 128 * 1024 * 1024;
 
-export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right"> & {
+export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "signal" | "keepsRejectedFirst"> & {
   /** Keys of the settings: whoever has one may publish to the shared datasets. */
   readonly sensorKeys: readonly string[];
   /** Keys of the store: each may publish to its one room. */
@@ -36,6 +38,7 @@ export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right"> & {
  */
 export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void {
   const room = roomFor(MEMORY_BYTES);
+  const stays = new WeakMap<FastifyRequest, Stay>();
   const rightOf = readRights(deps);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -45,34 +48,50 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
     // Before the body is read: whoever may not publish shall not cost memory either.
     scope.addHook("onRequest", async (request) => void rightOf(request));
     scope.addHook("onRequest", async (request, reply) => {
-      const leave = room.enter(memoryFor(request));
-      if (leave === undefined) throw new HttpError(503, "The intake is busy: send the request again in a few seconds");
-      reply.raw.once("close", leave);
+      if (!room.hasSpace(contentLength(request))) throw busy();
+      const stay = room.enter();
+      stays.set(request, stay);
+      reply.raw.once("close", stay.hold());
     });
     // Whatever it says, the body is looked at: with it, the framework would refuse a type that is not spelled as one.
     scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
     scope.addHook("preParsing", async (request, reply, payload) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
-      if (encoding === "identity") return payload;
-      if (encoding !== "gzip") throw new HttpError(415, "Content-Encoding must be gzip or left out");
-      const unpacked = createGunzip();
-      // Whoever reads the body hears of its errors. Of a body that is refused unread nobody would, and an error that
-      // nobody hears of ends the process.
-      unpacked.on("error", () => {});
-      payload.on("error", (error) => unpacked.destroy(error));
+      if (encoding !== "identity" && encoding !== "gzip") {
+        throw new HttpError(415, "Content-Encoding must be gzip or left out");
+      }
+      const stay = stays.get(request);
+      // Counted as they come: what a header says of a body is only what its sender says.
+      const counted = new Transform({
+        transform: (chunk: Buffer, _encoding, done) => (stay?.grow(chunk.length) ? done(null, chunk) : done(busy())),
+      });
+      const stages = encoding === "gzip" ? [createGunzip(), counted] : [counted];
+      payload.on("error", (error) => counted.destroy(error));
+      let source = payload;
+      for (const stage of stages) {
+        // Whoever reads the body hears of its errors. Of a body that is refused unread nobody would, and an error that
+        // nobody hears of ends the process.
+        stage.on("error", (error) => stage !== counted && counted.destroy(error));
+        source = source.pipe(stage);
+      }
       reply.raw.once("close", () => {
         // Else it would go on to unpack the rest. That is still read, for the connection's next request is behind it.
-        payload.unpipe(unpacked);
-        unpacked.destroy();
+        payload.unpipe();
+        for (const stage of stages) stage.destroy();
         payload.resume();
       });
-      return Object.assign(payload.pipe(unpacked), { receivedEncodedLength: contentLength(request) });
+      return encoding === "gzip" ? Object.assign(counted, { receivedEncodedLength: contentLength(request) }) : counted;
     });
     registerOperation(
       scope,
       postObservations,
-      async (request) => {
-        const { accepted, rejected } = await take(request, { ...deps, right: rightOf(request) });
+      async (request, _reply, signal) => {
+        // The answer may be over before the work is: the deadline has passed, or nobody waits for it any more.
+        const letGo = stays.get(request)?.hold();
+        const terms = { ...deps, right: rightOf(request), keepsRejectedFirst: true };
+        // Only to the store: the dead letters of what has been stored are kept whoever waits.
+        const accept: typeof deps.accept = (judged) => deps.accept(judged, { signal });
+        const { accepted, rejected } = await take(request, { ...terms, accept }).finally(letGo);
         return {
           accepted,
           rejected: rejected.length,
@@ -130,11 +149,8 @@ function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyR
   };
 }
 
-/** How much of a request may be in memory at once: its body, unpacked, as far as its header tells. */
-function memoryFor(request: FastifyRequest): number {
-  const isPacked = request.headers["content-encoding"] !== undefined;
-  const length = contentLength(request) || MAX_BODY_BYTES;
-  return Math.min(MAX_BODY_BYTES, isPacked ? length * USUAL_PACKING : length);
+function busy(): HttpError {
+  return new HttpError(503, "The intake is busy: send the request again in a few seconds");
 }
 
 function contentLength(request: FastifyRequest): number {

@@ -104,7 +104,7 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
       {
         ip,
         rooms,
-        from: Math.max(start, retentionStart(end, deps.retentionDays)),
+        from: Math.max(start, retentionStart(end, deps.retentionDays())),
         end,
         width: width.ms / 1_000,
         is_actor: noise?.actor !== undefined,

@@ -1,0 +1,44 @@
+import { z } from "zod";
+import type { ClickHouseClient } from "./client.ts";
+import { defineQuery, run } from "./query.ts";
+import { identifier } from "./sql-text.ts";
+
+/** What a restore does to keys. */
+export type KeptKeys = {
+  /** Valid in the backup and revoked since: they stay revoked. */
+  readonly revoked: number;
+  /** Made since the backup, and valid until now: they are gone. */
+  readonly lost: number;
+};
+
+/** Of API clients and of sensors. */
+const KEY_TABLES = ["api_keys", "sensor_keys"];
+
+const changedKeys = (backup: string, live: string) =>
+  defineQuery({
+    name: "keys-changed-since",
+    sql: `SELECT
+        countIf(is_revoked AND key_id IN (SELECT key_id FROM ${backup} FINAL WHERE NOT is_revoked)) AS revoked,
+        countIf(NOT is_revoked AND key_id NOT IN (SELECT key_id FROM ${backup})) AS lost
+      FROM ${live} FINAL`,
+    params: z.object({}),
+    row: z.object({ revoked: z.int(), lost: z.int() }),
+  });
+
+/** Revokes in a restored database what has been revoked in the one whose place it is to take. */
+export async function keepRevocations(server: ClickHouseClient, restored: string, replaced: string): Promise<KeptKeys> {
+  const sum = { revoked: 0, lost: 0 };
+  for (const table of KEY_TABLES) {
+    const [backup, live] = [`${identifier(restored)}.${table}`, `${identifier(replaced)}.${table}`];
+    const [changed] = await run(server, changedKeys(backup, live), {});
+    sum.revoked += changed?.revoked ?? 0;
+    sum.lost += changed?.lost ?? 0;
+    await server.command({
+      query: `INSERT INTO ${backup}
+        SELECT * REPLACE (true AS is_revoked, updated_at + toIntervalMillisecond(1) AS updated_at)
+        FROM (SELECT * FROM ${backup} FINAL
+          WHERE NOT is_revoked AND key_id IN (SELECT key_id FROM ${live} FINAL WHERE is_revoked))`,
+    });
+  }
+  return sum;
+}

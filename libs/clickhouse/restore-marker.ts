@@ -1,0 +1,30 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { defineQuery, run } from "./query.ts";
+
+/**
+ * A table that is there while a restore puts its parts in place, and stays when that breaks off: what the database then
+ * holds is partly of the backup and partly not.
+ */
+export const RESTORE_MARKER = "restore_unfinished";
+
+const markers = defineQuery({
+  name: "restore-markers",
+  sql: "SELECT count() AS markers FROM system.tables WHERE database = currentDatabase() AND name = {marker:String}",
+  params: z.object({ marker: z.string() }),
+  row: z.object({ markers: z.int() }),
+});
+
+/** Has a restore begun to put its parts in place, and not ended? */
+export async function isRestoreUnfinished(client: ClickHouseClient): Promise<boolean> {
+  const [row] = await run(client, markers, { marker: RESTORE_MARKER });
+  return row !== undefined && row.markers > 0;
+}
+
+export async function putRestoreMarker(client: ClickHouseClient): Promise<void> {
+  await client.command({ query: `CREATE TABLE IF NOT EXISTS ${RESTORE_MARKER} (nothing UInt8) ENGINE = TinyLog` });
+}
+
+export async function removeRestoreMarker(client: ClickHouseClient): Promise<void> {
+  await client.command({ query: `DROP TABLE ${RESTORE_MARKER} SYNC` });
+}

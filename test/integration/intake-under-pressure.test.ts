@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import type { FastifyInstance } from "fastify";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { expectDescribed } from "../support/description.ts";
+import { makeApp } from "../support/http.ts";
+import { ingestOf } from "../support/kafka.ts";
+import { readStored } from "../support/stored-observations.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+const NOW = Date.now();
+let world: World;
+let app: FastifyInstance;
+
+beforeEach(async () => {
+  world = await createWorld(() => NOW);
+  app = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, () => NOW)).register);
+});
+afterEach(async () => {
+  await app.close();
+  await world.close();
+});
+
+const seen = (ip: string) =>
+  JSON.stringify({ observed_at: new Date(NOW - 1_000).toISOString(), sensor_id: "s", source_ip: ip });
+/** So many bytes, nearly all of them white space. */
+const large = (ip: string, bytes: number) => Buffer.concat([Buffer.alloc(bytes, " "), Buffer.from(seen(ip))]);
+
+async function post(payload: string | Buffer, headers: Record<string, string> = {}) {
+  const response = await app.inject({ method: "POST", url: "/v1/observations", payload, headers });
+  expectDescribed("POST", "/v1/observations", response.statusCode, response.json());
+  return { status: response.statusCode, body: response.json() };
+}
+
+const alter = (what: string) => world.client.command({ query: `ALTER TABLE observations ${what}` });
+/** Makes the store say "too many parts" until the answer is called. */
+async function holdUp(): Promise<() => Promise<unknown>> {
+  await world.store([JSON.parse(seen("45.0.0.1"))]);
+  await alter("MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1");
+  return () => alter("RESET SETTING parts_to_throw_insert");
+}
+const addresses = async () => (await readStored(world)).map(({ ip }) => ip);
+
+const MIB = 1024 * 1024;
+const BUSY = { status: 503, body: { message: "The intake is busy: send the request again in a few seconds" } };
+
+test.each([
+  { how: "as they are", pack: (body: Buffer) => body, headers: {} },
+  { how: "packed to a thousandth", pack: (body: Buffer) => gzipSync(body), headers: { "content-encoding": "gzip" } },
+])(
+  "while the store is behind only so much waits in memory, whether bodies come $how; the others are told to wait",
+  async ({ pack, headers }) => {
+    const goOn = await holdUp();
+    const answers = Array.from({ length: 8 }, (_, n) => post(pack(large(`45.1.8.${n}`, 30 * MIB)), headers));
+    expect(await Promise.race(answers)).toEqual(BUSY);
+    await goOn();
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    const taken = statuses.filter((status) => status === 202).length;
+    expect([taken > 0, taken <= 4]).toEqual([true, true]);
+    expect(await addresses()).toHaveLength(1 + taken);
+    expect(await post(seen("45.1.9.1")), "and there is room again").toMatchObject({ status: 202 });
+  },
+);
+
+test("a small request whose length is not told takes no more room than it needs", async () => {
+  const goOn = await holdUp();
+  const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
+  const body = (ip: string) => new Blob([seen(ip)]).stream();
+  const chunked = (n: number) =>
+    fetch(`http://127.0.0.1:${port}/v1/observations`, { method: "POST", body: body(`45.1.7.${n}`), duplex: "half" });
+  const answers = Array.from({ length: 20 }, (_, n) => chunked(n));
+  await sleep(500);
+  await goOn();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
+});
+
+test("what its sender has hung up on is not stored later, for it will be sent again", async () => {
+  const goOn = await holdUp();
+  const url = `${await app.listen({ host: "127.0.0.1", port: 0 })}/v1/observations`;
+  const impatient = AbortSignal.timeout(700);
+  await expect(fetch(url, { method: "POST", body: seen("45.1.6.1"), signal: impatient })).rejects.toThrow("timeout");
+  await sleep(300);
+  await goOn();
+  expect(await post(seen("45.1.6.2"))).toMatchObject({ status: 202 });
+  // Its next try would have come by now.
+  await sleep(1_500);
+  expect(await addresses()).toEqual(["45.0.0.1", "45.1.6.2"]);
+});
+
+test("when a bad record cannot be kept the good ones are not stored either: sent again, they count once", async () => {
+  const body = `${seen("45.1.5.1")}\n{not json`;
+  await world.client.command({ query: "RENAME TABLE dead_letters TO elsewhere" });
+  expect((await app.inject({ method: "POST", url: "/v1/observations", payload: body })).statusCode).toBe(500);
+  await world.client.command({ query: "RENAME TABLE elsewhere TO dead_letters" });
+  expect(await post(body)).toMatchObject({ status: 202, body: { accepted: 1, rejected: 1 } });
+  expect(await addresses()).toEqual(["45.1.5.1"]);
+});
