@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import kafkajs, { type EachBatchPayload, Partitioners } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, isPassing, isTooLarge, type KafkaConnection, toStreamError } from "./kafkajs-connection.ts";
@@ -149,7 +150,7 @@ async function handleBatch(payload: EachBatchPayload, handle: HandleBatch): Prom
   const { batch, heartbeat, isRunning, resolveOffset, commitOffsetsIfNecessary } = payload;
   const { topic, partition } = batch;
   const end = batch.messages.at(-1);
-  for (const messages of chunkBySize(batch.messages, BATCH_BYTES)) {
+  for (const messages of chunksOf(batch.messages, sizeOf, { bytes: BATCH_BYTES })) {
     const last = messages.at(-1);
     if (last === undefined || !isRunning()) return;
     await handle({ messages: messages.map((message) => toStreamMessage(topic, partition, message)), heartbeat });
@@ -198,7 +199,7 @@ export async function kafkaProducer(connection: KafkaConnection, log: Logger): P
           else for (const message of chunk) await sendOrPutAside([message]);
         }
       };
-      for (const chunk of chunkBySize(messages, REQUEST_BYTES)) await sendOrPutAside(chunk);
+      for (const chunk of chunksOf(messages, sizeOf, { bytes: REQUEST_BYTES })) await sendOrPutAside(chunk);
       if (tooLarge.length > 0) throw new TooLargeError(topic, tooLarge, { cause: refusal });
     },
     close: () => producer.disconnect(),
@@ -218,20 +219,4 @@ function sizeOf({ key, value, headers = {} }: Sized): number {
   let size = ENVELOPE_BYTES + (value?.length ?? 0) + (key?.length ?? 0);
   for (const [name, text] of Object.entries(headers)) size += name.length + String(text ?? "").length;
   return size;
-}
-
-function* chunkBySize<Message extends Sized>(messages: readonly Message[], most: number): Generator<Message[]> {
-  let chunk: Message[] = [];
-  let bytes = 0;
-  for (const message of messages) {
-    const size = sizeOf(message);
-    if (chunk.length > 0 && bytes + size > most) {
-      yield chunk;
-      chunk = [];
-      bytes = 0;
-    }
-    chunk.push(message);
-    bytes += size;
-  }
-  if (chunk.length > 0) yield chunk;
 }

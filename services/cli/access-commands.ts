@@ -1,16 +1,16 @@
 import type { Command } from "commander";
-import { runKeysCreate, runKeysList, runKeysRevoke, runWorkspacesList, runWorkspacesWrite } from "./commands/access.ts";
 import type { CommandContext } from "./commands/command.ts";
-import { runSensorsCreate, runSensorsList, runSensorsRevoke } from "./commands/sensors.ts";
 
 /** Adds the commands that say who may ask and who may publish. */
-export function addAccessCommands(program: Command, createContext: () => CommandContext): void {
+export function addAccessCommands(program: Command, createContext: () => Promise<CommandContext>): void {
   const workspaces = program.command("workspaces").description("who may ask, on which plan");
   workspaces
     .command("list")
     .description("list them")
     .option("--json", "as JSON", false)
-    .action((options: { json: boolean }) => runWorkspacesList(options, createContext()));
+    .action(async (options: { json: boolean }) =>
+      (await import("./commands/access.ts")).runWorkspacesList(options, await createContext()),
+    );
   for (const isNew of [true, false]) {
     workspaces
       .command(isNew ? "create" : "set")
@@ -19,8 +19,8 @@ export function addAccessCommands(program: Command, createContext: () => Command
       .option("--name <name>", "what people call it")
       .option("--plan <plan>", "its plan")
       .option("--entitlements <list>", 'comma-separated: community_dataset; "" for none')
-      .action((id: string, options: { name?: string; plan?: string; entitlements?: string }) =>
-        runWorkspacesWrite(id, { ...options, isNew }, createContext()),
+      .action(async (id: string, options: { name?: string; plan?: string; entitlements?: string }) =>
+        (await import("./commands/access.ts")).runWorkspacesWrite(id, { ...options, isNew }, await createContext()),
       );
   }
   const keys = program.command("keys").description("keys of workspaces");
@@ -30,19 +30,21 @@ export function addAccessCommands(program: Command, createContext: () => Command
     .argument("<workspace>")
     .option("--label <text>", "what it is for", "")
     .option("--json", "as JSON", false)
-    .action((workspace: string, options: { label: string; json: boolean }) =>
-      runKeysCreate(workspace, options, createContext()),
+    .action(async (workspace: string, options: { label: string; json: boolean }) =>
+      (await import("./commands/access.ts")).runKeysCreate(workspace, options, await createContext()),
     );
   keys
     .command("list")
     .description("list them")
     .option("--json", "as JSON", false)
-    .action((options: { json: boolean }) => runKeysList(options, createContext()));
+    .action(async (options: { json: boolean }) =>
+      (await import("./commands/access.ts")).runKeysList(options, await createContext()),
+    );
   keys
     .command("revoke")
     .description("end a key's validity")
     .argument("<id>")
-    .action((id: string) => runKeysRevoke(id, createContext()));
+    .action(async (id: string) => (await import("./commands/access.ts")).runKeysRevoke(id, await createContext()));
 
   const sensors = program.command("sensors").description("keys of sensors: each fixes where its observations go");
   sensors
@@ -52,17 +54,19 @@ export function addAccessCommands(program: Command, createContext: () => Command
     .option("--workspace <id>", "whose they are; for the personal dataset")
     .option("--label <text>", "what it is for", "")
     .option("--json", "as JSON", false)
-    .action((options: { dataset: string; workspace?: string; label: string; json: boolean }) =>
-      runSensorsCreate(options, createContext()),
+    .action(async (options: { dataset: string; workspace?: string; label: string; json: boolean }) =>
+      (await import("./commands/sensors.ts")).runSensorsCreate(options, await createContext()),
     );
   sensors
     .command("list")
     .description("list them")
     .option("--json", "as JSON", false)
-    .action((options: { json: boolean }) => runSensorsList(options, createContext()));
+    .action(async (options: { json: boolean }) =>
+      (await import("./commands/sensors.ts")).runSensorsList(options, await createContext()),
+    );
   sensors
     .command("revoke")
     .description("end a key's validity")
     .argument("<id>")
-    .action((id: string) => runSensorsRevoke(id, createContext()));
+    .action(async (id: string) => (await import("./commands/sensors.ts")).runSensorsRevoke(id, await createContext()));
 }

@@ -1,8 +1,5 @@
 import type { Command } from "commander";
-import { runBackup } from "./commands/backup.ts";
 import type { CommandContext } from "./commands/command.ts";
-import { runRestore } from "./commands/restore.ts";
-import { runRetention } from "./commands/retention.ts";
 import { positiveInteger } from "./positive-integer.ts";
 
 const PLACES_HELP = `
@@ -25,24 +22,28 @@ made since are gone; in an empty store the backup's keys are valid again. What c
 again: it tells how.`;
 
 /** Adds the commands that look after the store. */
-export function addCareCommands(program: Command, createContext: () => CommandContext): void {
+export function addCareCommands(program: Command, createContext: () => Promise<CommandContext>): void {
   program
     .command("retention")
     .description("show what each table holds from when to when, its size, and how long it is kept; changes nothing")
     .option("--days <n>", "also what this retention would delete (default: RETENTION_DAYS)", positiveInteger)
     .option("--json", "as JSON", false)
-    .action((options: { days?: number; json: boolean }) => runRetention(options, createContext()));
+    .action(async (options: { days?: number; json: boolean }) =>
+      (await import("./commands/retention.ts")).runRetention(options, await createContext()),
+    );
   program
     .command("backup")
     .description("make a backup of everything that is stored")
     .argument("<place>", "where to")
     .addHelpText("after", PLACES_HELP + BACKUP_HELP)
-    .action((place: string) => runBackup(place, createContext()));
+    .action(async (place: string) => (await import("./commands/backup.ts")).runBackup(place, await createContext()));
   program
     .command("restore")
     .description("put a backup in the place of the store")
     .argument("<place>", "where from")
     .option("--replace", "also when the store holds data, which are lost", false)
     .addHelpText("after", PLACES_HELP + RESTORE_HELP)
-    .action((place: string, options: { replace: boolean }) => runRestore(place, options, createContext()));
+    .action(async (place: string, options: { replace: boolean }) =>
+      (await import("./commands/restore.ts")).runRestore(place, options, await createContext()),
+    );
 }

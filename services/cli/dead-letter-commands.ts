@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CommandContext } from "./commands/command.ts";
-import { type ListOptions, runDeadLettersList, runDeadLettersShow } from "./commands/dead-letters.ts";
-import { type RetryOptions, runDeadLettersRetry } from "./commands/dead-letters-retry.ts";
+import type { ListOptions } from "./commands/dead-letters.ts";
+import type { RetryOptions } from "./commands/dead-letters-retry.ts";
 
 const RETRY_HELP = `
 Each letter's original bytes go through the pipeline again, judged as at their intake: by what their sender may write,
@@ -15,7 +15,7 @@ of senders whose right was not noted when they were kept.
 Not tried are letters that were cut for their size, and lines of files that were not readable: replay their files.`;
 
 /** Adds the commands for records that were refused. */
-export function addDeadLetterCommands(program: Command, createContext: () => CommandContext): void {
+export function addDeadLetterCommands(program: Command, createContext: () => Promise<CommandContext>): void {
   const deadLetters = program
     .command("dead-letters")
     .description("records that were refused: look at them, retry them");
@@ -24,15 +24,19 @@ export function addDeadLetterCommands(program: Command, createContext: () => Com
     .option("--limit <n>", "how many to list", limit, 20)
     .option("--include-done", "also those that a retry has stored", false)
     .option("--json", "as JSON", false)
-    .action((options: ListOptions) => runDeadLettersList(options, createContext()));
+    .action(async (options: ListOptions) =>
+      (await import("./commands/dead-letters.ts")).runDeadLettersList(options, await createContext()),
+    );
   deadLetters
     .command("show")
     .description("show one: why, where from, and its payload, as text when it is text, else in hex")
     .argument("<id>", "as list shows it")
     .option("--raw", "write exactly its original bytes to standard output", false)
     .option("--json", "as JSON, the payload in base64", false)
-    .action((id: string, options: { raw: boolean; json: boolean }) =>
-      runDeadLettersShow(id, options, createContext(), (bytes) => process.stdout.write(bytes)),
+    .action(async (id: string, options: { raw: boolean; json: boolean }) =>
+      (await import("./commands/dead-letters.ts")).runDeadLettersShow(id, options, await createContext(), (bytes) =>
+        process.stdout.write(bytes),
+      ),
     );
   withFilter(deadLetters.command("retry"))
     .description("send them through the pipeline again, say after a missing tag was imported")
@@ -42,7 +46,9 @@ export function addDeadLetterCommands(program: Command, createContext: () => Com
     .option("--override-permission", "store also what its sender was not permitted to write", false)
     .option("--json", "as JSON", false)
     .addHelpText("after", RETRY_HELP)
-    .action((ids: string[], options: RetryOptions) => runDeadLettersRetry(ids, options, createContext()));
+    .action(async (ids: string[], options: RetryOptions) =>
+      (await import("./commands/dead-letters-retry.ts")).runDeadLettersRetry(ids, options, await createContext()),
+    );
 }
 
 function withFilter(command: Command): Command {

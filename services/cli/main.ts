@@ -1,41 +1,11 @@
-import { isTransient, missingRight, StoreError } from "@noisefloor/clickhouse/errors.ts";
-import { ConfigError } from "@noisefloor/config/env.ts";
-import { readSettings } from "@noisefloor/config/settings.ts";
-import { observationJsonSchema } from "@noisefloor/domain/observation.ts";
-import { ListenError } from "@noisefloor/http/connections.ts";
-import { TlsFilesError } from "@noisefloor/http/tls.ts";
-import { StreamError } from "@noisefloor/kafka/kafkajs-connection.ts";
-import { createLogger } from "@noisefloor/telemetry/logger.ts";
 import { Command } from "commander";
 import { addAccessCommands } from "./access-commands.ts";
 import { addCareCommands } from "./care-commands.ts";
-import { type CommandContext, UserError } from "./commands/command.ts";
-import { runNetworksImport, runTagsImport } from "./commands/reference.ts";
-import { runReplay } from "./commands/replay.ts";
-import { runSimulate } from "./commands/simulate.ts";
-import { runServices, runStart } from "./commands/start.ts";
 import { addDeadLetterCommands } from "./dead-letter-commands.ts";
 import { positiveInteger } from "./positive-integer.ts";
-import { stopSignal } from "./stop-signal.ts";
-import { openStore } from "./store.ts";
 
-const print = (line = ""): void => {
-  process.stdout.write(`${line}\n`);
-};
-
-function createContext(): CommandContext {
-  const settings = readSettings(process.env);
-  let signal: AbortSignal | undefined;
-  return {
-    settings,
-    log: createLogger("noisefloor", settings.logLevel),
-    print,
-    get signal() {
-      signal ??= stopSignal();
-      return signal;
-    },
-  };
-}
+// What a command needs is loaded when it is called: all of it takes a second that "--help" or a small command need not wait.
+const createContext = async () => (await import("./context.ts")).createContext(process.env);
 
 // Whoever reads along has seen enough, as head has: that ends the command as it ends others, without a word.
 process.stdout.on("error", (error: Error) => {
@@ -51,20 +21,27 @@ program
   .command("start")
   .description("run intake and query in one process, on an embedded ClickHouse unless CLICKHOUSE_URL is set")
   .option("--demo", "also simulate 30 days of a sensor fleet", false)
-  .action((options: { demo: boolean }) => runStart(options, createContext()));
+  .action(async (options: { demo: boolean }) =>
+    (await import("./commands/start.ts")).runStart(options, await createContext()),
+  );
 program
   .command("ingest")
   .description("run the intake: the Kafka consumer, when brokers are configured, and POST /v1/observations")
-  .action(() => runServices({ ingest: true, query: false }, createContext()));
+  .action(async () =>
+    (await import("./commands/start.ts")).runServices({ ingest: true, query: false }, await createContext()),
+  );
 program
   .command("query")
   .description("run the query interface")
-  .action(() => runServices({ ingest: false, query: true }, createContext()));
+  .action(async () =>
+    (await import("./commands/start.ts")).runServices({ ingest: false, query: true }, await createContext()),
+  );
 program
   .command("migrate")
   .description("bring the schema up to date, set the retention, add missing starter tags; then end")
   .action(async () => {
-    const { settings, log } = createContext();
+    const { settings, log, print } = await createContext();
+    const { openStore } = await import("./store.ts");
     const store = await openStore(settings, log, "set");
     await store.close();
     print("The schema is up to date.");
@@ -76,35 +53,41 @@ program
   .requiredOption("--format <name>", "observations (our wire schema, NDJSON) or marx")
   .option("--shift-to <time>", 'move all times so that the newest falls on "now" or an RFC 3339 time')
   .option("--rate <n>", "observations per second at most", positiveInteger)
-  .action((files: string[], options: { format: string; shiftTo?: string; rate?: number }) =>
-    runReplay(files, options, createContext()),
+  .action(async (files: string[], options: { format: string; shiftTo?: string; rate?: number }) =>
+    (await import("./commands/replay.ts")).runReplay(files, options, await createContext()),
   );
 program
   .command("simulate")
   .description("store the observations of a made-up sensor fleet, for trying things out")
   .option("--days <n>", "how many days back", positiveInteger, 30)
-  .action((options: { days: number }) => runSimulate(options.days, createContext()));
+  .action(async (options: { days: number }) =>
+    (await import("./commands/simulate.ts")).runSimulate(options.days, await createContext()),
+  );
 program
   .command("tags")
   .description("the tag catalogue")
   .command("import")
   .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
   .argument("<file>")
-  .action((file: string) => runTagsImport(file, createContext()));
+  .action(async (file: string) => (await import("./commands/reference.ts")).runTagsImport(file, await createContext()));
 program
   .command("benign")
   .description("networks of known benign services (riot)")
   .command("import")
   .description("replace lists of networks from a MISP warninglist, or a folder of them")
   .argument("<path>")
-  .action((path: string) => runNetworksImport("service", path, createContext()));
+  .action(async (path: string) =>
+    (await import("./commands/reference.ts")).runNetworksImport("service", path, await createContext()),
+  );
 program
   .command("actors")
   .description("networks of known benign scan operators")
   .command("import")
   .description("replace lists of networks from a MISP warninglist, or a folder of them")
   .argument("<path>")
-  .action((path: string) => runNetworksImport("actor", path, createContext()));
+  .action(async (path: string) =>
+    (await import("./commands/reference.ts")).runNetworksImport("actor", path, await createContext()),
+  );
 
 addAccessCommands(program, createContext);
 addDeadLetterCommands(program, createContext);
@@ -112,17 +95,12 @@ addCareCommands(program, createContext);
 program
   .command("schema")
   .description("print the JSON Schema of an observation")
-  .action(() => print(JSON.stringify(observationJsonSchema(), null, 2)));
-
-/** Errors that the user can put right are told in a sentence; all others with their stack, for they are ours. */
-const TOLD_PLAINLY = [UserError, ConfigError, StoreError, StreamError, TlsFilesError, ListenError];
+  .action(async () => (await import("./commands/schema.ts")).runSchema(await createContext()));
 
 try {
   await program.parseAsync();
-} catch (thrown) {
-  const error = missingRight(thrown) ?? thrown;
-  const isPlain = TOLD_PLAINLY.some((kind) => error instanceof kind) || isTransient(error);
-  console.error(isPlain && error instanceof Error ? `noisefloor: ${error.message || String(error)}` : error);
+} catch (error) {
+  console.error((await import("./failure.ts")).tellFailure(error));
   process.exitCode = 1;
 }
 // A clean end leaves nothing running; should something hang on, the process must still end.

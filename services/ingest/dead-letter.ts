@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts";
 import {
@@ -9,7 +10,6 @@ import {
   type StreamMessage,
   TooLargeError,
 } from "@noisefloor/kafka/source.ts";
-import { chunksOf } from "./chunks.ts";
 import { type Patience, patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
 import { FALLBACK_ID_HEADER, givenRecordId } from "./record-id.ts";

@@ -1,7 +1,7 @@
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 
-/** What every command works with. `main.ts` makes it; nothing else looks at the environment. */
+/** What every command works with. */
 export type CommandContext = {
   readonly settings: Settings;
   readonly log: Logger;

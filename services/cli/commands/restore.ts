@@ -84,7 +84,7 @@ function tellMessages(newestReceipt: number | undefined, { kafka }: Settings): s
     newest,
     "What the intake has read from the topic since then is missing. Before it starts, have it read again; the time is",
     "an hour earlier, in UTC: take one earlier still if the intake was further behind. Nothing counts twice.",
-    `  kafka-consumer-groups --bootstrap-server ${kafka.connection.brokers.join(",")} --group ${kafka.groupId} \\`,
+    `  kafka-consumer-groups.sh --bootstrap-server ${kafka.connection.brokers.join(",")} --group ${kafka.groupId} \\`,
     `    --topic ${kafka.topic} --reset-offsets --to-datetime ${since} --execute`,
   ];
 }

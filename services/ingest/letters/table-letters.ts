@@ -7,8 +7,8 @@ import {
   readPayloads,
   type StoredLetter,
 } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import { parseRight } from "@noisefloor/domain/publishing.ts";
-import { chunksOf } from "../chunks.ts";
 import { sizeBeforeCut } from "../dead-letter.ts";
 import { requestRecordId } from "../record-id.ts";
 import {
