@@ -110,6 +110,7 @@ export const REJECTION_REASONS = [
   "unknown-tag",
   "not-permitted",
   "refused-by-store",
+  "unreadable-batch",
 ] as const;
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
 

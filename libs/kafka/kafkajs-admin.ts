@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import kafkajs, { type Admin } from "kafkajs";
 import type { Logger } from "pino";
-import { connectKafka, type KafkaConnection, toStreamError } from "./kafkajs-connection.ts";
+import { connectKafka, type KafkaConnection, StreamError, toStreamError } from "./kafkajs-connection.ts";
 
 /** Makes topics that do not exist yet; leaves those that do as they are. @returns the names of those it made. */
 export async function ensureTopics(
@@ -8,21 +9,57 @@ export async function ensureTopics(
   topics: readonly { readonly name: string; readonly partitions: number; readonly config?: Record<string, string> }[],
   log: Logger,
 ): Promise<string[]> {
-  const admin: Admin = connectKafka(connection, log).admin();
-  try {
-    await admin.connect();
+  return withAdmin(connection, log, async (admin) => {
     const existing = new Set(await admin.listTopics());
     const missing = topics.filter((topic) => !existing.has(topic.name));
     if (missing.length === 0) return [];
     await admin.createTopics({
-      waitForLeaders: true,
+      waitForLeaders: false,
       topics: missing.map(({ name, partitions, config = {} }) => ({
         topic: name,
         numPartitions: partitions,
         configEntries: Object.entries(config).map(([key, value]) => ({ name: key, value })),
       })),
     });
-    return missing.map((topic) => topic.name);
+    const made = missing.map((topic) => topic.name);
+    await waitForLeaders(admin, made);
+    return made;
+  });
+}
+
+const LEADERS_WITHIN_MS = 10_000;
+
+/** The library's own wait takes a topic that not every broker has heard of yet for one that does not exist. */
+async function waitForLeaders(admin: Admin, topics: string[]): Promise<void> {
+  const deadline = Date.now() + LEADERS_WITHIN_MS;
+  for (;;) {
+    try {
+      await admin.fetchTopicMetadata({ topics });
+      return;
+    } catch (error) {
+      const isUnheardOf = error instanceof kafkajs.KafkaJSProtocolError && error.type === "UNKNOWN_TOPIC_OR_PARTITION";
+      if (!isUnheardOf || Date.now() > deadline) throw error;
+      await sleep(100);
+    }
+  }
+}
+
+/** @throws StreamError when there is none of one of these names. */
+export async function requireTopics(connection: KafkaConnection, names: readonly string[], log: Logger): Promise<void> {
+  const existing = new Set(await withAdmin(connection, log, (admin) => admin.listTopics()));
+  const missing = names.filter((name) => !existing.has(name));
+  if (missing.length === 0) return;
+  throw new StreamError(
+    `Kafka at ${connection.brokers.join(", ")} has no topic ${missing.join(" and no topic ")}, or none that this user ` +
+      "may see: make what is missing, or set KAFKA_CREATE_TOPICS to true",
+  );
+}
+
+async function withAdmin<T>(connection: KafkaConnection, log: Logger, ask: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin: Admin = connectKafka(connection, log).admin();
+  try {
+    await admin.connect();
+    return await ask(admin);
   } catch (error) {
     throw toStreamError(error, connection);
   } finally {
@@ -37,17 +74,13 @@ export async function readTopicConfig(
   name: string,
   log: Logger,
 ): Promise<string | undefined> {
-  const admin: Admin = connectKafka(connection, log).admin();
-  try {
-    await admin.connect();
+  return withAdmin(connection, log, async (admin) => {
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
       resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: [name] }],
     });
     return resources[0]?.configEntries.find(({ configName }) => configName === name)?.configValue;
-  } finally {
-    await admin.disconnect();
-  }
+  });
 }
 
 /** How many messages of each partition a group has not committed yet, as it was known a moment ago. */

@@ -1,6 +1,15 @@
-import kafkajs, { CompressionTypes, Kafka, type KafkaConfig, logLevel, type SASLOptions } from "kafkajs";
+import kafkajs, {
+  CompressionTypes,
+  Kafka,
+  type KafkaConfig,
+  logLevel,
+  type RetryOptions,
+  type SASLOptions,
+} from "kafkajs";
 import type { Logger } from "pino";
-import { DECOMPRESS, type Decompress } from "./codecs.ts";
+import { decompress } from "./codecs.ts";
+import { replaceFetchDecoder } from "./kafkajs-fetch-decoder.ts";
+import { MOST_BATCH_COST } from "./record-batch.ts";
 
 /** How to reach the brokers. */
 export type KafkaConnection = {
@@ -16,23 +25,19 @@ export type KafkaConnection = {
     | undefined;
 };
 
-// Without these a single producer that compresses with one of them would end the consumer.
-kafkajs.CompressionCodecs[CompressionTypes.Snappy] = () => readingCodec(DECOMPRESS.Snappy);
-kafkajs.CompressionCodecs[CompressionTypes.LZ4] = () => readingCodec(DECOMPRESS.LZ4);
-kafkajs.CompressionCodecs[CompressionTypes.ZSTD] = () => readingCodec(DECOMPRESS.ZSTD);
-
-function readingCodec(decompress: Decompress) {
-  return {
+replaceFetchDecoder();
+// What is left to the library are batches from before Kafka 0.11, gzip among them it knows.
+for (const type of [CompressionTypes.Snappy, CompressionTypes.LZ4] as const) {
+  kafkajs.CompressionCodecs[type] = () => ({
     compress: () => Promise.reject(new Error("what we publish is not compressed")),
-    decompress: async (compressed: Buffer) => {
-      const { buffer, byteOffset, byteLength } = decompress(compressed);
-      return Buffer.from(buffer, byteOffset, byteLength);
-    },
-  };
+    decompress: (compressed: Buffer) => decompress(type, compressed, MOST_BATCH_COST),
+  });
 }
 
-export function connectKafka(connection: KafkaConnection, log: Logger): Kafka {
+/** @param retry how often the library itself tries again what fails; its own default when left out. */
+export function connectKafka(connection: KafkaConnection, log: Logger, retry: RetryOptions = {}): Kafka {
   const config: KafkaConfig = {
+    retry,
     clientId: connection.clientId,
     brokers: [...connection.brokers],
     ssl: connection.tls,
@@ -68,4 +73,25 @@ export class StreamError extends Error {
 export function toStreamError(error: unknown, { brokers }: KafkaConnection): unknown {
   if (!(error instanceof kafkajs.KafkaJSError)) return error;
   return new StreamError(`Kafka at ${brokers.join(", ")} cannot be used: ${error.message}`, { cause: error });
+}
+
+/** What was wrong at first: the library wraps an error each time that it has tried for long enough. */
+function originOf(error: unknown): unknown {
+  return error instanceof kafkajs.KafkaJSError && error.cause !== undefined ? originOf(error.cause) : error;
+}
+
+/** Errors that the library takes for the end, and that come of brokers which are away or have too much to do. */
+const AWAY: ReadonlySet<string> = new Set(["KafkaJSGroupCoordinatorNotFound", "KafkaJSTimeout", "KafkaJSLockTimeout"]);
+
+/** Is it one of the library's errors that pass when the brokers are back, however long that takes? */
+export function isPassing(error: unknown): boolean {
+  const origin = originOf(error);
+  return origin instanceof kafkajs.KafkaJSError && (origin.retriable || AWAY.has(origin.name));
+}
+
+const TOO_LARGE: ReadonlySet<string> = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
+
+export function isTooLarge(error: unknown): boolean {
+  const origin = originOf(error);
+  return origin instanceof kafkajs.KafkaJSProtocolError && TOO_LARGE.has(origin.type);
 }

@@ -4,7 +4,8 @@ import type { StreamMessage } from "./source.ts";
 /** A message as the library hands it over, in our own terms. */
 export function toStreamMessage(topic: string, partition: number, message: KafkaMessage): StreamMessage {
   const { offset, key, value, timestamp, headers } = message;
-  return { topic, partition, offset, key, value, timestamp: Number(timestamp), headers: readHeaders(headers) };
+  const told = { topic, partition, offset, key, value, timestamp: Number(timestamp), headers: readHeaders(headers) };
+  return "damage" in message && typeof message.damage === "string" ? { ...told, damage: message.damage } : told;
 }
 
 const NO_HEADERS = {};

@@ -9,6 +9,11 @@ export type StreamMessage = {
   readonly headers: Readonly<Record<string, string>>;
   /** When it was published, or appended if the topic says so. Milliseconds since 1970 UTC. */
   readonly timestamp: number;
+  /**
+   * Why the batch of messages that ends at this offset cannot be read. Then this stands for all of them, and the value is
+   * the batch as the brokers keep it.
+   */
+  readonly damage?: string;
 };
 
 export type StreamBatch = {
@@ -42,7 +47,28 @@ export type ProducedMessage = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Publishes; when it resolves, all in-sync replicas have the messages. */
+/**
+ * Publishes; when it resolves, all in-sync replicas have the messages.
+ * @throws TooLargeError when the brokers have all but some of them.
+ * @throws StreamAwayError when the same may work later.
+ */
 export type Produce = (topic: string, messages: readonly ProducedMessage[]) => Promise<void>;
 
 export type StreamProducer = { readonly produce: Produce; close(): Promise<void> };
+
+/** The topic takes no messages as large as some. */
+export class TooLargeError extends Error {
+  override name = "TooLargeError";
+  /** Those, the very ones that were handed over. */
+  readonly messages: readonly ProducedMessage[];
+
+  constructor(topic: string, messages: readonly ProducedMessage[], options: ErrorOptions) {
+    super(`the topic ${topic} does not take messages as large as ${messages.length} of these`, options);
+    this.messages = messages;
+  }
+}
+
+/** The brokers cannot be reached, or cannot take anything now. */
+export class StreamAwayError extends Error {
+  override name = "StreamAwayError";
+}

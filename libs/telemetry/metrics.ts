@@ -75,6 +75,11 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
+    kafkaRestarts: new Counter({
+      name: "noisefloor_kafka_restarts_total",
+      help: "How often the consumer began anew after an error, as when the brokers are away for long",
+      registers,
+    }),
     /** Adds a figure that is read anew at each scrape, and is left out while there is none. */
     gauge(name: `noisefloor_${string}`, help: string, read: () => number | undefined): void {
       new Gauge({

@@ -3,10 +3,16 @@ import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts";
-import type { Produce, ProducedMessage, StreamMessage } from "@noisefloor/kafka/source.ts";
-import { patiently } from "./patience.ts";
+import {
+  type Produce,
+  type ProducedMessage,
+  StreamAwayError,
+  type StreamMessage,
+  TooLargeError,
+} from "@noisefloor/kafka/source.ts";
+import { type Patience, patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
-import { FALLBACK_ID_HEADER } from "./record-id.ts";
+import { FALLBACK_ID_HEADER, givenRecordId } from "./record-id.ts";
 
 const RETRY_MS = 10_000;
 
@@ -114,11 +120,50 @@ export const LETTER_HEADERS = {
   index: "noisefloor-index",
   /** How many bytes there were, when only the first are kept. */
   cutFrom: "noisefloor-cut-from",
+  /** The same of the message's key. */
+  keyCutFrom: "noisefloor-key-cut-from",
 } as const;
 
-/** Keeps rejected records in a topic, with their bytes, their message's key, and headers that say why and where from. */
-export function deadLettersTo(produce: Produce, topic: string): KeepDeadLetters<MessageRecord> {
-  return async (rejected) => produce(topic, rejected.map(toDeadLetter));
+/** Keeps rejected records of messages. Aborted, nobody waits for them any more: they come again. */
+export type KeepMessageLetters = (
+  rejected: readonly RejectedRecord<MessageRecord>[],
+  signal?: AbortSignal,
+) => Promise<void>;
+
+/**
+ * Keeps rejected records in a topic, with their bytes, their message's key, and headers that say why and where from. Waits
+ * for brokers that are away: an error would make all messages since the last commit come again, and end where it began.
+ */
+export function deadLettersTo(
+  produce: Produce,
+  topic: string,
+  patience: Pick<Patience, "hasGivenUp" | "onWait"> = {},
+): KeepMessageLetters {
+  return async (rejected, signal) => {
+    const hasGivenUp = () => signal?.aborted === true || patience.hasGivenUp?.() === true;
+    let letters = rejected.map(toDeadLetter);
+    const attempt = async () => {
+      signal?.throwIfAborted();
+      await produce(topic, letters);
+    };
+    while (letters.length > 0) {
+      try {
+        await patiently(attempt, { ...patience, hasGivenUp, isTransient, forMs: Number.POSITIVE_INFINITY });
+        return;
+      } catch (error) {
+        if (!(error instanceof TooLargeError)) throw error;
+        letters = error.messages.map((letter) => shorten(letter) ?? giveUp(error));
+      }
+    }
+  };
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof StreamAwayError;
+}
+
+function giveUp(error: unknown): never {
+  throw error;
 }
 
 /**
@@ -126,20 +171,38 @@ export function deadLettersTo(produce: Produce, topic: string): KeepDeadLetters<
  * they would not take it as it is, and a dead letter that cannot be kept would hold up everything behind it.
  */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+/**
+ * What is kept of a key: each record of a message carries it, and to find a letter's partition the client library takes
+ * the square of its length in time.
+ */
+const MAX_KEY_BYTES = 1024;
 
 function toDeadLetter({ record, rejection }: RejectedRecord<MessageRecord>): ProducedMessage {
   const { message, index, bytes } = record;
-  const headers = deadLetterHeaders(message, index, rejection);
-  if (bytes.length <= MAX_MESSAGE_BYTES) return { key: message.key, value: bytes, headers };
-  return {
-    key: message.key,
-    value: bytes.subarray(0, MAX_MESSAGE_BYTES),
-    headers: { ...headers, [LETTER_HEADERS.cutFrom]: String(bytes.length) },
-  };
+  const letter = { key: message.key, value: bytes, headers: deadLetterHeaders(message, index, rejection) };
+  return cut(cut(letter, "value", MAX_MESSAGE_BYTES), "key", MAX_KEY_BYTES);
+}
+
+/**
+ * For a topic that does not take as much: half of the payload, then none, then not even the key. Undefined when nothing
+ * is left that could be cut.
+ */
+function shorten(letter: ProducedMessage): ProducedMessage | undefined {
+  const [value, key] = [letter.value?.length ?? 0, letter.key?.length ?? 0];
+  if (value > 0) return cut(letter, "value", value >> 1);
+  return key > 0 ? cut(letter, "key", 0) : undefined;
+}
+
+/** Notes how much there was at first. */
+function cut(letter: ProducedMessage, part: "key" | "value", most: number): ProducedMessage {
+  const bytes = letter[part];
+  if (bytes === null || bytes.length <= most) return letter;
+  const note = part === "key" ? LETTER_HEADERS.keyCutFrom : LETTER_HEADERS.cutFrom;
+  return { ...letter, [part]: bytes.subarray(0, most), headers: { [note]: String(bytes.length), ...letter.headers } };
 }
 
 function deadLetterHeaders(message: StreamMessage, index: number, rejection: Rejection): Record<string, string> {
-  const given = message.headers[FALLBACK_ID_HEADER];
+  const given = givenRecordId(message);
   return {
     // A retry has to call the record what a redelivery of its message would.
     ...(given !== undefined && { [FALLBACK_ID_HEADER]: given }),

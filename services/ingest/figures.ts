@@ -4,7 +4,10 @@ import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { InsertQueueTerms } from "./insert-queue.ts";
 import type { BatchDeps, IncomingRecord } from "./pipeline.ts";
 
-export type IngestMetrics = Pick<Metrics, "ingestRecords" | "insertRows" | "insertDuration" | "gauge" | "gaugeBy">;
+export type IngestMetrics = Pick<
+  Metrics,
+  "ingestRecords" | "insertRows" | "insertDuration" | "gauge" | "gaugeBy" | "kafkaRestarts"
+>;
 
 /**
  * Turns what the intake tells of its work into the figures that a process reports. Every count begins with 0 at the

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { failureKind } from "@noisefloor/clickhouse/errors.ts";
 
-/** How long to go on trying while the store cannot be reached or is overloaded. */
+/** How long to go on trying while the store, or whatever else it is, cannot be reached or is overloaded. */
 export type Patience = {
   readonly forMs: number;
+  /** Is it a failure that passes by itself? As the store's errors tell, when left out. */
+  readonly isTransient?: (error: unknown) => boolean;
   /** Asked before each further try. */
   readonly hasGivenUp?: () => boolean;
   /** Hears why there is another try, with its number. */
@@ -18,13 +20,14 @@ const LONGEST_PAUSE_MS = 5_000;
  */
 export async function patiently<T>(action: () => Promise<T>, patience: Patience): Promise<T> {
   const deadline = Date.now() + patience.forMs;
+  const isTransient = patience.isTransient ?? ((error: unknown) => failureKind(error) === "transient");
   for (let attempt = 1; ; attempt++) {
     try {
       return await action();
     } catch (error) {
       const pause = Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
       const hasGivenUp = () => patience.hasGivenUp?.() === true;
-      if (failureKind(error) !== "transient" || hasGivenUp() || Date.now() + pause > deadline) throw error;
+      if (!isTransient(error) || hasGivenUp() || Date.now() + pause > deadline) throw error;
       patience.onWait?.(error, attempt);
       await sleep(pause);
       if (hasGivenUp()) throw error;

@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { recordIds } from "./record-id.ts";
+import { FALLBACK_ID_HEADER, messageRecordId, recordIds, requestRecordId } from "./record-id.ts";
 
 function idsOf(contents: readonly string[]): string[] {
   const nextId = recordIds();
@@ -51,4 +52,17 @@ test("an id says that a file gave it, and stays what it is from one release to t
     "file:ca978112ca1bbdcafac231b39a23dc4d/0",
     "file:ca978112ca1bbdcafac231b39a23dc4d/1",
   ]);
+});
+
+test("a message's records are called by the request or file that it came of; any other name is not taken", () => {
+  const idWith = (given: string) =>
+    messageRecordId({ topic: "t", partition: 3, offset: "14", headers: { [FALLBACK_ID_HEADER]: given } }, 5);
+  const request = requestRecordId(randomUUID(), 2);
+  const file = idsOf(["line"])[0] ?? "";
+  expect([request, file].map(idWith)).toEqual([`${request}/5`, `${file}/5`]);
+  const place = "kafka:t/3/14/5";
+  for (const other of ["", "x", "x".repeat(900_000), `${request}0000000000`, ` ${request}`, `${request},${request}`]) {
+    expect(idWith(other)).toBe(place);
+  }
+  expect(messageRecordId({ topic: "t", partition: 3, offset: "14", headers: {} }, 5)).toBe(place);
 });

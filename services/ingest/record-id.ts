@@ -28,13 +28,23 @@ export function requestRecordId(origin: string, index: number): string {
 /** The header in which a message, or the dead letter made of it, says what its records are called. */
 export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
 
+/** Both shapes above. Anything else is some other publisher's, of any length, and would name a thousand records. */
+const OWN_ID = /^(?:http:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|file:[0-9a-f]{32})\/\d{1,10}$/;
+
+/** What whoever published a message says that its records are called; undefined when it says nothing of the kind. */
+export function givenRecordId({ headers }: Pick<StreamMessage, "headers">): string | undefined {
+  const given = headers[FALLBACK_ID_HEADER];
+  return given !== undefined && OWN_ID.test(given) ? given : undefined;
+}
+
 /**
  * The same for a record of a Kafka message. Its place in the topic is its name, unless whoever published it says of which
  * request it came: the producer may have written the message twice. @param index its place in the message, from 0.
  */
 export function messageRecordId(
-  { topic, partition, offset, headers }: Pick<StreamMessage, "topic" | "partition" | "offset" | "headers">,
+  message: Pick<StreamMessage, "topic" | "partition" | "offset" | "headers">,
   index: number,
 ): string {
-  return `${headers[FALLBACK_ID_HEADER] ?? `kafka:${topic}/${partition}/${offset}`}/${index}`;
+  const { topic, partition, offset } = message;
+  return `${givenRecordId(message) ?? `kafka:${topic}/${partition}/${offset}`}/${index}`;
 }

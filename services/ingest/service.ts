@@ -3,7 +3,7 @@ import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import { kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
-import { watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
+import { requireTopics, watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
 import type { KafkaConnection } from "@noisefloor/kafka/kafkajs-connection.ts";
 import type { Produce, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance } from "fastify";
@@ -74,7 +74,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
   const { client, catalogue, retentionDays, log, now, metrics } = deps;
   const judging = { catalogue, retentionDays, now };
   const figures = ingestFigures(metrics);
-  const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, retentionDays(), log);
+  const stream = deps.kafka === undefined ? undefined : await connectStream(deps.kafka, retentionDays(), metrics, log);
   if (stream !== undefined) {
     metrics.gaugeBy(
       "noisefloor_kafka_lag_messages",
@@ -128,7 +128,10 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
         right: "everything",
         source: stream.source,
         accept: acceptInto(messages),
-        keepDeadLetters: deadLettersTo(stream.produce, stream.deadLetterTopic),
+        keepDeadLetters: deadLettersTo(stream.produce, stream.deadLetterTopic, {
+          hasGivenUp: () => isStopping,
+          onWait: (error, attempt) => log.warn({ err: error, attempt }, "dead letters cannot be kept: trying again"),
+        }),
         onOutcome: figures.onOutcome("kafka"),
         log,
       });
@@ -146,8 +149,9 @@ async function requireLife(source: StreamSource): Promise<void> {
   if (!source.isAlive()) throw new Error("the consumer neither fetches nor beats");
 }
 
-async function connectStream(kafka: KafkaSettings, retentionDays: number, log: Logger) {
+async function connectStream(kafka: KafkaSettings, retentionDays: number, metrics: IngestMetrics, log: Logger) {
   if (kafka.createTopics) await createTopics(kafka, retentionDays, log);
+  else await requireTopics(kafka.connection, [kafka.topic, kafka.deadLetterTopic], log);
   await checkDeadLetterRetention(kafka, retentionDays, log);
   const producer = await kafkaProducer(kafka.connection, log);
   const source = kafkaSource(
@@ -158,6 +162,7 @@ async function connectStream(kafka: KafkaSettings, retentionDays: number, log: L
       instanceId: kafka.instanceId,
       sessionTimeoutMs: kafka.sessionTimeoutMs,
       fromBeginning: true,
+      onRestart: () => metrics.kafkaRestarts.inc(),
     },
     log,
   );

@@ -114,13 +114,14 @@ test("what lacked a tag is stored by a retry under its place in the topic, and c
 });
 
 test("what a request named is stored by a retry under that name, so that its message may come again", async () => {
-  const headers = { [FALLBACK_ID_HEADER]: "http:some-request/0" };
+  const name = "http:3f0c5a9b-0d3e-4c1a-9f53-2b7c8e1d4a60/0";
+  const headers = { [FALLBACK_ID_HEADER]: name };
   const message = { key: null, value: Buffer.from(seen("45.1.3.1", { tags: ["new-tag"] })), headers };
   await producer.produce(kafka.topic, [message]);
   await readTopic(kafka, kafka.deadLetterTopic, 1);
   await world.addTags([makeTag("new-tag", "suspicious")]);
   expect(await retry([], { all: true })).toMatch(/stored {7}1\n/);
-  const expected = [{ id: "http:some-request/0/0", ip: "45.1.3.1", room: "global/" }];
+  const expected = [{ id: `${name}/0`, ip: "45.1.3.1", room: "global/" }];
   expect(await stored()).toEqual(expected);
   await producer.produce(kafka.topic, [message]);
   await eventually(async () => expect(await committed()).toBe(2));

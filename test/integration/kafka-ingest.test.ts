@@ -195,3 +195,12 @@ test("figures tell what became of records, how large inserts are and how far the
   await other.checks.kafka?.();
   await other.stop();
 });
+
+test("topics that are not to be made and are not there are told in a sentence before anything else happens", async () => {
+  const missing = { ...kafka, createTopics: false, deadLetterTopic: `${kafka.deadLetterTopic}-never-made` };
+  await expect(ingestOf(world, missing, now)).rejects.toThrow(
+    new RegExp(`has no topic ${missing.deadLetterTopic}, or none .* set KAFKA_CREATE_TOPICS to true$`),
+  );
+  const other = await ingestOf(world, { ...kafka, createTopics: false }, now);
+  await other.stop();
+});

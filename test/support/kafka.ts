@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { createIngest } from "@noisefloor/ingest/service.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
-import { type Admin, CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
+import kafkajs, { type Admin, CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
 import { inject } from "vitest";
 import { silent } from "./http.ts";
 import { RETENTION_DAYS, type World } from "./world.ts";
@@ -50,13 +51,70 @@ export function producerOf(kafka: KafkaSettings): Promise<StreamProducer> {
   return kafkaProducer(kafka.connection, silent);
 }
 
-/** Publishes one message that the producer has compressed. */
-export async function publishGzipped(kafka: KafkaSettings, value: Buffer): Promise<void> {
+/** Publishes one message that the producer has compressed, to the first partition: its key may be long to reckon with. */
+export async function publishGzipped(kafka: KafkaSettings, value: Buffer, key: Buffer | null = null): Promise<void> {
   const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
   const compressing = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
   await compressing.connect();
-  await compressing.send({ topic: kafka.topic, compression: CompressionTypes.GZIP, messages: [{ value }] });
+  await compressing.send({
+    topic: kafka.topic,
+    compression: CompressionTypes.GZIP,
+    messages: [{ key, value, partition: 0 }],
+  });
   await compressing.disconnect();
+}
+
+/** Publishes messages in a transaction of their own, and ends it. */
+export async function publishInTransaction(
+  kafka: KafkaSettings,
+  values: readonly Buffer[],
+  end: "commit" | "abort",
+): Promise<void> {
+  const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
+  const publishing = client.producer({
+    createPartitioner: Partitioners.DefaultPartitioner,
+    idempotent: true,
+    maxInFlightRequests: 1,
+    transactionalId: randomUUID(),
+  });
+  await publishing.connect();
+  const transaction = await publishing.transaction();
+  await transaction.send({ topic: kafka.topic, messages: values.map((value) => ({ value })) });
+  await transaction[end]();
+  await publishing.disconnect();
+}
+
+/** Publishes a message of so many MiB, packed to a thousandth. @returns what its batch holds behind the header. */
+export async function publishBomb(kafka: KafkaSettings, mebibytes: number): Promise<Buffer> {
+  const mebibyte = 1024 * 1024;
+  const varint = (number: number) => {
+    const bytes: number[] = [];
+    let left = 2 * number;
+    for (; left > 127; left = Math.floor(left / 128)) bytes.push((left & 127) | 128);
+    return [...bytes, left];
+  };
+  const value = varint(mebibytes * mebibyte);
+  const head = [...varint(5 + value.length + mebibytes * mebibyte), 0, 0, 0, 1, ...value];
+  const zeros = gzipSync(Buffer.alloc(mebibyte));
+  const packed = Buffer.concat([
+    gzipSync(Buffer.from(head)),
+    ...Array.from({ length: mebibytes }, () => zeros),
+    gzipSync(Buffer.from([0])),
+  ]);
+  const codecs = kafkajs.CompressionCodecs;
+  const own = codecs[CompressionTypes.GZIP];
+  codecs[CompressionTypes.GZIP] = () => ({ compress: async () => packed });
+  try {
+    await publishGzipped(kafka, Buffer.alloc(0));
+  } finally {
+    codecs[CompressionTypes.GZIP] = own;
+  }
+  return packed;
+}
+
+/** Takes a topic away. */
+export async function deleteTopic(kafka: KafkaSettings, topic: string): Promise<void> {
+  await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic] }));
 }
 
 /** Groups that the brokers know of. */

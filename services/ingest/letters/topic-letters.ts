@@ -1,4 +1,5 @@
 import type { Verdict } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
+import type { RejectionReason } from "@noisefloor/domain/observation.ts";
 import type { StreamMessage } from "@noisefloor/kafka/source.ts";
 import { readTopic, type Span } from "@noisefloor/kafka/topic-reader.ts";
 import type { Logger } from "pino";
@@ -35,6 +36,9 @@ type Headers = z.output<typeof headersSchema>;
 
 /** Reasons for which a whole message may have been kept, because it could not be taken apart. */
 const WHOLE_MESSAGE_REASONS = new Set(["not-json", "too-many-observations"]);
+
+/** The reason for which a letter may be a batch of messages that nobody could take apart. */
+const UNREADABLE: RejectionReason = "unreadable-batch";
 
 export type TopicTerms = {
   /** Asks what retries said of letters before. */
@@ -126,6 +130,12 @@ function secondTryOf(letter: StreamMessage, payload: Buffer, headers: Headers | 
     return { kind: "impossible", why: "it carries none of Noisefloor's headers: somebody else put it into the topic" };
   }
   const { reason, place, index: first, cutFrom } = headers;
+  if (reason === UNREADABLE) {
+    return {
+      kind: "impossible",
+      why: "its batch could not be read: its sensor has to send it again, packed otherwise",
+    };
+  }
   if (cutFrom !== undefined) return cutShort("kafka", cutFrom, payload.length);
   const isWhole = first === 0 && WHOLE_MESSAGE_REASONS.has(reason);
   const parts = isWhole ? splitMessage(payload) : [payload];

@@ -1,6 +1,7 @@
+import type { Rejection } from "@noisefloor/domain/observation.ts";
 import type { StreamBatch, StreamMessage, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { Logger } from "pino";
-import type { MessageRecord } from "../dead-letter.ts";
+import type { KeepMessageLetters, MessageRecord } from "../dead-letter.ts";
 import { splitMessage } from "../decode.ts";
 import { type BatchDeps, ingestBatch, type RejectedRecord } from "../pipeline.ts";
 import { messageRecordId } from "../record-id.ts";
@@ -10,12 +11,19 @@ const RECORDS_AT_ONCE = 50_000;
 /** How often the source is asked to beat, which does so as often as its group wants it. */
 const HEARTBEAT_MS = 1_000;
 
-export type KafkaIngestDeps = BatchDeps<MessageRecord> & { readonly source: StreamSource; readonly log: Logger };
+export type KafkaIngestDeps = Omit<BatchDeps<MessageRecord>, "keepDeadLetters"> & {
+  readonly keepDeadLetters: KeepMessageLetters;
+  readonly source: StreamSource;
+  readonly log: Logger;
+};
 
 /** Runs the consumer: every message's records are stored or kept as dead letters before its offset is committed. */
 export async function startKafkaIngest(deps: KafkaIngestDeps): Promise<void> {
   await deps.source.start((batch) =>
-    withHeartbeat(batch, (signal) => ingestMessages(batch.messages, { ...deps, signal })),
+    withHeartbeat(batch, (signal) => {
+      const keepDeadLetters: KeepMessageLetters = (rejected) => deps.keepDeadLetters(rejected, signal);
+      return ingestMessages(batch.messages, { ...deps, keepDeadLetters, signal });
+    }),
   );
 }
 
@@ -28,7 +36,11 @@ async function ingestMessages(messages: readonly StreamMessage[], deps: KafkaIng
   deps.signal?.throwIfAborted();
   if (unreadable.length > 0) {
     await deps.keepDeadLetters(unreadable);
-    for (const { rejection } of unreadable) deps.onOutcome?.(rejection.reason, 1);
+    for (const { record, rejection } of unreadable) {
+      deps.onOutcome?.(rejection.reason, 1);
+      const { topic, partition, offset, damage } = record.message;
+      if (damage !== undefined) deps.log.error({ topic, partition, offset }, `a dead letter holds messages: ${damage}`);
+    }
   }
   if (rejected > 0) deps.log.warn({ rejected }, "records went to the dead-letter topic");
 }
@@ -42,7 +54,7 @@ function unpack(messages: readonly StreamMessage[]): {
   const unreadable: RejectedRecord<MessageRecord>[] = [];
   for (const message of messages) {
     const payload = message.value ?? Buffer.alloc(0);
-    const parts = splitMessage(payload);
+    const parts = message.damage === undefined ? splitMessage(payload) : unreadableBatch(message.damage);
     const toRecord = (bytes: Buffer, index: number): MessageRecord => ({
       bytes,
       index,
@@ -53,6 +65,10 @@ function unpack(messages: readonly StreamMessage[]): {
     else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
   }
   return { records, unreadable };
+}
+
+function unreadableBatch(detail: string): Rejection {
+  return { reason: "unreadable-batch", detail };
 }
 
 /**

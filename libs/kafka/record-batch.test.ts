@@ -1,0 +1,178 @@
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { type Answer, decodeMessages } from "./kafkajs-fetch-decoder.ts";
+import { batchLength, MOST_BATCH_COST, readRecordBatch } from "./record-batch.ts";
+
+const [GZIP, SNAPPY, LZ4, ZSTD] = [1, 2, 3, 4];
+
+/** Sevens of bits, the lowest first, and every other number negative. */
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value < 0 ? -2 * value - 1 : 2 * value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
+  return Buffer.from([...bytes, rest]);
+}
+
+const sized = (text: string) => Buffer.concat([varint(Buffer.byteLength(text)), Buffer.from(text)]);
+
+function record(index: number, value: string, headers: readonly (readonly [string, string])[] = []): Buffer {
+  const head = Buffer.concat([Buffer.from([0]), varint(index * 1_000), varint(index), varint(-1), sized(value)]);
+  const tail = headers.flatMap(([name, text]) => [sized(name), sized(text)]);
+  const body = Buffer.concat([head, varint(headers.length), ...tail]);
+  return Buffer.concat([varint(body.length), body]);
+}
+
+/** A batch as a broker sends it, from offset 5,000,000,000 on. */
+function batchOf(count: number, packed: Buffer, codec = 0): Buffer {
+  const header = Buffer.alloc(61);
+  header.writeBigInt64BE(5_000_000_000n, 0);
+  header.writeInt32BE(49 + packed.length, 8);
+  header.writeInt8(2, 16);
+  header.writeInt16BE(codec, 21);
+  header.writeInt32BE(count - 1, 23);
+  header.writeBigInt64BE(1_790_000_000_000n, 27);
+  header.writeBigInt64BE(1_790_000_000_999n, 35);
+  header.writeBigInt64BE(-1n, 43);
+  header.writeInt32BE(count, 57);
+  return Buffer.concat([header, packed]);
+}
+
+/** A broker's answer, as far as it is about one partition after the other. */
+function answerOf(...partitions: (readonly Buffer[])[]): Answer {
+  const parts = partitions.flatMap((batches) => {
+    const size = Buffer.alloc(4);
+    size.writeInt32BE(batches.reduce((sum, batch) => sum + batch.length, 0));
+    return [size, ...batches];
+  });
+  return { buffer: Buffer.concat(parts), offset: 0 };
+}
+
+test("a batch of more messages than fit onto a stack is read, each with its offset, time and value", async () => {
+  const count = 150_000;
+  const batch = batchOf(count, Buffer.concat(Array.from({ length: count }, (_, index) => record(index, `${index}`))));
+  const messages = await decodeMessages(answerOf([batch]));
+  expect(messages).toHaveLength(count);
+  expect(messages.at(-1)).toMatchObject({ offset: "5000149999", timestamp: "1790149999000", isControlRecord: false });
+  expect(String(messages.at(-1)?.value)).toBe("149999");
+});
+
+test("what takes more memory than there is is left for the next answer", async () => {
+  const batch = batchOf(1, record(0, "x".repeat(45 * 1024 * 1024)));
+  const answer = answerOf([], [batch, batch], [batch, batch], [batch]);
+  const read = [await decodeMessages(answer), await decodeMessages(answer), await decodeMessages(answer)];
+  expect(read.map(({ length }) => length)).toEqual([0, 2, 1]);
+  expect(await decodeMessages(answer)).toEqual([]);
+  expect(answer.offset).toBe(answer.buffer.length);
+});
+
+test("thousands of headers in a message cost no more than their bytes, and no name of theirs does harm", async () => {
+  const headers = Array.from({ length: 20_000 }, (_, index) => [`name ${index}`, "x"] as const);
+  const odd = [
+    ["__proto__", "a"],
+    ["constructor", "b"],
+    ["twice", "1"],
+    ["twice", "2"],
+  ] as const;
+  const start = performance.now();
+  const { records } = await readRecordBatch(
+    batchOf(2, Buffer.concat([record(0, "many", headers), record(1, "odd", odd)])),
+  );
+  expect(performance.now() - start).toBeLessThan(1_000);
+  expect(records.map(({ value }) => String(value))).toEqual(["many", "odd"]);
+  expect(Object.entries(records[1]?.headers ?? {}).map(([name, value]) => [name, String(value)])).toEqual([
+    ["__proto__", "a"],
+    ["constructor", "b"],
+    ["twice", "2"],
+  ]);
+});
+
+const varuint = (value: number) => varint(value % 2 === 0 ? value / 2 : -(value + 1) / 2);
+/** Each claims to be, or is, too large when it is unpacked. */
+const bombs: [method: string, codec: number, packed: () => Buffer][] = [
+  ["gzip", GZIP, () => Buffer.concat(Array(257).fill(gzipSync(Buffer.alloc(2 ** 20))))],
+  ["snappy", SNAPPY, () => Buffer.concat([varuint(2 ** 29), Buffer.alloc(100)])],
+  ["snappy in Java's frames", SNAPPY, () => xerial(Array.from({ length: 9 }, () => varuint(2 ** 26)))],
+  ["lz4", LZ4, () => lz4([Buffer.concat([Buffer.from([0x1f, 0x00, 0x01, 0x00]), Buffer.alloc(2 ** 22, 0xff)])])],
+  [
+    "zstd",
+    ZSTD,
+    () =>
+      zstd(
+        0x38,
+        Array.from({ length: 5_000 }, () => ({ type: 1, length: 128 * 1024 })),
+      ),
+  ],
+];
+
+function xerial(blocks: readonly Buffer[]): Buffer {
+  const header = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00, 0, 0, 0, 1, 0, 0, 0, 1]);
+  const sizedBlocks = blocks.flatMap((block) => [Buffer.from([0, 0, 0, block.length]), block]);
+  return Buffer.concat([header, ...sizedBlocks]);
+}
+
+function lz4(blocks: readonly Buffer[]): Buffer {
+  const parts = blocks.flatMap((block) => {
+    const size = Buffer.alloc(4);
+    size.writeUInt32LE(block.length);
+    return [size, block];
+  });
+  return Buffer.concat([Buffer.from([0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82]), ...parts, Buffer.alloc(4)]);
+}
+
+/** @param window as the format writes it: 0xa8 is two gigabytes. */
+function zstd(window: number, blocks: readonly { type: number; length: number }[]): Buffer {
+  const parts = blocks.map(({ type, length }, index) => {
+    const head = Buffer.alloc(4);
+    head.writeUIntLE((length << 3) | (type << 1) | Number(index === blocks.length - 1), 0, 3);
+    return head;
+  });
+  return Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, window]), ...parts]);
+}
+
+test.each(bombs)("a bomb packed with %s is not unpacked", async (_method, codec, packed) => {
+  const batch = batchOf(3, packed(), codec);
+  const before = process.memoryUsage().rss;
+  const start = performance.now();
+  const { records } = await readRecordBatch(batch);
+  expect(performance.now() - start).toBeLessThan(10_000);
+  expect(process.memoryUsage().rss - before).toBeLessThan(2 * MOST_BATCH_COST);
+  expect(records).toMatchObject([{ offset: "5000000002", key: null, headers: {} }]);
+  expect(records[0]?.damage).toMatch(/^the batch of the offsets 5000000000 to 5000000002 cannot be read: /);
+  expect(records[0]?.value?.equals(batch)).toBe(true);
+});
+
+test("a zstd frame that asks for a huge window and has tiny blocks is unpacked at once", async () => {
+  const packed = zstd(
+    0xa0,
+    Array.from({ length: 20_000 }, () => ({ type: 1, length: 1 })),
+  );
+  const start = performance.now();
+  const { records } = await readRecordBatch(batchOf(1, packed, ZSTD));
+  expect(performance.now() - start).toBeLessThan(1_000);
+  expect(records[0]?.damage).toMatch("cannot be read");
+});
+
+test.each([
+  ["millions of records that take no bytes", batchOf(2_000_000_000, Buffer.alloc(100))],
+  ["a record longer than its batch", batchOf(1, varint(1_000))],
+  ["a key longer than its record", batchOf(1, Buffer.concat([varint(8), Buffer.from([0, 0, 0]), varint(100_000)]))],
+  ["a number without an end", batchOf(1, Buffer.alloc(20, 0xff))],
+  ["fewer records than it says", batchOf(2, record(0, "one"))],
+  ["a compression that nobody knows", batchOf(1, record(0, "one"), 7)],
+  ["bytes that are not gzip", batchOf(1, Buffer.from("not gzip"), GZIP)],
+  ["bytes that are not snappy", batchOf(1, Buffer.from("not snappy"), SNAPPY)],
+  ["bytes that are not lz4", batchOf(1, Buffer.from("not lz4 at all"), LZ4)],
+  ["bytes that are not zstd", batchOf(1, Buffer.from("not zstd"), ZSTD)],
+])("a batch with %s is told as one message that stands for it", async (_what, batch) => {
+  const { records } = await readRecordBatch(batch);
+  expect(records).toHaveLength(1);
+  expect(records[0]?.damage).toMatch("cannot be read");
+  expect(records[0]?.value?.equals(batch)).toBe(true);
+});
+
+test("a batch that did not fit into the broker's answer is left for the next one", () => {
+  const batch = batchOf(1, record(0, "one"));
+  expect(batchLength(Buffer.concat([batch, batch]))).toBe(batch.length);
+  expect(batchLength(batch.subarray(0, batch.length - 1))).toBeUndefined();
+  expect(batchLength(batch.subarray(0, 10))).toBeUndefined();
+});
