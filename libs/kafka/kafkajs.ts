@@ -20,7 +20,7 @@ const REQUEST_BYTES = 512 * 1024;
  * What is handled and committed at once, unpacked: small enough that a process which is killed again and again still gets
  * on, and that a stop does not wait long.
  */
-const BATCH_BYTES = 4 * 1024 * 1024;
+const BATCH_BYTES = 8 * 1024 * 1024;
 /** How many partitions' messages are in memory at once at most. */
 const PARTITIONS_AT_ONCE = 4;
 const LONGEST_HEARTBEAT_INTERVAL_MS = 3_000;
@@ -61,8 +61,8 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
     // Two may be lost before the group takes this consumer for dead.
     heartbeatInterval: Math.min(LONGEST_HEARTBEAT_INTERVAL_MS, Math.floor(subscription.sessionTimeoutMs / 3)),
     // Both bound what is in memory at once, and count bytes as they were compressed: JSON unpacks to ten times as many.
-    maxBytesPerPartition: 1024 * 1024,
-    maxBytes: 8 * 1024 * 1024,
+    maxBytesPerPartition: 4 * 1024 * 1024,
+    maxBytes: 16 * 1024 * 1024,
     maxWaitTimeInMs: 500,
     // The library would restart after some errors that pass and not after others, and also in the middle of a stop.
     retry: { ...RETRY, restartOnFailure: async () => false },
@@ -153,7 +153,9 @@ async function handleBatch(payload: EachBatchPayload, handle: HandleBatch): Prom
   for (const messages of chunksOf(batch.messages, sizeOf, { bytes: BATCH_BYTES })) {
     const last = messages.at(-1);
     if (last === undefined || !isRunning()) return;
-    await handle({ messages: messages.map((message) => toStreamMessage(topic, partition, message)), heartbeat });
+    const hasMore = last !== end || BigInt(batch.highWatermark) > BigInt(batch.lastOffset()) + 1n;
+    const ours = messages.map((message) => toStreamMessage(topic, partition, message));
+    await handle({ messages: ours, hasMore, heartbeat });
     // Behind the last message there may be marks of transactions, which nobody would commit.
     const offset = (BigInt(last === end ? batch.lastOffset() : last.offset) + 1n).toString();
     // Not consumer.commitOffsets: once a stop has been asked for that one returns without having committed.

@@ -19,6 +19,8 @@ export type StreamMessage = {
 export type StreamBatch = {
   /** In order, all from one partition. */
   readonly messages: readonly StreamMessage[];
+  /** More of the partition was there when these were read. */
+  readonly hasMore: boolean;
   /** Tells the group that this consumer is alive; to be called while the handler waits on something healthy. */
   heartbeat(): Promise<void>;
 };

@@ -71,7 +71,14 @@ export function deadLettersInto(
     for (const chunk of chunksOf(rejected, ({ record }) => storedSize(record), PER_INSERT)) {
       const values = chunk.map(toRow);
       const insert = () =>
-        client.insert({ table: "dead_letters", columns: [...columns], values, format: "JSONEachRow" });
+        client.insert({
+          table: "dead_letters",
+          columns: [...columns],
+          values,
+          format: "JSONEachRow",
+          // The server joins the letters of many requests into one insert, and answers when they are stored.
+          clickhouse_settings: { async_insert: 1, wait_for_async_insert: 1 },
+        });
       await patiently(insert, { forMs: RETRY_MS });
     }
   };

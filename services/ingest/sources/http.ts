@@ -5,6 +5,7 @@ import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
+import { StreamAwayError } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
@@ -91,7 +92,9 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
         const terms = { ...deps, right: rightOf(request), keepsRejectedFirst: true };
         // Only to the store: the dead letters of what has been stored are kept whoever waits.
         const accept: typeof deps.accept = (judged) => deps.accept(judged, { signal });
-        const { accepted, rejected } = await take(request, { ...terms, accept }).finally(letGo);
+        const { accepted, rejected } = await take(request, { ...terms, accept })
+          .catch(tellOfBrokers)
+          .finally(letGo);
         return {
           accepted,
           rejected: rejected.length,
@@ -147,6 +150,13 @@ function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyR
     if (!isShared) throw new HttpError(401, "Unauthorized");
     return "shared-datasets";
   };
+}
+
+function tellOfBrokers(error: unknown): never {
+  if (!(error instanceof StreamAwayError)) throw error;
+  throw new HttpError(503, "The brokers cannot be reached at the moment: send the request again later", {
+    cause: error,
+  });
 }
 
 function busy(): HttpError {

@@ -22,7 +22,7 @@ export async function startKafkaIngest(deps: KafkaIngestDeps): Promise<void> {
   await deps.source.start((batch) =>
     withHeartbeat(batch, (signal) => {
       const keepDeadLetters: KeepMessageLetters = (rejected) => deps.keepDeadLetters(rejected, signal);
-      return ingestMessages(batch.messages, { ...deps, keepDeadLetters, signal });
+      return ingestMessages(batch.messages, { ...deps, keepDeadLetters, signal, hasMore: batch.hasMore });
     }),
   );
 }
