@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
-import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { checkDeadLetterRetention } from "@noisefloor/ingest/topics.ts";
 import { readTopicConfig } from "@noisefloor/kafka/kafkajs-admin.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
@@ -14,37 +14,30 @@ import { commandOver, type RunCommand } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
 import { silent } from "../support/http.ts";
 import {
+  type ConsumingWorld,
   committedOffsets,
-  freshKafka,
   groupsOn,
   ingestOf,
-  producerOf,
+  openConsumingWorld,
   publishGzipped,
   readTopic,
 } from "../support/kafka.ts";
 import { readStored } from "../support/stored-observations.ts";
-import { createWorld, makeTag, RETENTION_DAYS, type World } from "../support/world.ts";
+import { makeTag, RETENTION_DAYS, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;
 
+let opened: ConsumingWorld;
 let world: World;
 let kafka: KafkaSettings;
-let ingest: Ingest;
 let producer: StreamProducer;
 
 beforeEach(async () => {
-  world = await createWorld(now);
-  kafka = freshKafka();
-  ingest = await ingestOf(world, kafka, now);
-  await ingest.start();
-  producer = await producerOf(kafka);
+  opened = await openConsumingWorld(now);
+  ({ world, kafka, producer } = opened);
 });
-afterEach(async () => {
-  await ingest.stop();
-  await producer.close();
-  await world.close();
-});
+afterEach(() => opened.close());
 
 const stored = () => readStored(world);
 const committed = async () => (await committedOffsets(kafka)).reduce((sum, offset) => sum + Math.max(0, offset), 0);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { deadLettersTo } from "@noisefloor/ingest/dead-letter.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
-import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
@@ -9,42 +9,36 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { silent } from "../support/http.ts";
 import {
+  type ConsumingWorld,
   committedOffsets,
   deleteTopic,
   endOffsets,
   freshKafka,
   ingestOf,
-  producerOf,
+  openConsumingWorld,
   publishBomb,
   publishGzipped,
   publishInTransaction,
   readTopic,
 } from "../support/kafka.ts";
 import { readStored } from "../support/stored-observations.ts";
-import { createWorld, type World } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;
 
+let opened: ConsumingWorld;
 let world: World;
 let kafka: KafkaSettings;
-let ingest: Ingest;
 let producer: StreamProducer;
 let metrics: Metrics;
 
 beforeEach(async () => {
   metrics = createMetrics();
-  world = await createWorld(now);
-  kafka = freshKafka();
-  ingest = await ingestOf(world, kafka, now, [], metrics);
-  await ingest.start();
-  producer = await producerOf(kafka);
+  opened = await openConsumingWorld(now, metrics);
+  ({ world, kafka, producer } = opened);
 });
-afterEach(async () => {
-  await ingest.stop();
-  await producer.close();
-  await world.close();
-});
+afterEach(() => opened.close());
 
 const stored = () => readStored(world);
 
@@ -142,7 +136,7 @@ test("a dead-letter topic that is away is waited for, without that the consumer 
   await producer.produce(kafka.topic, [{ key: null, value: Buffer.from("42") }]);
   // Longer than the client library tries by itself.
   await sleep(12_000);
-  await ingest.checks.kafka?.();
+  await opened.ingest.checks.kafka?.();
   await ensureTopics(kafka.connection, [{ name: kafka.deadLetterTopic, partitions: 1 }], silent);
   expect(await readTopic(kafka, kafka.deadLetterTopic, 1)).toMatchObject([{ value: Buffer.from("42") }]);
   await eventually(async () => expect((await committedOffsets(kafka)).filter((offset) => offset > 0)).toEqual([1]));

@@ -1,34 +1,35 @@
-import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { committedOffsets, freshKafka, ingestOf, producerOf, publishGzipped, readTopic } from "../support/kafka.ts";
+import {
+  type ConsumingWorld,
+  committedOffsets,
+  freshKafka,
+  ingestOf,
+  openConsumingWorld,
+  publishGzipped,
+  readTopic,
+} from "../support/kafka.ts";
 import { readStored } from "../support/stored-observations.ts";
-import { createWorld, makeTag, type World } from "../support/world.ts";
+import { makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;
 const tag = makeTag("known", "malicious");
 
+let opened: ConsumingWorld;
 let world: World;
 let kafka: KafkaSettings;
-let ingest: Ingest;
 let producer: StreamProducer;
 
 beforeEach(async () => {
-  world = await createWorld(now);
+  opened = await openConsumingWorld(now);
+  ({ world, kafka, producer } = opened);
   await world.addTags([tag]);
-  kafka = freshKafka();
-  ingest = await ingestOf(world, kafka, now);
-  await ingest.start();
-  producer = await producerOf(kafka);
 });
-afterEach(async () => {
-  await ingest.stop();
-  await producer.close();
-  await world.close();
-});
+afterEach(() => opened.close());
 
 const stored = () => readStored(world);
 
@@ -117,13 +118,13 @@ test("offsets are committed after storing, so a new member of the group takes up
     Array.from({ length: 500 }, (_, index) => ({ key: null, value: bytes(good(index)) })),
   );
   await eventually(async () => expect(await stored()).toHaveLength(500));
-  await ingest.stop();
+  await opened.ingest.stop();
   const offsets = await committedOffsets(kafka);
   expect(offsets.filter((offset) => offset > 0).reduce((sum, offset) => sum + offset, 0)).toBe(500);
 
   await producer.produce(kafka.topic, [{ key: null, value: bytes(good(600)) }]);
-  ingest = await ingestOf(world, kafka, now);
-  await ingest.start();
+  opened.ingest = await ingestOf(world, kafka, now);
+  await opened.ingest.start();
   await eventually(async () => expect(await stored()).toHaveLength(501));
 });
 
@@ -134,10 +135,10 @@ test("a stop in the middle of a flood loses nothing", async () => {
   }));
   const flooding = producer.produce(kafka.topic, flood);
   await eventually(async () => expect((await stored()).length).toBeGreaterThan(0));
-  await ingest.stop();
+  await opened.ingest.stop();
   await flooding;
-  ingest = await ingestOf(world, kafka, now);
-  await ingest.start();
+  opened.ingest = await ingestOf(world, kafka, now);
+  await opened.ingest.start();
   await eventually(async () => expect(await stored()).toHaveLength(20_000));
 });
 

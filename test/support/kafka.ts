@@ -8,7 +8,7 @@ import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import kafkajs, { type Admin, CompressionTypes, Kafka, logLevel, Partitioners } from "kafkajs";
 import { inject } from "vitest";
 import { silent } from "./http.ts";
-import { RETENTION_DAYS, type World } from "./world.ts";
+import { createWorld, RETENTION_DAYS, type World } from "./world.ts";
 
 /** Settings with topics and a group that nobody else uses. */
 export function freshKafka(): KafkaSettings {
@@ -45,6 +45,36 @@ export function ingestOf(
     log: silent,
     now,
   });
+}
+
+/** A world whose intake consumes from topics that nobody else uses. */
+export type ConsumingWorld = {
+  readonly world: World;
+  readonly kafka: KafkaSettings;
+  /** Has started; a test may stop it and put another one in its place. */
+  ingest: Ingest;
+  readonly producer: StreamProducer;
+  close(): Promise<void>;
+};
+
+export async function openConsumingWorld(now: () => number, metrics = createMetrics()): Promise<ConsumingWorld> {
+  const world = await createWorld(now);
+  const kafka = freshKafka();
+  const ingest = await ingestOf(world, kafka, now, [], metrics);
+  await ingest.start();
+  const producer = await producerOf(kafka);
+  const opened: ConsumingWorld = {
+    world,
+    kafka,
+    ingest,
+    producer,
+    async close() {
+      await opened.ingest.stop();
+      await producer.close();
+      await world.close();
+    },
+  };
+  return opened;
 }
 
 export function producerOf(kafka: KafkaSettings): Promise<StreamProducer> {
