@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Roles, type RunningService, serve } from "@noisefloor/cli/serve.ts";
 import { openStore, type Store } from "@noisefloor/cli/store.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
 import { watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
@@ -261,7 +262,7 @@ describe.concurrent("alerts", () => {
     const counts = toldAtStart.filter(({ name }) => /^noisefloor_(?:ingest_records_total|insert_.*_count)$/.test(name));
     expect(counts.every(({ value }) => value === 0)).toBe(true);
     const of = (name: string) => counts.filter((sample) => sample.name === name && sample.labels.instance !== "query");
-    expect(of("noisefloor_ingest_records_total")).toHaveLength(2 * 11);
+    expect(of("noisefloor_ingest_records_total")).toHaveLength(2 * (1 + REJECTION_REASONS.length));
     expect(of("noisefloor_insert_duration_seconds_count")).toHaveLength(4);
   });
 

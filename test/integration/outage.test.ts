@@ -47,12 +47,11 @@ test("while the store is away, Kafka waits and HTTP says 503; when it is back, e
     sensors,
     retentionDays: () => 100,
     sensorKeys: [],
-    metrics: createMetrics(),
     log: silent,
     now: Date.now,
   };
-  const consuming = await createIngest({ ...deps, kafka });
-  const direct = await createIngest({ ...deps, kafka: undefined });
+  const consuming = await createIngest({ ...deps, kafka, metrics: createMetrics() });
+  const direct = await createIngest({ ...deps, kafka: undefined, metrics: createMetrics() });
   const app = await makeApp(INGEST_OPERATIONS, direct.register);
   await consuming.start();
   const producer = await producerOf(kafka);

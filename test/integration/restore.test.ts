@@ -91,13 +91,14 @@ const termsOf = (terms: Partial<RestoreTerms>): RestoreTerms => ({
 test("tables of one's own are left alone, in the store and in the backup, and what is replaced is not gone through", async () => {
   await command(other, "CREATE TABLE own (x UInt8) ENGINE = MergeTree ORDER BY x");
   await command(other, "INSERT INTO own VALUES (7)");
+  const mutations = "SELECT count() FROM system.mutations WHERE database = currentDatabase()";
+  const gone = await count(other, mutations);
   await restoreWorld(other, whole);
   expect(await contentsOf(other)).toEqual(before);
   expect(await count(other, "SELECT sum(x) FROM own")).toBe(7);
   const theirs = "SELECT count() FROM system.tables WHERE database = currentDatabase() AND name IN ('notes', 'mine')";
   expect(await count(other, theirs)).toBe(0);
-  const mutations = "SELECT count() FROM system.mutations WHERE database = currentDatabase()";
-  expect(await count(other, mutations), "a retention that is gone through").toBe(0);
+  expect(await count(other, mutations), "a retention that is gone through").toBe(gone);
 });
 
 test("a backup whose tables are made otherwise is refused before anything is touched", async () => {
