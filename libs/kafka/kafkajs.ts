@@ -61,8 +61,8 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
     // Two may be lost before the group takes this consumer for dead.
     heartbeatInterval: Math.min(LONGEST_HEARTBEAT_INTERVAL_MS, Math.floor(subscription.sessionTimeoutMs / 3)),
     // Both bound what is in memory at once, and count bytes as they were compressed: JSON unpacks to ten times as many.
-    maxBytesPerPartition: 4 * 1024 * 1024,
-    maxBytes: 16 * 1024 * 1024,
+    maxBytesPerPartition: 2 * 1024 * 1024,
+    maxBytes: 8 * 1024 * 1024,
     maxWaitTimeInMs: 500,
     // The library would restart after some errors that pass and not after others, and also in the middle of a stop.
     retry: { ...RETRY, restartOnFailure: async () => false },

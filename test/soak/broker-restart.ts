@@ -1,16 +1,17 @@
 import { type Scenario, watchFlow } from "./scenario.ts";
 
+const RESTARTS = 2;
+
 /** The broker ends, now cleanly, now not, and comes back at the same address. */
 export const brokerRestart: Scenario = {
   name: "broker",
   promise: "a restart of the broker ends no process and loses nothing",
-  events: { soak: 100_000, test: 10_000 },
-  async play(stage, extent, say) {
+  events: { soak: 60_000, test: 10_000 },
+  async play(stage, _extent, say) {
     const { events, ground } = stage;
-    const restarts = extent === "soak" ? 3 : 2;
-    const share = Math.ceil(events.length / restarts);
+    const share = Math.ceil(events.length / RESTARTS);
     await stage.ingest();
-    for (let number = 0; number < restarts; number++) {
+    for (let number = 0; number < RESTARTS; number++) {
       const flowing = await watchFlow(stage);
       const flow = stage.publish(events.slice(number * share, (number + 1) * share));
       await flowing();
@@ -19,10 +20,10 @@ export const brokerRestart: Scenario = {
       await ground.broker.restart(number % 2 === 0 ? "SIGTERM" : "SIGKILL");
       goOn();
       await flow.done;
-      say(`${number + 1} of ${restarts} restarts`);
+      say(`${number + 1} of ${RESTARTS} restarts`);
     }
     await stage.drained();
     await stage.verify();
-    return `${restarts} restarts of the broker`;
+    return `${RESTARTS} restarts of the broker`;
   },
 };

@@ -19,10 +19,10 @@ export async function replayAll(stage: Stage, extent: Extent): Promise<string> {
   return `replayed at ${Math.round(stage.published() / seconds)} events/s with at most ${peak} MiB`;
 }
 
-/** After a warm-up of a quarter of the time, memory may breathe but not grow. */
+/** Memory goes up and down with each collection; what leaks lifts the peaks. */
 function requireFlat(memory: readonly number[]): void {
-  const quarter = Math.floor(memory.length / 4);
-  const [early, late] = [Math.max(...memory.slice(quarter, 2 * quarter)), Math.max(...memory.slice(-quarter))];
+  const [half, quarter] = [Math.floor(memory.length / 2), Math.floor(memory.length / 4)];
+  const [early, late] = [Math.max(...memory.slice(0, half)), Math.max(...memory.slice(-quarter))];
   if (late > early * 1.25 + 32) {
     throw new Error(`memory grows: ${early} MiB early, ${late} MiB at the end, by the second: ${memory.join(" ")}`);
   }

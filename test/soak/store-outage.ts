@@ -12,10 +12,10 @@ const WITH_UNKNOWN_TAG = JSON.stringify({
 export const storeOutage: Scenario = {
   name: "store",
   promise: "while ClickHouse is away ingest waits, says why, and goes on when it is back",
-  events: { soak: 100_000, test: 10_000 },
+  events: { soak: 60_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random, ground } = stage;
-    const kills = extent === "soak" ? 6 : 2;
+    const kills = extent === "soak" ? 5 : 2;
     const longMs = extent === "soak" ? 60_000 : 5_000;
     const share = Math.ceil(events.length / (2 * kills));
     const ingest = await stage.ingest();
