@@ -35,7 +35,7 @@ export const kill: Scenario = {
     const last = await begin(kills);
     await Promise.all(flows);
     await stage.drained();
-    await stage.verify();
+    await stage.verify(20);
     await last.terminate();
     const replayed = await replayAll(stage, extent);
     return `${kills} SIGKILL, ${replayed}`;

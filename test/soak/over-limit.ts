@@ -8,10 +8,10 @@ const TRIED_AGAIN = 'noisefloor_insert_duration_seconds_count{outcome="transient
 export const overLimit: Scenario = {
   name: "limit",
   promise: "while ClickHouse is over a limit ingest waits, says why, and goes on when it is over",
-  events: { soak: 40_000, test: 12_000 },
+  events: { soak: 16_000, test: 12_000 },
   async play(stage, extent) {
     const { events, client } = stage;
-    const waitMs = extent === "soak" ? 5_000 : 3_000;
+    const waitMs = extent === "soak" ? 4_000 : 3_000;
     const ingest = await stage.ingest();
     const limits = [
       { name: "TOO_MANY_PARTS", code: "252", settings: ["parts_to_throw_insert = 1", "parts_to_delay_insert = 1"] },

@@ -55,9 +55,10 @@ try {
     }
   }
 } finally {
-  await ground.close();
+  console.table(table);
+  // A scenario that was broken off may still be at work with them.
+  await ground.close().catch((error: unknown) => say(`the servers' data are left behind: ${String(error)}`));
 }
-console.table(table);
 /** With both sides of a comparison that failed. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -9,13 +9,13 @@ const GRACE_MS = 30_000;
 export const terminate: Scenario = {
   name: "terminate",
   promise: "a stop in the flow ends with 0 within the grace time, and nothing that was stored comes again",
-  events: { soak: 60_000, test: 10_000 },
+  events: { soak: 24_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random, ground } = stage;
     // Every row that was ever inserted stays and counts, also one that comes twice.
     await stage.client.command({ query: "SYSTEM STOP MERGES observations" });
     const keepingAll = { CLICKHOUSE_URL: `${ground.store.connection.url}/?ch_optimize_on_insert=0` };
-    const stops = extent === "soak" ? 4 : 2;
+    const stops = extent === "soak" ? 3 : 2;
     const share = Math.ceil(events.length / (stops + 1));
     const flows: Promise<void>[] = [];
     let longestMs = 0;

@@ -68,7 +68,7 @@ export type Stage = {
   /** Resolves when the group has committed everything that the topic holds; rejects when it stands still. */
   drained(groupId?: string): Promise<void>;
   /** Every promise about what is stored and answered, and that no process has ended by itself. */
-  verify(): Promise<void>;
+  verify(addressesAsked?: number): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -138,11 +138,11 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
         },
       );
     },
-    async verify() {
+    async verify(addressesAsked = 10) {
       requireNoSurprise();
       await requireExactly(client, events);
       await withQuery(commandLine, environmentOf(connection), (url) =>
-        requireAnswers({ url, key }, { events, tags }, random),
+        requireAnswers({ url, key }, { events, tags }, random, addressesAsked),
       );
     },
     async close() {

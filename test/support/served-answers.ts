@@ -25,7 +25,6 @@ const ACTIVITY: readonly { days: number; hours: number; datasets: readonly strin
   { days: 90, hours: 168, datasets: DATASETS },
 ];
 const DAY = 24 * 60 * 60 * 1000;
-const ADDRESSES_ASKED = 20;
 
 const windowSchema = z.object({
   metadata: z.union([z.object({ end_date: z.string() }), z.object({ end: z.string() })]),
@@ -46,6 +45,7 @@ export async function requireAnswers(
   { url, key }: Interface,
   { events, tags }: { readonly events: readonly KnownEvent[]; readonly tags: readonly Tag[] },
   random: Random,
+  addressesAsked: number,
 ): Promise<void> {
   const oracle = createOracle(events, tags);
   const ask = async (path: string, body?: unknown): Promise<{ status: number; body: unknown }> => {
@@ -66,7 +66,7 @@ export async function requireAnswers(
     }
   }
 
-  const asked = random.shuffle([...new Set(events.map(({ ip }) => ip))]).slice(0, ADDRESSES_ASKED);
+  const asked = random.shuffle([...new Set(events.map(({ ip }) => ip))]).slice(0, addressesAsked);
   const ips = [...asked, "45.250.0.1"];
   const known: Known = {
     seen: events.filter(({ ip, dataset }) => dataset === "global" && ips.includes(ip)).map(toMarked),
