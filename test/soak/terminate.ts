@@ -40,7 +40,10 @@ export const terminate: Scenario = {
     await stage.publish(events.slice(stops * share)).done;
     await stage.drained();
     const [rows, records] = [await countInserted(stage), stage.published()];
-    if (rows !== records) throw new Error(`${rows} rows were inserted for ${records} published records`);
+    const again = rows - records;
+    say(`${again} of ${records} records came twice`);
+    // A stop may leave the batches under way unfinished, which hold no more than what flowed meanwhile.
+    if (again < 0 || again > (stops * share) / 2) throw new Error(`${rows} rows were inserted for ${records} records`);
 
     await ground.store.kill();
     await stage.publish(events.filter(({ observationId }) => observationId !== undefined).slice(0, 50)).done;
