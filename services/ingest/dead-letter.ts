@@ -37,7 +37,7 @@ const PER_INSERT = { items: 10_000, bytes: 16 * 1024 * 1024 };
 
 /**
  * Keeps rejected records in the table `dead_letters`. The same record of the same file is kept once. Waits for a store
- * that is away: by now the good records are stored, and whoever is told that it failed would send them again.
+ * that is away: whoever is told that it failed would send all of it again.
  */
 export function deadLettersInto(
   client: ClickHouseClient,
