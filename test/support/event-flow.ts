@@ -18,6 +18,10 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
   const publish = async () => {
     const producer = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).producer({
       createPartitioner: Partitioners.DefaultPartitioner,
+      // The library sends a whole batch again when one partition refused it (a new topic's leader is not there at once).
+      // Observations that are named by their place would then truly have come twice.
+      idempotent: true,
+      maxInFlightRequests: 1,
     });
     await producer.connect();
     const send = async (batch: readonly Message[]) => {

@@ -100,12 +100,19 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
   // Flows run side by side: with one sequence of numbers between them, none could be repeated from its seed.
   const ownRandom = () => seeded(seed + ++flows);
   let published = 0;
-  function* counted(messages: Iterable<KnownMessage>): Generator<KnownMessage> {
+  let messagesPublished = 0;
+  function* counted(messages: Iterable<KnownMessage>, areKnown: boolean): Generator<KnownMessage> {
     for (const message of messages) {
-      published += message.records;
+      messagesPublished++;
+      if (areKnown) published += message.records;
       yield message;
     }
   }
+  /** Else whatever is found wrong would be a fault of the flow. */
+  const requireEachMessageOnce = async () => {
+    const held = (await endOffsets(kafka)).reduce((sum, offset) => sum + offset, 0);
+    if (held !== messagesPublished) throw new Error(`the topic holds ${held} messages, published ${messagesPublished}`);
+  };
   const requireNoSurprise = () => {
     for (const one of processes) {
       const surprise = one.surprise();
@@ -126,10 +133,10 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
     },
     publish(some) {
       const own = ownRandom();
-      return startFlow(kafka, counted(messagesOf(some, own)), own);
+      return startFlow(kafka, counted(messagesOf(some, own), true), own);
     },
     published: () => published,
-    publishRaw: (messages) => startFlow(kafka, messages, ownRandom()).done,
+    publishRaw: (messages) => startFlow(kafka, counted(messages, false), ownRandom()).done,
     async drained(groupId = kafka.groupId) {
       await untilDrained({ ...kafka, groupId }, () => processes.some((one) => one.surprise() !== undefined)).catch(
         (error: unknown) => {
@@ -140,6 +147,7 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
     },
     async verify(addressesAsked = 10) {
       requireNoSurprise();
+      await requireEachMessageOnce();
       await requireExactly(client, events);
       await withQuery(commandLine, environmentOf(connection), (url) =>
         requireAnswers({ url, key }, { events, tags }, random, addressesAsked),
