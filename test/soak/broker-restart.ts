@@ -6,7 +6,7 @@ const RESTARTS = 2;
 export const brokerRestart: Scenario = {
   name: "broker",
   promise: "a restart of the broker ends no process and loses nothing",
-  events: { soak: 30_000, test: 10_000 },
+  events: { soak: 20_000, test: 10_000 },
   async play(stage, _extent, say) {
     const { events, ground } = stage;
     const share = Math.ceil(events.length / RESTARTS);

@@ -6,7 +6,7 @@ import { type Scenario, watchFlow } from "./scenario.ts";
 export const members: Scenario = {
   name: "members",
   promise: "instances that join and leave in the flow share the work and lose none of it",
-  events: { soak: 40_000, test: 30_000 },
+  events: { soak: 30_000, test: 30_000 },
   async play(stage, extent, say) {
     const { events, random } = stage;
     const turns = extent === "soak" ? 4 : 3;

@@ -1,28 +1,56 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
-import { countInserted, type Scenario, watchFlow } from "./scenario.ts";
+import type { Stage } from "../support/proving-ground.ts";
+import { type Scenario, watchFlow } from "./scenario.ts";
 
+const STORED = 'noisefloor_insert_duration_seconds_count{outcome="stored"}';
 const TRIED_AGAIN = 'noisefloor_insert_duration_seconds_count{outcome="transient"}';
 
-/** ClickHouse is there and refuses inserts for now: too many parts, then a full disk. */
+/** What the queries of ingest's user may take together of the server's memory, to the byte and without a wait. */
+const MEMORY_LIMIT = {
+  ch_max_memory_usage_for_user: "100000000",
+  ch_max_untracked_memory: "0",
+  ch_memory_usage_overcommit_max_wait_microseconds: "0",
+};
+
+type Limit = {
+  readonly name: string;
+  readonly code: string;
+  /** Resolves when the server is over it. @returns what ends that. */
+  impose(stage: Stage): Promise<() => Promise<unknown>>;
+};
+
+const LIMITS: readonly Limit[] = [
+  {
+    name: "TOO_MANY_PARTS",
+    code: "252",
+    impose: (stage) => changeTable(stage, { parts_to_throw_insert: 1, parts_to_delay_insert: 1 }),
+  },
+  {
+    name: "NOT_ENOUGH_SPACE",
+    code: "243",
+    impose: (stage) => changeTable(stage, { min_free_disk_bytes_to_perform_insert: 2 ** 60 }),
+  },
+  { name: "MEMORY_LIMIT_EXCEEDED", code: "241", impose: holdMemory },
+];
+
+/** ClickHouse is there and refuses inserts for now: too many parts, a full disk, then no memory to spare. */
 export const overLimit: Scenario = {
   name: "limit",
   promise: "while ClickHouse is over a limit ingest waits, says why, and goes on when it is over",
-  events: { soak: 16_000, test: 12_000 },
+  events: { soak: 12_000, test: 12_000 },
   async play(stage, extent) {
-    const { events, client } = stage;
-    const waitMs = extent === "soak" ? 4_000 : 3_000;
-    const ingest = await stage.ingest();
-    const limits = [
-      { name: "TOO_MANY_PARTS", code: "252", settings: ["parts_to_throw_insert = 1", "parts_to_delay_insert = 1"] },
-      { name: "NOT_ENOUGH_SPACE", code: "243", settings: [`min_free_disk_bytes_to_perform_insert = ${2 ** 60}`] },
-    ];
-    const share = Math.ceil(events.length / (2 * limits.length));
-    for (const [number, { name, code, settings }] of limits.entries()) {
+    const { events, ground } = stage;
+    const waitMs = extent === "soak" ? 3_000 : 2_000;
+    const ingest = await stage.ingest({
+      CLICKHOUSE_URL: `${ground.store.connection.url}/?${new URLSearchParams(MEMORY_LIMIT)}`,
+    });
+    const share = Math.ceil(events.length / (2 * LIMITS.length));
+    for (const [number, { name, code, impose }] of LIMITS.entries()) {
       const flowing = await watchFlow(stage);
       const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
       await flowing();
-      await client.command({ query: `ALTER TABLE observations MODIFY SETTING ${settings.join(", ")}` });
+      const lift = await impose(stage);
       const tries = await ingest.figure(TRIED_AGAIN);
       // Something has to come in now, however quickly the first half was stored.
       const meanwhile = stage.publish(events.slice((2 * number + 1) * share, (2 * number + 2) * share));
@@ -31,16 +59,58 @@ export const overLimit: Scenario = {
         if (!log.includes(`"code":"${code}"`)) throw new Error(`the log does not say ${name}: ${log.slice(-2_000)}`);
       });
       await Promise.all([before.done, meanwhile.done]);
-      const stood = await countInserted(stage);
+      const stood = await ingest.figure(STORED);
       await sleep(waitMs);
-      if ((await countInserted(stage)) > stood + 1) throw new Error(`rows were stored in spite of ${name}`);
+      if ((await ingest.figure(STORED)) > stood) throw new Error(`rows were stored in spite of ${name}`);
       if ((await ingest.figure(TRIED_AGAIN)) <= tries)
         throw new Error("/metrics does not tell that inserts are tried again");
-      const names = settings.map((setting) => setting.split(" ")[0]);
-      await client.command({ query: `ALTER TABLE observations RESET SETTING ${names.join(", ")}` });
+      await lift();
     }
     await stage.drained();
     await stage.verify();
-    return limits.map(({ name }) => name).join(", ");
+    return LIMITS.map(({ name }) => name).join(", ");
   },
 };
+
+async function changeTable({ client }: Stage, settings: Readonly<Record<string, number>>) {
+  const changes = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
+  await client.command({ query: `ALTER TABLE observations MODIFY SETTING ${changes.join(", ")}` });
+  return () => client.command({ query: `ALTER TABLE observations RESET SETTING ${Object.keys(settings).join(", ")}` });
+}
+
+/** A large query of the same user holds more than all of them may take, and goes on holding it. */
+async function holdMemory({ client, kafka }: Stage) {
+  const id = `hold-${kafka.groupId}`;
+  let isHolding = false;
+  const hold = async () => {
+    isHolding = true;
+    // The right side is built in memory first; then each row of the left takes a second.
+    const query = `
+      SELECT count()
+      FROM (SELECT number + sleepEachRow(1) AS number FROM system.numbers LIMIT 600 SETTINGS max_block_size = 1) AS slow
+      INNER JOIN (SELECT number FROM numbers(4000000)) AS large USING (number)`;
+    // The larger one is not the one to be ended when all together are over the limit.
+    const settings = {
+      query_plan_join_swap_table: "false",
+      memory_overcommit_ratio_denominator_for_user: "0",
+    } as const;
+    await client.command({ query, query_id: id, clickhouse_settings: settings }).catch(() => {});
+    isHolding = false;
+  };
+  let holding = Promise.resolve();
+  await eventually(async () => {
+    // An insert that comes while it grows has it end at the same limit.
+    if (!isHolding) holding = hold();
+    const held = await client.query({
+      // From its second row on the left side is read, and it grows no more.
+      query: "SELECT max(read_rows) > 4000001 FROM system.processes WHERE query_id = {id:String}",
+      query_params: { id },
+      format: "TabSeparated",
+    });
+    if ((await held.text()).trim() !== "1") throw new Error("the large query does not hold its memory yet");
+  });
+  return async () => {
+    await client.command({ query: "KILL QUERY WHERE query_id = {id:String} SYNC", query_params: { id } });
+    await holding;
+  };
+}

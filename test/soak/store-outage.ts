@@ -12,7 +12,7 @@ const WITH_UNKNOWN_TAG = JSON.stringify({
 export const storeOutage: Scenario = {
   name: "store",
   promise: "while ClickHouse is away ingest waits, says why, and goes on when it is back",
-  events: { soak: 30_000, test: 10_000 },
+  events: { soak: 20_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random, ground } = stage;
     const kills = extent === "soak" ? 5 : 2;
