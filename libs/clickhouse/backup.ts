@@ -75,14 +75,22 @@ export async function backUpDatabase(
   }
 }
 
-/** Restores a backup as a database that holds no such tables yet. The same answer and errors. */
-export async function restoreAs(
+/**
+ * Restores tables and views of a backup into a database that holds none of them yet. The same answer and errors.
+ * @param terms `parts` says what of them: the definitions first, then the data into what these made.
+ */
+export async function restoreInto(
   client: ClickHouseClient,
   database: string,
+  names: readonly string[],
   from: BackupPlace,
-  terms: BackupTerms,
+  terms: BackupTerms & { readonly parts: "all" | "definitions" | "data" },
 ): Promise<number | undefined> {
-  return operate(client, `RESTORE DATABASE ${NAME_INSIDE} AS ${identifier(database)} FROM`, from, terms);
+  const elements = names.map(
+    (name) => `TABLE ${NAME_INSIDE}.${identifier(name)} AS ${identifier(database)}.${identifier(name)}`,
+  );
+  const settings = terms.parts === "definitions" ? { structure_only: "true" } : {};
+  return operate(client, `RESTORE ${elements.join(", ")} FROM`, from, { ...terms, settings });
 }
 
 const tableNames = defineQuery({
@@ -119,12 +127,17 @@ async function operate(
   client: ClickHouseClient,
   statement: string,
   place: BackupPlace,
-  { signal, onProgress = () => {} }: BackupTerms,
+  {
+    signal,
+    onProgress = () => {},
+    settings = {},
+  }: BackupTerms & { readonly settings?: Readonly<Record<string, string>> },
 ): Promise<number | undefined> {
   const id = randomUUID();
   const isRestore = statement.startsWith("RESTORE");
+  const asked = Object.entries({ ...settings, id: literal(id) }).map(([name, value]) => `${name} = ${value}`);
   try {
-    await client.command({ query: `${statement} ${toSql(place)} SETTINGS id = ${literal(id)} ASYNC` });
+    await client.command({ query: `${statement} ${toSql(place)} SETTINGS ${asked.join(", ")} ASYNC` });
   } catch (error) {
     if (error instanceof ClickHouseError)
       throw new BackupError(tell(`${error.message} (${error.type ?? ""})`, place, isRestore));

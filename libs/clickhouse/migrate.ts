@@ -48,15 +48,33 @@ export function tablesOf(migrations: readonly Migration[]): string[] {
   return migrations.flatMap(({ sql }) => /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
 }
 
+/** The views that the migrations make. */
+export function viewsOf(migrations: readonly Migration[]): string[] {
+  return migrations.flatMap(({ sql }) => /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
+}
+
+/**
+ * Which of these migrations a database has.
+ * @throws MigrationError when it has others, or one that has changed since.
+ */
+export async function readApplied(
+  client: ClickHouseClient,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
+  const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
+  refuseDrift(migrations, applied);
+  return migrations.filter(({ version }) => applied.has(version));
+}
+
 /**
  * Brings a server's schema up to date: makes the database, applies what is missing in order, records each file's
  * SHA-256. Safe when several processes run it at once: every statement is idempotent (a test applies each twice) and so
  * is its record, so no lock is needed that a killed process could leave behind.
  * @returns the migrations that this call applied.
  * @param terms `onApply` hears of each one that is applied. Only a restore itself may migrate a database in which one
- * has not ended.
- * @throws MigrationError when a file that was applied has changed since, the server knows a version that we do not, or a
- * restore has not ended.
+ * has not ended, or that has lost a table or a view: it makes all of them anew.
+ * @throws MigrationError when a file that was applied has changed since, the server knows a version that we do not, a
+ * table or a view is lost, or a restore has not ended.
  */
 export async function migrate(
   connection: ClickHouseConnection,
@@ -73,9 +91,13 @@ export async function migrate(
         (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
         ENGINE = ReplacingMergeTree ORDER BY version`,
     });
-    const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
-    refuseDrift(migrations, applied);
-    const missing = migrations.filter((migration) => !applied.has(migration.version));
+    const applied = new Set(await readApplied(client, migrations));
+    const lost = await readLost(client, [...tablesOf([...applied]), ...viewsOf([...applied])]);
+    const isLost = lost.length > 0;
+    if (isLost && !terms.isForRestore) {
+      throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which makes them anew`);
+    }
+    const missing = migrations.filter((migration) => isLost || !applied.has(migration));
     const done: Migration[] = [];
     try {
       for (const migration of missing) {
@@ -109,16 +131,26 @@ async function recordMigrations(client: ClickHouseClient, migrations: readonly M
  * done. Takes only the right to read.
  */
 export async function requireCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
-  const rows = await run(client, appliedMigrations, {}).catch((error: unknown) => {
+  const applied = await readApplied(client, migrations).catch((error: unknown) => {
     throw isNotThere(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
   });
   await refuseUnfinishedRestore(client);
-  const applied = new Map(rows.map((row) => [row.version, row]));
-  refuseDrift(migrations, applied);
-  const missing = migrations.find(({ version }) => !applied.has(version));
+  const missing = migrations.find((migration) => !applied.includes(migration));
   if (missing !== undefined) {
     throw new MigrationError(`migration ${missing.name} has not been applied: ${MIGRATE}`);
   }
+}
+
+const existingTables = defineQuery({
+  name: "existing-tables",
+  sql: "SELECT name FROM system.tables WHERE database = currentDatabase()",
+  params: z.object({}),
+  row: z.object({ name: z.string() }),
+});
+
+async function readLost(client: ClickHouseClient, names: readonly string[]): Promise<string[]> {
+  const existing = new Set((await run(client, existingTables, {})).map(({ name }) => name));
+  return names.filter((name) => !existing.has(name));
 }
 
 async function refuseUnfinishedRestore(client: ClickHouseClient): Promise<void> {

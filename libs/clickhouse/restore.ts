@@ -1,30 +1,25 @@
 import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
-import { BackupError, type BackupPlace, type BackupTerms, readTableNames, restoreAs } from "./backup.ts";
+import { BackupError, type BackupPlace, type BackupTerms, readTableNames } from "./backup.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect, PATIENT_MS } from "./client.ts";
 import { isTransient } from "./errors.ts";
 import { type KeptKeys, keepRevocations } from "./key-revocations.ts";
-import { MigrationError, migrate, readMigrations, tablesOf } from "./migrate.ts";
+import { migrate, readMigrations, tablesOf } from "./migrate.ts";
 import { activeParts, putInPlace, requireSameStructure } from "./put-in-place.ts";
 import { defineQuery, run } from "./query.ts";
+import { countObservations, type HeldObservations, type ReadBackupTerms, readBackup } from "./read-backup.ts";
 import { RESTORE_MARKER } from "./restore-marker.ts";
 import { identifier } from "./sql-text.ts";
 import { openWorkingDatabase } from "./working-database.ts";
 
-export type RestoreTerms = BackupTerms & {
-  /** The folder of our migrations. */
-  readonly migrations: string;
+export type RestoreTerms = ReadBackupTerms & {
   /** Whether data that are there may be lost. */
   readonly replace: boolean;
   /** Hears what it does next. */
   readonly onStep?: (step: "reading" | "checking" | "putting in place") => void;
 };
 
-export type Restored = {
-  /** Rows of observations. */
-  readonly observations: number;
-  readonly keys: KeptKeys;
-};
+export type Restored = HeldObservations & { readonly keys: KeptKeys };
 
 /** The database holds data, and nobody said that they may be lost. */
 export class HoldsDataError extends BackupError {
@@ -40,10 +35,10 @@ const tablesWithRows = defineQuery({
 });
 
 /**
- * Puts a backup in the place of a database. It is first restored beside it, migrated to our schema and checked to the
- * last byte; only then its parts are put in place, as they are. Whatever goes wrong before that leaves the database as
- * it was; what goes wrong afterwards leaves a mark, with which no service starts until a restore has ended. Tables that
- * are not ours are left alone, there and in the backup.
+ * Puts a backup in the place of a database. It is first read into one beside it, migrated to our schema and checked
+ * to the last byte; only then its parts are put in place, as they are. Whatever goes wrong before that leaves the database as
+ * it was; what goes wrong afterwards leaves a mark, with which no service starts until a restore has ended. What the
+ * database has lost is made anew. Tables that are not ours are left alone, there and in the backup.
  * @returns what there is now; undefined when it was cancelled, which also leaves the database as it was.
  * @throws BackupError, or HoldsDataError.
  */
@@ -97,26 +92,31 @@ async function restoreBy(
   from: BackupPlace,
   terms: RestoreTerms,
 ): Promise<Restored | undefined> {
-  terms.onStep?.("reading");
-  if ((await restoreAs(server, copy, from, terms)) === undefined) return undefined;
-  await bringUpToDate(server, { ...connection, database: copy }, terms.migrations);
-  terms.onStep?.("checking");
-  // The parts that are listed must be there until they are put in place.
-  for (const table of tables) await server.command({ query: `SYSTEM STOP MERGES ${identifier(copy)}.${table}` });
-  const parts = await run(server, activeParts, { database: copy, tables: [...tables] });
-  if (!(await checkParts(server, copy, parts, terms))) return undefined;
-  await showViewsTheLastMoments(server, copy);
-  if (terms.signal.aborted) return undefined;
+  const beside = { ...connection, database: copy };
+  const client = connect(beside, "noisefloor-restore", PATIENT_MS);
+  try {
+    terms.onStep?.("reading");
+    if (!(await readBackup(server, beside, from, terms))) return undefined;
+    terms.onStep?.("checking");
+    // The parts that are listed must be there until they are put in place.
+    for (const table of tables) await client.command({ query: `SYSTEM STOP MERGES ${identifier(table)}` });
+    if (!(await checkParts(client, await run(client, activeParts, { database: copy, tables: [...tables] }), terms)))
+      return undefined;
+    await showViewsTheLastMoments(client, copy);
+    const held = await countObservations(client);
+    if (terms.signal.aborted) return undefined;
 
-  terms.onStep?.("putting in place");
-  await migrate(connection, terms.migrations, { isForRestore: true });
-  // Looked at again: reading took its time, and a service may have been started meanwhile.
-  await refuseData();
-  await requireSameStructure(server, copy, connection.database, tables);
-  const keys = await keepRevocations(server, copy, connection.database);
-  await putInPlace(server, copy, connection, tables);
-  const observations = parts.reduce((sum, { table, rows }) => sum + (table === "observations" ? rows : 0), 0);
-  return { observations, keys };
+    terms.onStep?.("putting in place");
+    await migrate(connection, terms.migrations, { isForRestore: true });
+    // Looked at again: reading took its time, and a service may have been started meanwhile.
+    await refuseData();
+    await requireSameStructure(server, copy, connection.database, tables);
+    const keys = await keepRevocations(server, copy, connection.database);
+    await putInPlace(server, copy, connection, tables);
+    return { ...held, keys };
+  } finally {
+    await client.close();
+  }
 }
 
 async function requireNoRows(server: ClickHouseClient, database: string, tables: readonly string[]): Promise<void> {
@@ -126,28 +126,10 @@ async function requireNoRows(server: ClickHouseClient, database: string, tables:
   throw new HoldsDataError(`the database ${database} holds data, which a restore would replace: rows in ${list}`);
 }
 
-/** Migrates what was restored; of a newer version, or of something else, it is refused. */
-async function bringUpToDate(
-  server: ClickHouseClient,
-  beside: ClickHouseConnection,
-  migrations: string,
-): Promise<void> {
-  const tables = await readTableNames(server, beside.database);
-  if (!tables.has("schema_migrations") || !tables.has("observations")) {
-    throw new BackupError("the backup is none of Noisefloor: its tables are missing");
-  }
-  try {
-    await migrate(beside, migrations);
-  } catch (error) {
-    if (!(error instanceof MigrationError)) throw error;
-    throw new BackupError(`the backup does not fit this version of Noisefloor: ${error.message}`);
-  }
-}
-
-const partCheck = (database: string, table: string, part: string) =>
+const partCheck = (table: string, part: string) =>
   defineQuery({
     name: "part-check",
-    sql: `CHECK TABLE ${identifier(database)}.${identifier(table)} PART '${part}'
+    sql: `CHECK TABLE ${identifier(table)} PART '${part}'
       SETTINGS check_query_single_value_result = 1`,
     params: z.object({}),
     row: z.object({ result: z.int() }),
@@ -155,8 +137,7 @@ const partCheck = (database: string, table: string, part: string) =>
 
 /** Reads every part and compares checksums: a backup that rotted on its disk is found here and not months later. */
 async function checkParts(
-  server: ClickHouseClient,
-  database: string,
+  client: ClickHouseClient,
   parts: readonly { readonly table: string; readonly name: string; readonly bytes: number }[],
   { signal, onProgress = () => {} }: BackupTerms,
 ): Promise<boolean> {
@@ -164,7 +145,7 @@ async function checkParts(
   let done = 0;
   for (const { table, name, bytes } of parts) {
     if (signal.aborted) return false;
-    const [checked] = await run(server, partCheck(database, table, name), {}).catch((error: unknown) => {
+    const [checked] = await run(client, partCheck(table, name), {}).catch((error: unknown) => {
       if (error instanceof ClickHouseError && !isTransient(error)) return [];
       throw error;
     });
@@ -178,12 +159,19 @@ async function checkParts(
 
 /**
  * A backup takes the rollups before the observations, so that of its last moments a rollup may lack what the
- * observations have. These go through the views once more: what a rollup has already does not change it.
+ * observations have. These go through the views once more: what a rollup has already does not change it. To be called
+ * when parts are no longer merged: those that it makes of the observations are taken away again.
  */
-async function showViewsTheLastMoments(server: ClickHouseClient, database: string): Promise<void> {
-  const observations = `${identifier(database)}.observations`;
-  await server.command({
-    query: `INSERT INTO ${observations} SELECT * FROM ${observations}
-      WHERE received_at > (SELECT max(received_at) FROM ${observations}) - INTERVAL 10 MINUTE`,
+async function showViewsTheLastMoments(client: ClickHouseClient, database: string): Promise<void> {
+  const readParts = async () =>
+    (await run(client, activeParts, { database, tables: ["observations"] })).map(({ name }) => name);
+  const before = new Set(await readParts());
+  await client.command({
+    query: `INSERT INTO observations SELECT * FROM observations
+      WHERE received_at > (SELECT max(received_at) FROM observations) - INTERVAL 10 MINUTE`,
   });
+  for (const part of await readParts()) {
+    if (before.has(part)) continue;
+    await client.command({ query: "ALTER TABLE observations DROP PART {part:String}", query_params: { part } });
+  }
 }

@@ -1,6 +1,6 @@
 import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
-import { isTransient } from "./errors.ts";
+import { isNotThere, isTransient, StoreError } from "./errors.ts";
 import { defineQuery, run } from "./query.ts";
 import { AGEING_TABLES, daysIn } from "./retention.ts";
 
@@ -94,6 +94,7 @@ export async function countOlderRows(client: ClickHouseClient, days: number): Pr
 /** Of a large store some answers take more than the server gives; the others are told all the same. */
 async function unlessRefused<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch((error: unknown) => {
+    if (isNotThere(error) && error instanceof Error) throw new StoreError(`a table is lost: ${error.message}`);
     if (error instanceof ClickHouseError || isTransient(error)) return undefined;
     throw error;
   });

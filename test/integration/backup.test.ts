@@ -194,9 +194,13 @@ test("a backup of a newer version, or of something else, is refused", async () =
   await backUp(world, "newer");
   const before = await contentsOf(other);
   await expect(restore(other, "newer")).rejects.toThrow(/does not fit this version of Noisefloor: .*9000_future/);
-  await world.client.command({ query: "DROP TABLE observations SYNC" });
-  await backUp(world, "foreign");
+  const [database, foreign] = [world.connection.database, place("foreign")];
+  await world.client.command({ query: `BACKUP TABLE ${database}.tags AS noisefloor.tags TO File('${foreign}')` });
   await expect(restore(other, "foreign")).rejects.toThrow(/none of Noisefloor/);
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'future'" });
+  await world.client.command({ query: "DROP TABLE observations SYNC" });
+  await backUp(world, "lacking");
+  await expect(restore(other, "lacking")).rejects.toThrow(/^the backup cannot be restored: .*observations.* not found/);
   await world.client.command({ query: "DROP TABLE schema_migrations SYNC" });
   await expect(backUp(world, "nothing")).rejects.toThrow(/holds nothing of Noisefloor/);
   expect(await contentsOf(other)).toEqual(before);

@@ -1,9 +1,9 @@
 import { connect } from "@noisefloor/clickhouse/client.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
-import { readNewestReceipt, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
+import { readNewestReceipt } from "@noisefloor/clickhouse/stored-tables.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { formatTimestamp, HOUR_MS } from "@noisefloor/domain/window.ts";
+import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/window.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
 import { fractionBar } from "../progress.ts";
@@ -26,6 +26,7 @@ export async function runRestore(
     const restored = await restoreDatabase(server.connection, place, {
       migrations: MIGRATIONS_DIRECTORY,
       replace,
+      retentionDays: settings.retentionDays,
       signal,
       onProgress: (done, total) => progress.show(done, total),
       onStep: (step) => {
@@ -43,16 +44,7 @@ export async function runRestore(
     }
     const client = connect(server.connection, "noisefloor-restore");
     try {
-      const observations = (await readStoredTables(client)).find(({ table }) => table === "observations");
-      const { from, to, retentionDays } = observations ?? {};
-      const span =
-        from === undefined || to === undefined ? "" : ` from ${formatTimestamp(from)} to ${formatTimestamp(to)}`;
-      print(`Restored ${restored.observations} observations${span}, kept for ${retentionDays} days.`);
-      if (settings.retentionDays !== undefined && settings.retentionDays !== retentionDays) {
-        print(
-          `RETENTION_DAYS is ${settings.retentionDays}: that will hold once a service or noisefloor migrate starts.`,
-        );
-      }
+      for (const line of tellObservations(restored, settings)) print(line);
       for (const line of tellKeys(restored)) print(line);
       for (const line of tellMessages(await readNewestReceipt(client), settings)) print(line);
     } finally {
@@ -62,6 +54,24 @@ export async function runRestore(
     progress.end();
     await server.close();
   }
+}
+
+function tellObservations({ observations, from, to, retentionDays, outlived }: Restored, settings: Settings): string[] {
+  const span = from === undefined || to === undefined ? "" : ` from ${formatTimestamp(from)} to ${formatTimestamp(to)}`;
+  const lines = [`Restored ${observations} observations${span}, kept for ${retentionDays} days.`];
+  if (outlived > 0 && from !== undefined) {
+    const enough = Math.ceil((Date.now() - from) / DAY_MS) + 1;
+    lines.push(
+      `${outlived} of them are older than that and are deleted with the next merges. The backup still has them:`,
+      `to keep them, restore it again with --replace and RETENTION_DAYS=${enough}, and leave that set.`,
+    );
+  }
+  if (settings.retentionDays !== undefined && settings.retentionDays !== retentionDays) {
+    lines.push(
+      `RETENTION_DAYS is ${settings.retentionDays}: that will hold once a service or noisefloor migrate starts.`,
+    );
+  }
+  return lines;
 }
 
 function tellKeys({ keys: { revoked, lost } }: Restored): string[] {
