@@ -125,6 +125,7 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
+log.cleaner.backoff.ms=300
 `;
 }
 

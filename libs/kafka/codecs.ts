@@ -17,7 +17,7 @@ const DECOMPRESS: Readonly<Record<number, Decompress>> = {
 
 /**
  * Unpacks what a producer has packed, up to `most` bytes: a few kilobytes can stand for more than any memory holds.
- * Zeros may follow what was packed; whoever reads it knows where it ends.
+ * Behind what was packed with zstd there may be anything; whoever reads it knows where it ends.
  * @param codec the number that a record batch has for how it is packed.
  * @throws Error when it is damaged or would be larger.
  */

@@ -8,6 +8,7 @@ import kafkajs, {
 } from "kafkajs";
 import type { Logger } from "pino";
 import { decompress } from "./codecs.ts";
+import { replaceAbortedFilter } from "./kafkajs-aborted-transactions.ts";
 import { replaceFetchDecoder } from "./kafkajs-fetch-decoder.ts";
 import { MOST_BATCH_COST } from "./record-batch.ts";
 
@@ -26,6 +27,8 @@ export type KafkaConnection = {
 };
 
 replaceFetchDecoder();
+// Behind it, as this loads what keeps the reader that it finds.
+replaceAbortedFilter();
 // What is left to the library are batches from before Kafka 0.11, gzip among them it knows.
 for (const type of [CompressionTypes.Snappy, CompressionTypes.LZ4] as const) {
   kafkajs.CompressionCodecs[type] = () => ({

@@ -44,6 +44,8 @@ export async function decodeMessages(answer: Answer): Promise<DecodedRecord[]> {
     spentOn.set(answer, (spentOn.get(answer) ?? 0) + batch.cost);
     // Not `push(...)`, which puts them all onto the stack.
     for (const record of batch.records) records.push(record);
+    // It may have been the mark at the end of a transaction: the next answer says anew which ones were taken back.
+    if (batch.isCorrupt) break;
     at += length;
   }
   return records;

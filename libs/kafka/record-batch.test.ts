@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { crc32c } from "./crc32c.ts";
 import { type Answer, decodeMessages } from "./kafkajs-fetch-decoder.ts";
 import { batchLength, MOST_BATCH_COST, readRecordBatch } from "./record-batch.ts";
 
@@ -15,6 +16,7 @@ function varint(value: number): Buffer {
 
 const sized = (text: string) => Buffer.concat([varint(Buffer.byteLength(text)), Buffer.from(text)]);
 
+/** @param index as far from the first as its offset is. */
 function record(index: number, value: string, headers: readonly (readonly [string, string])[] = []): Buffer {
   const head = Buffer.concat([Buffer.from([0]), varint(index * 1_000), varint(index), varint(-1), sized(value)]);
   const tail = headers.flatMap(([name, text]) => [sized(name), sized(text)]);
@@ -23,19 +25,25 @@ function record(index: number, value: string, headers: readonly (readonly [strin
 }
 
 /** A batch as a broker sends it, from offset 5,000,000,000 on. */
-function batchOf(count: number, packed: Buffer, codec = 0): Buffer {
+function batchOf(count: number, packed: Buffer, codec = 0, lastDelta = count - 1): Buffer {
   const header = Buffer.alloc(61);
   header.writeBigInt64BE(5_000_000_000n, 0);
   header.writeInt32BE(49 + packed.length, 8);
   header.writeInt8(2, 16);
   header.writeInt16BE(codec, 21);
-  header.writeInt32BE(count - 1, 23);
+  header.writeInt32BE(lastDelta, 23);
   header.writeBigInt64BE(1_790_000_000_000n, 27);
   header.writeBigInt64BE(1_790_000_000_999n, 35);
   header.writeBigInt64BE(-1n, 43);
   header.writeInt32BE(count, 57);
-  return Buffer.concat([header, packed]);
+  const batch = Buffer.concat([header, packed]);
+  batch.writeUInt32BE(crc32c(batch.subarray(21)), 17);
+  return batch;
 }
+
+/** A batch of records whose offsets are so far from its first one. */
+const batchWith = (deltas: readonly number[], lastDelta = deltas.length - 1) =>
+  batchOf(deltas.length, Buffer.concat(deltas.map((delta) => record(delta, `${delta}`))), 0, lastDelta);
 
 /** A broker's answer, as far as it is about one partition after the other. */
 function answerOf(...partitions: (readonly Buffer[])[]): Answer {
@@ -158,6 +166,16 @@ test.each([
   ["a key longer than its record", batchOf(1, Buffer.concat([varint(8), Buffer.from([0, 0, 0]), varint(100_000)]))],
   ["a number without an end", batchOf(1, Buffer.alloc(20, 0xff))],
   ["fewer records than it says", batchOf(2, record(0, "one"))],
+  ["more records than it says", batchOf(1, Buffer.concat([record(0, "one"), record(1, "two")]), 0, 1)],
+  [
+    "more records, packed, than it says",
+    batchOf(1, gzipSync(Buffer.concat([record(0, "one"), record(1, "two")])), GZIP, 1),
+  ],
+  ["fewer records than none", batchOf(-1, record(0, "one"))],
+  ["offsets before its own", batchWith([-5, -4, -3])],
+  ["offsets behind its own", batchWith([1_000_000, 1_000_001, 1_000_002])],
+  ["one offset for all of its records", batchWith([0, 0, 0])],
+  ["offsets in no order", batchWith([1, 0, 2])],
   ["a compression that nobody knows", batchOf(1, record(0, "one"), 7)],
   ["bytes that are not gzip", batchOf(1, Buffer.from("not gzip"), GZIP)],
   ["bytes that are not snappy", batchOf(1, Buffer.from("not snappy"), SNAPPY)],
@@ -175,4 +193,43 @@ test("a batch that did not fit into the broker's answer is left for the next one
   expect(batchLength(Buffer.concat([batch, batch]))).toBe(batch.length);
   expect(batchLength(batch.subarray(0, batch.length - 1))).toBeUndefined();
   expect(batchLength(batch.subarray(0, 10))).toBeUndefined();
+});
+
+test("of a batch that was cleaned of records the others are read, and then where it ends", async () => {
+  const { records } = await readRecordBatch(batchWith([1, 4], 9));
+  expect(records).toMatchObject([
+    { offset: "5000000001", value: Buffer.from("1"), isControlRecord: false },
+    { offset: "5000000004", value: Buffer.from("4"), isControlRecord: false },
+    { offset: "5000000009", key: null, value: null, isControlRecord: true },
+  ]);
+});
+
+test.each([0, GZIP])("of a batch that was cleaned of all its records it is read where it ends", async (codec) => {
+  const { records } = await readRecordBatch(batchOf(0, Buffer.alloc(0), codec, 9));
+  expect(records).toMatchObject([{ offset: "5000000009", key: null, value: null, isControlRecord: true }]);
+});
+
+test("whichever bit of a batch has changed, nothing of it is taken and all of it is kept", async () => {
+  const batch = batchWith([0, 1, 2]);
+  // From the checksum on: what comes before is the broker's own.
+  for (let bit = 8 * 17; bit < 8 * batch.length; bit++) {
+    const flipped = Buffer.from(batch);
+    flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+    const { records } = await readRecordBatch(flipped);
+    expect(records).toMatchObject([{ key: null, isControlRecord: false, batchContext: { inTransaction: false } }]);
+    expect(records[0]?.damage).toMatch("its bytes do not come to its checksum");
+    expect(records[0]?.value?.equals(flipped)).toBe(true);
+    const offset = Number(records[0]?.offset);
+    expect(offset >= 5_000_000_000 && offset <= 5_000_000_002, `bit ${bit}: the offset ${offset} is of the batch`).toBe(
+      true,
+    );
+  }
+});
+
+test("behind a batch whose bytes have changed nothing is read until it is asked for anew", async () => {
+  const [good, changed] = [batchWith([0]), batchWith([0])];
+  changed.writeUInt8(changed.readUInt8(66) ^ 1, 66);
+  const answer = answerOf([good, changed, good], [good]);
+  expect((await decodeMessages(answer)).map(({ damage }) => damage !== undefined)).toEqual([false, true]);
+  expect(await decodeMessages(answer)).toHaveLength(1);
 });

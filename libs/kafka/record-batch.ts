@@ -1,4 +1,5 @@
 import { decompress } from "./codecs.ts";
+import { crc32c } from "./crc32c.ts";
 
 /** A record as the client library wants it, without what only its other users read. */
 export type DecodedRecord = {
@@ -23,6 +24,8 @@ export type RecordBatch = {
   readonly records: readonly DecodedRecord[];
   /** About how much memory they take. */
   readonly cost: number;
+  /** Its bytes are not those that were published: then its header says nothing for sure either. */
+  readonly isCorrupt?: boolean;
 };
 
 /** The record batches' format since Kafka 0.11, and where its number is in one. */
@@ -38,6 +41,10 @@ const MOST_HEADERS = 100;
 
 const LENGTH_BYTES = 12;
 const HEADER_BYTES = 61;
+/** The checksum, and from where on it is about every byte. */
+const [CRC_AT, CRC_FROM] = [17, 21];
+/** What is unpacked of it may have anything behind it. */
+const ZSTD = 4;
 const [COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL] = [0x07, 0x08, 0x10, 0x20];
 
 /** How many bytes the batch at the beginning takes; undefined when it is not all there. */
@@ -49,9 +56,11 @@ export function batchLength(bytes: Buffer): number | undefined {
 
 /** Reads one whole batch. What cannot be read is not an error: whoever reads on has to hear of it, and to go on. */
 export async function readRecordBatch(batch: Buffer): Promise<RecordBatch> {
+  if (crc32c(batch.subarray(CRC_FROM)) !== batch.readUInt32BE(CRC_AT)) return corrupt(batch);
   const attributes = batch.readInt16BE(21);
   const context: BatchContext = {
     base: batch.readBigInt64BE(0),
+    lastDelta: Math.max(0, batch.readInt32BE(23)),
     timestamp: Number(batch.readBigInt64BE(27)),
     maxTimestamp: batch.readBigInt64BE(35).toString(),
     isAppendTime: (attributes & LOG_APPEND_TIME) !== 0,
@@ -68,43 +77,82 @@ export async function readRecordBatch(batch: Buffer): Promise<RecordBatch> {
   }
 }
 
-type BatchContext = Pick<DecodedRecord, "isControlRecord" | "batchContext"> & {
+type LastOffset = Pick<DecodedRecord, "isControlRecord" | "batchContext"> & {
   readonly base: bigint;
-  readonly timestamp: number;
+  /** How far the last offset is from the base: also that of a record which has been cleaned away since. */
+  readonly lastDelta: number;
   readonly maxTimestamp: string;
-  readonly isAppendTime: boolean;
 };
+type BatchContext = LastOffset & { readonly timestamp: number; readonly isAppendTime: boolean };
 
 async function readRecords(batch: Buffer, compression: number, context: BatchContext): Promise<RecordBatch> {
-  const bytes = await decompress(compression, batch.subarray(HEADER_BYTES), MOST_BATCH_COST);
+  const packed = batch.subarray(HEADER_BYTES);
+  // Of a batch whose records have all been cleaned away there is only the header, whatever it says of compression.
+  const bytes = packed.length === 0 ? packed : await decompress(compression, packed, MOST_BATCH_COST);
   const count = batch.readInt32BE(57);
+  if (count < 0) throw new Error(`it says that it has ${count} records`);
   const cost = bytes.length + count * RECORD_COST;
   if (cost > MOST_BATCH_COST) throw new Error(`its ${count} records take more than ${MOST_BATCH_COST} bytes of memory`);
-  const cursor = { bytes, at: 0 };
+  const cursor = { bytes, at: 0, delta: -1 };
   const records: DecodedRecord[] = [];
   for (let index = 0; index < count; index++) records.push(readRecord(cursor, context));
+  if (compression !== ZSTD && cursor.at < bytes.length) {
+    throw new Error(`there is more in it than the ${count} records that it says it has`);
+  }
+  // Log cleaners take the last records away and leave the batch's end. Whoever has read up to here has to be told so:
+  // else the next offset to ask for would be one of this batch for ever.
+  if (cursor.delta < context.lastDelta) records.push(atLastOffset({ ...context, isControlRecord: true }));
   return { records, cost };
 }
 
-function standIn(batch: Buffer, { base, maxTimestamp, ...context }: BatchContext, error: unknown): DecodedRecord {
-  const last = base + BigInt(batch.readInt32BE(23));
-  const reason = error instanceof Error ? error.message : String(error);
+/** At the last offset of a batch, and empty. */
+function atLastOffset({ base, lastDelta, maxTimestamp, isControlRecord, batchContext }: LastOffset): DecodedRecord {
   return {
     magicByte: MAGIC,
     attributes: 0,
-    offset: last.toString(),
+    offset: (base + BigInt(lastDelta)).toString(),
     timestamp: maxTimestamp,
     key: null,
-    // A copy: the rest of the broker's answer need not stay in memory for it.
-    value: Buffer.from(batch),
+    value: null,
     headers: {},
-    isControlRecord: context.isControlRecord,
-    batchContext: context.batchContext,
-    damage: `the batch of the offsets ${base} to ${last} cannot be read: ${reason}`,
+    isControlRecord,
+    batchContext,
   };
 }
 
-type Cursor = { readonly bytes: Buffer; at: number };
+function standIn(batch: Buffer, context: LastOffset, error: unknown): DecodedRecord {
+  const record = atLastOffset(context);
+  const reason = error instanceof Error ? error.message : String(error);
+  return {
+    ...record,
+    // A copy: the rest of the broker's answer need not stay in memory for it.
+    value: Buffer.from(batch),
+    damage: `the batch of the offsets ${context.base} to ${record.offset} cannot be read: ${reason}`,
+  };
+}
+
+function corrupt(batch: Buffer): RecordBatch {
+  const context: LastOffset = {
+    base: batch.readBigInt64BE(0),
+    // Of two numbers that say the same the smaller one: an offset beyond the log's end would have all of it read again,
+    // for ever, and one that is too small only has this batch sent again.
+    lastDelta: Math.max(0, Math.min(batch.readInt32BE(23), batch.readInt32BE(57) - 1)),
+    maxTimestamp: "0",
+    // What it says of itself counts for nothing: as a transaction's mark, or as part of one that was taken back, it would
+    // be dropped in silence.
+    isControlRecord: false,
+    batchContext: { producerId: "-1", inTransaction: false },
+  };
+  const error = new Error("its bytes do not come to its checksum: they are not those that were published");
+  return { records: [standIn(batch, context, error)], cost: batch.length, isCorrupt: true };
+}
+
+type Cursor = {
+  readonly bytes: Buffer;
+  at: number;
+  /** How far the record read last is from the batch's base. */
+  delta: number;
+};
 
 function readRecord(cursor: Cursor, context: BatchContext): DecodedRecord {
   const length = readVarint(cursor);
@@ -112,11 +160,16 @@ function readRecord(cursor: Cursor, context: BatchContext): DecodedRecord {
   if (length < 0 || end > cursor.bytes.length) throw new Error("a record reaches beyond its batch");
   const attributes = cursor.bytes.readInt8(cursor.at++);
   const timestamp = context.timestamp + readVarint(cursor);
+  const delta = readVarint(cursor);
+  // Brokers do not look at these where nothing is packed. Smaller ones were taken for read already or for the same
+  // record, and larger ones for the end of the log or beyond.
+  if (delta <= cursor.delta || delta > context.lastDelta) throw new Error("a record's offset is not one of its batch");
+  cursor.delta = delta;
   const record: DecodedRecord = {
     magicByte: MAGIC,
     attributes,
     timestamp: context.isAppendTime ? context.maxTimestamp : String(timestamp),
-    offset: (context.base + BigInt(readVarint(cursor))).toString(),
+    offset: (context.base + BigInt(delta)).toString(),
     key: readBytes(cursor),
     value: readBytes(cursor),
     headers: readHeaders(cursor),

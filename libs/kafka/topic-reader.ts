@@ -89,6 +89,7 @@ class HandlerError extends Error {
 async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[], ask: ReadTopic): Promise<boolean> {
   const { topic, signal, stallMs = 60_000 } = ask;
   const lookMs = stallMs / LOOKS_PER_STALL;
+  /** What is still to be read. */
   const open = new Map(spans.map((span) => [span.partition, span]));
   let lastProgress = Date.now();
   let isHandling = false;
@@ -106,11 +107,31 @@ async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[],
     consumer.pause([{ topic, partitions: [partition] }]);
     if (open.size === 0) settle(true);
   };
+  const readUpTo = (partition: number, offset: string) => {
+    const [span, from] = [open.get(partition), BigInt(offset) + 1n];
+    if (span === undefined) return;
+    if (from >= span.to) close(partition);
+    else if (from > span.from) open.set(partition, { ...span, from });
+  };
   const stop = () => settle(false);
   signal?.addEventListener("abort", stop, { once: true });
   if (signal?.aborted) settle(false);
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (!payload.restart) fail(payload.error);
+  });
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    // Nothing is committed, so that with each joining the library would begin anew.
+    for (const partition of payload.memberAssignment[topic] ?? []) {
+      const span = open.get(partition);
+      if (span === undefined) consumer.pause([{ topic, partitions: [partition] }]);
+      else consumer.seek({ topic, partition, offset: span.from.toString() });
+    }
+  });
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, batchSize, lastOffset } }) => {
+    // Marks of transactions, or what was taken back with one: they come to no handler.
+    if (batchSize > 0) return;
+    lastProgress = Date.now();
+    readUpTo(partition, lastOffset);
   });
   const timer = setInterval(() => look().catch(fail), lookMs);
   const look = async () => {
@@ -145,15 +166,9 @@ async function consume(consumer: Consumer, admin: Admin, spans: readonly Span[],
           lastProgress = Date.now();
           isHandling = false;
         }
-        if (BigInt(batch.lastOffset()) + 1n >= span.to) close(batch.partition);
+        readUpTo(batch.partition, batch.lastOffset());
       },
     });
-    const held = await heldBy(admin, topic);
-    for (const { partition, from } of held) {
-      const span = open.get(partition);
-      if (span === undefined) consumer.pause([{ topic, partitions: [partition] }]);
-      else if (span.from > from) consumer.seek({ topic, partition, offset: span.from.toString() });
-    }
     return await ended;
   } finally {
     clearInterval(timer);

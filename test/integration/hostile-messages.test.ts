@@ -21,6 +21,7 @@ import {
   publishInTransaction,
   readTopic,
 } from "../support/kafka.ts";
+import { publishWithDeltas } from "../support/odd-batches.ts";
 import { readStored } from "../support/stored-observations.ts";
 import type { World } from "../support/world.ts";
 
@@ -46,6 +47,7 @@ function good(last: number): Buffer {
   const source_ip = `45.0.${last >> 8}.${last & 255}`;
   return Buffer.from(JSON.stringify({ observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", source_ip }));
 }
+const committed = async () => (await committedOffsets(kafka)).map((offset) => Math.max(0, offset));
 const lines = (parts: readonly (Buffer | string)[]) => Buffer.from(parts.join("\n"));
 
 test("a message with thousands of headers, and a bomb, hold up nothing: the bomb is kept as it came", async () => {
@@ -62,6 +64,25 @@ test("a message with thousands of headers, and a bomb, hold up nothing: the bomb
   expect(dead?.value.subarray(61).equals(bomb)).toBe(true);
   await eventually(async () => expect(await stored()).toHaveLength(21));
 });
+
+test.each([
+  ["before its own", (index: number) => index - 5],
+  ["behind its own", (index: number) => index + 1_000_000],
+  ["that are all the same", () => 0],
+])(
+  "a batch whose messages have offsets %s is kept as it came, and what follows is read once",
+  async (_where, deltaOf) => {
+    const values = [1, 2, 3, 4, 5].map(good);
+    await publishWithDeltas(kafka, values, deltaOf);
+    const [dead] = await readTopic(kafka, kafka.deadLetterTopic, 1);
+    expect(dead?.headers).toMatchObject({ "noisefloor-reason": "unreadable-batch", "noisefloor-offset": "4" });
+    for (const value of values) expect(dead?.value.includes(value)).toBe(true);
+    await producer.produce(kafka.topic, [{ key: null, value: good(6) }]);
+    await eventually(async () => expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.6"]));
+    await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
+    expect(await metrics.text()).toMatch(/noisefloor_ingest_records_total\{[^}]*unreadable-batch[^}]*\} 1\n/);
+  },
+);
 
 test("a topic that takes less than the records are long gets them cut, and the consumer goes on", async () => {
   const measured = { ...freshKafka(), partitions: 1 };
@@ -124,10 +145,7 @@ test("a header that names records, as long as a message may be, names none of a 
 test("what transactions leave behind, and what they take back, is committed too: the lag becomes 0", async () => {
   await publishInTransaction(kafka, [good(1), good(2)], "commit");
   await publishInTransaction(kafka, [good(3)], "abort");
-  await eventually(async () => {
-    const committed = await committedOffsets(kafka);
-    expect(committed.map((offset) => Math.max(0, offset))).toEqual(await endOffsets(kafka));
-  });
+  await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
   expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1", "45.0.0.2"]);
 });
 

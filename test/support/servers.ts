@@ -36,6 +36,7 @@ const KAFKA_ENVIRONMENT = {
   KAFKA_GROUP_MIN_SESSION_TIMEOUT_MS: "1000",
   KAFKA_AUTO_CREATE_TOPICS_ENABLE: "false",
   KAFKA_MESSAGE_MAX_BYTES: "16777216",
+  KAFKA_LOG_CLEANER_BACKOFF_MS: "300",
 };
 
 /** Is there a container engine on this machine that answers? */
