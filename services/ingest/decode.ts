@@ -29,6 +29,17 @@ export function splitMessage(payload: Buffer): Buffer[] | Rejection {
   return splitPayload(payload, MAX_OBSERVATIONS_PER_MESSAGE);
 }
 
+/** No fewer records than a message is split into, without splitting it: of one in an array all commas count. */
+export function mostRecordsIn(message: Buffer): number {
+  const bytes = withoutByteOrderMark(message);
+  const separator = bytes[skipSpace(bytes, 0)] === OPEN_BRACKET ? COMMA : NEWLINE;
+  let records = 1;
+  for (let at = bytes.indexOf(separator); at >= 0; at = bytes.indexOf(separator, at + 1)) {
+    if (++records === MAX_OBSERVATIONS_PER_MESSAGE) break;
+  }
+  return records;
+}
+
 /** Parses one record's bytes. */
 export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
   if (bytes.length > MAX_OBSERVATION_BYTES) {
