@@ -45,3 +45,21 @@ test("an error of our own is not waited for, whatever it says", () => {
   expect(failureKind(new RangeError("Invalid string length"))).toBe("unknown");
   expect(failureKind(new Error("row 15032 is wrong"))).toBe("unknown");
 });
+
+test.each([
+  ["DEADLOCK_AVOIDED", "473"],
+  ["TABLE_IS_BEING_RESTARTED", "733"],
+  ["QUERY_WAS_CANCELLED_BY_CLIENT", "735"],
+  ["CANNOT_OPEN_FILE", "76"],
+  ["CANNOT_READ_FROM_FILE_DESCRIPTOR", "74"],
+  ["RECEIVED_ERROR_TOO_MANY_REQUESTS", "364"],
+  ["AZURE_BLOB_STORAGE_ERROR", "500"],
+  ["DISTRIBUTED_TOO_MANY_PENDING_BYTES", "574"],
+  ["USER_SESSION_LIMIT_EXCEEDED", "700"],
+  ["TCP_CONNECTION_LIMIT_REACHED", "749"],
+  ["HTTP_CONNECTION_LIMIT_REACHED", "762"],
+  ["RESOURCE_LIMIT_EXCEEDED", "776"],
+  ["MEMORY_RESERVATION_KILLED", "777"],
+])("what passes by itself, or would meet the next process too, is waited for: %s", (type, code) => {
+  expect(failureKind(new ClickHouseError({ message: "x", code, type }))).toBe("transient");
+});

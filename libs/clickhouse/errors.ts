@@ -34,11 +34,15 @@ export function isNotThere(error: unknown): boolean {
 }
 
 /**
- * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, memory and query limits,
- * a lost connection or a shutdown of its own, a table that is read-only for the moment, a full or failing disk.
+ * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, limits of memory, queries,
+ * sessions and connections, a lost connection or a shutdown of its own, a table that is locked, read-only or being restarted
+ * for the moment, a full or failing disk, no file handle left. Where such a thing lasts, an end of this process would mend
+ * nothing: it waits, and says so.
  */
 export const TRANSIENT_CODES: ReadonlyMap<string, string> = new Map([
+  ["74", "CANNOT_READ_FROM_FILE_DESCRIPTOR"],
   ["75", "CANNOT_WRITE_TO_FILE_DESCRIPTOR"],
+  ["76", "CANNOT_OPEN_FILE"],
   ["95", "CANNOT_READ_FROM_SOCKET"],
   ["96", "CANNOT_WRITE_TO_SOCKET"],
   ["159", "TIMEOUT_EXCEEDED"],
@@ -59,11 +63,22 @@ export const TRANSIENT_CODES: ReadonlyMap<string, string> = new Map([
   ["285", "TOO_FEW_LIVE_REPLICAS"],
   ["286", "UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE"],
   ["319", "UNKNOWN_STATUS_OF_INSERT"],
+  ["364", "RECEIVED_ERROR_TOO_MANY_REQUESTS"],
   ["394", "QUERY_WAS_CANCELLED"],
   ["425", "SYSTEM_ERROR"],
   ["439", "CANNOT_SCHEDULE_TASK"],
+  ["473", "DEADLOCK_AVOIDED"],
   ["499", "S3_ERROR"],
+  ["500", "AZURE_BLOB_STORAGE_ERROR"],
+  ["574", "DISTRIBUTED_TOO_MANY_PENDING_BYTES"],
+  ["700", "USER_SESSION_LIMIT_EXCEEDED"],
+  ["733", "TABLE_IS_BEING_RESTARTED"],
+  ["735", "QUERY_WAS_CANCELLED_BY_CLIENT"],
   ["745", "SERVER_OVERLOADED"],
+  ["749", "TCP_CONNECTION_LIMIT_REACHED"],
+  ["762", "HTTP_CONNECTION_LIMIT_REACHED"],
+  ["776", "RESOURCE_LIMIT_EXCEEDED"],
+  ["777", "MEMORY_RESERVATION_KILLED"],
   ["999", "KEEPER_EXCEPTION"],
 ]);
 
