@@ -99,8 +99,11 @@ const TRANSIENT_SYSTEM_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** How a proxy says that the server behind it does not answer. The client passes on the text, but not the status. */
-const FROM_A_PROXY = /\b50[234]\b|no healthy upstream|upstream connect error/i;
+const FROM_A_PROXY = /\b50[234]\b|no healthy upstream|upstream connect error|upstream request timeout/i;
+const A_PROXY_DID_NOT_WAIT = /\b504\b|upstream request timeout/i;
 const PROXY_TEXT_LENGTH = 500;
+/** How the client says that an answer took longer than it waits. */
+const CLIENT_TIMEOUT = "Timeout error.";
 
 /** Is the same request worth sending again? Judged by codes; by words only where the client gives no code. */
 export function isTransient(error: unknown): boolean {
@@ -109,8 +112,12 @@ export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ("code" in error && typeof error.code === "string") return TRANSIENT_SYSTEM_CODES.has(error.code);
   // The client's own time limits and a socket closed without an answer come without a code.
-  if (error.message === "Timeout error." || error.message.includes("socket hang up")) return true;
-  return error.constructor === Error && FROM_A_PROXY.test(error.message.slice(0, PROXY_TEXT_LENGTH));
+  if (error.message === CLIENT_TIMEOUT || error.message.includes("socket hang up")) return true;
+  return isFromAProxy(error, FROM_A_PROXY);
+}
+
+function isFromAProxy(error: Error, text: RegExp): boolean {
+  return error.constructor === Error && text.test(error.message.slice(0, PROXY_TEXT_LENGTH));
 }
 
 /** Codes with which a server says that a query is too much for it: time, memory, rows or bytes to read. */
@@ -128,10 +135,17 @@ export function isOverLimit(error: unknown): boolean {
   return error instanceof ClickHouseError && OVER_LIMIT_CODES.has(error.code);
 }
 
-/** Does a server, or its user's settings, lack the memory for this much at once? Less may go through. */
-export function isOverMemory(error: unknown): boolean {
-  return error instanceof ClickHouseError && error.code === "241";
+/**
+ * Does a server, or its user's settings, lack the memory or the time for this much at once, or whoever waits for its answer
+ * the patience? Less may go through.
+ */
+export function isTooMuchAtOnce(error: unknown): boolean {
+  if (error instanceof ClickHouseError) return TOO_MUCH_AT_ONCE_CODES.has(error.code);
+  if (!(error instanceof Error) || "code" in error) return false;
+  return error.message === CLIENT_TIMEOUT || isFromAProxy(error, A_PROXY_DID_NOT_WAIT);
 }
+
+const TOO_MUCH_AT_ONCE_CODES: ReadonlySet<string> = new Set(["159", "241"]);
 
 /** Codes with which a server says that it cannot take a row for what is in it. The same row would be refused again. */
 export const DATA_CODES: ReadonlyMap<string, string> = new Map([
