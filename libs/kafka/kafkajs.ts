@@ -22,10 +22,10 @@ const REQUEST_BYTES = 512 * 1024;
  */
 const BATCH_BYTES = 8 * 1024 * 1024;
 /**
- * A record counts as so many of them at least: millions of tiny ones come in few bytes, and each is as much work as any
- * other. Observations have more, so that what is meant to come is not cut any smaller.
+ * A record counts as so many bytes at least: millions of tiny ones take few bytes, and each is as much work as any other.
+ * Hardly an observation has fewer, so that what is meant to come is not cut any smaller.
  */
-const RECORD_BYTES = 64;
+const RECORD_BYTES = 128;
 /** How many partitions' messages are in memory at once at most. */
 const PARTITIONS_AT_ONCE = 4;
 const LONGEST_HEARTBEAT_INTERVAL_MS = 3_000;

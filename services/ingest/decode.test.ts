@@ -147,12 +147,18 @@ describe("a record", () => {
 describe("how many records a message may hold is told without taking it apart", () => {
   const most = (payload: string) => mostRecordsIn(Buffer.from(payload));
 
-  test("of lines exactly, and no more than are taken", () => {
+  test("exactly, of lines and of an array, and no more than are taken", () => {
     expect([most(""), most("{}"), most('{"a":1,"b":2}'), most("1\n2\n3")]).toEqual([1, 1, 1, 3]);
+    expect(most(' [{"a":1,"b":[2,3]},"\\",\\\\", [4,5]] ')).toBe(3);
     expect([most("1\n".repeat(5_000)), most(`\ufeff [${repeated("1", 5_000).join()}]`)]).toEqual([1_000, 1_000]);
   });
 
   test("never fewer than it is taken apart into", () => {
+    fc.assert(
+      fc.property(fc.array(element, { minLength: 1 }), (elements) => {
+        expect(most(`[${elements.join()}]`)).toBe(elements.length);
+      }),
+    );
     const pieces = fc.array(fc.oneof(element, whiteSpace, fc.constantFrom("[", "]", ",", "\n", "\ufeff")));
     fc.assert(
       fc.property(

@@ -1,5 +1,5 @@
 import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE, type Rejection } from "@noisefloor/domain/observation.ts";
-import { endOfValue, isSpace, skipSpace } from "./json-scan.ts";
+import { countElements, endOfValue, isSpace, skipSpace } from "./json-scan.ts";
 
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
@@ -29,12 +29,13 @@ export function splitMessage(payload: Buffer): Buffer[] | Rejection {
   return splitPayload(payload, MAX_OBSERVATIONS_PER_MESSAGE);
 }
 
-/** No fewer records than a message is split into, without splitting it: of one in an array all commas count. */
+/** No fewer records than a message is split into, told without splitting it: of JSON, as many. */
 export function mostRecordsIn(message: Buffer): number {
   const bytes = withoutByteOrderMark(message);
-  const separator = bytes[skipSpace(bytes, 0)] === OPEN_BRACKET ? COMMA : NEWLINE;
+  const start = skipSpace(bytes, 0);
+  if (bytes[start] === OPEN_BRACKET) return countElements(bytes, start, MAX_OBSERVATIONS_PER_MESSAGE);
   let records = 1;
-  for (let at = bytes.indexOf(separator); at >= 0; at = bytes.indexOf(separator, at + 1)) {
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) {
     if (++records === MAX_OBSERVATIONS_PER_MESSAGE) break;
   }
   return records;
