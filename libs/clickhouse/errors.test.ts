@@ -1,6 +1,6 @@
 import { ClickHouseError } from "@clickhouse/client";
 import { expect, test } from "vitest";
-import { failureKind, missingRight } from "./errors.ts";
+import { failureKind, isTooMuchAtOnce, missingRight } from "./errors.ts";
 
 const DENIED = "reader: Not enough privileges. To execute this query, it's necessary to have the grant";
 
@@ -35,6 +35,7 @@ test.each([
   "<html><head><title>502 Bad Gateway</title></head>",
   "<html><body><h1>503 Service Unavailable</h1>",
   "upstream connect error or disconnect/reset before headers",
+  "upstream request timeout",
   "Timeout error.",
 ])("what a proxy says of a server that is away is waited for: %s", (message) => {
   expect(failureKind(new Error(message))).toBe("transient");
@@ -44,4 +45,36 @@ test("an error of our own is not waited for, whatever it says", () => {
   expect(failureKind(new TypeError("503"))).toBe("unknown");
   expect(failureKind(new RangeError("Invalid string length"))).toBe("unknown");
   expect(failureKind(new Error("row 15032 is wrong"))).toBe("unknown");
+});
+
+test.each([
+  ["DEADLOCK_AVOIDED", "473"],
+  ["TABLE_IS_BEING_RESTARTED", "733"],
+  ["QUERY_WAS_CANCELLED_BY_CLIENT", "735"],
+  ["CANNOT_OPEN_FILE", "76"],
+  ["CANNOT_READ_FROM_FILE_DESCRIPTOR", "74"],
+  ["RECEIVED_ERROR_TOO_MANY_REQUESTS", "364"],
+  ["AZURE_BLOB_STORAGE_ERROR", "500"],
+  ["DISTRIBUTED_TOO_MANY_PENDING_BYTES", "574"],
+  ["USER_SESSION_LIMIT_EXCEEDED", "700"],
+  ["TCP_CONNECTION_LIMIT_REACHED", "749"],
+  ["HTTP_CONNECTION_LIMIT_REACHED", "762"],
+  ["RESOURCE_LIMIT_EXCEEDED", "776"],
+  ["MEMORY_RESERVATION_KILLED", "777"],
+])("what passes by itself, or would meet the next process too, is waited for: %s", (type, code) => {
+  const error = new ClickHouseError({ message: "x", code, type });
+  expect([failureKind(error), isTooMuchAtOnce(error)]).toEqual(["transient", false]);
+});
+
+test.each([
+  [new ClickHouseError({ message: "x", code: "159", type: "TIMEOUT_EXCEEDED" }), true],
+  [new ClickHouseError({ message: "x", code: "241", type: "MEMORY_LIMIT_EXCEEDED" }), true],
+  [new Error("Timeout error."), true],
+  [new Error("<html><head><title>504 Gateway Time-out</title></head>"), true],
+  [new Error("upstream request timeout"), true],
+  [new Error("<html><head><title>502 Bad Gateway</title></head>"), false],
+  [Object.assign(new Error("connect ETIMEDOUT 10.0.0.1:8123"), { code: "ETIMEDOUT" }), false],
+  [new ClickHouseError({ message: "504", code: "252", type: "TOO_MANY_PARTS" }), false],
+])("of what is waited for it is told whether less at once may go through: %s", (error, isTooMuch) => {
+  expect([failureKind(error), isTooMuchAtOnce(error)]).toEqual(["transient", isTooMuch]);
 });

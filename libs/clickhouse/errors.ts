@@ -34,11 +34,15 @@ export function isNotThere(error: unknown): boolean {
 }
 
 /**
- * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, memory and query limits,
- * a lost connection or a shutdown of its own, a table that is read-only for the moment, a full or failing disk.
+ * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, limits of memory, queries,
+ * sessions and connections, a lost connection or a shutdown of its own, a table that is locked, read-only or being restarted
+ * for the moment, a full or failing disk, no file handle left. Where such a thing lasts, an end of this process would mend
+ * nothing: it waits, and says so.
  */
 export const TRANSIENT_CODES: ReadonlyMap<string, string> = new Map([
+  ["74", "CANNOT_READ_FROM_FILE_DESCRIPTOR"],
   ["75", "CANNOT_WRITE_TO_FILE_DESCRIPTOR"],
+  ["76", "CANNOT_OPEN_FILE"],
   ["95", "CANNOT_READ_FROM_SOCKET"],
   ["96", "CANNOT_WRITE_TO_SOCKET"],
   ["159", "TIMEOUT_EXCEEDED"],
@@ -59,11 +63,22 @@ export const TRANSIENT_CODES: ReadonlyMap<string, string> = new Map([
   ["285", "TOO_FEW_LIVE_REPLICAS"],
   ["286", "UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE"],
   ["319", "UNKNOWN_STATUS_OF_INSERT"],
+  ["364", "RECEIVED_ERROR_TOO_MANY_REQUESTS"],
   ["394", "QUERY_WAS_CANCELLED"],
   ["425", "SYSTEM_ERROR"],
   ["439", "CANNOT_SCHEDULE_TASK"],
+  ["473", "DEADLOCK_AVOIDED"],
   ["499", "S3_ERROR"],
+  ["500", "AZURE_BLOB_STORAGE_ERROR"],
+  ["574", "DISTRIBUTED_TOO_MANY_PENDING_BYTES"],
+  ["700", "USER_SESSION_LIMIT_EXCEEDED"],
+  ["733", "TABLE_IS_BEING_RESTARTED"],
+  ["735", "QUERY_WAS_CANCELLED_BY_CLIENT"],
   ["745", "SERVER_OVERLOADED"],
+  ["749", "TCP_CONNECTION_LIMIT_REACHED"],
+  ["762", "HTTP_CONNECTION_LIMIT_REACHED"],
+  ["776", "RESOURCE_LIMIT_EXCEEDED"],
+  ["777", "MEMORY_RESERVATION_KILLED"],
   ["999", "KEEPER_EXCEPTION"],
 ]);
 
@@ -84,8 +99,11 @@ const TRANSIENT_SYSTEM_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** How a proxy says that the server behind it does not answer. The client passes on the text, but not the status. */
-const FROM_A_PROXY = /\b50[234]\b|no healthy upstream|upstream connect error/i;
+const FROM_A_PROXY = /\b50[234]\b|no healthy upstream|upstream connect error|upstream request timeout/i;
+const A_PROXY_DID_NOT_WAIT = /\b504\b|upstream request timeout/i;
 const PROXY_TEXT_LENGTH = 500;
+/** How the client says that an answer took longer than it waits. */
+const CLIENT_TIMEOUT = "Timeout error.";
 
 /** Is the same request worth sending again? Judged by codes; by words only where the client gives no code. */
 export function isTransient(error: unknown): boolean {
@@ -94,8 +112,12 @@ export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ("code" in error && typeof error.code === "string") return TRANSIENT_SYSTEM_CODES.has(error.code);
   // The client's own time limits and a socket closed without an answer come without a code.
-  if (error.message === "Timeout error." || error.message.includes("socket hang up")) return true;
-  return error.constructor === Error && FROM_A_PROXY.test(error.message.slice(0, PROXY_TEXT_LENGTH));
+  if (error.message === CLIENT_TIMEOUT || error.message.includes("socket hang up")) return true;
+  return isFromAProxy(error, FROM_A_PROXY);
+}
+
+function isFromAProxy(error: Error, text: RegExp): boolean {
+  return error.constructor === Error && text.test(error.message.slice(0, PROXY_TEXT_LENGTH));
 }
 
 /** Codes with which a server says that a query is too much for it: time, memory, rows or bytes to read. */
@@ -113,10 +135,17 @@ export function isOverLimit(error: unknown): boolean {
   return error instanceof ClickHouseError && OVER_LIMIT_CODES.has(error.code);
 }
 
-/** Does a server, or its user's settings, lack the memory for this much at once? Less may go through. */
-export function isOverMemory(error: unknown): boolean {
-  return error instanceof ClickHouseError && error.code === "241";
+/**
+ * Does a server, or its user's settings, lack the memory or the time for this much at once, or whoever waits for its answer
+ * the patience? Less may go through.
+ */
+export function isTooMuchAtOnce(error: unknown): boolean {
+  if (error instanceof ClickHouseError) return TOO_MUCH_AT_ONCE_CODES.has(error.code);
+  if (!(error instanceof Error) || "code" in error) return false;
+  return error.message === CLIENT_TIMEOUT || isFromAProxy(error, A_PROXY_DID_NOT_WAIT);
 }
+
+const TOO_MUCH_AT_ONCE_CODES: ReadonlySet<string> = new Set(["159", "241"]);
 
 /** Codes with which a server says that it cannot take a row for what is in it. The same row would be refused again. */
 export const DATA_CODES: ReadonlyMap<string, string> = new Map([

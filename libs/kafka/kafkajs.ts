@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
-import kafkajs, { type EachBatchPayload, Partitioners } from "kafkajs";
+import kafkajs, { type EachBatchPayload, type KafkaMessage, Partitioners } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, isPassing, isTooLarge, type KafkaConnection, toStreamError } from "./kafkajs-connection.ts";
 import { toStreamMessage } from "./kafkajs-message.ts";
@@ -21,6 +21,11 @@ const REQUEST_BYTES = 512 * 1024;
  * on, and that a stop does not wait long.
  */
 const BATCH_BYTES = 8 * 1024 * 1024;
+/**
+ * A record counts as so many bytes at least: millions of tiny ones take few bytes, and each is as much work as any other.
+ * Hardly an observation has fewer, so that what is meant to come is not cut any smaller.
+ */
+const RECORD_BYTES = 128;
 /** How many partitions' messages are in memory at once at most. */
 const PARTITIONS_AT_ONCE = 4;
 const LONGEST_HEARTBEAT_INTERVAL_MS = 3_000;
@@ -33,6 +38,8 @@ export type Subscription = {
   /** After so long without a sign of life its partitions go to other members. */
   readonly sessionTimeoutMs: number;
   readonly fromBeginning: boolean;
+  /** About how many records a message's value holds, and no fewer; one when left out. */
+  readonly recordsIn?: (value: Buffer) => number;
   /** Makes it a static member under this id, which no other member of the group may have. */
   readonly instanceId?: string | undefined;
   /** Hears of each time that the consumer begins anew after an error. */
@@ -52,7 +59,9 @@ const JOIN_WITHIN_MS = 5_000;
  * Brokers that are away it waits for, however long; only what nobody knows is a failure.
  */
 export function kafkaSource(connection: KafkaConnection, subscription: Subscription, log: Logger): StreamSource {
-  const { instanceId, onRestart = () => {} } = subscription;
+  const { instanceId, recordsIn = () => 1, onRestart = () => {} } = subscription;
+  const costOf = (message: KafkaMessage) =>
+    Math.max(sizeOf(message), message.value === null ? 0 : recordsIn(message.value) * RECORD_BYTES);
   const clientId = instanceId === undefined ? connection.clientId : `${connection.clientId}-${instanceId}`;
   if (instanceId !== undefined) makeStaticMember(clientId, instanceId);
   const consumer = connectKafka({ ...connection, clientId }, log, RETRY).consumer({
@@ -85,7 +94,7 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
       partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
       eachBatch: async (payload) => {
         try {
-          await handleBatch(payload, handle);
+          await handleBatch(payload, costOf, handle);
         } catch (error) {
           // The library knows its own errors, a rebalance among them. Any other one it would try a few times more
           // and then live on without a consumer: nobody knows what it is, so the process ends and replays.
@@ -146,11 +155,15 @@ export function kafkaSource(connection: KafkaConnection, subscription: Subscript
   };
 }
 
-async function handleBatch(payload: EachBatchPayload, handle: HandleBatch): Promise<void> {
+async function handleBatch(
+  payload: EachBatchPayload,
+  costOf: (message: KafkaMessage) => number,
+  handle: HandleBatch,
+): Promise<void> {
   const { batch, heartbeat, isRunning, resolveOffset, commitOffsetsIfNecessary } = payload;
   const { topic, partition } = batch;
   const end = batch.messages.at(-1);
-  for (const messages of chunksOf(batch.messages, sizeOf, { bytes: BATCH_BYTES })) {
+  for (const messages of chunksOf(batch.messages, costOf, { bytes: BATCH_BYTES })) {
     const last = messages.at(-1);
     if (last === undefined || !isRunning()) return;
     const hasMore = last !== end || BigInt(batch.highWatermark) > BigInt(batch.lastOffset()) + 1n;

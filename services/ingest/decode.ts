@@ -1,5 +1,5 @@
 import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE, type Rejection } from "@noisefloor/domain/observation.ts";
-import { endOfValue, isSpace, skipSpace } from "./json-scan.ts";
+import { countElements, endOfValue, isSpace, skipSpace } from "./json-scan.ts";
 
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
@@ -27,6 +27,18 @@ export function splitPayload(payload: Buffer, mostRecords: number): Buffer[] | R
 /** The rule for Kafka messages. */
 export function splitMessage(payload: Buffer): Buffer[] | Rejection {
   return splitPayload(payload, MAX_OBSERVATIONS_PER_MESSAGE);
+}
+
+/** No fewer records than a message is split into, told without splitting it: of JSON, as many. */
+export function mostRecordsIn(message: Buffer): number {
+  const bytes = withoutByteOrderMark(message);
+  const start = skipSpace(bytes, 0);
+  if (bytes[start] === OPEN_BRACKET) return countElements(bytes, start, MAX_OBSERVATIONS_PER_MESSAGE);
+  let records = 1;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) {
+    if (++records === MAX_OBSERVATIONS_PER_MESSAGE) break;
+  }
+  return records;
 }
 
 /** Parses one record's bytes. */

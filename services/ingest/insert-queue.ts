@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type FailureKind, failureKind, isOverMemory } from "@noisefloor/clickhouse/errors.ts";
+import { type FailureKind, failureKind, isTooMuchAtOnce } from "@noisefloor/clickhouse/errors.ts";
 import { patiently } from "./patience.ts";
 import type { ObservationRow } from "./writer.ts";
 
@@ -52,9 +52,9 @@ const ENOUGH_BYTES = 8 * 1024 * 1024;
 /** No insert is larger, unless a single hand-over is. */
 const MOST_ROWS = 200_000;
 const MOST_BYTES = 64 * 1024 * 1024;
-/** A server's memory may be short for a moment, or too small for an insert of this size at any time. */
-const TRIES_OVER_MEMORY = 3;
-/** Fewer rows at once would not take noticeably less of it. */
+/** A server's memory or time may be short for a moment, or too short for an insert of this size at any time. */
+const TRIES_AT_A_SIZE = 3;
+/** Fewer rows at once would not take noticeably less. */
 const FEW_ROWS = 1_000;
 
 type HandOver = {
@@ -160,8 +160,8 @@ function takeNext(waiting: HandOver[]): HandOver[] {
 
 /**
  * The error law. A failure that passes by itself is waited for; rows that the server refuses for what is in them are
- * halved until the bad ones stand alone, and so are rows that are too many for its memory; any other failure is nobody's
- * to judge here and goes up.
+ * halved until the bad ones stand alone, and so are rows that are too many for its memory or its time; any other failure is
+ * nobody's to judge here and goes up.
  */
 async function storeOrRefuse(
   rows: readonly ObservationRow[],
@@ -170,16 +170,16 @@ async function storeOrRefuse(
   hasGivenUp: () => boolean,
   isFirst = true,
 ): Promise<RefusedRow[]> {
-  let triesOverMemory = 0;
-  const isTooMuch = () => triesOverMemory >= TRIES_OVER_MEMORY && rows.length > FEW_ROWS;
+  let triesTooMuch = 0;
+  const isTooMuch = () => triesTooMuch >= TRIES_AT_A_SIZE && rows.length > FEW_ROWS;
   try {
     const onFailure = (error: unknown) => {
-      if (isOverMemory(error)) triesOverMemory++;
+      if (isTooMuchAtOnce(error)) triesTooMuch++;
     };
     await insertPatiently(rows, { ...terms, onFailure }, () => hasGivenUp() || isTooMuch());
     return [];
   } catch (error) {
-    const isWorthHalving = failureKind(error) === "data" || (isOverMemory(error) && isTooMuch() && !hasGivenUp());
+    const isWorthHalving = failureKind(error) === "data" || (isTooMuchAtOnce(error) && isTooMuch() && !hasGivenUp());
     if (!isWorthHalving) throw error;
     if (isFirst && failureKind(error) === "data") await requireSomeGood(rows, terms, hasGivenUp, error);
     if (rows.length === 1) return [{ index: offset, detail: error instanceof Error ? error.message : String(error) }];

@@ -157,3 +157,21 @@ function isHexDigit(byte: number | undefined): boolean {
   const letter = (byte ?? 0) | TO_LOWER;
   return letter >= 0x61 && letter <= 0x66;
 }
+
+/**
+ * How many elements the array that starts at `start` has, up to so many. Cheaper than to look for each one's end, and
+ * wrong where there is no JSON; an empty array has one.
+ */
+export function countElements(bytes: Buffer, start: number, most: number): number {
+  let elements = 1;
+  let depth = 0;
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      for (at++; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+    } else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) depth++;
+    else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth--;
+    else if (byte === COMMA && depth === 1 && ++elements >= most) break;
+  }
+  return elements;
+}

@@ -9,6 +9,7 @@ import type { Produce, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { deadLettersInto, deadLettersTo } from "./dead-letter.ts";
+import { mostRecordsIn } from "./decode.ts";
 import { type IngestMetrics, ingestFigures } from "./figures.ts";
 import { insertQueue } from "./insert-queue.ts";
 import { patiently } from "./patience.ts";
@@ -162,6 +163,7 @@ async function connectStream(kafka: KafkaSettings, retentionDays: number, metric
       instanceId: kafka.instanceId,
       sessionTimeoutMs: kafka.sessionTimeoutMs,
       fromBeginning: true,
+      recordsIn: mostRecordsIn,
       onRestart: () => metrics.kafkaRestarts.inc(),
     },
     log,

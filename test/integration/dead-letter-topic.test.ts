@@ -160,7 +160,7 @@ test("letters in the topic live as long as those of the table; of a topic that l
 
 test("a letter that was cut for its size is told so and left alone", async () => {
   const huge = Buffer.alloc(9 * 1024 * 1024, "x");
-  await publishGzipped(kafka, huge);
+  await publishGzipped(kafka, [huge]);
   await readTopic(kafka, kafka.deadLetterTopic, 1);
   expect(await retry([], { all: true })).toMatch(
     /not tried {4}1\n {2}1: of its 9437184 bytes only the first 8388608 were kept: its sensor has to send it again/,

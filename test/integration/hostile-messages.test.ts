@@ -94,9 +94,9 @@ test("a topic that takes less than the records are long gets them cut, and the c
   const tooMany = lines(Array.from({ length: 1_001 }, () => "x".repeat(3_000)));
   await other.start();
   await producer.produce(measured.topic, [{ key: Buffer.from("nearly"), value: Buffer.alloc(1_048_400, "x") }]);
-  await publishGzipped(measured, tooMany, Buffer.from("packed"));
-  await publishGzipped(measured, Buffer.alloc(8 * 1024 * 1024, "x"), Buffer.alloc(9 * 1024 * 1024, "k"));
-  await publishGzipped(measured, lines(Array.from({ length: 1_000 }, () => "x")), Buffer.alloc(900_000, "k"));
+  await publishGzipped(measured, [tooMany], Buffer.from("packed"));
+  await publishGzipped(measured, [Buffer.alloc(8 * 1024 * 1024, "x")], Buffer.alloc(9 * 1024 * 1024, "k"));
+  await publishGzipped(measured, [lines(Array.from({ length: 1_000 }, () => "x"))], Buffer.alloc(900_000, "k"));
   await producer.produce(measured.topic, [{ key: null, value: good(1) }]);
   const dead = await readTopic(measured, measured.deadLetterTopic, 1_003);
   const cutOf = (header: string) =>
@@ -140,6 +140,24 @@ test("a header that names records, as long as a message may be, names none of a 
   await producer.produce(kafka.topic, [{ key: null, value: thousand, headers }]);
   await eventually(async () => expect(await stored()).toHaveLength(1_000));
   expect((await stored())[0]?.id).toMatch(new RegExp(`^kafka:${kafka.topic}/\\d/0/\\d+$`));
+});
+
+test("of messages packed by the hundred, each of a thousand records, what is done is committed while the rest waits", async () => {
+  const alter = (what: string) => world.client.command({ query: `ALTER TABLE observations ${what}` });
+  await world.store([JSON.parse(String(good(1)))]);
+  await alter("MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1");
+  const tooMany = lines(Array.from({ length: 1_001 }, () => "1"));
+  await publishGzipped(kafka, [...Array.from({ length: 200 }, () => tooMany), good(2)]);
+  const committed = await eventually(async () => {
+    const [first = 0] = await committedOffsets(kafka);
+    expect(first).toBeGreaterThan(0);
+    return first;
+  });
+  expect(committed).toBeLessThan(200);
+  await alter("RESET SETTING parts_to_throw_insert");
+  await eventually(async () => expect((await committedOffsets(kafka))[0]).toBe(201));
+  expect(await readTopic(kafka, kafka.deadLetterTopic, 200)).toHaveLength(200);
+  expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1", "45.0.0.2"]);
 });
 
 test("what transactions leave behind, and what they take back, is committed too: the lag becomes 0", async () => {

@@ -159,11 +159,13 @@ test("a server over its limits is waited for, with a word on why, and takes the 
   expect((await stored())?.raw).toBe(100);
 });
 
-/** Inserts that may take so much of the server's memory. */
-function limitedTo(bytes: number) {
+/** A client with a setting of its own, which waits so long for answers. */
+function limitedBy(setting: string, value: number, waitMs?: number) {
   const { url } = inject("clickhouse");
-  return connect({ ...world.connection, url: `${url}/?ch_max_memory_usage=${bytes}` }, "noisefloor-tests");
+  return connect({ ...world.connection, url: `${url}/?ch_${setting}=${value}` }, "noisefloor-tests", waitMs);
 }
+/** Inserts that may take so much of the server's memory. */
+const limitedTo = (bytes: number) => limitedBy("max_memory_usage", bytes);
 
 test("what is too much for the server's memory at once goes in as few parts as it takes", async () => {
   const limited = limitedTo(40_000_000);
@@ -187,6 +189,23 @@ test("a server that has no memory at all is waited for, and does not get ever sm
   limited = limitedTo(0);
   expect(await storing).toEqual([]);
   expect((await storedOnce())?.raw).toBe(3_000);
+  await limited.close();
+});
+
+test.each([
+  { who: "the server", seconds: 1, waitMs: 120_000 },
+  { who: "the client", seconds: 0, waitMs: 1_000 },
+])("what takes longer at once than $who has time for goes in as parts", async ({ seconds, waitMs }) => {
+  await world.client.command({
+    query: "ALTER TABLE observations ADD CONSTRAINT slow CHECK sleepEachRow(0.00025) = 0",
+  });
+  const limited = limitedBy("max_execution_time", seconds, waitMs);
+  const { queue, inserts } = queueOf({ insert: insertInto(limited), retryForMs: Number.POSITIVE_INFINITY });
+  expect(await queue.store(rows(0, 4_800), 0)).toEqual([]);
+  expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 4_800, outcome: "transient" })));
+  expect(inserts.slice(3).every(({ rows: count }) => count < 4_800)).toBe(true);
+  // A try that its sender did not wait for may have been stored, so they came twice, as the same observations.
+  expect(await storedOnce()).toEqual({ raw: 4_800, counted: 4_800 });
   await limited.close();
 });
 

@@ -63,6 +63,25 @@ test.each([
   },
 );
 
+test("requests that pack very many records into hardly any bytes are told to wait by what they take in memory", async () => {
+  const goOn = await holdUp();
+  const bomb = (ip: string) => gzipSync(Buffer.from(`${seen(ip)}\n${"1\n".repeat(49_999)}`));
+  const answers = Array.from({ length: 8 }, (_, n) => post(bomb(`45.1.4.${n}`), { "content-encoding": "gzip" }));
+  expect(await Promise.race(answers)).toEqual(BUSY);
+  await goOn();
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  const taken = statuses.filter((status) => status === 202).length;
+  expect([taken > 0, taken <= 5]).toEqual([true, true]);
+  expect(await addresses()).toHaveLength(1 + taken);
+});
+
+test("the largest request there is finds room when nothing else waits", async () => {
+  const line = (n: number) => `${seen(`45.2.${n >> 8}.${n & 255}`)}${" ".repeat(550)}`;
+  const largest = Array.from({ length: 50_000 }, (_, n) => line(n)).join("\n");
+  expect([largest.length > 30 * MIB, largest.length <= 32 * MIB]).toEqual([true, true]);
+  expect(await post(largest)).toMatchObject({ status: 202, body: { accepted: 50_000 } });
+});
+
 test("a small request whose length is not told takes no more room than it needs", async () => {
   const goOn = await holdUp();
   const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));

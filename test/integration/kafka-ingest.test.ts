@@ -144,7 +144,7 @@ test("a stop in the middle of a flood loses nothing", async () => {
 
 test("a compressed message whose bytes no broker would take as they are is kept cut, and holds up nothing", async () => {
   const huge = Buffer.alloc(20 * 1024 * 1024, "x");
-  await publishGzipped(kafka, huge);
+  await publishGzipped(kafka, [huge]);
   await producer.produce(
     kafka.topic,
     Array.from({ length: 20 }, (_, index) => ({ key: null, value: bytes(good(index)) })),

@@ -81,15 +81,19 @@ export function producerOf(kafka: KafkaSettings): Promise<StreamProducer> {
   return kafkaProducer(kafka.connection, silent);
 }
 
-/** Publishes one message that the producer has compressed, to the first partition: its key may be long to reckon with. */
-export async function publishGzipped(kafka: KafkaSettings, value: Buffer, key: Buffer | null = null): Promise<void> {
+/** Publishes messages in a batch that the producer has compressed, to the first partition: keys may be long to reckon with. */
+export async function publishGzipped(
+  kafka: KafkaSettings,
+  values: readonly Buffer[],
+  key: Buffer | null = null,
+): Promise<void> {
   const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
   const compressing = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
   await compressing.connect();
   await compressing.send({
     topic: kafka.topic,
     compression: CompressionTypes.GZIP,
-    messages: [{ key, value, partition: 0 }],
+    messages: values.map((value) => ({ key, value, partition: 0 })),
   });
   await compressing.disconnect();
 }
@@ -135,7 +139,7 @@ export async function publishBomb(kafka: KafkaSettings, mebibytes: number): Prom
   const own = codecs[CompressionTypes.GZIP];
   codecs[CompressionTypes.GZIP] = () => ({ compress: async () => packed });
   try {
-    await publishGzipped(kafka, Buffer.alloc(0));
+    await publishGzipped(kafka, [Buffer.alloc(0)]);
   } finally {
     codecs[CompressionTypes.GZIP] = own;
   }

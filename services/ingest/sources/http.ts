@@ -21,10 +21,13 @@ import { roomFor, type Stay } from "./room.ts";
 const STORE_TIMEOUT_MS = 120_000;
 
 /**
- * What the bodies of all requests may take in memory, unpacked and until they are stored; what is made of them takes a few
- * times as much. While the store is behind they stay, and others are told to wait.
+ * What all requests may take in memory until they are stored: their bodies, unpacked, and so many bytes for each of their
+ * records. What is made of a body takes up to a few times as much. While the store is behind they stay, and others are told
+ * to wait.
  */
 const MEMORY_BYTES = 128 * 1024 * 1024;
+/** Measured: 350 to 600, for a record of two bytes as well. */
+const RECORD_BYTES = 500;
 
 export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "signal" | "keepsRejectedFirst"> & {
   /** Keys of the settings: whoever has one may publish to the shared datasets. */
@@ -88,11 +91,12 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       postObservations,
       async (request, _reply, signal) => {
         // The answer may be over before the work is: the deadline has passed, or nobody waits for it any more.
-        const letGo = stays.get(request)?.hold();
+        const stay = stays.get(request);
+        const letGo = stay?.hold();
         const terms = { ...deps, right: rightOf(request), keepsRejectedFirst: true };
         // Only to the store: the dead letters of what has been stored are kept whoever waits.
         const accept: typeof deps.accept = (judged) => deps.accept(judged, { signal });
-        const { accepted, rejected } = await take(request, { ...terms, accept })
+        const { accepted, rejected } = await take(request, stay, { ...terms, accept })
           .catch(tellOfBrokers)
           .finally(letGo);
         return {
@@ -110,7 +114,11 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
   });
 }
 
-async function take(request: FastifyRequest, deps: BatchDeps<PlacedRecord>): Promise<Outcome<PlacedRecord>> {
+async function take(
+  request: FastifyRequest,
+  stay: Stay | undefined,
+  deps: BatchDeps<PlacedRecord>,
+): Promise<Outcome<PlacedRecord>> {
   const body = request.body;
   if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "The request body is empty");
   const parts = splitPayload(body, MAX_RECORDS);
@@ -119,6 +127,8 @@ async function take(request: FastifyRequest, deps: BatchDeps<PlacedRecord>): Pro
   }
   if (!Array.isArray(parts))
     throw new HttpError(400, "The request body must be NDJSON or a JSON array of observations");
+  // Before anything else is made of them: a hundred bytes of gzip may hold as many records as a request may have.
+  if (!stay?.grow(parts.length * RECORD_BYTES)) throw busy();
   const origin = randomUUID();
   const records = parts.map(
     (bytes, index): PlacedRecord => ({

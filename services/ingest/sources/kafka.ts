@@ -6,8 +6,11 @@ import { splitMessage } from "../decode.ts";
 import { type BatchDeps, ingestBatch, type RejectedRecord } from "../pipeline.ts";
 import { messageRecordId } from "../record-id.ts";
 
-/** So many records are judged and handed over at once: what a batch unpacks to must not all be in memory twice. */
-const RECORDS_AT_ONCE = 50_000;
+/**
+ * So many records are judged and handed over at once, give or take a message's: a message of two kilobytes may hold a
+ * thousand, each takes half a kilobyte in memory, and thousands of such messages come packed into ten kilobytes.
+ */
+const RECORDS_AT_ONCE = 25_000;
 /** How often the source is asked to beat, which does so as often as its group wants it. */
 const HEARTBEAT_MS = 1_000;
 
@@ -28,31 +31,40 @@ export async function startKafkaIngest(deps: KafkaIngestDeps): Promise<void> {
 }
 
 async function ingestMessages(messages: readonly StreamMessage[], deps: KafkaIngestDeps): Promise<void> {
-  const { records, unreadable } = unpack(messages);
-  let rejected = unreadable.length;
-  for (let start = 0; start < records.length; start += RECORDS_AT_ONCE) {
-    rejected += (await ingestBatch(records.slice(start, start + RECORDS_AT_ONCE), deps)).rejected.length;
-  }
-  deps.signal?.throwIfAborted();
-  if (unreadable.length > 0) {
-    await deps.keepDeadLetters(unreadable);
-    for (const { record, rejection } of unreadable) {
-      deps.onOutcome?.(rejection.reason, 1);
-      const { topic, partition, offset, damage } = record.message;
-      if (damage !== undefined) deps.log.error({ topic, partition, offset }, `a dead letter holds messages: ${damage}`);
-    }
+  let rejected = 0;
+  for (const { records, unreadable, isLast } of unpack(messages)) {
+    const outcome = await ingestBatch(records, { ...deps, hasMore: deps.hasMore || !isLast });
+    rejected += outcome.rejected.length + unreadable.length;
+    deps.signal?.throwIfAborted();
+    if (unreadable.length > 0) await keepUnreadable(unreadable, deps);
   }
   if (rejected > 0) deps.log.warn({ rejected }, "records went to the dead-letter topic");
 }
 
-/** The records of a batch's messages, and the messages that cannot be taken apart. */
-function unpack(messages: readonly StreamMessage[]): {
-  records: MessageRecord[];
-  unreadable: RejectedRecord<MessageRecord>[];
-} {
-  const records: MessageRecord[] = [];
-  const unreadable: RejectedRecord<MessageRecord>[] = [];
-  for (const message of messages) {
+async function keepUnreadable(
+  unreadable: readonly RejectedRecord<MessageRecord>[],
+  deps: KafkaIngestDeps,
+): Promise<void> {
+  await deps.keepDeadLetters(unreadable);
+  for (const { record, rejection } of unreadable) {
+    deps.onOutcome?.(rejection.reason, 1);
+    const { topic, partition, offset, damage } = record.message;
+    if (damage !== undefined) deps.log.error({ topic, partition, offset }, `a dead letter holds messages: ${damage}`);
+  }
+}
+
+type Unpacked = {
+  readonly records: MessageRecord[];
+  /** Messages that cannot be taken apart. */
+  readonly unreadable: RejectedRecord<MessageRecord>[];
+  readonly isLast: boolean;
+};
+
+/** What a batch's messages hold, a part at a time: the next messages are only taken apart when the last part is done with. */
+function* unpack(messages: readonly StreamMessage[]): Generator<Unpacked> {
+  let records: MessageRecord[] = [];
+  let unreadable: RejectedRecord<MessageRecord>[] = [];
+  for (const [place, message] of messages.entries()) {
     const payload = message.value ?? Buffer.alloc(0);
     const parts = message.damage === undefined ? splitMessage(payload) : unreadableBatch(message.damage);
     const toRecord = (bytes: Buffer, index: number): MessageRecord => ({
@@ -63,8 +75,12 @@ function unpack(messages: readonly StreamMessage[]): {
     });
     if (Array.isArray(parts)) records.push(...parts.map(toRecord));
     else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
+    const isLast = place === messages.length - 1;
+    if (!isLast && records.length + unreadable.length < RECORDS_AT_ONCE) continue;
+    yield { records, unreadable, isLast };
+    records = [];
+    unreadable = [];
   }
-  return { records, unreadable };
 }
 
 function unreadableBatch(detail: string): Rejection {
