@@ -74,8 +74,8 @@ function filesOf(dataDir: string): Files {
  * Starts a real ClickHouse server for this data directory, bound to 127.0.0.1, on free ports unless told otherwise.
  * It ends with this process, also when that is killed; its data stay.
  * @throws DataDirectoryHeldError when another process runs a server there.
- * @throws EmbeddedClickHouseError when the platform package is missing or the server does not answer in time; the
- * message says what to do and carries the server's last words.
+ * @throws EmbeddedClickHouseError when the platform package is missing, the directory cannot be used, or the server does
+ * not answer in time; the message says what to do and carries the server's last words.
  */
 export async function startEmbedded(
   dataDir: string,
@@ -83,18 +83,7 @@ export async function startEmbedded(
 ): Promise<EmbeddedClickHouse> {
   const library = locateLibrary();
   const files = filesOf(dataDir);
-  await mkdir(files.data, { recursive: true, mode: 0o700 });
-  const credentials = await readOrMakeCredentials(files.credentials);
-  await writePrivately(
-    files.config,
-    embeddedConfigXml({
-      configFile: files.config,
-      logFile: files.log,
-      database: DATABASE,
-      writerSha256: sha256(credentials.writer),
-      grafanaSha256: sha256(credentials.grafana),
-    }),
-  );
+  const credentials = await usingDirectory(dataDir, () => prepareFiles(files));
   const httpPort = options.httpPort ?? (await getPort({ host: "127.0.0.1" }));
   const tcpPort = options.tcpPort ?? (await getPort({ host: "127.0.0.1" }));
   const child = spawnServer(library, files, httpPort, tcpPort);
@@ -114,17 +103,15 @@ export async function startEmbedded(
     clearTimeout(killer);
     await forgetServer(files.server);
   };
+  const note = JSON.stringify({ pid: process.pid, ...connection, purpose: options.purpose ?? "service" });
   try {
     await waitUntilReady(connection, child, lastWords, dataDir, options.startTimeoutMs ?? 20_000);
+    await usingDirectory(dataDir, () => writePrivately(files.server, note));
   } catch (error) {
     child.kill("SIGKILL");
     await ended;
     throw error;
   }
-  await writePrivately(
-    files.server,
-    JSON.stringify({ pid: process.pid, ...connection, purpose: options.purpose ?? "service" }),
-  );
   return {
     connection,
     grafana: { ...connection, username: "grafana", password: credentials.grafana },
@@ -209,6 +196,33 @@ async function waitUntilReady(
   throw new EmbeddedClickHouseError(
     `the embedded ClickHouse did not answer within ${timeoutMs / 1000} s; its last words:\n${lastWords()}`,
   );
+}
+
+/** Tells in a sentence what the system has against a data directory: below a file, of somebody else, on a full disk. */
+async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new EmbeddedClickHouseError(`the data directory ${resolve(dataDir)} cannot be used: ${error.message}`);
+  }
+}
+
+/** @returns the passwords of the server for which it makes the files. */
+async function prepareFiles(files: Files): Promise<z.infer<typeof credentialsSchema>> {
+  await mkdir(files.data, { recursive: true, mode: 0o700 });
+  const credentials = await readOrMakeCredentials(files.credentials);
+  await writePrivately(
+    files.config,
+    embeddedConfigXml({
+      configFile: files.config,
+      logFile: files.log,
+      database: DATABASE,
+      writerSha256: sha256(credentials.writer),
+      grafanaSha256: sha256(credentials.grafana),
+    }),
+  );
+  return credentials;
 }
 
 /** The data directory's passwords, made the first time. Of two processes that make them at once, one's are kept. */
