@@ -1,6 +1,6 @@
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
 import { migrate, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
-import { type OpenClickHouse, type OpenTerms, openClickHouse } from "@noisefloor/clickhouse/open.ts";
+import { explainLoss, type OpenClickHouse, type OpenTerms, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
@@ -24,11 +24,19 @@ export type RetentionRight = "set" | "lengthen";
 
 /** How a service opens its store: it may have to wait for a command that works without one. */
 export function asService(log: Logger, signal: AbortSignal): OpenTerms {
-  const onWait = () => log.warn("another command works with this data directory: waiting for its end");
-  return { purpose: "service", signal, onWait };
+  return { purpose: "service", signal, onWait: warnOfWait(log) };
 }
 
-const AS_COMMAND: OpenTerms = { purpose: "command" };
+/** How a command does, likewise. @param signal of one that takes the signals itself; others end where they wait. */
+export function asCommand(log: Logger, signal?: AbortSignal): OpenTerms {
+  return { purpose: "command", onWait: warnOfWait(log), ...(signal && { signal }) };
+}
+
+const AS_LOOK: OpenTerms = { purpose: "look" };
+
+function warnOfWait(log: Logger): () => void {
+  return () => log.warn("another command works with this data directory: waiting for its end");
+}
 
 async function openConnection({ clickhouse }: Settings, terms: OpenTerms) {
   const server = await openClickHouse(clickhouse, terms);
@@ -45,7 +53,7 @@ export async function openStore(
   settings: Settings,
   log: Logger,
   right: RetentionRight,
-  terms: OpenTerms = AS_COMMAND,
+  terms: OpenTerms = asCommand(log),
 ): Promise<Store> {
   const { server, client, close } = await openConnection(settings, terms);
   try {
@@ -58,8 +66,9 @@ export async function openStore(
     if (tags > 0) log.info({ tags }, "tags of the starter catalogue were added");
     return { server, client, retentionDays, close };
   } catch (error) {
+    const told = await explainLoss(server, error);
     await close();
-    throw error;
+    throw told;
   }
 }
 
@@ -83,14 +92,15 @@ export async function openStoreToRead(settings: Settings, log: Logger, terms: Op
  * Opens the store for somebody who looks and changes nothing: neither its schema nor its retention nor its tags.
  * @throws MigrationError when the schema is not current.
  */
-export async function openStoreAsItIs(settings: Settings, terms: OpenTerms = AS_COMMAND): Promise<Store> {
+export async function openStoreAsItIs(settings: Settings, terms: OpenTerms = AS_LOOK): Promise<Store> {
   const { server, client, close } = await openConnection(settings, terms);
   try {
     await requireCurrentSchema(client, await readMigrations(MIGRATIONS_DIRECTORY));
     return { server, client, retentionDays: await readRetention(client), close };
   } catch (error) {
+    const told = await explainLoss(server, error);
     await close();
-    throw error;
+    throw told;
   }
 }
 
@@ -110,9 +120,12 @@ export async function withStoreAsItIs(
   return closingAfter(await openStoreAsItIs(settings), work);
 }
 
-async function closingAfter(store: Store, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
+/** Does a command's work with an open store and closes it. */
+export async function closingAfter(store: Store, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
   try {
     await work(store.client);
+  } catch (error) {
+    throw await explainLoss(store.server, error);
   } finally {
     await store.close();
   }

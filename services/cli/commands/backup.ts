@@ -9,17 +9,18 @@ import {
 } from "@noisefloor/clickhouse/backup.ts";
 import { requireWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup-files.ts";
 import { connect } from "@noisefloor/clickhouse/client.ts";
-import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
+import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { fractionBar } from "../progress.ts";
+import { asCommand } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { formatBytes } from "./output.ts";
 
 /** `noisefloor backup`. The schema is left as it is: a backup is what one makes before an update. */
 export async function runBackup(destination: string, context: CommandContext): Promise<void> {
-  const { settings, signal, print } = context;
+  const { settings, log, signal, print } = context;
   const place = readBackupPlace(destination, settings.clickhouse.server === undefined, settings);
-  const server = await openClickHouse(settings.clickhouse, { purpose: "command" });
+  const server = await openClickHouse(settings.clickhouse, asCommand(log, signal));
   const client = connect({ ...server.connection, database: "default" }, "noisefloor-backup");
   const progress = fractionBar("Backing up", settings.logLevel !== "silent");
   try {
@@ -43,6 +44,8 @@ export async function runBackup(destination: string, context: CommandContext): P
       return print("The backup was cancelled; nothing of it is left.");
     }
     print(`Backed up ${formatBytes(made.bytes)} to ${destination}.`);
+  } catch (error) {
+    throw await explainLoss(server, error);
   } finally {
     progress.end();
     await client.close();
