@@ -2,6 +2,7 @@ import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts
 import { migrate, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
 import { explainLoss, type OpenClickHouse, type OpenTerms, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
+import { dropAbandoned } from "@noisefloor/clickhouse/working-database.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
@@ -61,6 +62,7 @@ export async function openStore(
       onApply: ({ version, name }) => log.debug({ version, name }, "migration applied"),
     });
     if (applied.length > 0) log.info({ migrations: applied.length }, "the schema was brought up to date");
+    if (right === "set") await dropLeftovers(client, server, log);
     const retentionDays = await settleRetention(client, settings.retentionDays, right, log);
     const tags = await addStarterTags(client, Date.now());
     if (tags > 0) log.info({ tags }, "tags of the starter catalogue were added");
@@ -69,6 +71,16 @@ export async function openStore(
     const told = await explainLoss(server, error);
     await close();
     throw told;
+  }
+}
+
+/** Room that a restore or backup which was killed has left taken. Nothing depends on it, so nothing fails by it. */
+async function dropLeftovers(client: ClickHouseClient, { connection }: OpenClickHouse, log: Logger): Promise<void> {
+  try {
+    const databases = await dropAbandoned(client, connection.database);
+    if (databases.length > 0) log.info({ databases }, "what a restore or backup that was killed has left was removed");
+  } catch (error) {
+    log.debug({ err: error }, "what a restore or backup that was killed has left cannot be removed");
   }
 }
 
