@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
-import { isTransient, StoreError } from "./errors.ts";
+import { isTransient, missingRight, StoreError } from "./errors.ts";
 import { defineQuery, run } from "./query.ts";
 import { RESTORE_MARKER } from "./restore-marker.ts";
 import { identifier, literal } from "./sql-text.ts";
@@ -31,6 +31,13 @@ export type BackupTerms = {
   readonly onProgress?: (done: number, total: number) => void;
 };
 
+/** What a server says that it has made. */
+export type MadeBackup = {
+  readonly bytes: number;
+  /** Of all files in it, or of all entries of an archive before they are compressed. */
+  readonly storedBytes: number;
+};
+
 /** How a database is called inside of its backups, so that one can be restored under any name. */
 const NAME_INSIDE = "noisefloor";
 
@@ -38,8 +45,9 @@ const NAME_INSIDE = "noisefloor";
 const ROLLUPS = ["address_daily", "address_tags", "tag_activity_hourly", "tag_addresses_hourly"];
 
 /**
- * Makes a backup of a database. The server goes on working meanwhile.
- * @returns its size in bytes, or undefined when it was cancelled.
+ * Makes a backup of a database. The server goes on working meanwhile. It calls a backup made also when its writes failed,
+ * as on a full disk: only what `readBack` has read is one.
+ * @returns undefined when it was cancelled.
  * @throws BackupError
  */
 export async function backUpDatabase(
@@ -47,12 +55,22 @@ export async function backUpDatabase(
   database: string,
   to: BackupPlace,
   terms: BackupTerms,
-): Promise<number | undefined> {
+): Promise<MadeBackup | undefined> {
   const tables = await readTableNames(client, database);
   if (!tables.has("schema_migrations")) throw new BackupError(`the database ${database} holds nothing of Noisefloor`);
   if (tables.has(RESTORE_MARKER)) {
     throw new BackupError("a restore is under way or has broken off: the database is no whole to make a backup of");
   }
+  return telling("made", to, () => make(client, database, tables, to, terms));
+}
+
+async function make(
+  client: ClickHouseClient,
+  database: string,
+  tables: ReadonlySet<string>,
+  to: BackupPlace,
+  terms: BackupTerms,
+): Promise<MadeBackup | undefined> {
   // A server takes tables in an order of its own. Were a rollup taken after the observations it could count what came in
   // between, whose observations the backup lacks; taken before them it only lacks what a restore can make good.
   const early = await openWorkingDatabase(client, database, "backing_up");
@@ -69,28 +87,64 @@ export async function backUpDatabase(
       ...rollups.map((table) => `TABLE ${identifier(early.name)}.${table} AS ${NAME_INSIDE}.${table}`),
       except === "" ? whole : `${whole} EXCEPT TABLES ${except}`,
     ];
-    return await operate(client, `BACKUP ${elements.join(", ")} TO`, to, terms);
+    const ended = await carryOut(client, `BACKUP ${elements.join(", ")} TO`, to, { ...terms, verb: "made" });
+    return ended && { bytes: ended.total_size, storedBytes: ended.uncompressed_size };
   } finally {
     await early.drop().catch(() => {});
   }
 }
 
 /**
- * Restores tables and views of a backup into a database that holds none of them yet. The same answer and errors.
+ * Has the server read a backup's listing, which stands at its end, and make one of its tables of it. That finds what is
+ * cut off, in a compressed archive also every gap; not a file of a folder, or an entry of a bare .tar, that is too short.
+ * @returns whether it was read; false when that was cancelled.
+ * @throws BackupError
+ */
+export async function readBack(
+  client: ClickHouseClient,
+  database: string,
+  from: BackupPlace,
+  terms: BackupTerms,
+): Promise<boolean> {
+  return telling("read back", from, async () => {
+    const beside = await openWorkingDatabase(client, database, "backing_up");
+    try {
+      // One table, for the others may be somebody's own, which ask for what is not there.
+      const statement = restoring(["schema_migrations"], beside.name);
+      return (
+        (await carryOut(client, statement, from, { ...terms, verb: "read back", isOnlyStructure: true })) !== undefined
+      );
+    } finally {
+      await beside.drop().catch(() => {});
+    }
+  });
+}
+
+/**
+ * Restores tables and views of a backup into a database that holds none of them yet.
  * @param terms `parts` says what of them: the definitions first, then the data into what these made.
+ * @returns whether it was done; false when it was cancelled.
+ * @throws BackupError
  */
 export async function restoreInto(
   client: ClickHouseClient,
   database: string,
   names: readonly string[],
   from: BackupPlace,
-  terms: BackupTerms & { readonly parts: "all" | "definitions" | "data" },
-): Promise<number | undefined> {
+  { parts, ...terms }: BackupTerms & { readonly parts: "all" | "definitions" | "data" },
+): Promise<boolean> {
+  const isOnlyStructure = parts === "definitions";
+  return telling("restored", from, async () => {
+    const work = { ...terms, verb: "restored", isOnlyStructure } as const;
+    return (await carryOut(client, restoring(names, database), from, work)) !== undefined;
+  });
+}
+
+function restoring(names: readonly string[], database: string): string {
   const elements = names.map(
     (name) => `TABLE ${NAME_INSIDE}.${identifier(name)} AS ${identifier(database)}.${identifier(name)}`,
   );
-  const settings = terms.parts === "definitions" ? { structure_only: "true" } : {};
-  return operate(client, `RESTORE ${elements.join(", ")} FROM`, from, { ...terms, settings });
+  return `RESTORE ${elements.join(", ")} FROM`;
 }
 
 const tableNames = defineQuery({
@@ -123,26 +177,30 @@ const LOOK_MS = 250;
 /** So many looks in a row may fail before the server counts as gone. */
 const FAILED_LOOKS = 20;
 
-async function operate(
+type Verb = "made" | "restored" | "read back";
+
+/** Tells what a server has against it in a sentence; which right its user lacks is told for every command alike. */
+async function telling<T>(verb: Verb, place: BackupPlace, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ClickHouseError) || missingRight(error) !== undefined) throw error;
+    throw new BackupError(tell(`${error.message} (${error.type ?? ""})`, place, verb));
+  }
+}
+
+type WorkTerms = BackupTerms & { readonly verb: Verb; readonly isOnlyStructure?: boolean };
+
+/** @returns what the server says of it at its end; undefined when it was cancelled. */
+async function carryOut(
   client: ClickHouseClient,
   statement: string,
   place: BackupPlace,
-  {
-    signal,
-    onProgress = () => {},
-    settings = {},
-  }: BackupTerms & { readonly settings?: Readonly<Record<string, string>> },
-): Promise<number | undefined> {
+  { signal, onProgress = () => {}, verb, isOnlyStructure = false }: WorkTerms,
+): Promise<z.infer<typeof operationState.row> | undefined> {
   const id = randomUUID();
-  const isRestore = statement.startsWith("RESTORE");
-  const asked = Object.entries({ ...settings, id: literal(id) }).map(([name, value]) => `${name} = ${value}`);
-  try {
-    await client.command({ query: `${statement} ${toSql(place)} SETTINGS ${asked.join(", ")} ASYNC` });
-  } catch (error) {
-    if (error instanceof ClickHouseError)
-      throw new BackupError(tell(`${error.message} (${error.type ?? ""})`, place, isRestore));
-    throw error;
-  }
+  const settings = isOnlyStructure ? ", structure_only = true" : "";
+  await client.command({ query: `${statement} ${toSql(place)} SETTINGS id = ${literal(id)}${settings} ASYNC` });
   let isCancelling = false;
   let failedLooks = 0;
   for (;;) {
@@ -157,10 +215,10 @@ async function operate(
       // The list is in the server's memory alone.
       if (state === undefined) throw new BackupError("the server was started anew meanwhile: it must be done again");
       const { status, error, total_size, uncompressed_size, bytes_read } = state;
-      if (status === "BACKUP_CREATED" || status === "RESTORED") return total_size;
+      if (status === "BACKUP_CREATED" || status === "RESTORED") return state;
       if (status.endsWith("_CANCELLED")) return undefined;
-      if (status.endsWith("_FAILED")) throw new BackupError(tell(error, place, isRestore));
-      onProgress(isRestore ? bytes_read : uncompressed_size, total_size);
+      if (status.endsWith("_FAILED")) throw new BackupError(tell(error, place, verb));
+      onProgress(verb === "made" ? uncompressed_size : bytes_read, total_size);
       if (signal.aborted && !isCancelling) {
         isCancelling = true;
         await client.command({
@@ -182,15 +240,29 @@ function toSql(place: BackupPlace): string {
 }
 
 /** A server's error as a sentence: without its stack and its version, and without what must not be shown. */
-function tell(error: string, place: BackupPlace, isRestore: boolean): string {
-  const [text = ""] = error.replace(/^Code: \d+\. DB::Exception: /, "").split(/,? Stack trace|\(version /);
+function tell(error: string, place: BackupPlace, verb: Verb): string {
+  const [text = ""] = error.split(/,? Stack trace|\s*\(version |\s*Cannot print extra info/);
+  const sentence = text
+    .replace(/^Code: \d+\. DB::\w*Exception: /, "")
+    // What the system or a library of the server has thrown is headed by the kind of it.
+    .replace(/^\w+::[eE]xception\. Code: \d+, (?:type: .*?, )?e\.\w+\(\) = (?:-?\d+, )?/, "")
+    .replace(/^filesystem error: in \w+: /, "")
+    .replace(/[:,\s]*, errno: \d+, strerror: /, ": ")
+    .replace(/[.\s]*\([A-Z_\d]*\)\s*$/, "");
   const secrets = place.kind === "s3" ? Object.values(place.credentials ?? {}) : [];
-  const shown = secrets.reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), text.trim());
+  const shown = secrets.reduce((rest, secret) => rest.replaceAll(secret, "[hidden]"), sentence.trim());
+  // Damage as a server describes it names its effect alone; what it may not do is no damage.
+  if (verb === "read back") return notReadBack(shown, error.includes("ACCESS_DENIED"));
   if (error.includes("BACKUP_NOT_FOUND")) return `there is no backup there: ${shown}`;
   if (error.includes("BACKUP_ALREADY_EXISTS"))
     return `there is a backup already, which is never written over: ${shown}`;
   if (error.includes("backups.allowed_path") || error.includes("backups.allowed_disk")) {
-    return `the server does not allow backups there: ${shown} A server that runs since before an update has to be started anew.`;
+    return `the server does not allow backups there: ${shown}. A server that runs since before an update has to be started anew.`;
   }
-  return `the backup cannot be ${isRestore ? "restored" : "made"}: ${shown}`;
+  return `the backup cannot be ${verb}: ${shown}`;
+}
+
+/** What to say of a backup that is none. */
+export function notReadBack(reason: string, isRefused = false): string {
+  return `the backup cannot be read back: ${reason}${isRefused ? "" : ". Is the disk full?"}`;
 }

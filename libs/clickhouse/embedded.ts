@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,15 +11,14 @@ import { z } from "zod";
 import { answers, type ClickHouseConnection } from "./client.ts";
 import { embeddedConfigXml } from "./embedded-config.ts";
 import { StoreError } from "./errors.ts";
+import { createPrivately, writePrivately } from "./private-file.ts";
+import { claimStart } from "./start-claim.ts";
 
 /** The release of the platform packages that carries a server which can listen; see the install instructions below. */
 export const EMBEDDED_VERSION = "26.7.3-stable.1";
 export const DATABASE = "noisefloor";
 
-/**
- * Why somebody runs or wants a server: a service for as long as it lives, a command for as long as it works, and a
- * restore, beside which nobody else may work.
- */
+/** Why somebody runs a server: a service, a command for as long as it works, or a restore, which works alone. */
 export type Purpose = "service" | "command" | "restore";
 
 export type EmbeddedClickHouse = {
@@ -56,7 +55,7 @@ const serverFileSchema = z.object({
   purpose: z.enum(["service", "command", "restore"]).default("service"),
 });
 
-type Files = { root: string; data: string; config: string; credentials: string; server: string; log: string };
+type Files = Readonly<Record<"root" | "data" | "config" | "credentials" | "starting" | "server" | "log", string>>;
 
 function filesOf(dataDir: string): Files {
   const root = join(resolve(dataDir), "clickhouse");
@@ -65,6 +64,7 @@ function filesOf(dataDir: string): Files {
     data: join(root, "data"),
     config: join(root, "config.xml"),
     credentials: join(root, "credentials.json"),
+    starting: join(root, "starting"),
     server: join(root, "server.json"),
     log: join(root, "clickhouse.log"),
   };
@@ -74,8 +74,8 @@ function filesOf(dataDir: string): Files {
  * Starts a real ClickHouse server for this data directory, bound to 127.0.0.1, on free ports unless told otherwise.
  * It ends with this process, also when that is killed; its data stay.
  * @throws DataDirectoryHeldError when another process runs a server there.
- * @throws EmbeddedClickHouseError when the platform package is missing or the server does not answer in time; the
- * message says what to do and carries the server's last words.
+ * @throws EmbeddedClickHouseError when the platform package is missing, the directory cannot be used, or the server does
+ * not answer in time; the message says what to do and carries the server's last words.
  */
 export async function startEmbedded(
   dataDir: string,
@@ -83,18 +83,25 @@ export async function startEmbedded(
 ): Promise<EmbeddedClickHouse> {
   const library = locateLibrary();
   const files = filesOf(dataDir);
-  await mkdir(files.data, { recursive: true, mode: 0o700 });
-  const credentials = await readOrMakeCredentials(files.credentials);
-  await writePrivately(
-    files.config,
-    embeddedConfigXml({
-      configFile: files.config,
-      logFile: files.log,
-      database: DATABASE,
-      writerSha256: sha256(credentials.writer),
-      grafanaSha256: sha256(credentials.grafana),
-    }),
-  );
+  await usingDirectory(dataDir, () => mkdir(files.data, { recursive: true, mode: 0o700 }));
+  const isClaimed = await usingDirectory(dataDir, () => claimStart(files.starting));
+  if (!isClaimed) throw heldElsewhere(dataDir);
+  try {
+    // Looked for once more: another may have started since the caller did.
+    if ((await findRunning(dataDir)) !== undefined) throw heldElsewhere(dataDir);
+    return await startAlone(library, dataDir, files, options);
+  } finally {
+    await rm(files.starting, { force: true });
+  }
+}
+
+async function startAlone(
+  library: string,
+  dataDir: string,
+  files: Files,
+  options: NonNullable<Parameters<typeof startEmbedded>[1]>,
+): Promise<EmbeddedClickHouse> {
+  const credentials = await usingDirectory(dataDir, () => prepareFiles(files));
   const httpPort = options.httpPort ?? (await getPort({ host: "127.0.0.1" }));
   const tcpPort = options.tcpPort ?? (await getPort({ host: "127.0.0.1" }));
   const child = spawnServer(library, files, httpPort, tcpPort);
@@ -114,17 +121,15 @@ export async function startEmbedded(
     clearTimeout(killer);
     await forgetServer(files.server);
   };
+  const note = JSON.stringify({ pid: process.pid, ...connection, purpose: options.purpose ?? "service" });
   try {
     await waitUntilReady(connection, child, lastWords, dataDir, options.startTimeoutMs ?? 20_000);
+    await usingDirectory(dataDir, () => writePrivately(files.server, note));
   } catch (error) {
     child.kill("SIGKILL");
     await ended;
     throw error;
   }
-  await writePrivately(
-    files.server,
-    JSON.stringify({ pid: process.pid, ...connection, purpose: options.purpose ?? "service" }),
-  );
   return {
     connection,
     grafana: { ...connection, username: "grafana", password: credentials.grafana },
@@ -197,9 +202,7 @@ async function waitUntilReady(
   while (Date.now() < deadline) {
     if (child.exitCode !== null || child.signalCode !== null) {
       if (lastWords().includes("Cannot lock file")) {
-        throw new DataDirectoryHeldError(
-          `the data directory ${resolve(dataDir)} is held by another process: stop that one, or set DATA_DIR to another`,
-        );
+        throw heldElsewhere(dataDir);
       }
       throw new EmbeddedClickHouseError(`the embedded ClickHouse ended while starting:\n${lastWords()}`);
     }
@@ -211,32 +214,45 @@ async function waitUntilReady(
   );
 }
 
+/** Tells in a sentence what the system has against a data directory: below a file, of somebody else, on a full disk. */
+async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new EmbeddedClickHouseError(`the data directory ${resolve(dataDir)} cannot be used: ${error.message}`);
+  }
+}
+
+function heldElsewhere(dataDir: string): DataDirectoryHeldError {
+  return new DataDirectoryHeldError(
+    `the data directory ${resolve(dataDir)} is held by another process: stop that one, or set DATA_DIR to another`,
+  );
+}
+
+/** @returns the passwords of the server for which it makes the files. */
+async function prepareFiles(files: Files): Promise<z.infer<typeof credentialsSchema>> {
+  const credentials = await readOrMakeCredentials(files.credentials);
+  await writePrivately(
+    files.config,
+    embeddedConfigXml({
+      configFile: files.config,
+      logFile: files.log,
+      database: DATABASE,
+      writerSha256: sha256(credentials.writer),
+      grafanaSha256: sha256(credentials.grafana),
+    }),
+  );
+  return credentials;
+}
+
 /** The data directory's passwords, made the first time. Of two processes that make them at once, one's are kept. */
 async function readOrMakeCredentials(file: string): Promise<z.infer<typeof credentialsSchema>> {
   const fresh = { writer: randomBytes(24).toString("base64url"), grafana: randomBytes(24).toString("base64url") };
-  await withPrivateFile(file, JSON.stringify(fresh), async (unfinished) => {
-    await link(unfinished, file).catch((error: unknown) => {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-    });
-  });
+  await createPrivately(file, JSON.stringify(fresh));
   const parsed = credentialsSchema.safeParse(parseJson(await readFile(file, "utf8")));
   if (!parsed.success) throw new EmbeddedClickHouseError(`${file} is damaged: delete it to have a new one made`);
   return parsed.data;
-}
-
-/** Writes a file that only its owner may read, so that nobody ever sees it by half. */
-async function writePrivately(file: string, text: string): Promise<void> {
-  await withPrivateFile(file, text, (unfinished) => rename(unfinished, file));
-}
-
-async function withPrivateFile(file: string, text: string, use: (unfinished: string) => Promise<void>): Promise<void> {
-  const unfinished = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`;
-  try {
-    await writeFile(unfinished, text, { mode: 0o600, flag: "wx" });
-    await use(unfinished);
-  } finally {
-    await rm(unfinished, { force: true });
-  }
 }
 
 /** Removes the note of our server, unless another process has since written its own. */

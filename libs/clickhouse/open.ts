@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ClickHouseConnection, refusal } from "./client.ts";
+import { answers, type ClickHouseConnection, refusal } from "./client.ts";
 import { DataDirectoryHeldError, findRunning, type Purpose, startEmbedded } from "./embedded.ts";
-import { missingRight, StoreError } from "./errors.ts";
+import { isTransient, missingRight, StoreError } from "./errors.ts";
 
 /** Which ClickHouse to use: the given server, else the one that belongs to the data directory. */
 export type ClickHouseChoice = { readonly server?: ClickHouseConnection | undefined; readonly dataDir: string };
@@ -17,7 +17,8 @@ export type OpenClickHouse = {
 };
 
 export type OpenTerms = {
-  readonly purpose: Purpose;
+  /** A `look` changes nothing and can be had again: it may lose the server of a command that ends. */
+  readonly purpose: Purpose | "look";
   /** Ends the waiting for another command. */
   readonly signal?: AbortSignal;
   /** Hears that another command is waited for. */
@@ -27,7 +28,8 @@ export type OpenTerms = {
 /**
  * One way to a server for every command: with an external server nothing is embedded; beside a running `noisefloor
  * start` that one's server is used; else one is started for as long as the caller needs it. A command's server ends with
- * that command, so a service waits for that end and runs its own.
+ * that command, so services and other commands wait for that end and run their own; who only looks waits a moment, but
+ * not for a replay of hours.
  * @throws StoreError when the configured server does not answer or does not take the credentials, or when a restore has
  * the data directory for itself.
  */
@@ -42,24 +44,27 @@ export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms)
     );
   }
   let hasWaited = false;
-  for (let attempt = 0; ; attempt++) {
+  const isLook = terms.purpose === "look";
+  const patientUntil = isLook ? Date.now() + LOOK_PATIENCE_MS : terms.purpose === "restore" ? 0 : Infinity;
+  let startUntil = Date.now() + START_PATIENCE_MS;
+  for (;;) {
     const running = await findRunning(choice.dataDir);
     if (running?.purpose === "restore") {
       throw new StoreError("a restore is under way in this data directory: try again when it has ended");
     }
-    if (running?.purpose === "command" && terms.purpose === "service") {
+    if (running?.purpose === "command" && Date.now() < patientUntil) {
       if (!hasWaited) terms.onWait?.();
       hasWaited = true;
-      attempt = 0;
+      startUntil = Date.now() + START_PATIENCE_MS;
     } else if (running !== undefined) {
       return anothers(running.connection, choice.dataDir);
     } else {
       try {
-        const embedded = await startEmbedded(choice.dataDir, { purpose: terms.purpose });
+        const embedded = await startEmbedded(choice.dataDir, { purpose: isLook ? "command" : terms.purpose });
         return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
       } catch (error) {
         // Two started at the same moment: the other one won, and says where it listens as soon as it is up.
-        if (!(error instanceof DataDirectoryHeldError) || attempt >= MAX_ATTEMPTS) throw error;
+        if (!(error instanceof DataDirectoryHeldError) || Date.now() > startUntil) throw error;
       }
     }
     await sleep(ATTEMPT_MS);
@@ -68,8 +73,12 @@ export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms)
 }
 
 const ATTEMPT_MS = 250;
-const MAX_ATTEMPTS = 20;
+/** Longer than another process may take to start its server. */
+const START_PATIENCE_MS = 30_000;
+/** As long as most commands take. */
+const LOOK_PATIENCE_MS = 3_000;
 const LOOK_INTERVAL_MS = 5_000;
+const LOOKS_AT_LOSS = 4;
 
 /** Another process's server goes when that process does, and may come back elsewhere: somebody has to look. */
 function anothers(connection: ClickHouseConnection, dataDir: string): OpenClickHouse {
@@ -82,6 +91,21 @@ function anothers(connection: ClickHouseConnection, dataDir: string): OpenClickH
     timer.unref();
   });
   return { connection, origin: "running", ended, close: async () => clearInterval(timer) };
+}
+
+/** @returns what to tell of an error: that a server went with the process that ran it is no fault of that server. */
+export async function explainLoss(server: OpenClickHouse, error: unknown): Promise<unknown> {
+  if (server.origin !== "running" || !(isTransient(error) || (error instanceof Error && isTransient(error.cause)))) {
+    return error;
+  }
+  // A server that is ending may take another moment to be gone.
+  for (let look = 0; look < LOOKS_AT_LOSS; look++) {
+    if (!(await answers(server.connection))) {
+      return new StoreError("the process whose ClickHouse was used has ended: run it again", { cause: error });
+    }
+    await sleep(ATTEMPT_MS);
+  }
+  return error;
 }
 
 /** A connection that is refused at each of a name's addresses comes as a bundle of errors without a message. */

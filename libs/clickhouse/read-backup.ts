@@ -27,8 +27,8 @@ export async function readBackup(
   from: BackupPlace,
   terms: ReadBackupTerms,
 ): Promise<boolean> {
-  const read = async (names: readonly string[], parts: "all" | "definitions" | "data") =>
-    (await restoreInto(server, beside.database, names, from, { ...terms, parts })) !== undefined;
+  const read = (names: readonly string[], parts: "all" | "definitions" | "data") =>
+    restoreInto(server, beside.database, names, from, { ...terms, parts });
   const client = connect(beside, "noisefloor-restore");
   try {
     // What the backup holds of ours is known only by what it says of its migrations.

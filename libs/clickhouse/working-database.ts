@@ -56,8 +56,7 @@ export async function openWorkingDatabase(
   purpose: "restoring" | "backing_up",
 ): Promise<WorkingDatabase> {
   const prefix = `${database}_${purpose}`;
-  const [time] = await run(server, serverTime, {});
-  const { now, uptime } = time ?? { now: 0, uptime: 0 };
+  const { now } = await readTime(server);
   const name = `${prefix}_${now}_${randomBytes(4).toString("hex")}`;
   await server.command({ query: `CREATE DATABASE ${identifier(name)}` });
   // In memory, so that it is gone with the server, as what the server did for the command is.
@@ -73,19 +72,53 @@ export async function openWorkingDatabase(
     await dropDatabase(server, name);
   };
   try {
-    const others: string[] = [];
     // Looked for when our own is there: of two that start at once, one sees the other at least.
-    for (const found of await run(server, workingDatabases, { prefix })) {
-      if (found.name === name) continue;
-      const seenAt = Math.max(found.since, await readLastBeat(server, found.name));
-      if (seenAt > now - Math.min(uptime, GONE_AFTER_SECONDS)) others.push(found.name);
-      else await dropDatabase(server, found.name);
-    }
+    const found = (await run(server, workingDatabases, { prefix })).filter((other) => other.name !== name);
+    const others = await findAlive(server, found);
+    for (const other of found) if (!others.includes(other.name)) await dropDatabase(server, other.name);
     return { name, others, drop };
   } catch (error) {
     await drop().catch(() => {});
     throw error;
   }
+}
+
+/**
+ * Removes what commands that were killed have left beside a database: else it would lie there until the next restore or
+ * backup. Not what has no time in its name, which here, where nobody asked for a restore, may be somebody's own.
+ * @returns the names of what was removed.
+ */
+export async function dropAbandoned(server: ClickHouseClient, database: string): Promise<string[]> {
+  const dropped: string[] = [];
+  for (const purpose of ["restoring", "backing_up"] as const) {
+    const found = await run(server, workingDatabases, { prefix: `${database}_${purpose}` });
+    const alive = await findAlive(server, found);
+    for (const { name, since } of found) {
+      if (since === 0 || alive.includes(name)) continue;
+      await dropDatabase(server, name);
+      dropped.push(name);
+    }
+  }
+  return dropped;
+}
+
+type Found = z.infer<typeof workingDatabases.row>;
+
+/** Which of them are of a command that still works, or did a moment ago. */
+async function findAlive(server: ClickHouseClient, found: readonly Found[]): Promise<string[]> {
+  if (found.length === 0) return [];
+  const { now, uptime } = await readTime(server);
+  const alive: string[] = [];
+  for (const { name, since } of found) {
+    const seenAt = Math.max(since, await readLastBeat(server, name));
+    if (seenAt > now - Math.min(uptime, GONE_AFTER_SECONDS)) alive.push(name);
+  }
+  return alive;
+}
+
+async function readTime(server: ClickHouseClient): Promise<z.infer<typeof serverTime.row>> {
+  const [time] = await run(server, serverTime, {});
+  return time ?? { now: 0, uptime: 0 };
 }
 
 /** In seconds since 1970; 0 when there is none. */

@@ -9,8 +9,9 @@ const createContext = async () => (await import("./context.ts")).createContext(p
 
 // Whoever reads along has seen enough, as head has: that ends the command as it ends others, without a word.
 process.stdout.on("error", (error: Error) => {
-  if (!("code" in error) || error.code !== "EPIPE") throw error;
-  process.exit(141);
+  if ("code" in error && error.code === "EPIPE") process.exit(141);
+  console.error(`noisefloor: the output cannot be written: ${error.message}`);
+  process.exit(1);
 });
 
 const program = new Command("noisefloor")

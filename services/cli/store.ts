@@ -1,7 +1,8 @@
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
 import { migrate, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
-import { type OpenClickHouse, type OpenTerms, openClickHouse } from "@noisefloor/clickhouse/open.ts";
+import { explainLoss, type OpenClickHouse, type OpenTerms, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
+import { dropAbandoned } from "@noisefloor/clickhouse/working-database.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
@@ -24,11 +25,19 @@ export type RetentionRight = "set" | "lengthen";
 
 /** How a service opens its store: it may have to wait for a command that works without one. */
 export function asService(log: Logger, signal: AbortSignal): OpenTerms {
-  const onWait = () => log.warn("another command works with this data directory: waiting for its end");
-  return { purpose: "service", signal, onWait };
+  return { purpose: "service", signal, onWait: warnOfWait(log) };
 }
 
-const AS_COMMAND: OpenTerms = { purpose: "command" };
+/** How a command does, likewise. @param signal of one that takes the signals itself; others end where they wait. */
+export function asCommand(log: Logger, signal?: AbortSignal): OpenTerms {
+  return { purpose: "command", onWait: warnOfWait(log), ...(signal && { signal }) };
+}
+
+const AS_LOOK: OpenTerms = { purpose: "look" };
+
+function warnOfWait(log: Logger): () => void {
+  return () => log.warn("another command works with this data directory: waiting for its end");
+}
 
 async function openConnection({ clickhouse }: Settings, terms: OpenTerms) {
   const server = await openClickHouse(clickhouse, terms);
@@ -45,7 +54,7 @@ export async function openStore(
   settings: Settings,
   log: Logger,
   right: RetentionRight,
-  terms: OpenTerms = AS_COMMAND,
+  terms: OpenTerms = asCommand(log),
 ): Promise<Store> {
   const { server, client, close } = await openConnection(settings, terms);
   try {
@@ -53,13 +62,25 @@ export async function openStore(
       onApply: ({ version, name }) => log.debug({ version, name }, "migration applied"),
     });
     if (applied.length > 0) log.info({ migrations: applied.length }, "the schema was brought up to date");
+    if (right === "set") await dropLeftovers(client, server, log);
     const retentionDays = await settleRetention(client, settings.retentionDays, right, log);
     const tags = await addStarterTags(client, Date.now());
     if (tags > 0) log.info({ tags }, "tags of the starter catalogue were added");
     return { server, client, retentionDays, close };
   } catch (error) {
+    const told = await explainLoss(server, error);
     await close();
-    throw error;
+    throw told;
+  }
+}
+
+/** Room that a restore or backup which was killed has left taken. Nothing depends on it, so nothing fails by it. */
+async function dropLeftovers(client: ClickHouseClient, { connection }: OpenClickHouse, log: Logger): Promise<void> {
+  try {
+    const databases = await dropAbandoned(client, connection.database);
+    if (databases.length > 0) log.info({ databases }, "what a restore or backup that was killed has left was removed");
+  } catch (error) {
+    log.debug({ err: error }, "what a restore or backup that was killed has left cannot be removed");
   }
 }
 
@@ -83,14 +104,15 @@ export async function openStoreToRead(settings: Settings, log: Logger, terms: Op
  * Opens the store for somebody who looks and changes nothing: neither its schema nor its retention nor its tags.
  * @throws MigrationError when the schema is not current.
  */
-export async function openStoreAsItIs(settings: Settings, terms: OpenTerms = AS_COMMAND): Promise<Store> {
+export async function openStoreAsItIs(settings: Settings, terms: OpenTerms = AS_LOOK): Promise<Store> {
   const { server, client, close } = await openConnection(settings, terms);
   try {
     await requireCurrentSchema(client, await readMigrations(MIGRATIONS_DIRECTORY));
     return { server, client, retentionDays: await readRetention(client), close };
   } catch (error) {
+    const told = await explainLoss(server, error);
     await close();
-    throw error;
+    throw told;
   }
 }
 
@@ -110,9 +132,12 @@ export async function withStoreAsItIs(
   return closingAfter(await openStoreAsItIs(settings), work);
 }
 
-async function closingAfter(store: Store, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
+/** Does a command's work with an open store and closes it. */
+export async function closingAfter(store: Store, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
   try {
     await work(store.client);
+  } catch (error) {
+    throw await explainLoss(store.server, error);
   } finally {
     await store.close();
   }

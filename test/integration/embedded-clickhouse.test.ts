@@ -1,11 +1,13 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { connect } from "@noisefloor/clickhouse/client.ts";
 import { type EmbeddedClickHouse, findRunning, locateLibrary, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
-import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
+import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
@@ -104,14 +106,72 @@ test("a second command uses the server that runs already, and leaves it running"
   expect(await ask(server.connection, "SELECT 1")).toBe("1");
 });
 
-test("two commands that start at the same moment share one server", async () => {
-  const [one, two] = await Promise.all([
-    openClickHouse({ dataDir }, { purpose: "command" }),
-    openClickHouse({ dataDir }, { purpose: "command" }),
-  ]);
-  expect([one.origin, two.origin].sort()).toEqual(["embedded", "running"]);
-  expect(one.connection.url).toBe(two.connection.url);
-  await Promise.all([one.close(), two.close()]);
+test("commands that start at the same moment work one after the other, each on a server of its own", async () => {
+  let atWork = 0;
+  let waits = 0;
+  const work = async () => {
+    const server = await openClickHouse({ dataDir }, { purpose: "command", onWait: () => waits++ });
+    expect(++atWork, "nobody else is at work").toBe(1);
+    expect(await ask(server.connection, "SELECT sleep(0.7)")).toBe("0");
+    atWork--;
+    await server.close();
+    return server.origin;
+  };
+  expect(await Promise.all([work(), work(), work()])).toEqual(["embedded", "embedded", "embedded"]);
+  expect(waits, "each that waits says so once").toBeLessThanOrEqual(2);
+});
+
+test("a start that was killed in its middle keeps nobody from starting", async () => {
+  const killed = spawn("true");
+  await once(killed, "close");
+  const claim = join(dataDir, "clickhouse", "starting");
+  for (const [pid, age] of [
+    [killed.pid ?? 0, 0],
+    // A number that another process has by now, as in a container after it was started anew.
+    [process.pid, 60],
+  ]) {
+    await mkdir(join(dataDir, "clickhouse"), { recursive: true });
+    await writeFile(claim, String(pid));
+    const claimedAt = Date.now() / 1_000 - (age ?? 0);
+    await utimes(claim, claimedAt, claimedAt);
+    await (await start()).stop();
+    await expect(stat(claim)).rejects.toThrow("ENOENT");
+  }
+});
+
+test("a command that waits for another says so once and can be stopped", async () => {
+  const command = await openClickHouse({ dataDir }, { purpose: "command" });
+  const stop = new AbortController();
+  let waits = 0;
+  const opening = openClickHouse({ dataDir }, { purpose: "command", signal: stop.signal, onWait: () => waits++ });
+  const refused = expect(opening).rejects.toThrow("stopped while another command had the data directory");
+  await eventually(async () => expect(waits).toBe(1));
+  await sleep(1_000);
+  stop.abort();
+  await refused;
+  expect(waits).toBe(1);
+  await command.close();
+});
+
+test("who only looks does not wait for the end of a long command, and hears it when that took its server along", async () => {
+  const command = await openClickHouse({ dataDir }, { purpose: "command" });
+  const look = await openClickHouse({ dataDir }, { purpose: "look" });
+  expect(look.origin).toBe("running");
+  const ownFault = new Error("something else");
+  expect(await explainLoss(look, ownFault)).toBe(ownFault);
+  await command.close();
+  const error: unknown = await ask(look.connection, "SELECT 1").catch((reason: unknown) => reason);
+  for (const lost of [error, new Error("it broke off", { cause: error })]) {
+    expect(await explainLoss(look, lost)).toMatchObject({
+      name: "StoreError",
+      message: "the process whose ClickHouse was used has ended: run it again",
+    });
+  }
+  await look.close();
+  const alone = await openClickHouse({ dataDir }, { purpose: "look" });
+  expect(alone.origin).toBe("embedded");
+  expect(await explainLoss(alone, error), "its own server is no other process's").toBe(error);
+  await alone.close();
 });
 
 test("a service does not live on a command's server, which ends with the command: it waits and runs its own", async () => {

@@ -1,31 +1,51 @@
 import { chmod, lstat, mkdir, rename, rm } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { type BackupPlace, backUpDatabase } from "@noisefloor/clickhouse/backup.ts";
+import { basename, dirname, join } from "node:path";
+import {
+  BackupError,
+  type BackupPlace,
+  backUpDatabase,
+  type MadeBackup,
+  readBack,
+} from "@noisefloor/clickhouse/backup.ts";
+import { requireWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup-files.ts";
 import { connect } from "@noisefloor/clickhouse/client.ts";
-import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
+import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { fractionBar } from "../progress.ts";
+import { asCommand } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { formatBytes } from "./output.ts";
 
 /** `noisefloor backup`. The schema is left as it is: a backup is what one makes before an update. */
 export async function runBackup(destination: string, context: CommandContext): Promise<void> {
-  const { settings, signal, print } = context;
+  const { settings, log, signal, print } = context;
   const place = readBackupPlace(destination, settings.clickhouse.server === undefined, settings);
-  const server = await openClickHouse(settings.clickhouse, { purpose: "command" });
+  const server = await openClickHouse(settings.clickhouse, asCommand(log, signal));
   const client = connect({ ...server.connection, database: "default" }, "noisefloor-backup");
   const progress = fractionBar("Backing up", settings.logLevel !== "silent");
   try {
-    const make = (to: BackupPlace) =>
-      backUpDatabase(client, server.connection.database, to, { signal, onProgress: progress.show });
+    const { database } = server.connection;
+    const make = (to: BackupPlace) => backUpDatabase(client, database, to, { signal, onProgress: progress.show });
     const isOurs = server.origin !== "external" && place.kind === "file";
-    const bytes = isOurs ? await makeAside(place.path, make) : await make(place);
+    const made = isOurs
+      ? await makeAside(place.path, make, (from) => readBack(client, database, from, { signal }))
+      : await make(place);
+    if (!isOurs && made !== undefined) {
+      // It lies where it is to stay: a look that is cancelled would leave one of which nobody knows whether it is whole.
+      const uncancelled = { signal: new AbortController().signal };
+      await readBack(client, database, place, uncancelled).catch((error: unknown) => {
+        if (!(error instanceof BackupError)) throw error;
+        throw new UserError(`${error.message} Do not rely on what lies at ${destination} now`);
+      });
+    }
     progress.end();
-    if (bytes === undefined) {
+    if (made === undefined) {
       process.exitCode = 130;
       return print("The backup was cancelled; nothing of it is left.");
     }
-    print(`Backed up ${formatBytes(bytes)} to ${destination}.`);
+    print(`Backed up ${formatBytes(made.bytes)} to ${destination}.`);
+  } catch (error) {
+    throw await explainLoss(server, error);
   } finally {
     progress.end();
     await client.close();
@@ -33,32 +53,39 @@ export async function runBackup(destination: string, context: CommandContext): P
   }
 }
 
-type Make = (to: BackupPlace) => ReturnType<typeof backUpDatabase>;
-
 /**
- * Makes a backup in a folder of its own and moves it to its place when it is whole: what has the name is a backup. A
- * server that gives up an archive also removes every empty folder beside it, the data directory's among them.
+ * Makes a backup in a folder of its own, sees that it can be read back, and moves it to its place: what has the name is a
+ * backup. A server that gives up an archive also removes every empty folder beside it, the data directory's among them.
  */
-async function makeAside(path: string, make: Make): Promise<number | undefined> {
+async function makeAside(
+  path: string,
+  make: (to: BackupPlace) => Promise<MadeBackup | undefined>,
+  read: (from: BackupPlace) => Promise<boolean>,
+): Promise<MadeBackup | undefined> {
   if (await isThere(path)) throw new UserError(`${path} is there already: a backup is never written over`);
   const aside = `${path}.unfinished`;
   await mkdir(aside, { mode: 0o700 }).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (reason.startsWith("EEXIST")) {
+    if (error instanceof Error && error.message.startsWith("EEXIST")) {
       throw new UserError(
         `${aside} is of a backup that is under way or was broken off: remove it if it was the latter`,
       );
     }
-    throw new UserError(`the backup cannot be written: ${reason}`);
+    throw notWritten(error);
   });
   try {
-    const made = join(aside, basename(path));
-    const bytes = await make({ kind: "file", path: made });
-    if (bytes === undefined) return undefined;
-    // It holds what the store holds, hashes of keys among it.
-    await chmod(made, (await lstat(made)).isDirectory() ? 0o700 : 0o600);
-    await rename(made, path);
-    return bytes;
+    const place = { kind: "file", path: join(aside, basename(path)) } as const;
+    const made = await make(place);
+    if (made === undefined) return undefined;
+    await hideFromOthers(place.path).catch((error: unknown) => {
+      throw notWritten(error);
+    });
+    await requireWholeOnDisk(place.path, made.storedBytes);
+    if (!(await read(place))) return undefined;
+    await rename(place.path, path).catch((error: unknown) => {
+      throw notWritten(error);
+    });
+    await syncFolder(dirname(path));
+    return made;
   } finally {
     await rm(aside, { recursive: true, force: true });
   }
@@ -69,4 +96,13 @@ function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** It holds what the store holds, hashes of keys among it. */
+async function hideFromOthers(path: string): Promise<void> {
+  await chmod(path, (await lstat(path)).isDirectory() ? 0o700 : 0o600);
+}
+
+function notWritten(error: unknown): UserError {
+  return new UserError(`the backup cannot be written: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -10,7 +10,7 @@ import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
 import { progressBar } from "../progress.ts";
-import { openStore, openStoreAsItIs, type Store } from "../store.ts";
+import { closingAfter, openStore, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { requireId } from "./dead-letters.ts";
 import { type OutputOptions, printable } from "./output.ts";
@@ -38,7 +38,7 @@ export async function runDeadLettersRetry(
   const topicRead = ids.length > 0 ? ids.some(isTopicId) : isTopicRead(filter, context);
   const { settings, log } = context;
   const store = options.dryRun ? await openStoreAsItIs(settings) : await openStore(settings, log, "lengthen");
-  try {
+  await closingAfter(store, async () => {
     const { signal } = context;
     const tally = newTally();
     let missing: readonly string[] = [];
@@ -58,9 +58,7 @@ export async function runDeadLettersRetry(
     else if (missing.length > 0) {
       throw new UserError(`there is no dead letter ${missing.join(", ")}: see "noisefloor dead-letters list"`);
     }
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 type Tally = {

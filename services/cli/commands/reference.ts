@@ -6,7 +6,7 @@ import { importTags } from "../reference/import-tags.ts";
 import { readKnownLists } from "../reference/known-lists.ts";
 import { findListFiles, type ReadNetworkList, readNetworkList } from "../reference/network-list-file.ts";
 import { type RefusedEntry, readTagFile } from "../reference/tag-file.ts";
-import { openStore } from "../store.ts";
+import { closingAfter, openStore } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 
 /** `noisefloor tags import`. */
@@ -14,7 +14,7 @@ export async function runTagsImport(file: string, context: CommandContext): Prom
   const { settings, log, print } = context;
   const { tags, refused } = await readTagFileOf(file);
   const store = await openStore(settings, log, "lengthen");
-  try {
+  await closingAfter(store, async () => {
     const result = await importTags(store.client, tags, Date.now());
     const all = [...refused, ...result.refused];
     printRefused(all, print);
@@ -22,9 +22,7 @@ export async function runTagsImport(file: string, context: CommandContext): Prom
     print(`changed   ${result.changed}`);
     print(`unchanged ${result.unchanged}`);
     print(`refused   ${all.length}`);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 async function readTagFileOf(file: string) {
@@ -42,7 +40,7 @@ export async function runNetworksImport(kind: NetworkKind, path: string, context
   printRefused(refused, print);
   if (lists.length === 0) throw new UserError(`${path} holds no list of networks: nothing was imported`);
   const store = await openStore(settings, log, "lengthen");
-  try {
+  await closingAfter(store, async () => {
     const { ranges } = await replaceNetworkLists(
       store.client,
       kind,
@@ -54,9 +52,7 @@ export async function runNetworksImport(kind: NetworkKind, path: string, context
     print(`ipv6      ${lists.reduce((sum, { ipv6 }) => sum + ipv6, 0)} (not used)`);
     print(`refused   ${refused.length}`);
     print(`ranges    ${ranges} without overlap, over all lists`);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 async function readLists(kind: NetworkKind, path: string, isVerbose: boolean) {

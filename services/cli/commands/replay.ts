@@ -1,3 +1,4 @@
+import { explainLoss } from "@noisefloor/clickhouse/open.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
@@ -18,7 +19,7 @@ import { createTopics } from "@noisefloor/ingest/topics.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import { fileProgress } from "../progress.ts";
-import { openStore, type Store } from "../store.ts";
+import { asCommand, openStore, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 
 export type ReplayOptions = {
@@ -41,7 +42,7 @@ export async function runReplay(
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
   });
   try {
-    const store = await openStore(settings, log, "lengthen");
+    const store = await openStore(settings, log, "lengthen", asCommand(log, signal));
     const catalogue = await watchTags(store.client);
     const sink = await openSink(context, store);
     try {
@@ -67,7 +68,8 @@ export async function runReplay(
         progress.end();
         if (!(error instanceof ReplayError)) throw error;
         printSummary(error.summary, sink.verb, print);
-        throw new UserError(`the replay ended early: ${error.message}`);
+        const reason = await explainLoss(store.server, error);
+        throw new UserError(`the replay ended early: ${reason instanceof Error ? reason.message : String(reason)}`);
       } finally {
         progress.end();
       }

@@ -1,6 +1,6 @@
 import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { openStoreAsItIs } from "../store.ts";
+import { closingAfter, openStoreAsItIs } from "../store.ts";
 import type { CommandContext } from "./command.ts";
 import { formatBytes, type OutputOptions, show } from "./output.ts";
 
@@ -11,7 +11,7 @@ export async function runRetention(
 ): Promise<void> {
   const { settings, print } = context;
   const store = await openStoreAsItIs(settings);
-  try {
+  await closingAfter(store, async () => {
     const current = store.retentionDays;
     const asked = options.days ?? settings.retentionDays;
     const tables = await readStoredTables(store.client);
@@ -42,9 +42,7 @@ export async function runRetention(
       return print("What is older was not counted: the server takes too long or may not read it.");
     const gone = [...older].filter(([, count]) => count > 0).sort();
     for (const line of tell(current, asked ?? current, gone)) print(line);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 const timeOf = (time: number | undefined) => (time === undefined ? null : formatTimestamp(time));

@@ -6,7 +6,7 @@ import { replay } from "@noisefloor/ingest/replay.ts";
 import type { ReplayRecord } from "@noisefloor/ingest/sources/file.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { simulate } from "../simulation.ts";
-import { openStore, type Store } from "../store.ts";
+import { closingAfter, openStore, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { printSummary } from "./replay.ts";
 
@@ -41,11 +41,9 @@ export async function simulateInto(
 /** `noisefloor simulate`. */
 export async function runSimulate(days: number, context: CommandContext): Promise<void> {
   const store = await openStore(context.settings, context.log, "lengthen");
-  try {
+  await closingAfter(store, async () => {
     await simulateInto(store, days, context);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 async function* toRecords(observations: Iterable<Record<string, unknown>>): AsyncGenerator<ReplayRecord> {

@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { BINARY, type CommandLine, openCommandLine } from "../support/command-line.ts";
+
+let commandLine: CommandLine;
+
+beforeEach(async () => {
+  commandLine = await openCommandLine();
+});
+afterEach(() => commandLine.close());
+
+/** Runs a shell's line in which "$@" is the command line, over the same data directory. */
+async function inShell(line: string, args: readonly string[], dataDir = commandLine.dataDir) {
+  const child = spawn("sh", ["-c", line, "sh", process.execPath, BINARY, ...args], {
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const [code] = await once(child, "close");
+  return { code, stdout, stderr };
+}
+
+test("a backup whose writes fail is none: it says so, and leaves nothing", async () => {
+  await commandLine.run(["simulate", "--days", "12"]).finished;
+  const folder = join(commandLine.dataDir, "backups");
+  await mkdir(folder);
+  for (const name of ["folder", "archive.tar", "archive.tar.zst"]) {
+    // No file may grow beyond a quarter of a megabyte: the system refuses what is written from there on.
+    const refused = await inShell('ulimit -f 512; exec "$@"', ["backup", join(folder, name)]);
+    expect(refused, name).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^noisefloor: the backup cannot be read back: .*\. Is the disk full\?\n$/),
+    });
+    expect(await readdir(folder), name).toEqual([]);
+    expect(await commandLine.run(["backup", join(folder, name)]).finished, name).toMatchObject({ code: 0 });
+    expect(await readdir(folder), name).toEqual([name]);
+    await rm(join(folder, name), { recursive: true });
+  }
+});
+
+test("a data directory that cannot be used is told in a sentence", async () => {
+  const file = join(commandLine.dataDir, "file");
+  await writeFile(file, "");
+  const told = (dataDir: string) =>
+    expect.stringMatching(
+      new RegExp(`^noisefloor: the data directory ${dataDir} cannot be used: E[A-Z]+: [a-z ]+, \\w+.*\\n$`),
+    );
+  expect(await inShell('exec "$@"', ["migrate"], join(file, "below"))).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: told(join(file, "below")),
+  });
+  const { dataDir } = commandLine;
+  expect(await inShell('ulimit -f 0; exec "$@"', ["migrate"])).toMatchObject({ code: 1, stderr: told(dataDir) });
+});
+
+test.skipIf(!existsSync("/dev/full"))("output that cannot be written is told in a sentence", async () => {
+  expect(await inShell('"$@" > /dev/full', ["schema"])).toMatchObject({
+    code: 1,
+    stderr: "noisefloor: the output cannot be written: ENOSPC: no space left on device, write\n",
+  });
+  expect(await inShell('("$@"; echo $? >&2) | true', ["schema"])).toMatchObject({ stderr: "141\n" });
+});
