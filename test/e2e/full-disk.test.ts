@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { BINARY, type CommandLine, openCommandLine } from "../support/command-line.ts";
@@ -40,10 +40,9 @@ test("a backup whose writes fail is none: it says so, and leaves nothing", async
       stderr: expect.stringMatching(/^noisefloor: the backup cannot be read back: .*\. Is the disk full\?\n$/),
     });
     expect(await readdir(folder), name).toEqual([]);
-    expect(await commandLine.run(["backup", join(folder, name)]).finished, name).toMatchObject({ code: 0 });
-    expect(await readdir(folder), name).toEqual([name]);
-    await rm(join(folder, name), { recursive: true });
   }
+  expect(await commandLine.run(["backup", join(folder, "whole")]).finished).toMatchObject({ code: 0 });
+  expect(await readdir(folder)).toEqual(["whole"]);
 });
 
 test("a data directory that cannot be used is told in a sentence", async () => {

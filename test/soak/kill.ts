@@ -9,10 +9,10 @@ import { type Scenario, watchFlow } from "./scenario.ts";
 export const kill: Scenario = {
   name: "kill",
   promise: "ingest killed at random moments loses nothing and counts nothing twice, nor does a replay change an answer",
-  events: { soak: 1_000_000, test: 15_000 },
+  events: { soak: 1_000_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random } = stage;
-    const kills = extent === "soak" ? 30 : 3;
+    const kills = extent === "soak" ? 30 : 2;
     const share = Math.ceil(events.length / (kills + 1));
     const flows: Promise<void>[] = [];
     // Each process gets its share of the flow, else all would be over before the last kill.
