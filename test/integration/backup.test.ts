@@ -1,15 +1,20 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runBackup } from "@noisefloor/cli/commands/backup.ts";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { backUpWorld, contentsOf, readWorkingDatabases, restoreWorld } from "../support/backups.ts";
+import {
+  type BackupServer,
+  backUpWorld,
+  contentsOf,
+  readWorkingDatabases,
+  restoreWorld,
+  startBackupServer,
+} from "../support/backups.ts";
 import { commandOver } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
@@ -19,21 +24,17 @@ const now = () => NOW;
 const DAY_MS = 86_400_000;
 const tag = makeTag("known", "malicious");
 
-// A server of our own: backups are files of the machine that it runs on.
-let folder: string;
-let server: EmbeddedClickHouse;
+let server: BackupServer;
 let world: World;
 /** Another store on the same server, for the backup to be restored into. */
 let other: World;
 let key: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "noisefloor-backup-"));
-  server = await startEmbedded(join(folder, "data"));
+  server = await startBackupServer();
 });
 afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
+  await server.close();
 });
 beforeEach(async () => {
   world = await createWorld(now, undefined, server.connection);
@@ -59,9 +60,8 @@ afterEach(async () => {
   await other.close();
 });
 
-const place = (name: string) => join(folder, name);
-const backUp = (of: World, name: string) => backUpWorld(of, place(name));
-const restore = (into: World, name: string, replace = true) => restoreWorld(into, place(name), replace);
+const backUp = (of: World, name: string) => backUpWorld(of, server.place(name));
+const restore = (into: World, name: string, replace = true) => restoreWorld(into, server.place(name), replace);
 
 async function answers(of: World): Promise<unknown[]> {
   const paths = [
@@ -146,15 +146,17 @@ test("a store that holds data is not touched without --replace", async () => {
 });
 
 async function largestFile(name: string): Promise<string> {
-  const files = (await readdir(place(name), { recursive: true })).filter((file) => /observations\/.*\.bin$/.test(file));
-  const sizes = await Promise.all(
-    files.map(async (file) => ({ file, size: (await stat(place(join(name, file)))).size })),
+  const files = (await readdir(server.place(name), { recursive: true })).filter((file) =>
+    /observations\/.*\.bin$/.test(file),
   );
-  return place(join(name, sizes.sort((one, another) => another.size - one.size)[0]?.file ?? ""));
+  const sizes = await Promise.all(
+    files.map(async (file) => ({ file, size: (await stat(server.place(join(name, file)))).size })),
+  );
+  return server.place(join(name, sizes.sort((one, another) => another.size - one.size)[0]?.file ?? ""));
 }
 
 test.each<[string, (name: string) => Promise<void>, RegExp]>([
-  ["missing", (name) => rm(place(name), { recursive: true }), /there is no backup there/],
+  ["missing", (name) => rm(server.place(name), { recursive: true }), /there is no backup there/],
   [
     "rotten",
     async (name) => rot(await largestFile(name)),
@@ -163,7 +165,7 @@ test.each<[string, (name: string) => Promise<void>, RegExp]>([
   ["incomplete", async (name) => rm(await largestFile(name)), /^the backup cannot be restored: .*No such file/],
   [
     "without its table of contents",
-    (name) => writeFile(place(join(name, ".backup")), "<config>"),
+    (name) => writeFile(server.place(join(name, ".backup")), "<config>"),
     /^the backup cannot be restored: /,
   ],
 ])("a backup that is %s is a clear error that leaves the store as it was", async (name, harm, message) => {
@@ -194,7 +196,7 @@ test("a backup of a newer version, or of something else, is refused", async () =
   await backUp(world, "newer");
   const before = await contentsOf(other);
   await expect(restore(other, "newer")).rejects.toThrow(/does not fit this version of Noisefloor: .*9000_future/);
-  const [database, foreign] = [world.connection.database, place("foreign")];
+  const [database, foreign] = [world.connection.database, server.place("foreign")];
   await world.client.command({ query: `BACKUP TABLE ${database}.tags AS noisefloor.tags TO File('${foreign}')` });
   await expect(restore(other, "foreign")).rejects.toThrow(/none of Noisefloor/);
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'future'" });
@@ -221,10 +223,10 @@ test("a backup is never written over, and Ctrl-C cancels it", async () => {
   const stop = new AbortController();
   stop.abort();
   const command = commandOver(world, undefined, stop.signal);
-  await runBackup(place("cancelled"), command);
+  await runBackup(server.place("cancelled"), command);
   expect(command.lines.join()).toMatch(/^The backup was cancelled; nothing of it is left\.$|^Backed up /);
   const again = commandOver(other, undefined, stop.signal);
-  await runRestore(place("once"), { replace: true }, again);
+  await runRestore(server.place("once"), { replace: true }, again);
   expect(again.lines).toEqual(["The restore was cancelled; the database is as it was."]);
   process.exitCode = 0;
 });

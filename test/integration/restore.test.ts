@@ -1,10 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
 import { connect } from "@noisefloor/clickhouse/client.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import { migrate, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { type RestoreTerms, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
@@ -12,7 +8,15 @@ import { applyRetention } from "@noisefloor/clickhouse/retention.ts";
 import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { backUpWorld, contentsOf, readWorkingDatabases, restoreWorld } from "../support/backups.ts";
+import {
+  type BackupServer,
+  backUpWorld,
+  contentsOf,
+  numberOf,
+  readWorkingDatabases,
+  restoreWorld,
+  startBackupServer,
+} from "../support/backups.ts";
 import { commandOver } from "../support/commands.ts";
 import { freshKafka } from "../support/kafka.ts";
 import { createWorld, MIGRATIONS, makeTag, type World } from "../support/world.ts";
@@ -22,9 +26,7 @@ const now = () => NOW;
 const DAY_MS = 86_400_000;
 const tag = makeTag("known", "malicious");
 
-// A server of our own: backups are files of the machine that it runs on.
-let folder: string;
-let server: EmbeddedClickHouse;
+let server: BackupServer;
 /** What was backed up, once for all tests, and is left as it was then. */
 let world: World;
 let whole: string;
@@ -33,8 +35,7 @@ let before: unknown;
 let other: World;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "noisefloor-restore-"));
-  server = await startEmbedded(join(folder, "data"));
+  server = await startBackupServer();
   world = await createWorld(now, undefined, server.connection);
   await world.addTags([tag]);
   await world.store(Array.from({ length: 60 }, (_, index) => seen(index, index % 25)));
@@ -46,14 +47,13 @@ beforeAll(async () => {
     query:
       "CREATE MATERIALIZED VIEW mine ENGINE = MergeTree ORDER BY source_ip POPULATE AS SELECT source_ip FROM observations",
   });
-  whole = join(folder, "whole");
+  whole = server.place("whole");
   await backUpWorld(world, whole);
   before = await contentsOf(world);
 });
 afterAll(async () => {
   await world.close();
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
+  await server.close();
 });
 beforeEach(async () => {
   other = await createWorld(now, undefined, server.connection);
@@ -71,16 +71,6 @@ async function command(of: World, query: string): Promise<void> {
   await of.client.command({ query });
 }
 
-async function count(of: World, sql: string): Promise<number> {
-  const counted = defineQuery({
-    name: "test-count",
-    sql: `SELECT toUInt32((${sql})) AS rows`,
-    params: z.object({}),
-    row: z.object({ rows: z.int() }),
-  });
-  return (await run(of.client, counted, {}))[0]?.rows ?? -1;
-}
-
 const termsOf = (terms: Partial<RestoreTerms>): RestoreTerms => ({
   migrations: MIGRATIONS,
   replace: true,
@@ -92,13 +82,13 @@ test("tables of one's own are left alone, in the store and in the backup, and wh
   await command(other, "CREATE TABLE own (x UInt8) ENGINE = MergeTree ORDER BY x");
   await command(other, "INSERT INTO own VALUES (7)");
   const mutations = "SELECT count() FROM system.mutations WHERE database = currentDatabase()";
-  const gone = await count(other, mutations);
+  const gone = await numberOf(other, mutations);
   await restoreWorld(other, whole);
   expect(await contentsOf(other)).toEqual(before);
-  expect(await count(other, "SELECT sum(x) FROM own")).toBe(7);
+  expect(await numberOf(other, "SELECT sum(x) FROM own")).toBe(7);
   const theirs = "SELECT count() FROM system.tables WHERE database = currentDatabase() AND name IN ('notes', 'mine')";
-  expect(await count(other, theirs)).toBe(0);
-  expect(await count(other, mutations), "a retention that is gone through").toBe(gone);
+  expect(await numberOf(other, theirs)).toBe(0);
+  expect(await numberOf(other, mutations), "a retention that is gone through").toBe(gone);
 });
 
 test("a backup whose tables are made otherwise is refused before anything is touched", async () => {
@@ -122,7 +112,7 @@ test("a restore that broke off keeps every service away until one has ended, whi
   const refusal = /a restore is under way or has broken off, .* run "noisefloor restore" again/;
   await expect(migrate(other.connection, MIGRATIONS)).rejects.toThrow(refusal);
   await expect(requireCurrentSchema(other.client, await readMigrations(MIGRATIONS))).rejects.toThrow(refusal);
-  await expect(backUpWorld(other, join(folder, "mixed"))).rejects.toThrow(/a restore is under way or has broken off/);
+  await expect(backUpWorld(other, server.place("mixed"))).rejects.toThrow(/a restore is under way or has broken off/);
   expect(await readWorkingDatabases(other)).toEqual([]);
 
   await command(other, "DROP TABLE tag_activity_hourly SYNC");
@@ -188,13 +178,13 @@ test("of a backup made while old and new observations come in, every rollup coun
     while (!isOver) await busy.store(Array.from({ length: 3 }, () => seen(stored++, Math.floor(Math.random() * 60))));
   };
   const writing = [write(), write(), write()];
-  const place = join(folder, "busy");
+  const place = server.place("busy");
   await backUpWorld(busy, place);
   isOver = true;
   await Promise.all(writing);
   await restoreWorld(other, place);
   expect(await run(other.client, agreement, {})).toEqual([{ daily: 1, tagged: 1, activity: 1, addresses: 1 }]);
-  expect(await count(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
+  expect(await numberOf(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
 });
 
 test("two restores at once do not touch each other's copy, and one that was killed leaves nothing for long", async () => {
@@ -231,7 +221,7 @@ test("data that come while an empty store's backup is read are not lost without 
 });
 
 test("keys that were revoked since the backup stay revoked, and those made since are told of", async () => {
-  const place = join(folder, "keys");
+  const place = server.place("keys");
   await other.addCaller("standard");
   await backUpWorld(other, place);
   const [first, second] = await readApiKeys(other.client);

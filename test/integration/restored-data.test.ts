@@ -1,17 +1,19 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { type RestoreTerms, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
 import { readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { z } from "zod";
-import { backUpWorld, contentsOf, readWorkingDatabases, restoreWorld } from "../support/backups.ts";
+import {
+  type BackupServer,
+  backUpWorld,
+  contentsOf,
+  numberOf,
+  readWorkingDatabases,
+  restoreWorld,
+  startBackupServer,
+} from "../support/backups.ts";
 import { commandOver } from "../support/commands.ts";
 import { createWorld, MIGRATIONS, makeTag, type World } from "../support/world.ts";
 
@@ -19,20 +21,16 @@ const NOW = Date.now();
 const DAY_MS = 86_400_000;
 const tag = makeTag("known", "malicious");
 
-// A server of our own: backups are files of the machine that it runs on.
-let folder: string;
-let server: EmbeddedClickHouse;
+let server: BackupServer;
 let world: World;
 /** Another store on the same server, for the backup to be restored into. */
 let other: World;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "noisefloor-restored-"));
-  server = await startEmbedded(join(folder, "data"));
+  server = await startBackupServer();
 });
 afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
+  await server.close();
 });
 beforeEach(async () => {
   world = await createWorld(Date.now, undefined, server.connection);
@@ -44,20 +42,8 @@ afterEach(async () => {
   await other.close();
 });
 
-const place = (name: string) => join(folder, name);
-
 async function command(of: World, query: string): Promise<void> {
   await of.client.command({ query });
-}
-
-async function count(of: World, sql: string): Promise<number> {
-  const counted = defineQuery({
-    name: "test-count",
-    sql: `SELECT toUInt32((${sql})) AS rows`,
-    params: z.object({}),
-    row: z.object({ rows: z.int() }),
-  });
-  return (await run(of.client, counted, {}))[0]?.rows ?? -1;
 }
 
 const seenAt = (times: readonly number[]) =>
@@ -79,23 +65,23 @@ test("views and tables of one's own in a backup neither fire, nor read, nor keep
   await command(world, "CREATE TABLE own_null (x UInt8) ENGINE = Null");
   await world.store(seenAt([NOW - 3_000, NOW - 2_000, NOW - 1_000]));
   const before = await contentsOf(world);
-  await backUpWorld(world, place("theirs"));
+  await backUpWorld(world, server.place("theirs"));
 
-  await restoreWorld(other, place("theirs"));
+  await restoreWorld(other, server.place("theirs"));
   expect(await contentsOf(other)).toEqual(before);
-  expect(await count(world, `SELECT count() FROM ${theirs}.seen`)).toBe(3);
+  expect(await numberOf(world, `SELECT count() FROM ${theirs}.seen`)).toBe(3);
   // As on another machine, where what the view writes to has never been.
   await command(world, `DROP DATABASE ${theirs} SYNC`);
-  await restoreWorld(other, place("theirs"));
+  await restoreWorld(other, server.place("theirs"));
   expect(await contentsOf(other)).toEqual(before);
 });
 
 test("what has aged since the backup is told of, and kept when it is to be kept for longer", async () => {
   await applyRetention(world.client, 1);
-  const expiresAt = Date.now() + 3_000;
+  const expiresAt = Date.now() + 6_000;
   await world.store(seenAt([Date.now(), ...[1, 2, 3].map((many) => expiresAt - DAY_MS - many)]));
-  expect(await count(world, RAW)).toBe(4);
-  await backUpWorld(world, place("aged"));
+  expect(await numberOf(world, RAW)).toBe(4);
+  await backUpWorld(world, server.place("aged"));
   // The server counts a row as old by whole seconds.
   await sleep(expiresAt - Date.now() + 1_500);
 
@@ -112,25 +98,25 @@ test("what has aged since the backup is told of, and kept when it is to be kept 
     signal: new AbortController().signal,
     onProgress: () => void merge().catch(() => {}),
   };
-  const restored = await restoreDatabase(other.connection, { kind: "file", path: place("aged") }, terms);
+  const restored = await restoreDatabase(other.connection, { kind: "file", path: server.place("aged") }, terms);
   expect(restored).toMatchObject({ observations: 4, outlived: 0, retentionDays: 30, from: expect.any(Number) });
   await command(other, "OPTIMIZE TABLE observations FINAL");
-  expect(await count(other, RAW), `after ${merged} merges while it was read`).toBe(4);
+  expect(await numberOf(other, RAW), `after ${merged} merges while it was read`).toBe(4);
   expect(await readRetention(other.client)).toBe(30);
 
   const said = commandOver(other);
-  await runRestore(place("aged"), { replace: true }, said);
+  await runRestore(server.place("aged"), { replace: true }, said);
   expect(said.lines[0]).toMatch(/^Restored 4 observations from .* to .*, kept for 1 days\.$/);
   expect(said.lines[1]).toMatch(/^3 of them are older than that and are deleted with the next merges/);
   expect(said.lines[2]).toMatch(/--replace and RETENTION_DAYS=3,/);
   await command(other, "OPTIMIZE TABLE observations FINAL");
-  expect(await count(other, RAW), "they had really aged").toBe(1);
+  expect(await numberOf(other, RAW), "they had really aged").toBe(1);
 });
 
 test("what a store has lost is made anew by a restore, and until then no service starts", async () => {
   await world.store(seenAt([NOW - 1_000]));
   const before = await contentsOf(world);
-  await backUpWorld(world, place("lost"));
+  await backUpWorld(world, server.place("lost"));
   await command(world, "DROP TABLE observations SYNC");
   await command(world, "DROP TABLE tag_activity_hourly SYNC");
   await command(world, "DROP VIEW address_daily_mv SYNC");
@@ -138,10 +124,10 @@ test("what a store has lost is made anew by a restore, and until then no service
     /^the database has lost observations, tag_activity_hourly, address_daily_mv: restore a backup/,
   );
   await expect(readStoredTables(world.client)).rejects.toThrow(/^a table is lost: /);
-  await restoreWorld(world, place("lost"));
+  await restoreWorld(world, server.place("lost"));
   expect(await contentsOf(world)).toEqual(before);
   await world.store(seenAt([NOW, NOW]));
-  expect(await count(world, "SELECT uniqExact(source_ip) FROM address_daily"), "the views are there").toBe(2);
+  expect(await numberOf(world, "SELECT uniqExact(source_ip) FROM address_daily"), "the views are there").toBe(2);
 });
 
 test("observations are counted once each, and a restore adds no rows of its own", async () => {
@@ -149,8 +135,8 @@ test("observations are counted once each, and a restore adds no rows of its own"
   const twice = seenAt([NOW - 2_000, NOW - 1_000]);
   await world.store(twice);
   await world.store(twice);
-  expect(await count(world, RAW)).toBe(4);
-  await backUpWorld(world, place("twice"));
-  expect(await restoreWorld(other, place("twice"))).toMatch(/^Restored 2 observations /);
-  expect(await count(other, RAW)).toBeLessThanOrEqual(4);
+  expect(await numberOf(world, RAW)).toBe(4);
+  await backUpWorld(world, server.place("twice"));
+  expect(await restoreWorld(other, server.place("twice"))).toMatch(/^Restored 2 observations /);
+  expect(await numberOf(other, RAW)).toBeLessThanOrEqual(4);
 });

@@ -35,8 +35,10 @@ export const kill: Scenario = {
     const last = await begin(kills);
     await Promise.all(flows);
     await stage.drained();
-    await stage.verify(20);
+    say("all is stored");
+    await stage.verify(5);
     await last.terminate();
+    say("all is as it should be; now it is read once more");
     const replayed = await replayAll(stage, extent);
     return `${kills} SIGKILL, ${replayed}`;
   },

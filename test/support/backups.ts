@@ -1,9 +1,46 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { runBackup } from "@noisefloor/cli/commands/backup.ts";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
 import { commandOver } from "./commands.ts";
 import type { World } from "./world.ts";
+
+/** A server of a test file's own: backups are files of the machine that it runs on. */
+export type BackupServer = {
+  readonly connection: ClickHouseConnection;
+  /** Where a backup of this name lies. */
+  place(name: string): string;
+  close(): Promise<void>;
+};
+
+export async function startBackupServer(): Promise<BackupServer> {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-backups-"));
+  const server = await startEmbedded(join(folder, "data"));
+  return {
+    connection: server.connection,
+    place: (name) => join(folder, name),
+    async close() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The one number that a query of a world's database answers. */
+export async function numberOf(of: World, sql: string): Promise<number> {
+  const asked = defineQuery({
+    name: "test-number",
+    sql: `SELECT toUInt32((${sql})) AS number`,
+    params: z.object({}),
+    row: z.object({ number: z.int() }),
+  });
+  return (await run(of.client, asked, {}))[0]?.number ?? -1;
+}
 
 /** Runs `noisefloor backup` over a world; the answer is what it printed. */
 export async function backUpWorld(of: World, place: string): Promise<string> {
