@@ -74,8 +74,7 @@ export async function openWorkingDatabase(
   try {
     // Looked for when our own is there: of two that start at once, one sees the other at least.
     const found = (await run(server, workingDatabases, { prefix })).filter((other) => other.name !== name);
-    const others = await findAlive(server, found);
-    for (const other of found) if (!others.includes(other.name)) await dropDatabase(server, other.name);
+    const { alive: others } = await dropGone(server, found);
     return { name, others, drop };
   } catch (error) {
     await drop().catch(() => {});
@@ -89,31 +88,32 @@ export async function openWorkingDatabase(
  * @returns the names of what was removed.
  */
 export async function dropAbandoned(server: ClickHouseClient, database: string): Promise<string[]> {
-  const dropped: string[] = [];
+  const all: string[] = [];
   for (const purpose of ["restoring", "backing_up"] as const) {
     const found = await run(server, workingDatabases, { prefix: `${database}_${purpose}` });
-    const alive = await findAlive(server, found);
-    for (const { name, since } of found) {
-      if (since === 0 || alive.includes(name)) continue;
-      await dropDatabase(server, name);
-      dropped.push(name);
-    }
+    const timed = found.filter(({ since }) => since > 0);
+    all.push(...(await dropGone(server, timed)).dropped);
   }
-  return dropped;
+  return all;
 }
 
 type Found = z.infer<typeof workingDatabases.row>;
 
-/** Which of them are of a command that still works, or did a moment ago. */
-async function findAlive(server: ClickHouseClient, found: readonly Found[]): Promise<string[]> {
-  if (found.length === 0) return [];
+/** Removes those whose command shows no sign of life. @returns which ones, and which are of a command that still works. */
+async function dropGone(server: ClickHouseClient, found: readonly Found[]) {
+  const [alive, dropped]: [string[], string[]] = [[], []];
+  if (found.length === 0) return { alive, dropped };
   const { now, uptime } = await readTime(server);
-  const alive: string[] = [];
   for (const { name, since } of found) {
     const seenAt = Math.max(since, await readLastBeat(server, name));
-    if (seenAt > now - Math.min(uptime, GONE_AFTER_SECONDS)) alive.push(name);
+    if (seenAt > now - Math.min(uptime, GONE_AFTER_SECONDS)) {
+      alive.push(name);
+      continue;
+    }
+    await dropDatabase(server, name);
+    dropped.push(name);
   }
-  return alive;
+  return { alive, dropped };
 }
 
 async function readTime(server: ClickHouseClient): Promise<z.infer<typeof serverTime.row>> {

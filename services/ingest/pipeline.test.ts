@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { countReasons, judge } from "./pipeline.ts";
+import { noTags } from "./testing/no-tags.ts";
 
 test("a batch without rejections has no reasons to report", () => {
   expect([...countReasons([])]).toEqual([]);
@@ -15,14 +16,6 @@ test("rejections are counted by their reason, whatever their details say", () =>
 });
 
 test("others get their turn while records are judged, be these many or large", async () => {
-  const catalogue = {
-    all: () => [],
-    byId: () => undefined,
-    resolve: () => undefined,
-    refresh: async () => {},
-    ageSeconds: () => 0,
-    stop: () => {},
-  };
   const turnsDuring = async (count: number, bytes: Buffer) => {
     let turns = 0;
     let isJudged = false;
@@ -34,7 +27,7 @@ test("others get their turn while records are judged, be these many or large", a
     setImmediate(turn);
     const records = Array.from({ length: count }, () => ({ bytes, fallbackId: "" }));
     const { rejected } = await judge(records, {
-      catalogue,
+      catalogue: noTags,
       retentionDays: () => 1,
       right: "shared-datasets",
       now: Date.now,

@@ -4,8 +4,12 @@ import { countInserted, type Scenario, watchFlow } from "./scenario.ts";
 
 /** What docker-compose.yml and the brokers leave for a stop. */
 const GRACE_MS = 30_000;
+const STOPS = 2;
 
-/** SIGTERM in the middle of the flow: what was begun is finished and committed, so the next process takes up there and nothing comes again. */
+/**
+ * SIGTERM in the middle of the flow: what was begun is finished and committed, so the next process takes up there and
+ * nothing comes again.
+ */
 export const terminate: Scenario = {
   name: "terminate",
   promise: "a stop in the flow ends with 0 within the grace time, and the next process has nothing to do again",
@@ -19,8 +23,7 @@ export const terminate: Scenario = {
       // Whoever stops leaves the group at once. A short session could be lost on a busy machine, which is no stop.
       KAFKA_SESSION_TIMEOUT_SECONDS: "30",
     };
-    const stops = 2;
-    const share = Math.ceil(events.length / (stops + 1));
+    const share = Math.ceil(events.length / (STOPS + 1));
     const flows: Promise<void>[] = [];
     let longestMs = 0;
     const requireCleanEnd = ({ code, ms }: { code: number | null; ms: number }) => {
@@ -28,7 +31,7 @@ export const terminate: Scenario = {
       if (code !== 0) throw new Error(`ingest ended with ${code} after a SIGTERM`);
       if (ms > GRACE_MS) throw new Error(`a stop took ${Math.round(ms / 1_000)} s`);
     };
-    for (let number = 0; number < stops; number++) {
+    for (let number = 0; number < STOPS; number++) {
       const flowing = await watchFlow(stage);
       flows.push(stage.publish(events.slice(number * share, (number + 1) * share)).done);
       const ingest = await stage.ingest(keepingAll);
@@ -36,12 +39,12 @@ export const terminate: Scenario = {
       await sleep(random.int(0, 800));
       requireCleanEnd(await ingest.terminate());
       say(
-        `${number + 1} of ${stops} stops; ${await countInserted(stage)} rows, committed ${await committedOffsets(stage.kafka)}`,
+        `${number + 1} of ${STOPS} stops; ${await countInserted(stage)} rows, committed ${await committedOffsets(stage.kafka)}`,
       );
     }
     await Promise.all(flows);
     const ingest = await stage.ingest(keepingAll);
-    await stage.publish(events.slice(stops * share)).done;
+    await stage.publish(events.slice(STOPS * share)).done;
     await stage.drained();
     const [rows, records] = [await countInserted(stage), stage.published()];
     const again = rows - records;
@@ -55,6 +58,6 @@ export const terminate: Scenario = {
     await stage.ingest();
     await stage.drained();
     await stage.verify();
-    return `${stops + 1} SIGTERM, one without a store; the longest stop took ${(longestMs / 1_000).toFixed(1)} s`;
+    return `${STOPS + 1} SIGTERM, one without a store; the longest stop took ${(longestMs / 1_000).toFixed(1)} s`;
   },
 };

@@ -1,6 +1,7 @@
 import type { HandleBatch, StreamMessage, StreamSource } from "@noisefloor/kafka/source.ts";
 import { pino } from "pino";
 import { expect, test } from "vitest";
+import { noTags } from "../testing/no-tags.ts";
 import { type KafkaIngestDeps, startKafkaIngest } from "./kafka.ts";
 
 const observation = JSON.stringify({
@@ -19,14 +20,7 @@ async function handle(messages: readonly StreamMessage[], deps: Partial<KafkaIng
     failure: new Promise(() => {}),
   };
   await startKafkaIngest({
-    catalogue: {
-      all: () => [],
-      byId: () => undefined,
-      resolve: () => undefined,
-      refresh: async () => {},
-      ageSeconds: () => 0,
-      stop: () => {},
-    },
+    catalogue: noTags,
     retentionDays: () => 90,
     right: "everything",
     now: Date.now,
