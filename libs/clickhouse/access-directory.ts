@@ -30,9 +30,9 @@ export async function watchAccess(client: ClickHouseClient, options: WatchOption
         const caller = callers.get(workspaceId);
         if (caller !== undefined && !isRevoked) byHash.set(sha256, caller);
       }
-      return byHash;
+      return { byHash, isEmpty: workspaces.length === 0 && keys.length === 0 };
     },
-    options,
+    { ...options, isEmpty: (content) => content.isEmpty },
   );
-  return { callerOf: (key) => current().get(hashKey(key)), refresh, ageSeconds, stop };
+  return { callerOf: (key) => current().byHash.get(hashKey(key)), refresh, ageSeconds, stop };
 }

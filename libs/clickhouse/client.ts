@@ -10,6 +10,9 @@ export type ClickHouseConnection = {
   readonly database: string;
 };
 
+/** Nearly every answer fits. The server takes only as much of it as an answer needs. */
+const RESPONSE_BUFFER_BYTES = 16 * 1024 * 1024;
+
 /** For statements that take as long as there are data: long enough for any store, and still an end. */
 export const PATIENT_MS = 24 * 3_600_000;
 
@@ -30,8 +33,9 @@ export function connect(
     clickhouse_settings: {
       // An async insert answers before the rows can be read: "stored" would not mean stored.
       async_insert: 0,
-      // Without it an error in the middle of an answer arrives as a broken body instead of as an error.
-      wait_end_of_query: 1,
+      // An error while the answer is still in the server's memory arrives as an error, later as a broken body. Not
+      // wait_end_of_query: that buffers on the server's disk, and where it is full answers 200 with an empty body.
+      http_response_buffer_size: String(RESPONSE_BUFFER_BYTES),
       // Backfilled data may fall on any number of weeks; the server's default refuses inserts into more than 100.
       max_partitions_per_insert_block: "0",
       // Queries tell a missing row of a left join by the type's default.

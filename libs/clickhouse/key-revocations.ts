@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "./client.ts";
-import { defineQuery, run } from "./query.ts";
+import { defineQuery, runForOne } from "./query.ts";
 import { identifier } from "./sql-text.ts";
 
 /** What a restore does to keys. */
@@ -30,9 +30,9 @@ export async function keepRevocations(server: ClickHouseClient, restored: string
   const sum = { revoked: 0, lost: 0 };
   for (const table of KEY_TABLES) {
     const [backup, live] = [`${identifier(restored)}.${table}`, `${identifier(replaced)}.${table}`];
-    const [changed] = await run(server, changedKeys(backup, live), {});
-    sum.revoked += changed?.revoked ?? 0;
-    sum.lost += changed?.lost ?? 0;
+    const changed = await runForOne(server, changedKeys(backup, live), {});
+    sum.revoked += changed.revoked;
+    sum.lost += changed.lost;
     await server.command({
       query: `INSERT INTO ${backup}
         SELECT * REPLACE (true AS is_revoked, updated_at + toIntervalMillisecond(1) AS updated_at)

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, run, toDateTime64 } from "./query.ts";
+import { defineQuery, runForOne, toDateTime64 } from "./query.ts";
 
 const newestUpdate = defineQuery({
   name: "newest-update",
@@ -22,7 +22,7 @@ export async function insertNewest<IdColumn extends string>(
   now: number,
 ): Promise<void> {
   if (rows.length === 0) return;
-  const [newest] = await run(client, newestUpdate, { table, idColumn, ids: rows.map((row) => row[idColumn]) });
-  const updated_at = toDateTime64(Math.max(now, (newest?.updatedAt ?? 0) + 1));
+  const newest = await runForOne(client, newestUpdate, { table, idColumn, ids: rows.map((row) => row[idColumn]) });
+  const updated_at = toDateTime64(Math.max(now, newest.updatedAt + 1));
   await client.insert({ table, values: rows.map((row) => ({ ...row, updated_at })), format: "JSONEachRow" });
 }

@@ -1,6 +1,7 @@
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { z } from "zod";
-import { StoreTimeoutError } from "./errors.ts";
+import { answerRows } from "./answer.ts";
+import { IncompleteAnswerError, StoreTimeoutError } from "./errors.ts";
 
 /** One read: its SQL, what it takes and what a row of its answer is, side by side. Values are bound, never spliced. */
 export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
@@ -26,6 +27,24 @@ export function run<Params extends z.ZodType<Record<string, unknown>>, Row exten
   params: z.input<Params>,
 ): Promise<z.output<Row>[]> {
   return ask(client, definition, params, {});
+}
+
+/**
+ * The same for a query that always answers with one row.
+ * @throws IncompleteAnswerError when it does not.
+ */
+export async function runForOne<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+  client: ClickHouseClient,
+  definition: QueryDefinition<Params, Row>,
+  params: z.input<Params>,
+): Promise<z.output<Row>> {
+  const [row, ...more] = await run(client, definition, params);
+  if (row === undefined || more.length > 0) {
+    throw new IncompleteAnswerError(
+      `${definition.name}: expected one row, got ${row === undefined ? 0 : more.length + 1}`,
+    );
+  }
+  return row;
 }
 
 /** Asks a query on behalf of somebody who may stop waiting for the answer. */
@@ -77,11 +96,12 @@ async function ask<Params extends z.ZodType<Record<string, unknown>>, Row extend
   const result = await client.query({
     query: definition.sql,
     query_params: definition.params.parse(params),
-    format: "JSONEachRow",
+    // One document whose end shows: of JSONEachRow the client drops a last line that was cut, without an error.
+    format: "JSONCompact",
     clickhouse_settings: { ...settings, log_comment: definition.name },
     ...(signal === undefined ? {} : { abort_signal: signal }),
   });
-  return z.array(definition.row).parse(await result.json());
+  return z.array(definition.row).parse(answerRows(await result.text()));
 }
 
 /** `YYYY-MM-DD hh:mm:ss.sss` in UTC: the spelling that every ClickHouse reads as DateTime64(3), whatever its settings. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { BackupError, type BackupPlace, type BackupTerms, restoreInto } from "./backup.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "./client.ts";
 import { MigrationError, migrate, readApplied, readMigrations, tablesOf, viewsOf } from "./migrate.ts";
-import { defineQuery, run } from "./query.ts";
+import { defineQuery, runForOne } from "./query.ts";
 import { AGEING_TABLES, applyRetention, readRetention } from "./retention.ts";
 import { identifier } from "./sql-text.ts";
 
@@ -76,8 +76,8 @@ async function keepForLonger(
   if (retentionDays <= (await readRetention(client))) return true;
   await applyRetention(client, retentionDays);
   for (;;) {
-    const [mutations] = await run(client, openMutations, {});
-    if (mutations === undefined || mutations.open === 0) return true;
+    const mutations = await runForOne(client, openMutations, {});
+    if (mutations.open === 0) return true;
     if (mutations.failure !== "") {
       throw new BackupError(`the backup cannot be kept for ${retentionDays} days: ${mutations.failure}`);
     }
@@ -108,10 +108,9 @@ export async function countObservations(client: ClickHouseClient): Promise<HeldO
     params: z.object({}),
     row: z.object({ observations: z.int(), outlived: z.int(), oldest: z.int(), newest: z.int() }),
   });
-  const [row] = await run(client, held, {});
-  if (row === undefined || row.observations === 0) {
+  const { observations, outlived, oldest, newest } = await runForOne(client, held, {});
+  if (observations === 0) {
     return { observations: 0, from: undefined, to: undefined, retentionDays, outlived: 0 };
   }
-  const { observations, outlived, oldest, newest } = row;
   return { observations, from: oldest, to: newest, retentionDays, outlived };
 }

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, run } from "./query.ts";
+import { defineQuery, runForOne } from "./query.ts";
 
 /**
  * A table that is there while a restore puts its parts in place, and stays when that breaks off: what the database then
@@ -17,8 +17,7 @@ const markers = defineQuery({
 
 /** Has a restore begun to put its parts in place, and not ended? */
 export async function isRestoreUnfinished(client: ClickHouseClient): Promise<boolean> {
-  const [row] = await run(client, markers, { marker: RESTORE_MARKER });
-  return row !== undefined && row.markers > 0;
+  return (await runForOne(client, markers, { marker: RESTORE_MARKER })).markers > 0;
 }
 
 export async function putRestoreMarker(client: ClickHouseClient): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import { StoreError } from "./errors.ts";
 import { defineQuery, run } from "./query.ts";
 import { type Watched, type WatchOptions, watch } from "./watch.ts";
 
@@ -40,7 +41,10 @@ export const DEFAULT_RETENTION_DAYS = 100;
 /** For how many days the observations are kept as the store stands. */
 export async function readRetention(client: ClickHouseClient): Promise<number> {
   const definition = (await run(client, tableDefinitions, {})).find(({ name }) => name === "observations");
-  return daysIn(definition?.create_table_query ?? "") ?? DEFAULT_RETENTION_DAYS;
+  if (definition === undefined) {
+    throw new StoreError('the table observations is missing: run "noisefloor migrate", or grant its user SELECT on it');
+  }
+  return daysIn(definition.create_table_query) ?? DEFAULT_RETENTION_DAYS;
 }
 
 /**

@@ -28,7 +28,7 @@ export async function watchSensors(client: ClickHouseClient, options: WatchOptio
       );
       return { rooms, hasKeys: keys.length > 0 };
     },
-    options,
+    { ...options, isEmpty: ({ hasKeys }) => !hasKeys },
   );
   return {
     roomOf: (key) => current().rooms.get(hashKey(key)),

@@ -1,7 +1,7 @@
 import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
 import { isNotThere, isTransient, StoreError } from "./errors.ts";
-import { defineQuery, run } from "./query.ts";
+import { defineQuery, run, runForOne } from "./query.ts";
 import { AGEING_TABLES, daysIn } from "./retention.ts";
 
 /** What a table holds. */
@@ -69,8 +69,8 @@ const newestReceipt = defineQuery({
 
 /** When the store took its newest observation, in milliseconds since 1970 UTC; undefined when it holds none. */
 export async function readNewestReceipt(client: ClickHouseClient): Promise<number | undefined> {
-  const [row] = await run(client, newestReceipt, {});
-  return row === undefined || row.at === 0 ? undefined : row.at;
+  const { at } = await runForOne(client, newestReceipt, {});
+  return at === 0 ? undefined : at;
 }
 
 /**

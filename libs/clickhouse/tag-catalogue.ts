@@ -29,7 +29,7 @@ export async function watchTags(client: ClickHouseClient, options: WatchOptions 
         bySlug: new Map(tags.map((tag) => [tag.slug, tag])),
       };
     },
-    options,
+    { ...options, isEmpty: ({ tags }) => tags.length === 0 },
   );
   const byId = (id: string) => current().byId.get(id.toLowerCase());
   return {

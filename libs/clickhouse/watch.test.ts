@@ -45,3 +45,20 @@ test("a look that fails is told, but not one that was under way when the watch w
   await failNext("closed");
   expect(told).toHaveLength(before);
 });
+
+test("content that was there is never replaced by none: what was known goes on, and the look fails", async () => {
+  let stored = ["a key"];
+  const watched = await watch(
+    async () => stored.join(),
+    async () => stored,
+    { intervalMs: 1_000_000, isEmpty: (content) => content.length === 0 },
+  );
+  stored = [];
+  await expect(watched.refresh()).rejects.toThrow("read as empty");
+  await expect(watched.refresh(), "and goes on failing, so that it stays visible").rejects.toThrow("read as empty");
+  expect(watched.current()).toEqual(["a key"]);
+  stored = ["another"];
+  await watched.refresh();
+  expect(watched.current()).toEqual(["another"]);
+  watched.stop();
+});

@@ -1,3 +1,5 @@
+import { StoreError } from "./errors.ts";
+
 /** A small table's content, kept in memory and up to date. */
 export type Watched<T> = {
   /** As it stood a moment ago. */
@@ -17,15 +19,20 @@ export type WatchOptions = {
   readonly onRecovery?: () => void;
 };
 
+/** Content that was there and now reads as empty: a store that was lost or cut off reads like that, too. */
+type EmptyCheck<T> = { readonly isEmpty?: (content: T) => boolean };
+
 /**
  * Reads something and looks every second whether it has changed, so that a change made anywhere shows here soon.
  * @param readVersion anything cheap that changes whenever the content does.
+ * @param options `isEmpty`: content that was not empty is never replaced by content that is; that is an error instead.
  */
 export async function watch<T>(
   readVersion: () => Promise<string>,
   read: () => Promise<T>,
-  options: WatchOptions = {},
+  options: WatchOptions & EmptyCheck<T> = {},
 ): Promise<Watched<T>> {
+  const { isEmpty = () => false } = options;
   let version = await readVersion();
   let content = await read();
   let lookedAt = performance.now();
@@ -36,7 +43,11 @@ export async function watch<T>(
     const start = performance.now();
     const latest = await readVersion();
     if (latest !== version) {
-      content = await read();
+      const found = await read();
+      if (isEmpty(found) && !isEmpty(content)) {
+        throw new StoreError("read as empty, though it was not before; a restart takes it as it is");
+      }
+      content = found;
       version = latest;
     }
     lookedAt = start;

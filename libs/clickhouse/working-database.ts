@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import { isNotThere } from "./errors.ts";
-import { defineQuery, run } from "./query.ts";
+import { defineQuery, run, runForOne } from "./query.ts";
 import { identifier } from "./sql-text.ts";
 
 /** A database beside the store's own, in which one command works as long as it lasts. */
@@ -117,8 +117,7 @@ async function dropGone(server: ClickHouseClient, found: readonly Found[]) {
 }
 
 async function readTime(server: ClickHouseClient): Promise<z.infer<typeof serverTime.row>> {
-  const [time] = await run(server, serverTime, {});
-  return time ?? { now: 0, uptime: 0 };
+  return runForOne(server, serverTime, {});
 }
 
 /** In seconds since 1970; 0 when there is none. */

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, run } from "../query.ts";
+import { defineQuery, run, runForOne } from "../query.ts";
 
 /** A letter is the same however often its file was replayed and whatever reason it was given last. */
 const ID = "lower(hex(sipHash64(source, origin, position, payload)))";
@@ -77,7 +77,7 @@ const letterPayloads = defineQuery({
 
 /** About how many letters there are: one that was kept again counts twice until the server has merged the two. */
 export async function countLetterRows(client: ClickHouseClient): Promise<number> {
-  return (await run(client, letterRows, {}))[0]?.rows ?? 0;
+  return (await runForOne(client, letterRows, {})).rows;
 }
 
 export const readLettersById = (client: ClickHouseClient, ids: readonly string[]) =>

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import type { Ipv4Network } from "@noisefloor/domain/ipv4.ts";
 import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/ranges.ts";
 import { z } from "zod";
-import { defineQuery, run, toDateTime64 } from "../query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../query.ts";
 
 /** Whether a list names benign services (riot) or the networks of known benign scan operators (actors). */
 export type NetworkKind = "service" | "actor";
@@ -76,16 +76,16 @@ export async function replaceNetworkLists(
       format: "JSONEachRow",
     });
   }
-  const [before] = await run(client, latestGeneration, { kind });
+  const before = await runForOne(client, latestGeneration, { kind });
   await client.insert({ table: "network_generations", values: [{ kind, generation }], format: "JSONEachRow" });
-  await dropOutdated(client, kind, before?.answering ?? 0);
+  await dropOutdated(client, kind, before.answering);
   return { ranges: ranges.length };
 }
 
 /** Higher than every number that was given out before. Microseconds, so that two imports at once differ. */
 async function nextGeneration(client: ClickHouseClient, kind: NetworkKind): Promise<number> {
-  const [latest] = await run(client, latestGeneration, { kind });
-  return Math.max(Math.floor((performance.timeOrigin + performance.now()) * 1_000), (latest?.generation ?? 0) + 1);
+  const latest = await runForOne(client, latestGeneration, { kind });
+  return Math.max(Math.floor((performance.timeOrigin + performance.now()) * 1_000), latest.generation + 1);
 }
 
 /** The networks first: a list's row makes them count, so a reader never finds a list by half. */

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { DATASETS } from "@noisefloor/domain/scope.ts";
 import { z } from "zod";
 import { insertNewest } from "../newest-row.ts";
-import { defineQuery, run, toDateTime64 } from "../query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../query.ts";
 
 const sensorKeySchema = z.object({
   keyId: z.string(),
@@ -39,7 +39,7 @@ export const readSensorKeys = (client: ClickHouseClient): Promise<SensorKey[]> =
 
 /** Changes whenever a sensor key does. */
 export async function readSensorKeysVersion(client: ClickHouseClient): Promise<string> {
-  return (await run(client, sensorKeysVersion, {}))[0]?.version ?? "";
+  return (await runForOne(client, sensorKeysVersion, {})).version;
 }
 
 /** Adds a key or replaces the one with its id. */

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { type Tag, tagSchema } from "@noisefloor/domain/tag.ts";
 import { z } from "zod";
 import { insertNewest } from "../newest-row.ts";
-import { defineQuery, run } from "../query.ts";
+import { defineQuery, run, runForOne } from "../query.ts";
 
 const allTags = defineQuery({
   name: "all-tags",
@@ -31,7 +31,7 @@ export async function readTags(client: ClickHouseClient): Promise<CataloguedTag[
 
 /** Changes whenever the catalogue does; far cheaper to ask for than the catalogue. */
 export async function readTagsVersion(client: ClickHouseClient): Promise<string> {
-  return (await run(client, tagsVersion, {}))[0]?.version ?? "";
+  return (await runForOne(client, tagsVersion, {})).version;
 }
 
 /** Adds tags, replacing those with the same id. */

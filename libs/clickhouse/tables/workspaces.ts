@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { ENTITLEMENTS } from "@noisefloor/domain/caller.ts";
 import { z } from "zod";
 import { insertNewest } from "../newest-row.ts";
-import { defineQuery, run, toDateTime64 } from "../query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../query.ts";
 
 const workspaceSchema = z.object({
   workspaceId: z.string(),
@@ -55,7 +55,7 @@ export const readApiKeys = (client: ClickHouseClient): Promise<ApiKey[]> => run(
 
 /** Changes whenever a workspace or a key does. */
 export async function readAccessVersion(client: ClickHouseClient): Promise<string> {
-  return (await run(client, accessVersion, {}))[0]?.version ?? "";
+  return (await runForOne(client, accessVersion, {})).version;
 }
 
 /** Adds a workspace or replaces the one with its id. */
