@@ -1,0 +1,52 @@
+import { createServer, request as sendRequest } from "node:http";
+import { text } from "node:stream/consumers";
+
+/** What becomes of an answer of so many bytes: how many are passed on, and whether the proxy calls that all of it. */
+export type Cut = { readonly keep: (bytes: number) => number; readonly looksWhole: boolean };
+
+/** A proxy between a client and a server that can cut answers short. */
+export type CuttingProxy = {
+  readonly url: string;
+  /** From now on cuts the answers with status 200; undefined passes all of them on as they are. */
+  cut(how: Cut | undefined): void;
+  close(): Promise<void>;
+};
+
+/**
+ * A cut answer that looks whole ends as HTTP wants it, with a length that fits: what a proxy sends whose own disk or
+ * memory ran out, or a server whose buffer was lost. The other kind ends with its connection.
+ */
+export async function startCuttingProxy(upstream: string): Promise<CuttingProxy> {
+  const { hostname, port } = new URL(upstream);
+  let how: Cut | undefined;
+  const server = createServer((incoming, outgoing) => {
+    const { method, url, headers } = incoming;
+    const onward = sendRequest({ hostname, port, method, path: url, headers }, async (answer) => {
+      const body = Buffer.from(await text(answer));
+      const { "transfer-encoding": _chunked, "content-length": _length, ...fields } = answer.headers;
+      const isCut = how !== undefined && answer.statusCode === 200;
+      const kept = isCut ? body.subarray(0, how?.keep(body.length)) : body;
+      const length = isCut && how?.looksWhole === false ? body.length + 1 : kept.length;
+      outgoing.writeHead(answer.statusCode ?? 502, { ...fields, "content-length": length });
+      outgoing.write(kept);
+      if (length === kept.length) outgoing.end();
+      else setImmediate(() => outgoing.destroy());
+    });
+    onward.on("error", () => outgoing.destroy());
+    outgoing.on("close", () => onward.destroy());
+    incoming.pipe(onward);
+  });
+  await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the proxy does not listen on a port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    cut: (wanted) => {
+      how = wanted;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((settle) => server.close(settle));
+    },
+  };
+}
