@@ -32,6 +32,18 @@ export function missingRight(error: unknown): StoreError | undefined {
   return told(`ClickHouse's user lacks ${right}: grant it, or set CLICKHOUSE_USER to a user who has it`);
 }
 
+const NOT_ENOUGH_SPACE = "243";
+
+/** For an error with which a server says that its disk is full: what the user can do. */
+export function fullDisk(error: unknown): StoreError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const isFull = error instanceof ClickHouseError && error.code === NOT_ENOUGH_SPACE;
+  // What the system refuses in the middle of a write has a code that other faults have, too.
+  if (!isFull && !/no space left on device/i.test(error.message)) return undefined;
+  const message = `ClickHouse's disk is full (${error.message.trim()}): free some space, then run this again`;
+  return new StoreError(message, { cause: error });
+}
+
 /** Does a server say that it has no such database or table? */
 export function isNotThere(error: unknown): boolean {
   const [unknownTable, unknownDatabase] = ["60", "81"];

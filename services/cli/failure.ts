@@ -1,7 +1,8 @@
-import { isTransient, missingRight, StoreError } from "@noisefloor/clickhouse/errors.ts";
+import { fullDisk, isTransient, missingRight, StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { ListenError } from "@noisefloor/http/connections.ts";
 import { TlsFilesError } from "@noisefloor/http/tls.ts";
+import { ReplayError } from "@noisefloor/ingest/replay.ts";
 import { StreamError } from "@noisefloor/kafka/kafkajs-connection.ts";
 import { UserError } from "./commands/command.ts";
 
@@ -10,7 +11,8 @@ const TOLD_PLAINLY = [UserError, ConfigError, StoreError, StreamError, TlsFilesE
 
 /** What to say of the error with which a command ended. */
 export function tellFailure(thrown: unknown): unknown {
-  const error = missingRight(thrown) ?? thrown;
+  const cause = thrown instanceof ReplayError ? thrown.cause : thrown;
+  const error = missingRight(cause) ?? fullDisk(cause) ?? cause;
   const isPlain = TOLD_PLAINLY.some((kind) => error instanceof kind) || isTransient(error);
   return isPlain && error instanceof Error ? `noisefloor: ${error.message || String(error)}` : error;
 }

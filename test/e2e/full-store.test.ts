@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../support/eventually.ts";
+import { type SmallDisk, startOnSmallDisk } from "../support/small-disk.ts";
+
+const [SEEN, UNSEEN] = ["45.0.0.1", "45.2.0.1"];
+
+let disk: SmallDisk;
+let key: string;
+let sensorKey: string;
+beforeAll(async () => {
+  disk = await startOnSmallDisk(256);
+  const made = z.object({ key: z.string() });
+  const [ofWorkspace, ofSensor] = await Promise.all([
+    disk.run("keys", "create", "default", "--json"),
+    disk.run("sensors", "create", "--dataset", "global", "--json"),
+  ]);
+  key = made.parse(JSON.parse(ofWorkspace.stdout)).key;
+  sensorKey = made.parse(JSON.parse(ofSensor.stdout)).key;
+  await eventually(async () => expect(await publish(SEEN, sensorKey)).toMatchObject({ status: 202 }));
+});
+afterAll(() => disk.close());
+
+type Answer = { readonly status: number; readonly body: unknown };
+
+async function ask(path: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(disk.url + path, init);
+  return { status: response.status, body: await response.json() };
+}
+const get = (path: string) => ask(path, { headers: { key } });
+const publish = (ip: string, senderKey: string) => {
+  const observation = {
+    observed_at: new Date().toISOString(),
+    observation_id: `of-${ip}`,
+    sensor_id: "tap",
+    source_ip: ip,
+    tags: ["ssh-scanner"],
+  };
+  const headers = senderKey === "" ? {} : { key: senderKey };
+  return ask("/v1/observations", { method: "POST", body: JSON.stringify(observation), headers });
+};
+
+/** What is asked of everything that the interface answers from the store, less the moment at which it was asked. */
+async function answers(): Promise<readonly (readonly [string, unknown])[]> {
+  const tags = z
+    .object({ tags: z.array(z.object({ id: z.string() })) })
+    .parse((await get("/v3/tags?slug=ssh-scanner")).body);
+  const body = JSON.stringify({ ips: [SEEN, UNSEEN] });
+  const post = (path: string) =>
+    ask(path, { method: "POST", body, headers: { key, "content-type": "application/json" } });
+  const asked: [string, Promise<Answer>][] = [
+    ...[
+      `/v3/community/${SEEN}`,
+      `/v3/community/${UNSEEN}`,
+      `/v3/ip/${SEEN}`,
+      `/v3/ip/${SEEN}?quick=true`,
+      `/v3/noise/ips/${SEEN}/timeline`,
+      `/v3/tags/${tags.tags[0]?.id}/activity?include_ips=true&granularity=24h`,
+      "/v3/tags",
+      "/ping",
+      `/v2/noise/quick/${SEEN}`,
+      `/v2/noise/context/${SEEN}`,
+      `/v2/riot/${SEEN}`,
+      "/v2/meta/metadata",
+    ].map((path): [string, Promise<Answer>] => [path, get(path)]),
+    ["POST /v3/ip", post("/v3/ip")],
+    ["POST /v2/noise/multi/quick", post("/v2/noise/multi/quick")],
+  ];
+  return Promise.all(
+    asked.map(async ([path, answer]) => {
+      const { status, body } = await answer;
+      const { metadata: _window, ...rest } = z.record(z.string(), z.unknown()).catch({ body }).parse(body);
+      return [path, { status, ...(path.includes("timeline") ? rest : { body }) }] as const;
+    }),
+  );
+}
+
+test("on a full disk every answer is as before, the intake refuses, and commands say what is wrong", {
+  timeout: 240_000,
+}, async () => {
+  const before = await answers();
+  for (const [path, answer] of before)
+    expect([path, answer]).toEqual([
+      path,
+      expect.objectContaining({ status: path.endsWith(`community/${UNSEEN}`) ? 404 : 200 }),
+    ]);
+  const lists = [
+    ["keys", "list"],
+    ["sensors", "list"],
+    ["workspaces", "list"],
+    ["dead-letters", "list"],
+  ] as const;
+  const list = () => Promise.all(lists.map((args) => disk.run(...args).then(({ code, stdout }) => ({ code, stdout }))));
+  const listed = await list();
+
+  await disk.fill();
+  expect(await answers()).toEqual(before);
+  expect(await ask("/v3/tags", { headers: { key: "nf_unknown" } })).toMatchObject({ status: 401 });
+  expect(await publish(UNSEEN, ""), "without a key, though one is asked for").toMatchObject({ status: 401 });
+  expect(await publish(UNSEEN, sensorKey)).toEqual({
+    status: 503,
+    body: { message: expect.stringMatching(/again later/) },
+  });
+  expect(await list()).toEqual(listed);
+  const isFull = {
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^noisefloor: .*(disk is full|no space left).*\n$/i),
+  };
+  const writing = [
+    ["keys", "create", "default"],
+    ["sensors", "create", "--dataset", "global"],
+    ["workspaces", "create", "another"],
+  ] as const;
+  for (const [index, failed] of (await Promise.all(writing.map((args) => disk.run(...args)))).entries()) {
+    expect(failed, writing[index]?.join(" ")).toEqual(isFull);
+  }
+  // What is kept in memory was read again several times by now.
+  expect(await answers()).toEqual(before);
+
+  await disk.free();
+  await eventually(async () => expect(await publish(UNSEEN, sensorKey)).toMatchObject({ status: 202 }));
+  expect(await get(`/v3/community/${UNSEEN}`)).toMatchObject({ status: 200, body: { noise: true } });
+});
