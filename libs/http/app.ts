@@ -11,6 +11,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
+import { forbidCaching, setNoCache } from "./cache-headers.ts";
 import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON, trackAnswer, trackSockets } from "./connections.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { HttpError } from "./errors.ts";
@@ -79,6 +80,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     frameworkErrors: (error, request, reply) => {
       trackAnswer(reply.raw);
       tellAnswer(request, reply, tell);
+      setNoCache(reply);
       return sendRefusal(error, reply, refusalOf);
     },
     clientErrorHandler: answerConnectionError,
@@ -92,6 +94,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   // Before any other hook: the next request of the same connection may be broken, and a stop may come.
   app.addHook("onRequest", async (_request, reply) => trackAnswer(reply.raw));
   logRequests(app, tell);
+  forbidCaching(app);
   await app.register(helmet, {
     // The interface is no page. The pages that there are say for themselves what they may load.
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },

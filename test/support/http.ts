@@ -4,6 +4,7 @@ import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
+import { watchAnswerHeaders } from "./answer-headers.ts";
 
 export const silent = pino({ level: "silent" });
 
@@ -14,6 +15,7 @@ export async function makeApp(
 ): Promise<FastifyInstance> {
   const metrics = createMetrics();
   const app = await createHttpApp({ log: silent, metrics, refusalOf: storeRefusal, deadlineMs: 60_000 });
+  watchAnswerHeaders(app);
   register(app, metrics);
   await finishHttpApp(app, { operations, checks: {}, metrics, log: silent });
   return app;
