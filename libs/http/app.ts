@@ -19,6 +19,7 @@ import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
 import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
 import { type RefusalOf, sendRefusal } from "./refusals.ts";
+import { BODY_CHECK_MS, REQUEST_TIMEOUT_MS, receiveQuestions } from "./request-bodies.ts";
 import { logRequests, requestTeller, tellAnswer } from "./request-log.ts";
 import { readableTarget } from "./target.ts";
 
@@ -28,6 +29,8 @@ export type HttpAppOptions = {
   readonly refusalOf?: RefusalOf;
   /** How long an operation's answer may take before it is a 503. */
   readonly deadlineMs: number;
+  /** How often the bodies under way are looked at, for those that come too slowly. */
+  readonly bodyCheckMs?: number;
   /** X-Forwarded-For counts only from these: anybody else could pretend to be whom they like. */
   readonly trustedProxies?: readonly string[];
   /** Whether callers' addresses may stand in logs. */
@@ -40,8 +43,7 @@ const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"] as const;
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** How long a whole request, and its header alone, may take to arrive. */
-const REQUEST_TIMEOUT_MS = 120_000;
+/** How long a request's header alone may take to arrive. */
 const HEADERS_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
@@ -88,6 +90,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   app.decorate("sockets", trackSockets(app.server));
   app.server.on("checkExpectation", app.routing);
   app.decorate("deadlineMs", options.deadlineMs);
+  app.decorate("bodyCheckMs", options.bodyCheckMs ?? BODY_CHECK_MS);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
   const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
   app.setNotFoundHandler(notFound);
@@ -119,6 +122,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   });
   // Before the body is looked at: what is wrong with it does not matter where nobody would read it.
   app.addHook("onRequest", async (request, reply) => (request.is404 ? notFound(request, reply) : undefined));
+  receiveQuestions(app);
   return app;
 }
 
