@@ -13,6 +13,7 @@ import Fastify, {
 import type { Logger } from "pino";
 import { forbidCaching, setNoCache } from "./cache-headers.ts";
 import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON, trackAnswer, trackSockets } from "./connections.ts";
+import { refuseForeignPages, type SiteOptions } from "./cross-site.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { HttpError } from "./errors.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
@@ -35,6 +36,8 @@ export type HttpAppOptions = {
   readonly trustedProxies?: readonly string[];
   /** Whether callers' addresses may stand in logs. */
   readonly logsClientAddresses?: boolean;
+  /** Where it is reached, by which pages of others are known. */
+  readonly site?: SiteOptions;
   /** Whose pages may call the interface from a browser; `*` means anybody's. */
   readonly corsOrigins?: readonly string[];
 };
@@ -47,6 +50,9 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
+/** Reached by any name. */
+const NO_SITE: SiteOptions = { host: "0.0.0.0", allowedHosts: [], isIntakeOpen: () => false };
+
 /** What another service may call a request, so that both logs tell of the same one. */
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
@@ -57,7 +63,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
  * Operations are registered on it, then {@link finishHttpApp} completes it.
  */
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {
-  const { log, metrics, refusalOf = () => undefined, trustedProxies = [], corsOrigins = [] } = options;
+  const { log, metrics, refusalOf = () => undefined, trustedProxies = [], corsOrigins = [], site = NO_SITE } = options;
   // At its usual level the framework would say once more where it listens.
   const frameworkLog: FastifyBaseLogger = log.child({}, { level: log.isLevelEnabled("warn") ? "warn" : log.level });
   const tell = requestTeller({ log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });
@@ -120,6 +126,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     // HTTP wants a 400 for it. Up to 1.0 there was no such field.
     if (raw.headers.host === undefined && raw.httpVersion === "1.1") throw new HttpError(400, MALFORMED_REQUEST);
   });
+  refuseForeignPages(app, { ...site, corsOrigins });
   // Before the body is looked at: what is wrong with it does not matter where nobody would read it.
   app.addHook("onRequest", async (request, reply) => (request.is404 ? notFound(request, reply) : undefined));
   receiveQuestions(app);

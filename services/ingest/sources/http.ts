@@ -128,7 +128,7 @@ function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyR
   const shared = sensorKeys.map(sha256);
   return (request) => {
     const key = typeof request.headers.key === "string" ? request.headers.key : "";
-    if (key === "" && shared.length === 0 && !sensors.hasKeys()) return "shared-datasets";
+    if (key === "" && isIntakeOpen({ sensorKeys, sensors })) return "shared-datasets";
     const room = sensors.roomOf(key);
     if (room !== undefined) return room;
     const digest = sha256(key);
@@ -137,6 +137,11 @@ function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyR
     if (!isShared) throw new HttpError(401, "Unauthorized");
     return "shared-datasets";
   };
+}
+
+/** Whether observations are taken without a key. */
+export function isIntakeOpen({ sensorKeys, sensors }: Pick<HttpIntakeDeps, "sensorKeys" | "sensors">): boolean {
+  return sensorKeys.length === 0 && !sensors.hasKeys();
 }
 
 function tellOfBrokers(error: unknown): never {
