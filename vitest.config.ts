@@ -17,6 +17,7 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/e2e/**/*.test.ts"],
           globalSetup: "test/support/global-setup.ts",
+          setupFiles: "test/support/setup.ts",
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

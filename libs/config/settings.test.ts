@@ -23,6 +23,8 @@ const BAD: Record<string, string> = {
   HTTPS_PORT: "https",
   PUBLIC_URL: "noise.example",
   TRUSTED_PROXIES: "10.0.0.0/8,my-proxy",
+  ALLOWED_HOSTS: "https://noise.example",
+  SENSOR_KEYS: "0123456789abcdef,fifteen letters",
   CORS_ORIGINS: "https://dashboard.example.org/path",
   QUERY_TIMEOUT_SECONDS: "0",
   LOG_CLIENT_ADDRESSES: "yes",
@@ -178,8 +180,23 @@ test.each(["https://noise.example/?a=b", "https://noise.example/#top", "https://
   (url) => expect(messageFor({ PUBLIC_URL: url })).toMatch(/PUBLIC_URL: takes a URL without a query/),
 );
 
-test("sensor keys are a list", () => {
-  expect(readSettings({ SENSOR_KEYS: "one, two" }).http.sensorKeys).toEqual(["one", "two"]);
+test("sensor keys are a list, each of at least 16 characters", () => {
+  const keys = ["0123456789abcdef", "key-of-one-sensor"];
+  expect(readSettings({ SENSOR_KEYS: keys.join(", ") }).http.sensorKeys).toEqual(keys);
+  for (const short of ["0123456789abcde", `${keys[0]},short`]) {
+    expect(messageFor({ SENSOR_KEYS: short })).toContain("SENSOR_KEYS: takes keys of at least 16 characters");
+  }
+});
+
+describe("further names of the service", () => {
+  test.each(["noise.example", "Noise.Example, query", "*"])("may be %s", (text) => {
+    expect(readSettings({ ALLOWED_HOSTS: text }).http.allowedHosts).toEqual(text.split(", "));
+  });
+
+  test.each(["http://noise.example", "noise.example:8080", "noise.example/", "a b", "*.noise.example/"])(
+    "may not be %s",
+    (text) => expect(messageFor({ ALLOWED_HOSTS: text })).toMatch(/ALLOWED_HOSTS: takes names/),
+  );
 });
 
 describe("networks of proxies", () => {

@@ -4,6 +4,9 @@ import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import { ConfigError, type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
 
+/** 64 bits even as hexadecimal digits: more than can be tried over a network. */
+const MIN_SENSOR_KEY_LENGTH = 16;
+
 /** Every variable that Noisefloor reads, with its default. The table in the README says the same. */
 export const settingsSchema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `takes one of ${LOG_LEVELS.join(", ")}`).default("info"),
@@ -36,7 +39,11 @@ export const settingsSchema = z.object({
     .refine((url) => !/[?#]/.test(url), "takes a URL without a query (?) or a fragment (#)")
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
-  SENSOR_KEYS: list(),
+  ALLOWED_HOSTS: list("takes names like noisefloor.example.org, without ports, separated by commas, or *", isHostName),
+  SENSOR_KEYS: list(
+    `takes keys of at least ${MIN_SENSOR_KEY_LENGTH} characters, separated by commas`,
+    (key) => key.length >= MIN_SENSOR_KEY_LENGTH,
+  ),
   PLANS: plans(),
   PLANS_URL: z.url({ protocol: /^https?$/, error: "takes an http or https URL" }).optional(),
   TRUSTED_PROXIES: list(
@@ -85,6 +92,10 @@ function isOrigin(text: string): boolean {
   return text === "*" || (URL.canParse(text) && new URL(text).origin === text);
 }
 
+function isHostName(text: string): boolean {
+  return text === "*" || (URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text.toLowerCase());
+}
+
 /** Plans as a JSON object by name; those not named keep their defaults. */
 function plans() {
   const shape = 'takes JSON like {"standard":{"lookups_per_day":10000,"reach_days":30}}';
@@ -123,6 +134,7 @@ export function readSettings(env: Environment) {
       port: variables.HTTP_PORT,
       tls: tlsSettings(variables),
       publicUrl: variables.PUBLIC_URL,
+      allowedHosts: variables.ALLOWED_HOSTS,
       sensorKeys: variables.SENSOR_KEYS,
       trustedProxies: variables.TRUSTED_PROXIES,
       corsOrigins: variables.CORS_ORIGINS,

@@ -11,13 +11,16 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Logger } from "pino";
+import { forbidCaching, setNoCache } from "./cache-headers.ts";
 import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON, trackAnswer, trackSockets } from "./connections.ts";
+import { refuseForeignPages, type SiteOptions } from "./cross-site.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { HttpError } from "./errors.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
 import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
 import { type RefusalOf, sendRefusal } from "./refusals.ts";
+import { BODY_CHECK_MS, REQUEST_TIMEOUT_MS, receiveQuestions } from "./request-bodies.ts";
 import { logRequests, requestTeller, tellAnswer } from "./request-log.ts";
 import { readableTarget } from "./target.ts";
 
@@ -27,10 +30,14 @@ export type HttpAppOptions = {
   readonly refusalOf?: RefusalOf;
   /** How long an operation's answer may take before it is a 503. */
   readonly deadlineMs: number;
+  /** How often the bodies under way are looked at, for those that come too slowly. */
+  readonly bodyCheckMs?: number;
   /** X-Forwarded-For counts only from these: anybody else could pretend to be whom they like. */
   readonly trustedProxies?: readonly string[];
   /** Whether callers' addresses may stand in logs. */
   readonly logsClientAddresses?: boolean;
+  /** Where it is reached, by which pages of others are known. */
+  readonly site?: SiteOptions;
   /** Whose pages may call the interface from a browser; `*` means anybody's. */
   readonly corsOrigins?: readonly string[];
 };
@@ -39,10 +46,12 @@ const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"] as const;
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** How long a whole request, and its header alone, may take to arrive. */
-const REQUEST_TIMEOUT_MS = 120_000;
+/** How long a request's header alone may take to arrive. */
 const HEADERS_TIMEOUT_MS = 20_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
+/** Reached by any name. */
+const NO_SITE: SiteOptions = { host: "0.0.0.0", allowedHosts: [], isIntakeOpen: () => false };
 
 /** What another service may call a request, so that both logs tell of the same one. */
 const REQUEST_ID = /^[\w.-]{1,64}$/;
@@ -54,7 +63,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
  * Operations are registered on it, then {@link finishHttpApp} completes it.
  */
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {
-  const { log, metrics, refusalOf = () => undefined, trustedProxies = [], corsOrigins = [] } = options;
+  const { log, metrics, refusalOf = () => undefined, trustedProxies = [], corsOrigins = [], site = NO_SITE } = options;
   // At its usual level the framework would say once more where it listens.
   const frameworkLog: FastifyBaseLogger = log.child({}, { level: log.isLevelEnabled("warn") ? "warn" : log.level });
   const tell = requestTeller({ log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });
@@ -79,6 +88,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     frameworkErrors: (error, request, reply) => {
       trackAnswer(reply.raw);
       tellAnswer(request, reply, tell);
+      setNoCache(reply);
       return sendRefusal(error, reply, refusalOf);
     },
     clientErrorHandler: answerConnectionError,
@@ -86,12 +96,14 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   app.decorate("sockets", trackSockets(app.server));
   app.server.on("checkExpectation", app.routing);
   app.decorate("deadlineMs", options.deadlineMs);
+  app.decorate("bodyCheckMs", options.bodyCheckMs ?? BODY_CHECK_MS);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendRefusal(error, reply, refusalOf));
   const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
   app.setNotFoundHandler(notFound);
   // Before any other hook: the next request of the same connection may be broken, and a stop may come.
   app.addHook("onRequest", async (_request, reply) => trackAnswer(reply.raw));
   logRequests(app, tell);
+  forbidCaching(app);
   await app.register(helmet, {
     // The interface is no page. The pages that there are say for themselves what they may load.
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
@@ -114,8 +126,10 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     // HTTP wants a 400 for it. Up to 1.0 there was no such field.
     if (raw.headers.host === undefined && raw.httpVersion === "1.1") throw new HttpError(400, MALFORMED_REQUEST);
   });
+  refuseForeignPages(app, { ...site, corsOrigins });
   // Before the body is looked at: what is wrong with it does not matter where nobody would read it.
   app.addHook("onRequest", async (request, reply) => (request.is404 ? notFound(request, reply) : undefined));
+  receiveQuestions(app);
   return app;
 }
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
+import { NO_CACHE_LINES } from "./cache-headers.ts";
 
 /** How long connections may take to end by themselves when we want them to. */
 const CLOSE_GRACE_MS = 5_000;
@@ -65,7 +66,7 @@ export function answerConnectionError(error: { readonly code?: string | undefine
   end(
     socket,
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n${NO_CACHE_LINES}\r\n${body}`,
   );
 }
 

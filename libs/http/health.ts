@@ -5,7 +5,10 @@ import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { HttpError } from "./errors.ts";
 
-export const HEALTH_PATHS = ["/healthz", "/readyz", "/metrics"] as const;
+export const HEALTH_PATH = "/healthz";
+export const READY_PATH = "/readyz";
+const METRICS_PATH = "/metrics";
+export const HEALTH_PATHS = [HEALTH_PATH, READY_PATH, METRICS_PATH] as const;
 
 /** Something the service cannot do its work without. Rejects, with the reason for the log, while it is not there. */
 export type ReadinessCheck = () => Promise<void>;
@@ -27,7 +30,6 @@ const CHECK_INTERVAL_MS = 1_000;
  * Prometheus. They are asked every few seconds, so they are logged at debug only, but a change of readiness always is.
  */
 export function registerHealth(app: FastifyInstance, { checks, metrics, metricsToken, log }: HealthOptions): void {
-  const [healthPath, readyPath, metricsPath] = HEALTH_PATHS;
   const route = (operation: string) => ({ logLevel: "debug" as const, config: { operation } });
   let missing = "";
   const failing = reused(async () => {
@@ -50,8 +52,8 @@ export function registerHealth(app: FastifyInstance, { checks, metrics, metricsT
     },
   );
 
-  app.get(healthPath, route("health"), async () => ({ status: "ok" }));
-  app.get(readyPath, route("readiness"), async (_request, reply) => {
+  app.get(HEALTH_PATH, route("health"), async () => ({ status: "ok" }));
+  app.get(READY_PATH, route("readiness"), async (_request, reply) => {
     const failures = await failing();
     const states = Object.fromEntries(
       Object.keys(checks).map((name) => [name, failures.has(name) ? "unavailable" : "ok"]),
@@ -60,7 +62,7 @@ export function registerHealth(app: FastifyInstance, { checks, metrics, metricsT
     const names = [...failures.keys()].sort().join(", ");
     return reply.code(503).send({ message: `Not ready: ${names}`, status: "unavailable", checks: states });
   });
-  app.get(metricsPath, route("metrics"), async (request, reply) => {
+  app.get(METRICS_PATH, route("metrics"), async (request, reply) => {
     if (metricsToken !== undefined && !isSame(request.headers.authorization ?? "", `Bearer ${metricsToken}`)) {
       throw new HttpError(401, "Unauthorized");
     }

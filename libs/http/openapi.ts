@@ -18,6 +18,10 @@ export function refusal(description: string, message: string): Answer {
 const COMMON_REFUSALS: Readonly<Record<number, Answer>> = {
   400: refusal("The request is not as HTTP wants it.", MALFORMED_REQUEST),
   401: refusal("The key is not known.", "Unauthorized"),
+  403: refusal(
+    "A web page of another origin sent it, or it was sent to a name that is not known here.",
+    "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin",
+  ),
   408: refusal("The request did not arrive in time.", "The request took too long to arrive: send it again"),
   431: refusal("The request's header is too large.", "The request header is too large"),
   500: refusal("Something went wrong on our side.", "Encountered error while performing request"),

@@ -7,6 +7,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** The id of the operation that a route serves, for logs and metrics. */
     operation?: string;
+    /** Whose key the route checks. Routes without it check none. */
+    keyOf?: "workspace" | "sensor";
   }
   interface FastifyInstance {
     /** How long an operation's answer may take before it is a 503. */
@@ -103,7 +105,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
     ...options,
     method: operation.method,
     url: routeOf(operation),
-    config: { operation: operation.id },
+    config: { ...options.config, operation: operation.id, keyOf: operation.keyOf ?? "workspace" },
     handler: async (request, reply) => {
       const deadline = startDeadline(reply.raw, deadlineMs);
       try {

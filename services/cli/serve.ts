@@ -17,6 +17,7 @@ import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import { warnOfExposure } from "./exposure.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import type { Store } from "./store.ts";
 
@@ -100,6 +101,12 @@ async function assemble(
     trustedProxies: http.trustedProxies,
     logsClientAddresses: http.logsClientAddresses,
     corsOrigins: http.corsOrigins,
+    site: {
+      host: http.host,
+      publicUrl: http.publicUrl,
+      allowedHosts: http.allowedHosts,
+      isIntakeOpen: () => ingest?.isOpen() ?? false,
+    },
   });
   const secure = http.tls && { server: await createTlsServer(app, http.tls, log), port: http.tls.port };
   const sensors = roles.ingest ? await watchSensors(watching, toldAs("the sensors' keys")) : undefined;
@@ -172,6 +179,7 @@ async function assemble(
   });
   // Last, so that it is closed first: answers under way need all the others.
   opened.push(() => closeHttpApp(app, secure?.server));
+  warnOfExposure(http, { isIntakeOpen: ingest?.isOpen() ?? false }, log);
   const securePort = await listenHttpApp(app, settings.http, secure);
   await ingest?.start();
 

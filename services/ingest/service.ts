@@ -15,7 +15,7 @@ import { insertQueue } from "./insert-queue.ts";
 import { patiently } from "./patience.ts";
 import { type Accept, acceptInto, type IncomingRecord } from "./pipeline.ts";
 import { FALLBACK_ID_HEADER } from "./record-id.ts";
-import { registerIntake } from "./sources/http.ts";
+import { isIntakeOpen, registerIntake } from "./sources/http.ts";
 import { postObservations } from "./sources/intake-operation.ts";
 import { startKafkaIngest } from "./sources/kafka.ts";
 import { checkDeadLetterRetention, createTopics } from "./topics.ts";
@@ -60,6 +60,8 @@ const KAFKA_LINGER_MS = 1_000;
 export type Ingest = {
   /** Adds the HTTP intake to an application. */
   register(app: FastifyInstance): void;
+  /** Whether the HTTP intake takes observations without a key at the moment. */
+  isOpen(): boolean;
   /** Starts to consume, when brokers are configured. */
   start(): Promise<void>;
   /** What must be there for the intake to do its work, by name; each rejects while it is not. */
@@ -120,6 +122,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
         onOutcome: figures.onOutcome("http"),
       });
     },
+    isOpen: () => isIntakeOpen(deps),
     async start() {
       if (stream === undefined) return;
       await startKafkaIngest({

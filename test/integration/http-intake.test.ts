@@ -228,6 +228,17 @@ test("with sensor keys configured, only they get in", async () => {
   await guarded.close();
 });
 
+test("an open intake takes nothing that a web page has its visitor send", async () => {
+  const fromPage = { origin: "https://foreign.example", "content-type": "text/plain" };
+  for (const headers of [fromPage, { ...fromPage, "sec-fetch-site": "cross-site" }]) {
+    expect(await post(JSON.stringify(good("45.1.11.1")), headers)).toEqual({
+      status: 403,
+      body: { message: expect.stringContaining("CORS_ORIGINS") },
+    });
+  }
+  expect((await world.get("/v3/community/45.1.11.1")).status).toBe(404);
+});
+
 test("another method is 405 with the one that is allowed", async () => {
   const response = await app.inject({ method: "GET", url: "/v1/observations" });
   expect([response.statusCode, response.headers.allow, response.json()]).toEqual([

@@ -1,9 +1,13 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
 import { expectDescribed } from "../support/description.ts";
+import { eventually } from "../support/eventually.ts";
 import { makeApp } from "../support/http.ts";
 import { ingestOf } from "../support/kafka.ts";
 import { readStored } from "../support/stored-observations.ts";
@@ -27,8 +31,8 @@ const seen = (ip: string) =>
 /** So many bytes, nearly all of them white space. */
 const large = (ip: string, bytes: number) => Buffer.concat([Buffer.alloc(bytes, " "), Buffer.from(seen(ip))]);
 
-async function post(payload: string | Buffer, headers: Record<string, string> = {}) {
-  const response = await app.inject({ method: "POST", url: "/v1/observations", payload, headers });
+async function post(payload: string | Buffer, headers: Record<string, string> = {}, remoteAddress = "127.0.0.1") {
+  const response = await app.inject({ method: "POST", url: "/v1/observations", payload, headers, remoteAddress });
   expectDescribed("POST", "/v1/observations", response.statusCode, response.json());
   return { status: response.statusCode, body: response.json() };
 }
@@ -52,7 +56,9 @@ test.each([
   "while the store is behind only so much waits in memory, whether bodies come $how; the others are told to wait",
   async ({ pack, headers }) => {
     const goOn = await holdUp();
-    const answers = Array.from({ length: 8 }, (_, n) => post(pack(large(`45.1.8.${n}`, 30 * MIB)), headers));
+    const answers = Array.from({ length: 8 }, (_, n) =>
+      post(pack(large(`45.1.8.${n}`, 30 * MIB)), headers, `192.0.2.${n}`),
+    );
     expect(await Promise.race(answers)).toEqual(BUSY);
     await goOn();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
@@ -66,7 +72,9 @@ test.each([
 test("requests that pack very many records into hardly any bytes are told to wait by what they take in memory", async () => {
   const goOn = await holdUp();
   const bomb = (ip: string) => gzipSync(Buffer.from(`${seen(ip)}\n${"1\n".repeat(49_999)}`));
-  const answers = Array.from({ length: 8 }, (_, n) => post(bomb(`45.1.4.${n}`), { "content-encoding": "gzip" }));
+  const answers = Array.from({ length: 8 }, (_, n) =>
+    post(bomb(`45.1.4.${n}`), { "content-encoding": "gzip" }, `192.0.2.${n}`),
+  );
   expect(await Promise.race(answers)).toEqual(BUSY);
   await goOn();
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
@@ -80,6 +88,32 @@ test("the largest request there is finds room when nothing else waits", async ()
   const largest = Array.from({ length: 50_000 }, (_, n) => line(n)).join("\n");
   expect([largest.length > 30 * MIB, largest.length <= 32 * MIB]).toEqual([true, true]);
   expect(await post(largest)).toMatchObject({ status: 202, body: { accepted: 50_000 } });
+});
+
+test("one key's bodies that stall leave room for everybody else's, and are ended", async () => {
+  const [key, other] = ["key-of-one-sensor", "key-of-the-others"];
+  const { register } = await ingestOf(world, undefined, () => NOW, [key, other]);
+  const guarded = await makeApp(INGEST_OPERATIONS, register, { bodyCheckMs: 1_000 });
+  onTestFinished(() => guarded.close());
+  const url = new URL(await guarded.listen({ host: "127.0.0.1", port: 0 }));
+  const post = async (withKey: string, ip: string) =>
+    (await fetch(new URL("/v1/observations", url), { method: "POST", body: seen(ip), headers: { key: withKey } }))
+      .status;
+  const stalled = Array.from({ length: 4 }, async () => {
+    const socket = connect(Number(url.port), "127.0.0.1").setEncoding("utf8");
+    socket.write(
+      `POST /v1/observations HTTP/1.1\r\nHost: localhost\r\nKey: ${key}\r\nContent-Length: ${32 * MIB}\r\n\r\n`,
+    );
+    socket.write(Buffer.alloc(32 * MIB - 1, " "));
+    const [answer] = await once(socket, "data");
+    socket.destroy();
+    return z.string().parse(answer).slice(9, 12);
+  });
+  await eventually(async () => expect(await post(key, "45.1.3.1"), "its share is taken").toBe(503));
+  expect(await post(other, "45.1.3.2")).toBe(202);
+  const statuses = await Promise.all(stalled);
+  expect(new Set(statuses)).toEqual(new Set(["408", "503"]));
+  expect(await post(key, "45.1.3.3")).toBe(202);
 });
 
 test("a small request whose length is not told takes no more room than it needs", async () => {

@@ -1,9 +1,10 @@
-import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
+import { createHttpApp, finishHttpApp, type HttpAppOptions } from "@noisefloor/http/app.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
+import { watchAnswerHeaders } from "./answer-headers.ts";
 
 export const silent = pino({ level: "silent" });
 
@@ -11,9 +12,12 @@ export const silent = pino({ level: "silent" });
 export async function makeApp(
   operations: readonly Operation[],
   register: (app: FastifyInstance, metrics: Metrics) => void,
+  options: Partial<HttpAppOptions> = {},
 ): Promise<FastifyInstance> {
   const metrics = createMetrics();
-  const app = await createHttpApp({ log: silent, metrics, refusalOf: storeRefusal, deadlineMs: 60_000 });
+  const made = { log: silent, metrics, refusalOf: storeRefusal, deadlineMs: 60_000 };
+  const app = await createHttpApp({ ...made, ...options });
+  watchAnswerHeaders(app);
   register(app, metrics);
   await finishHttpApp(app, { operations, checks: {}, metrics, log: silent });
   return app;

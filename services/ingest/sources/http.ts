@@ -1,10 +1,11 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
-import { Transform } from "node:stream";
-import { createGunzip } from "node:zlib";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
+import { clientNetwork } from "@noisefloor/domain/client-address.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
+import { memoryBudget, type Reservation } from "@noisefloor/http/memory-budget.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
+import { receiveBodies } from "@noisefloor/http/request-bodies.ts";
 import { StreamAwayError } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
@@ -12,7 +13,6 @@ import { splitPayload } from "../decode.ts";
 import { type BatchDeps, countReasons, ingestBatch, type Outcome } from "../pipeline.ts";
 import { requestRecordId } from "../record-id.ts";
 import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./intake-operation.ts";
-import { roomFor, type Stay } from "./room.ts";
 
 /**
  * How long storing may take. Longer than for a question: whoever is told that it took too long sends all of it again,
@@ -26,8 +26,12 @@ const STORE_TIMEOUT_MS = 120_000;
  * to wait.
  */
 const MEMORY_BYTES = 128 * 1024 * 1024;
+/** What those of one sender may take of it: the largest request there is, and never so much that others find no room. */
+const MEMORY_BYTES_PER_SENDER = MEMORY_BYTES / 2;
 /** Measured: 330 to 410 for one that is rejected, if only of two bytes, and 580 to 900 for one that is stored. */
 const RECORD_BYTES = 500;
+
+const BUSY = "The intake is busy: send the request again in a few seconds";
 
 export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "signal" | "keepsRejectedFirst"> & {
   /** Keys of the settings: whoever has one may publish to the shared datasets. */
@@ -41,8 +45,7 @@ export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "signal" | 
  * the accepted ones are safe.
  */
 export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void {
-  const room = roomFor(MEMORY_BYTES);
-  const stays = new WeakMap<FastifyRequest, Stay>();
+  const budget = memoryBudget({ bytes: MEMORY_BYTES, bytesPerSender: MEMORY_BYTES_PER_SENDER });
   const rightOf = readRights(deps);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -51,52 +54,26 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
     );
     // Before the body is read: whoever may not publish shall not cost memory either.
     scope.addHook("onRequest", async (request) => void rightOf(request));
-    scope.addHook("onRequest", async (request, reply) => {
-      if (!room.hasSpace(contentLength(request))) throw busy();
-      const stay = room.enter();
-      stays.set(request, stay);
-      reply.raw.once("close", stay.hold());
-    });
-    // Whatever it says, the body is looked at: with it, the framework would refuse a type that is not spelled as one.
-    scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
-    scope.addHook("preParsing", async (request, reply, payload) => {
+    scope.addHook("onRequest", async (request) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
       if (encoding !== "identity" && encoding !== "gzip") {
         throw new HttpError(415, "Content-Encoding must be gzip or left out");
       }
-      const stay = stays.get(request);
-      // Counted as they come: what a header says of a body is only what its sender says.
-      const counted = new Transform({
-        transform: (chunk: Buffer, _encoding, done) => (stay?.grow(chunk.length) ? done(null, chunk) : done(busy())),
-      });
-      const stages = encoding === "gzip" ? [createGunzip(), counted] : [counted];
-      payload.on("error", (error) => counted.destroy(error));
-      let source = payload;
-      for (const stage of stages) {
-        // Whoever reads the body hears of its errors. Of a body that is refused unread nobody would, and an error that
-        // nobody hears of ends the process.
-        stage.on("error", (error) => stage !== counted && counted.destroy(error));
-        source = source.pipe(stage);
-      }
-      reply.raw.once("close", () => {
-        // Else it would go on to unpack the rest. That is still read, for the connection's next request is behind it.
-        payload.unpipe();
-        for (const stage of stages) stage.destroy();
-        payload.resume();
-      });
-      return encoding === "gzip" ? Object.assign(counted, { receivedEncodedLength: contentLength(request) }) : counted;
     });
+    receiveBodies(scope, { budget, senderOf, busyMessage: BUSY, unpacksGzip: true });
+    // Whatever it says, the body is looked at: with it, the framework would refuse a type that is not spelled as one.
+    scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
     registerOperation(
       scope,
       postObservations,
       async (request, _reply, signal) => {
         // The answer may be over before the work is: the deadline has passed, or nobody waits for it any more.
-        const stay = stays.get(request);
-        const letGo = stay?.hold();
+        const { reservation } = request;
+        const letGo = reservation?.hold();
         const terms = { ...deps, right: rightOf(request), keepsRejectedFirst: true };
         // Only to the store: the dead letters of what has been stored are kept whoever waits.
         const accept: typeof deps.accept = (judged) => deps.accept(judged, { signal });
-        const { accepted, rejected } = await take(request, stay, { ...terms, accept })
+        const { accepted, rejected } = await take(request, reservation, { ...terms, accept })
           .catch(tellOfBrokers)
           .finally(letGo);
         return {
@@ -109,14 +86,14 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
           })),
         };
       },
-      { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS },
+      { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { receivesBodies: true } },
     );
   });
 }
 
 async function take(
   request: FastifyRequest,
-  stay: Stay | undefined,
+  reservation: Reservation | undefined,
   deps: BatchDeps<PlacedRecord>,
 ): Promise<Outcome<PlacedRecord>> {
   const body = request.body;
@@ -128,7 +105,7 @@ async function take(
   if (!Array.isArray(parts))
     throw new HttpError(400, "The request body must be NDJSON or a JSON array of observations");
   // Before anything else is made of them: a hundred bytes of gzip may hold as many records as a request may have.
-  if (!stay?.grow(parts.length * RECORD_BYTES)) throw busy();
+  if (!reservation?.grow(parts.length * RECORD_BYTES)) throw new HttpError(503, BUSY);
   const origin = randomUUID();
   const records = parts.map(
     (bytes, index): PlacedRecord => ({
@@ -151,7 +128,7 @@ function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyR
   const shared = sensorKeys.map(sha256);
   return (request) => {
     const key = typeof request.headers.key === "string" ? request.headers.key : "";
-    if (key === "" && shared.length === 0 && !sensors.hasKeys()) return "shared-datasets";
+    if (key === "" && isIntakeOpen({ sensorKeys, sensors })) return "shared-datasets";
     const room = sensors.roomOf(key);
     if (room !== undefined) return room;
     const digest = sha256(key);
@@ -162,6 +139,11 @@ function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyR
   };
 }
 
+/** Whether observations are taken without a key. */
+export function isIntakeOpen({ sensorKeys, sensors }: Pick<HttpIntakeDeps, "sensorKeys" | "sensors">): boolean {
+  return sensorKeys.length === 0 && !sensors.hasKeys();
+}
+
 function tellOfBrokers(error: unknown): never {
   if (!(error instanceof StreamAwayError)) throw error;
   throw new HttpError(503, "The brokers cannot be reached at the moment: send the request again later", {
@@ -169,12 +151,11 @@ function tellOfBrokers(error: unknown): never {
   });
 }
 
-function busy(): HttpError {
-  return new HttpError(503, "The intake is busy: send the request again in a few seconds");
-}
-
-function contentLength(request: FastifyRequest): number {
-  return Number(request.headers["content-length"] ?? 0);
+/** One spelling for one sender: its key, which was checked before, or its address while none is asked for. */
+function senderOf(request: FastifyRequest): string {
+  const { key } = request.headers;
+  if (typeof key === "string" && key !== "") return `key ${key}`;
+  return clientNetwork(request.ip, request.socket.remoteAddress);
 }
 
 function sha256(text: string): Buffer {

@@ -1,0 +1,26 @@
+import type { FastifyInstance } from "fastify";
+import { afterEach, expect } from "vitest";
+
+const faults: string[] = [];
+
+/** What is wrong with the header fields that every answer must carry; nothing when all is well. */
+export function headerFault(fields: Readonly<Record<string, unknown>>): string | undefined {
+  const varies = String(fields.vary)
+    .split(",")
+    .map((name) => name.trim().toLowerCase());
+  if (fields["cache-control"] !== "no-store") return `Cache-Control: ${fields["cache-control"]}`;
+  return varies.includes("key") ? undefined : `Vary: ${fields.vary}`;
+}
+
+/** Has the header of every answer that an application gives looked at, whoever asks it and whatever for. */
+export function watchAnswerHeaders(app: FastifyInstance): void {
+  app.addHook("onResponse", async (request, reply) => {
+    const fault = headerFault(reply.getHeaders());
+    if (fault !== undefined) faults.push(`${request.method} ${request.url}: ${reply.statusCode} with ${fault}`);
+  });
+}
+
+/** To be called once for each file of tests. */
+export function failOnHeaderFaults(): void {
+  afterEach(() => expect(faults.splice(0)).toEqual([]));
+}

@@ -1,0 +1,3 @@
+import { failOnHeaderFaults } from "./answer-headers.ts";
+
+failOnHeaderFaults();
