@@ -15,6 +15,7 @@ import { answerConnectionError, MALFORMED_REQUEST, REFUSES_IN_JSON, trackAnswer,
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { HttpError } from "./errors.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
+import { type LimitOptions, registerLimits } from "./limits/limits.ts";
 import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
 import { type RefusalOf, sendRefusal } from "./refusals.ts";
@@ -33,6 +34,8 @@ export type HttpAppOptions = {
   readonly logsClientAddresses?: boolean;
   /** Whose pages may call the interface from a browser; `*` means anybody's. */
   readonly corsOrigins?: readonly string[];
+  /** Where they differ from the defaults. */
+  readonly limits?: Partial<LimitOptions>;
 };
 
 const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"] as const;
@@ -92,6 +95,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   // Before any other hook: the next request of the same connection may be broken, and a stop may come.
   app.addHook("onRequest", async (_request, reply) => trackAnswer(reply.raw));
   logRequests(app, tell);
+  registerLimits(app, metrics, trustedProxies, options.limits);
   await app.register(helmet, {
     // The interface is no page. The pages that there are say for themselves what they may load.
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
