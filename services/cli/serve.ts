@@ -100,6 +100,7 @@ async function assemble(
     trustedProxies: http.trustedProxies,
     logsClientAddresses: http.logsClientAddresses,
     corsOrigins: http.corsOrigins,
+    limits: http.limits,
   });
   const secure = http.tls && { server: await createTlsServer(app, http.tls, log), port: http.tls.port };
   const sensors = roles.ingest ? await watchSensors(watching, toldAs("the sensors' keys")) : undefined;
