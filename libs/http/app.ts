@@ -17,6 +17,7 @@ import { refuseForeignPages, type SiteOptions } from "./cross-site.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { HttpError } from "./errors.ts";
 import { HEALTH_PATHS, type HealthOptions, registerHealth } from "./health.ts";
+import { type LimitOptions, registerLimits } from "./limits/limits.ts";
 import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
 import { type RefusalOf, sendRefusal } from "./refusals.ts";
@@ -40,6 +41,8 @@ export type HttpAppOptions = {
   readonly site?: SiteOptions;
   /** Whose pages may call the interface from a browser; `*` means anybody's. */
   readonly corsOrigins?: readonly string[];
+  /** Where they differ from the defaults. */
+  readonly limits?: Partial<LimitOptions>;
 };
 
 const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"] as const;
@@ -104,6 +107,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   app.addHook("onRequest", async (_request, reply) => trackAnswer(reply.raw));
   logRequests(app, tell);
   forbidCaching(app);
+  registerLimits(app, metrics, trustedProxies, options.limits);
   await app.register(helmet, {
     // The interface is no page. The pages that there are say for themselves what they may load.
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },

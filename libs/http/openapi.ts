@@ -23,10 +23,14 @@ const COMMON_REFUSALS: Readonly<Record<number, Answer>> = {
     "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin",
   ),
   408: refusal("The request did not arrive in time.", "The request took too long to arrive: send it again"),
+  429: refusal(
+    "Too many large questions, or answers that are not read yet, of this caller at once.",
+    "Too many large questions at once: wait for the answers to some before you ask more",
+  ),
   431: refusal("The request's header is too large.", "The request header is too large"),
   500: refusal("Something went wrong on our side.", "Encountered error while performing request"),
   503: refusal(
-    "The store cannot be reached, or the answer took longer than the time limit.",
+    "The store cannot be reached, the service is too busy, or the answer took longer than the time limit.",
     "The store cannot be reached at the moment: send the request again later",
   ),
 };
@@ -73,7 +77,7 @@ export function describeOperations(operations: readonly Operation[]): OpenApiDoc
 
 function describe(operation: Operation): ZodOpenApiOperationObject {
   const { body, success, refusals } = operation;
-  const answers = { [success.status]: success, ...COMMON_REFUSALS, ...refusals };
+  const answers = { [success.status]: success, ...COMMON_REFUSALS, ...refusals, ...tooManyRequests(refusals[429]) };
   return {
     operationId: operation.id,
     tags: [operation.group],
@@ -110,6 +114,14 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
         }),
     responses: Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)])),
   };
+}
+
+/** A limit of an operation's own is told in a shape of its own; the one that all have in common stays. */
+function tooManyRequests(own: Answer | undefined): Record<number, Answer> {
+  const common = COMMON_REFUSALS[429];
+  if (own === undefined || common === undefined) return {};
+  const description = `${own.description} Or: ${common.description}`;
+  return { 429: { ...own, description, schema: z.union([own.schema, common.schema]) } };
 }
 
 function describeAnswer({ description, schema, example, headers = {} }: Answer) {

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
 import type { z } from "zod";
+import { type JsonArray, jsonArrayMaker, serializeAnswer, streamPieces, type ToJsonArray } from "./answer-body.ts";
 import { startDeadline } from "./deadline.ts";
+import type { AnswerReservation } from "./limits/answer-memory.ts";
 import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
 
 declare module "fastify" {
@@ -68,7 +70,7 @@ export function defineOperation<const Path extends string, Body extends z.ZodTyp
 
 /** Answers are made of data that nobody may change any more. */
 type Immutable<T> = T extends readonly (infer Item)[]
-  ? readonly Immutable<Item>[]
+  ? readonly Immutable<Item>[] | JsonArray<Immutable<Item>>
   : T extends object
     ? { readonly [Name in keyof T]: Immutable<T[Name]> }
     : T;
@@ -83,6 +85,8 @@ export type OperationHandler<Path extends string, Body extends z.ZodType> = (
   reply: FastifyReply,
   /** Aborts when the answer is not worth working on any more. */
   signal: AbortSignal,
+  /** For members with many items. */
+  toJsonArray: ToJsonArray,
 ) => Promise<Immutable<z.input<Body>>>;
 
 /** `/v3/tags/{id}` as the router spells it: `/v3/tags/:id`. */
@@ -108,12 +112,35 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
     config: { ...options.config, operation: operation.id, keyOf: operation.keyOf ?? "workspace" },
     handler: async (request, reply) => {
       const deadline = startDeadline(reply.raw, deadlineMs);
+      const { signal } = deadline;
+      const memory = app.answerMemory.reserve(request);
+      // Not earlier: what a client does not read stays in memory.
+      reply.raw.once("close", memory.release);
+      const make = async () => {
+        const success = reply.code(operation.success.status);
+        const answer = await handler(request, success, signal, jsonArrayMaker(memory, signal));
+        return serializeAnswer(answer, memory, signal);
+      };
       try {
-        const answer = handler(request, reply.code(operation.success.status), deadline.signal);
-        return await Promise.race([answer, deadline.passed]);
+        return sendable(await Promise.race([make(), deadline.passed]), reply, memory);
+      } catch (error) {
+        memory.release();
+        throw error;
       } finally {
         deadline.end();
       }
     },
   });
+}
+
+/** A large body is written as its client reads it. */
+function sendable(pieces: readonly Buffer[], reply: FastifyReply, memory: AnswerReservation) {
+  reply.type("application/json; charset=utf-8");
+  const [first, ...more] = pieces;
+  if (first !== undefined && more.length === 0) return first;
+  reply.header(
+    "content-length",
+    pieces.reduce((bytes, piece) => bytes + piece.length, 0),
+  );
+  return streamPieces(pieces, memory);
 }

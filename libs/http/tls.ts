@@ -37,6 +37,7 @@ export async function createTlsServer(
   Object.assign(server, { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket });
   server.on("clientError", answerConnectionError);
   server.on("checkExpectation", app.routing);
+  app.connectionLimit.watch(server);
 
   // The server itself knows only of connections whose handshake is done, yet waits for all of them when it closes.
   const sockets = trackSockets(server);

@@ -33,6 +33,12 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
+    httpRejected: new Counter({
+      name: "noisefloor_http_rejected_total",
+      help: "Requests and connections rejected for what they take, by reason: too many or too large questions or answers at once, connections, stalled readers",
+      labelNames: ["reason"],
+      registers,
+    }),
     queryDuration: new Histogram({
       name: "noisefloor_store_query_duration_seconds",
       help: "Queries to ClickHouse, until the last row was read, by name and outcome (answered, cancelled, failed)",

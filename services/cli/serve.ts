@@ -107,6 +107,7 @@ async function assemble(
       allowedHosts: http.allowedHosts,
       isIntakeOpen: () => ingest?.isOpen() ?? false,
     },
+    limits: http.limits,
   });
   const secure = http.tls && { server: await createTlsServer(app, http.tls, log), port: http.tls.port };
   const sensors = roles.ingest ? await watchSensors(watching, toldAs("the sensors' keys")) : undefined;

@@ -11,6 +11,8 @@ export type AddressContext = AddressRecord & {
 
 /** How many addresses one query takes: enough to be quick, few enough to keep its memory small. */
 const ADDRESSES_PER_QUERY = 2_000;
+/** Fewer where all is asked of each: what makes objects of a query's rows stops all else meanwhile. */
+const DETAILS_PER_QUERY = 250;
 
 /**
  * All that is known of some addresses; every one asked for is in the answer. Without a room nothing is known of
@@ -24,17 +26,36 @@ export async function addressContexts(
   signal: AbortSignal,
 ): Promise<Map<string, AddressContext>> {
   const contexts = new Map<string, AddressContext>();
-  if (rooms.length === 0) return new Map(ips.map((ip) => [ip, {}]));
+  for await (const [ip, context] of readContexts(ips, rooms, wantsDetails, deps, signal)) contexts.set(ip, context);
+  return contexts;
+}
+
+/** The same, one address after the other in their order, for more of them than should be in memory at once. */
+export async function* readContexts(
+  ips: readonly string[],
+  rooms: readonly DataRoom[],
+  wantsDetails: boolean,
+  deps: LookupDeps,
+  signal: AbortSignal,
+): AsyncGenerator<readonly [ip: string, context: AddressContext]> {
+  if (rooms.length === 0) {
+    for (const ip of ips) yield [ip, {}];
+    return;
+  }
   for (let start = 0; start < ips.length; start += ADDRESSES_PER_QUERY) {
-    const records = await lookUpAll(ips.slice(start, start + ADDRESSES_PER_QUERY), rooms, deps, signal);
-    const observed = [...records].flatMap(([ip, { noise }]) => (noise === undefined ? [] : [ip]));
-    const details = wantsDetails ? await readDetails(observed, rooms, deps, signal) : new Map<string, AddressDetails>();
-    for (const [ip, record] of records) {
-      const known = details.get(ip);
-      contexts.set(ip, known === undefined ? record : { ...record, details: known });
+    const asked = ips.slice(start, start + ADDRESSES_PER_QUERY);
+    const records = await lookUpAll(asked, rooms, deps, signal);
+    const atOnce = wantsDetails ? DETAILS_PER_QUERY : asked.length;
+    for (let first = 0; first < asked.length; first += atOnce) {
+      const some = asked.slice(first, first + atOnce);
+      const observed = wantsDetails ? some.filter((ip) => records.get(ip)?.noise !== undefined) : [];
+      const details = await readDetails(observed, rooms, deps, signal);
+      for (const ip of some) {
+        const known = details.get(ip);
+        yield [ip, { ...records.get(ip), ...(known === undefined ? {} : { details: known }) }];
+      }
     }
   }
-  return contexts;
 }
 
 async function readDetails(

@@ -65,7 +65,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     plansUrl: deps.plansUrl,
   });
   registerTags(app, { catalogue, authenticate });
-  registerIp(app, { ...lookupDeps, catalogue, authenticate });
+  registerIp(app, { ...lookupDeps, catalogue, authenticate, lookUp });
   registerLegacy(app, { ...lookupDeps, catalogue, authenticate, lookUp });
   registerTimeline(app, { ...lookupDeps, authenticate });
   registerTagActivity(app, { ...lookupDeps, catalogue, authenticate });

@@ -23,7 +23,8 @@ export type ActivityBucket = Window & {
 };
 
 export type Activity = {
-  readonly buckets: readonly ActivityBucket[];
+  /** In their order. With addresses a few at a time are read: all of them can be tens of megabytes. */
+  readonly buckets: AsyncIterable<ActivityBucket>;
   /** Distinct addresses in the window. */
   readonly totalIps: number;
   /** The same by the addresses' own classification; classes without any are absent. */
@@ -38,6 +39,8 @@ export type ActivityDeps = {
 
 /** How often a question is asked again when new data arrive between counting and listing. */
 const MAX_ATTEMPTS = 4;
+/** So many addresses are listed by one query: what makes objects of its rows stops all else meanwhile. */
+const MAX_IPS_PER_QUERY = 20_000;
 const HIGHEST_HASH = 0xffff_ffff;
 
 /** Answers how many, and which, distinct addresses a tag had in each bucket of a window. */
@@ -53,43 +56,91 @@ export async function tagActivity(
     from: Math.max(question.window.start, floorToHour(since)) / 1_000,
     end: question.window.end / 1_000,
   };
-  const grid = { start: question.window.start / 1_000, width: (question.widthHours * HOUR_MS) / 1_000 };
   const windows = tile(question.window, question.widthHours);
+  const grid = { ...slice, start: question.window.start / 1_000, width: (question.widthHours * HOUR_MS) / 1_000 };
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
-  const classesAsked = read(countByClassification, { ...slice, since });
-  const bucketsAsked = countAndList(question.includeIps, windows, { ...slice, ...grid }, read);
-  const [classes, buckets] = await Promise.all([classesAsked, bucketsAsked]);
-
+  const [classes, counts] = await Promise.all([
+    read(countByClassification, { ...slice, since }),
+    countBuckets(grid, read),
+  ]);
   const byClassification: Partial<Record<Classification, number>> = {};
   let totalIps = 0;
   for (const { severity, addresses } of classes) {
     byClassification[INTENTIONS[severity] ?? "unknown"] = addresses;
     totalIps += addresses;
   }
+  const buckets = question.includeIps ? listBuckets(windows, counts, grid, read) : withoutIps(windows, counts);
   return { buckets, totalIps, byClassification };
 }
 
 type Grid = { tag: string; rooms: DataRoom[]; from: number; end: number; start: number; width: number };
+/** Distinct addresses by bucket; buckets without any are absent. */
+type Counts = ReadonlyMap<number, number>;
+
+async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
+  return new Map((await read(countPerBucket, grid)).map((row) => [row.bucket, row.active_ips]));
+}
+
+async function* withoutIps(windows: readonly Window[], counts: Counts): AsyncGenerator<ActivityBucket> {
+  for (const [bucket, window] of windows.entries()) yield { ...window, activeIps: counts.get(bucket) ?? 0, ips: [] };
+}
+
+/** Lists a few buckets at a time. */
+async function* listBuckets(
+  windows: readonly Window[],
+  counts: Counts,
+  grid: Grid,
+  read: Read,
+): AsyncGenerator<ActivityBucket> {
+  for (let first = 0; first < windows.length; ) {
+    let behind = first;
+    for (let ips = 0; behind < windows.length; behind++) {
+      ips += Math.min(MAX_IPS_PER_BUCKET, counts.get(behind) ?? 0);
+      if (ips > MAX_IPS_PER_QUERY && behind > first) break;
+    }
+    yield* await countAndList(
+      windows.slice(first, behind),
+      shift(counts, first, behind),
+      narrow(grid, first, behind),
+      read,
+    );
+    first = behind;
+  }
+}
+
+/** The part of a grid from one bucket up to another, whose first bucket is its number 0. */
+function narrow(grid: Grid, first: number, behind: number): Grid {
+  const start = grid.start + first * grid.width;
+  const end = Math.min(grid.end, grid.start + behind * grid.width);
+  return { ...grid, start, from: Math.max(grid.from, start), end };
+}
+
+function shift(counts: Counts, first: number, behind: number): Counts {
+  return new Map(
+    [...counts].flatMap(([bucket, count]) => (bucket < first || bucket >= behind ? [] : [[bucket - first, count]])),
+  );
+}
 
 /**
- * Counts and, if wanted, lists. The two are separate queries and data may arrive between them. A list below the cap is
- * the whole set, so its own length is its bucket's count; a bucket that grew past the cap in between is asked again.
+ * Lists buckets that were counted. The two are separate queries and data may arrive between them. A list below the cap is
+ * the whole set, so its own length is its bucket's count; when a bucket grew past the cap in between, all are asked again.
  */
 async function countAndList(
-  includeIps: boolean,
   windows: readonly Window[],
+  counted: Counts,
   grid: Grid,
   read: Read,
 ): Promise<ActivityBucket[]> {
+  let counts = counted;
   for (let attempt = 1; ; attempt++) {
-    const counts = new Map((await read(countPerBucket, grid)).map((row) => [row.bucket, row.active_ips]));
     const countOf = (bucket: number) => counts.get(bucket) ?? 0;
-    if (!includeIps) return windows.map((window, bucket) => ({ ...window, activeIps: countOf(bucket), ips: [] }));
-
     const lists = await sample(counts, windows.length, grid, read);
     const hasOutgrown = [...lists].some(([bucket, { found }]) => found > MAX_IPS_PER_BUCKET && countOf(bucket) < found);
-    if (hasOutgrown && attempt < MAX_ATTEMPTS) continue;
+    if (hasOutgrown && attempt < MAX_ATTEMPTS) {
+      counts = await countBuckets(grid, read);
+      continue;
+    }
     return windows.map((window, bucket) => {
       const ips = lists.get(bucket)?.ips ?? [];
       const activeIps = ips.length < MAX_IPS_PER_BUCKET ? ips.length : Math.max(ips.length, countOf(bucket));

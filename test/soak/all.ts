@@ -1,6 +1,7 @@
 import { badEvents } from "./bad-events.ts";
 import { brokerRestart } from "./broker-restart.ts";
 import { kill } from "./kill.ts";
+import { load } from "./load.ts";
 import { members } from "./members.ts";
 import { overLimit } from "./over-limit.ts";
 import type { Scenario } from "./scenario.ts";
@@ -16,4 +17,5 @@ export const ALL_SCENARIOS: readonly Scenario[] = [
   overLimit,
   badEvents,
   terminate,
+  load,
 ];

@@ -85,7 +85,7 @@ export async function startIngest(commandLine: CommandLine, env: Record<string, 
 }
 
 /** Undefined once the process has gone. */
-async function residentMiB(pid: number): Promise<number | undefined> {
+export async function residentMiB(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(status);
   return line === null ? undefined : Math.round(Number(line[1]) / 1_024);

@@ -1,14 +1,16 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
+import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { boolean, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { addressContexts } from "../address-context.ts";
-import type { LookupDeps } from "../address-lookup.ts";
+import { type AddressContext, addressContexts, readContexts } from "../address-context.ts";
+import type { LookUpAddress, LookupDeps } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../context-answer.ts";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../context-schema.ts";
+import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
 import { ADDRESSES_BODY, BODY_REFUSALS, MAX_BODY_BYTES, readAddresses, refuseBody } from "../request-body.ts";
 import { readRooms } from "../scopes.ts";
@@ -73,7 +75,12 @@ export const getIps = defineOperation({
   refusals: { ...BODY_REFUSALS, 403: NOT_ENTITLED },
 });
 
-export type IpDeps = LookupDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
+export type IpDeps = LookupDeps & {
+  readonly catalogue: TagCatalogue;
+  readonly authenticate: Authenticate;
+  /** In the global dataset alone. */
+  readonly lookUp: LookUpAddress;
+};
 
 export function registerIp(app: FastifyInstance, deps: IpDeps): void {
   registerOperation(app, getIp, async (request, _reply, signal) => {
@@ -81,7 +88,14 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
     const ip = readPath(request.params.ip, ADDRESS);
     const quick = readParameter(request.query, QUICK);
     const rooms = readRooms("ip", request.query, caller);
-    const context = (await addressContexts([ip], rooms, !quick, deps, signal)).get(ip) ?? {};
+    const read = async () => {
+      // Shares its query with other lookups, so it never waits behind large questions.
+      if (quick && rooms.length === 1 && rooms[0]?.dataset === SHARED_GLOBAL.dataset) return deps.lookUp(ip);
+      return app.admission.run(request, FULL_CONTEXT_COST, signal, async () =>
+        (await addressContexts([ip], rooms, !quick, deps, signal)).get(ip),
+      );
+    };
+    const context = (await read()) ?? {};
     const answer = quick ? toQuickContext(ip, context) : toFullContext(ip, context, deps.catalogue);
     return { ...answer, request_metadata: REQUEST_METADATA };
   });
@@ -89,26 +103,40 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
   registerOperation(
     app,
     getIps,
-    async (request, _reply, signal) => {
+    async (request, _reply, signal, toJsonArray) => {
       const caller = deps.authenticate(request);
       const ips = readAddresses(request.body);
       const quick = readParameter(request.query, QUICK);
       const rooms = readRooms("ip", request.query, caller);
       // Clients find their own strings again in the answer, byte for byte, each once.
       const asked = [...new Set(ips)];
-      const contexts = await addressContexts(asked.filter(isRoutableIpv4), rooms, !quick, deps, signal);
-      const found = asked.flatMap((ip) => {
-        const context = contexts.get(ip);
-        return context?.noise === undefined && context?.riot === undefined ? [] : [{ ip, context }];
+      const routable = asked.filter(isRoutableIpv4);
+      const found = new Set<string>();
+      const data = await app.admission.run(request, bulkCost(routable.length, quick), signal, () => {
+        const contexts = noteFound(readContexts(routable, rooms, !quick, deps, signal), found);
+        return quick
+          ? toJsonArray(shape(contexts, toQuickContext))
+          : toJsonArray(shape(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));
       });
-      const isFound = new Set(found.map(({ ip }) => ip));
-      return {
-        data: quick
-          ? found.map(({ ip, context }) => toQuickContext(ip, context))
-          : found.map(({ ip, context }) => toFullContext(ip, context, deps.catalogue)),
-        request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: asked.filter((ip) => !isFound.has(ip)) },
-      };
+      const notFound = asked.filter((ip) => !found.has(ip));
+      return { data, request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: notFound } };
     },
     { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
   );
+}
+
+type Contexts = AsyncIterable<readonly [ip: string, context: AddressContext]>;
+
+/** Those of which something is known, and whose they are. */
+async function* noteFound(contexts: Contexts, found: Set<string>): AsyncGenerator<readonly [string, AddressContext]> {
+  for await (const one of contexts) {
+    const [ip, { noise, riot }] = one;
+    if (noise === undefined && riot === undefined) continue;
+    found.add(ip);
+    yield one;
+  }
+}
+
+async function* shape<T>(contexts: Contexts, toAnswer: (ip: string, context: AddressContext) => T): AsyncGenerator<T> {
+  for await (const [ip, context] of contexts) yield toAnswer(ip, context);
 }

@@ -11,6 +11,7 @@ import { type AddressContext, addressContexts } from "../address-context.ts";
 import type { AddressRecord, LookUpAddress, LookupDeps, RiotRecord } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { toFullContext } from "../context-answer.ts";
+import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
 import { ADDRESSES_BODY, BODY_REFUSALS, MAX_BODY_BYTES, readAddresses, refuseBody } from "../request-body.ts";
 import { BAD_ADDRESS } from "../wire.ts";
@@ -150,7 +151,9 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
       deps.authenticate(request);
       const asked = [...new Set(readAddresses(request.body))];
       const valid = asked.filter(isRoutableIpv4);
-      const known = await addressContexts(valid, [SHARED_GLOBAL], false, deps, signal);
+      const known = await app.admission.run(request, bulkCost(valid.length, true), signal, () =>
+        addressContexts(valid, [SHARED_GLOBAL], false, deps, signal),
+      );
       return asked.map((ip) => toQuick(ip, known.get(ip)));
     },
     { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
@@ -165,8 +168,10 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
   registerOperation(app, context, async (request, _reply, signal) => {
     deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
-    const known = (await addressContexts([ip], [SHARED_GLOBAL], true, deps, signal)).get(ip);
-    return toLegacyContext(ip, known ?? {}, deps.catalogue);
+    const known = await app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
+      addressContexts([ip], [SHARED_GLOBAL], true, deps, signal),
+    );
+    return toLegacyContext(ip, known.get(ip) ?? {}, deps.catalogue);
   });
 
   registerOperation(app, metadata, async (request) => {

@@ -1,13 +1,7 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
-import { type Tag, UUID_PATTERN } from "@noisefloor/domain/tag.ts";
-import {
-  activityWindow,
-  formatTimestamp,
-  MAX_WIDTH_HOURS,
-  type Window,
-  widthSchema,
-} from "@noisefloor/domain/window.ts";
+import { UUID_PATTERN } from "@noisefloor/domain/tag.ts";
+import { activityWindow, formatTimestamp, HOUR_MS, MAX_WIDTH_HOURS, widthSchema } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { refusal } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
@@ -15,9 +9,16 @@ import { boolean, type Parameter, type PathParameter, readParameter, readPath } 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";
+import { activityCost } from "../costs.ts";
 import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { readRooms } from "../scopes.ts";
-import { type Activity, type ActivityDeps, MAX_IPS_PER_BUCKET, tagActivity } from "../tag-activity.ts";
+import {
+  type ActivityBucket,
+  type ActivityDeps,
+  type ActivityQuestion,
+  MAX_IPS_PER_BUCKET,
+  tagActivity,
+} from "../tag-activity.ts";
 import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 
 const ID: PathParameter = {
@@ -128,7 +129,7 @@ export const getTagActivity = defineOperation({
 export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
 
 export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
-  registerOperation(app, getTagActivity, async (request, _reply, signal) => {
+  registerOperation(app, getTagActivity, async (request, _reply, signal, toJsonArray) => {
     const caller = deps.authenticate(request);
     // The order of these checks is part of the interface, and all of them come before any query runs.
     const id = readPath(request.params.id, ID);
@@ -140,39 +141,45 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     if (tag === undefined) throw new HttpError(404, "Tag not found");
 
     const window = activityWindow(deps.now(), Math.min(days, caller.terms.reach_days));
-    const activity = await tagActivity({ tagId: tag.id, rooms, window, widthHours, includeIps }, deps, signal);
-    return toAnswer(tag, activity, { window, widthHours, includeIps });
+    const question = { tagId: tag.id, rooms, window, widthHours, includeIps };
+    return app.admission.run(request, costOf(question), signal, async () => {
+      const { buckets, totalIps, byClassification } = await tagActivity(question, deps, signal);
+      let isTruncated = false;
+      const shape = async function* () {
+        for await (const bucket of buckets) {
+          isTruncated ||= bucket.activeIps > bucket.ips.length;
+          yield toBucket(bucket, includeIps);
+        }
+      };
+      return {
+        id: tag.id,
+        slug: tag.slug,
+        activity: { [tag.intention]: await toJsonArray(shape()) },
+        aggregations: { total_ips: totalIps, classification: byClassification },
+        metadata: {
+          granularity: `${widthHours}h`,
+          start_date: formatTimestamp(window.start),
+          end_date: formatTimestamp(window.end),
+          ...(includeIps ? { ips_included: true, ips_per_bucket: MAX_IPS_PER_BUCKET, ips_truncated: isTruncated } : {}),
+        },
+      };
+    });
   });
 }
 
-function toAnswer(
-  tag: Tag,
-  activity: Activity,
-  asked: { readonly window: Window; readonly widthHours: number; readonly includeIps: boolean },
-): z.input<typeof answerSchema> {
-  const isTruncated = activity.buckets.some((bucket) => bucket.activeIps > bucket.ips.length);
+function costOf({ window, widthHours, includeIps }: ActivityQuestion): number {
+  const hours = (window.end - window.start) / HOUR_MS;
+  return activityCost({ days: hours / 24, buckets: Math.ceil(hours / widthHours), includeIps });
+}
+
+function toBucket(bucket: ActivityBucket, includeIps: boolean): z.input<typeof bucketSchema> {
   return {
-    id: tag.id,
-    slug: tag.slug,
-    activity: {
-      [tag.intention]: activity.buckets.map((bucket) => ({
-        start: formatTimestamp(bucket.start),
-        end: formatTimestamp(bucket.end),
-        include_start: true,
-        include_end: false,
-        timestamp: formatTimestamp(bucket.start),
-        active_ips: bucket.activeIps,
-        ...(asked.includeIps ? { ips: [...bucket.ips] } : {}),
-      })),
-    },
-    aggregations: { total_ips: activity.totalIps, classification: activity.byClassification },
-    metadata: {
-      granularity: `${asked.widthHours}h`,
-      start_date: formatTimestamp(asked.window.start),
-      end_date: formatTimestamp(asked.window.end),
-      ...(asked.includeIps
-        ? { ips_included: true, ips_per_bucket: MAX_IPS_PER_BUCKET, ips_truncated: isTruncated }
-        : {}),
-    },
+    start: formatTimestamp(bucket.start),
+    end: formatTimestamp(bucket.end),
+    include_start: true,
+    include_end: false,
+    timestamp: formatTimestamp(bucket.start),
+    active_ips: bucket.activeIps,
+    ...(includeIps ? { ips: [...bucket.ips] } : {}),
   };
 }

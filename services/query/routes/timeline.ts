@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { type LookupDeps, lookUpAll } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
+import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { TIMELINE_FIELDS, type TimelineField, timelineOf } from "../queries/timeline.ts";
 import { readRooms } from "../scopes.ts";
@@ -98,19 +99,22 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
 
     const end = deps.now();
     const start = end - days * DAY_MS;
-    const { noise } = (await lookUpAll([ip], rooms, deps, signal)).get(ip) ?? {};
-    const rows = await deps.read(
-      timelineOf(field),
-      {
-        ip,
-        rooms,
-        from: Math.max(start, retentionStart(end, deps.retentionDays())),
-        end,
-        width: width.ms / 1_000,
-        is_actor: noise?.actor !== undefined,
-      },
-      signal,
-    );
+    const { noise, rows } = await app.admission.run(request, TIMELINE_COST, signal, async () => {
+      const { noise } = (await lookUpAll([ip], rooms, deps, signal)).get(ip) ?? {};
+      const rows = await deps.read(
+        timelineOf(field),
+        {
+          ip,
+          rooms,
+          from: Math.max(start, retentionStart(end, deps.retentionDays())),
+          end,
+          width: width.ms / 1_000,
+          is_actor: noise?.actor !== undefined,
+        },
+        signal,
+      );
+      return { noise, rows };
+    });
     return {
       metadata: {
         ip,

@@ -1,0 +1,137 @@
+import { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { AnswerReservation } from "./limits/answer-memory.ts";
+
+/** An array of which each item is JSON text already, so that its items need not all be in memory. */
+export class JsonArray<Item> {
+  declare readonly item?: Item;
+  readonly pieces: readonly Buffer[];
+  constructor(pieces: readonly Buffer[]) {
+    this.pieces = pieces;
+  }
+}
+
+/** Makes a member of an answer out of its items, one after the other. */
+export type ToJsonArray = <Item>(items: Iterable<Item> | AsyncIterable<Item>) => Promise<JsonArray<Item>>;
+
+/** So much is made, and written, at a time. */
+const PIECE_BYTES = 64 * 1024;
+/** Other requests are answered in between. */
+const TURN_MS = 10;
+/** An array with more items is serialised item by item; deeper ones count as part of an item. */
+const LARGE_ARRAY = 100;
+const MAX_DEPTH = 3;
+
+/** Makes JSON piece by piece, counts what it takes, and lets other requests have their turn. */
+function createWriter(memory: AnswerReservation, signal: AbortSignal) {
+  const pieces: Buffer[] = [];
+  let text = "";
+  let turn = performance.now();
+  const flush = () => {
+    const bytes = Buffer.from(text);
+    text = "";
+    memory.grow(bytes.length);
+    for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+      pieces.push(bytes.subarray(start, start + PIECE_BYTES));
+    }
+  };
+  return {
+    write(more: string) {
+      text += more;
+      if (text.length >= PIECE_BYTES) flush();
+    },
+    /** Pieces that are counted already. */
+    append(made: readonly Buffer[]) {
+      flush();
+      for (const piece of made) pieces.push(piece);
+    },
+    async pause() {
+      if (performance.now() - turn < TURN_MS) return;
+      await nextTurn();
+      turn = performance.now();
+      signal.throwIfAborted();
+    },
+    end() {
+      flush();
+      return pieces;
+    },
+  };
+}
+type Writer = ReturnType<typeof createWriter>;
+
+/** @throws what the reservation throws when there is no memory for the answer, and the signal's reason. */
+export function jsonArrayMaker(memory: AnswerReservation, signal: AbortSignal): ToJsonArray {
+  return async (items) => {
+    const writer = createWriter(memory, signal);
+    await writeItems(items, writer);
+    return new JsonArray(writer.end());
+  };
+}
+
+async function writeItems(items: Iterable<unknown> | AsyncIterable<unknown>, writer: Writer): Promise<void> {
+  let separator = "[";
+  const write = (item: unknown) => {
+    writer.write(separator + JSON.stringify(item));
+    separator = ",";
+  };
+  if (Symbol.asyncIterator in items) {
+    for await (const item of items) {
+      write(item);
+      await writer.pause();
+    }
+  } else {
+    for (const item of items) {
+      write(item);
+      await writer.pause();
+    }
+  }
+  writer.write(separator === "[" ? "[]" : "]");
+}
+
+/** An answer's body as JSON, in pieces, counted as part of what the answer takes. */
+export async function serializeAnswer(
+  answer: unknown,
+  memory: AnswerReservation,
+  signal: AbortSignal,
+): Promise<readonly Buffer[]> {
+  const writer = createWriter(memory, signal);
+  await writeValue(answer, writer, 0);
+  return writer.end();
+}
+
+async function writeValue(value: unknown, writer: Writer, depth: number): Promise<void> {
+  if (value instanceof JsonArray) {
+    writer.append(value.pieces);
+  } else if (!isLarge(value, depth)) {
+    writer.write(JSON.stringify(value));
+  } else if (Array.isArray(value)) {
+    await writeItems(value, writer);
+  } else {
+    let separator = "{";
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined) continue;
+      writer.write(`${separator}${JSON.stringify(name)}:`);
+      separator = ",";
+      await writeValue(member, writer, depth + 1);
+    }
+    writer.write("}");
+  }
+}
+
+function isLarge(value: unknown, depth: number): value is object {
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return false;
+  if (Array.isArray(value)) return value.length > LARGE_ARRAY;
+  return value instanceof JsonArray || Object.values(value).some((member) => isLarge(member, depth + 1));
+}
+
+/** The pieces as a stream that gives back the memory of each once it is written. */
+export function streamPieces(pieces: readonly Buffer[], memory: AnswerReservation): Readable {
+  const left = [...pieces];
+  function* take() {
+    for (let piece = left.shift(); piece !== undefined; piece = left.shift()) {
+      yield piece;
+      memory.shrink(piece.length);
+    }
+  }
+  return Readable.from(take(), { objectMode: false, highWaterMark: PIECE_BYTES });
+}

@@ -1,0 +1,42 @@
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
+import { HttpError } from "../errors.ts";
+
+/** Why a request or a connection was rejected for what it takes, and not for what it asks. */
+export type RejectionReason =
+  | "caller_queue_full"
+  | "queue_full"
+  | "queue_timeout"
+  | "caller_memory"
+  | "memory"
+  | "answer_too_large"
+  | "pipelining"
+  | "stalled_reader"
+  | "client_connections"
+  | "connections";
+
+export type OnRejected = (reason: RejectionReason) => void;
+
+/** Counts in noisefloor_http_rejected_total. */
+export function countRejections(metrics: Pick<Metrics, "httpRejected">): OnRejected {
+  return (reason) => metrics.httpRejected.inc({ reason });
+}
+
+/** The caller's own excess is a 429, everybody's a 503. Never Retry-After: real clients would sleep for it. */
+export const rejectionError = {
+  caller_queue_full: () =>
+    new HttpError(429, "Too many large questions at once: wait for the answers to some before you ask more"),
+  queue_full: () =>
+    new HttpError(503, "The service is busy with large questions: send the request again in a few seconds"),
+  queue_timeout: (seconds: number) =>
+    new HttpError(503, `The question waited ${seconds} seconds for others to be answered: send it again later`),
+  caller_memory: () =>
+    new HttpError(429, "Too many large answers at once: read those that are on their way before you ask more"),
+  memory: () =>
+    new HttpError(503, "The service holds too many answers not read yet: send the request again in a few seconds"),
+  pipelining: (most: number) =>
+    new HttpError(429, `More than ${most} requests wait on this connection: read answers before you send more`),
+  client_connections: () => new HttpError(429, "Too many connections: close some before you open more"),
+  connections: () => new HttpError(503, "The service has too many connections: try again in a few seconds"),
+  answer_too_large: (bytes: number) =>
+    new HttpError(503, `The answer is larger than ${Math.floor(bytes / 1_048_576)} MiB: ask for less`),
+} as const;

@@ -1,0 +1,151 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { loadavg } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import getPort from "get-port";
+import { type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { eventually } from "../support/eventually.ts";
+import { environmentOf, residentMiB } from "../support/ingest-process.ts";
+import type { HostileOrder } from "./load/hostile.ts";
+import { measure, type Probe } from "./load/probes.ts";
+import { ADDRESSES, addressOf, type LoadedStore, loadStore } from "./load/world.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** As docker-compose.yml sets it for the queries' process, and for the intake's. */
+const HEAP_MIB = 512;
+const MOST_MEMORY_MIB = 1_024;
+const KEYS = { good: randomUUID(), hostile: randomUUID() };
+
+/** Fifty hostile callers do their worst while others ask what they always do. */
+export const load: Scenario = {
+  name: "load",
+  promise: "fifty hostile callers keep nobody else from health checks, lookups and the intake, nor fill the memory",
+  events: { soak: 0, test: 0 },
+  async play({ ground }, extent, say) {
+    const [observations, seconds] = extent === "soak" ? [1_500_000, 60] : [100_000, 10];
+    const store = await loadStore(ground.store.connection, observations);
+    say(`${observations} observations are stored; load average ${loadavg().map((one) => one.toFixed(1))}`);
+    const commandLine = await openCommandLine();
+    try {
+      const service = await startService(commandLine, store);
+      const quiet = await measureAll(service.port, 5);
+      console.table(quiet.rows);
+      const hostile = behaveBadly({ port: service.port, ...store, sensorKey: KEYS.hostile, seconds: seconds + 2 });
+      await sleep(2_000);
+      const { rows, broken } = await measureAll(service.port, seconds);
+      console.table(rows);
+      say(`hostile callers got ${await hostile}`);
+      say(`rejected: ${await service.figures("noisefloor_http_rejected_total")}`);
+      const peak = Math.max(...service.memory);
+      const lag = Math.max(...service.lags);
+      say(`memory at most ${peak} MiB; event loop blocked for at most ${Math.round(lag * 1_000)} ms`);
+      say(`load average ${loadavg().map((one) => one.toFixed(1))}`);
+      if (peak > MOST_MEMORY_MIB) broken.push(`the process took ${peak} MiB of ${MOST_MEMORY_MIB}`);
+      if (broken.length > 0) throw new Error(broken.join("\n"));
+      return `50 hostile callers for ${seconds} s; at most ${peak} MiB`;
+    } finally {
+      await commandLine.close();
+      await store.client.command({
+        query: "DROP DATABASE {name:Identifier}",
+        query_params: { name: store.connection.database },
+      });
+      await store.client.close();
+    }
+  },
+};
+
+const PROBES: readonly Probe[] = [
+  { name: "GET /healthz", method: "GET", path: () => "/healthz", status: 200, everyMs: 50, mostMs: 100 },
+  {
+    name: "GET /v3/community/{ip}",
+    method: "GET",
+    path: () => `/v3/community/${addressOf(Math.floor(Math.random() * ADDRESSES))}`,
+    status: 200,
+    everyMs: 50,
+    mostMs: 250,
+  },
+  {
+    name: "POST /v1/observations",
+    method: "POST",
+    path: () => "/v1/observations",
+    body: () =>
+      JSON.stringify({
+        observed_at: new Date().toISOString(),
+        sensor_id: "good",
+        source_ip: "46.0.0.1",
+        tags: ["loud"],
+      }),
+    headers: { key: KEYS.good },
+    status: 202,
+    everyMs: 100,
+    mostMs: 1_000,
+  },
+];
+
+async function measureAll(port: number, seconds: number) {
+  const end = Date.now() + seconds * 1_000;
+  const broken: string[] = [];
+  const rows = await Promise.all(
+    PROBES.map(async (probe) => {
+      const { failures, ...times } = await measure(port, probe, () => Date.now() > end);
+      if (failures.length > 0) broken.push(`${probe.name}: ${failures.length} failed: ${[...new Set(failures)]}`);
+      if (times.worst > probe.mostMs) broken.push(`${probe.name} took ${times.worst} ms, at most ${probe.mostMs}`);
+      return { probe: probe.name, ...times, "at most": probe.mostMs, failed: failures.length };
+    }),
+  );
+  return { rows, broken };
+}
+
+/** Intake and queries in one process, as `noisefloor start` runs them. */
+async function startService(commandLine: CommandLine, { connection }: LoadedStore) {
+  const port = await getPort({ host: "127.0.0.1" });
+  const { child, finished } = commandLine.run(["start"], {
+    ...environmentOf(connection),
+    LOG_LEVEL: "error",
+    HTTP_PORT: String(port),
+    NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
+    SENSOR_KEYS: `${KEYS.good},${KEYS.hostile}`,
+    // Nobody is stopped by a plan: what bounds them has to be something else.
+    PLANS: JSON.stringify({ unauthenticated: { reach_days: 90 } }),
+  });
+  const memory: number[] = [];
+  const lags: number[] = [];
+  let hasEnded = false;
+  void finished.then(() => {
+    hasEnded = true;
+  });
+  const linesOf = async (name: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return text.split("\n").filter((line) => line.startsWith(name));
+  };
+  await eventually(async () => {
+    if (!(await fetch(`http://127.0.0.1:${port}/readyz`)).ok) throw new Error("the service is not ready");
+  });
+  void (async () => {
+    for (let round = 0; !hasEnded; round++) {
+      const resident = await residentMiB(child.pid ?? 0);
+      if (resident !== undefined) memory.push(resident);
+      if (round % 10 === 0) {
+        const [line = ""] = await linesOf("nodejs_eventloop_lag_max_seconds").catch(() => []);
+        lags.push(Number(line.split(" ")[1] ?? 0));
+      }
+      await sleep(250);
+    }
+  })();
+  return { port, memory, lags, figures: async (name: string) => (await linesOf(name)).join(", ") };
+}
+
+/** @returns what they were answered, once they are done. */
+function behaveBadly(order: HostileOrder): Promise<string> {
+  const script = fileURLToPath(new URL("load/hostile.ts", import.meta.url));
+  const { port, tagId, key, sensorKey, seconds } = order;
+  const told = JSON.stringify({ port, tagId, key, sensorKey, seconds } satisfies HostileOrder);
+  const child = spawn(process.execPath, ["--import", "tsx/esm", script, told], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  process.once("exit", () => child.kill("SIGKILL"));
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (data: string) => (text += data));
+  return new Promise((settle) => child.once("close", () => settle(text.trim())));
+}

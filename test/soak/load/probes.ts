@@ -1,0 +1,63 @@
+import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What a well-behaved caller asks again and again. */
+export type Probe = {
+  readonly name: string;
+  readonly method: "GET" | "POST";
+  readonly path: () => string;
+  readonly body?: () => string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly status: number;
+  readonly everyMs: number;
+  /** The longest that any answer may take. */
+  readonly mostMs: number;
+};
+
+export type Measured = {
+  readonly asked: number;
+  readonly median: number;
+  readonly p99: number;
+  readonly worst: number;
+  /** Answers with another status, by what they were. */
+  readonly failures: readonly string[];
+};
+
+const TIMEOUT_MS = 30_000;
+
+/** Asks one after the other, each on a connection of its own every now and then, until it is told to stop. */
+export async function measure(port: number, probe: Probe, isOver: () => boolean): Promise<Measured> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const times: number[] = [];
+  const failures: string[] = [];
+  for (let round = 0; !isOver(); round++) {
+    const start = performance.now();
+    // A new connection has to be taken as well.
+    const outcome = await ask(port, probe, round % 5 === 0 ? undefined : agent);
+    times.push(performance.now() - start);
+    if (outcome !== String(probe.status)) failures.push(outcome);
+    await sleep(probe.everyMs);
+  }
+  agent.destroy();
+  times.sort((a, b) => a - b);
+  const at = (share: number) => Math.round((times[Math.floor((times.length - 1) * share)] ?? 0) * 10) / 10;
+  return { asked: times.length, median: at(0.5), p99: at(0.99), worst: at(1), failures };
+}
+
+function ask(port: number, probe: Probe, agent: Agent | undefined): Promise<string> {
+  return new Promise((settle) => {
+    const { method, headers } = probe;
+    const options = { host: "127.0.0.1", port, method, path: probe.path(), timeout: TIMEOUT_MS };
+    const asked = request({ ...options, agent: agent ?? false, headers: { ...headers } }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (data: string) => (text += data));
+      response.once("close", () => {
+        const { statusCode } = response;
+        settle(statusCode === probe.status ? String(statusCode) : `${statusCode} ${text.slice(0, 120)}`);
+      });
+    });
+    asked.once("timeout", () => asked.destroy(new Error("no answer within 30 s")));
+    asked.once("error", (error) => settle(error.message));
+    asked.end(probe.body?.());
+  });
+}
