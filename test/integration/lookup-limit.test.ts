@@ -61,7 +61,7 @@ describe("with Redis", () => {
   test("of lookups that come at once through several processes no more are granted than the limit", async () => {
     const three = [await shared(url), await shared(url), await shared(url)];
     const permits = await Promise.all(
-      Array.from({ length: 90 }, (_, n) => three.slice(n % 3, (n % 3) + 1).map(trial.take)).flat(),
+      Array.from({ length: 90 }, (_, n) => three.slice(n % 3, (n % 3) + 1).map((limit) => trial.take(limit))).flat(),
     );
     expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
     expect(await direct.get(key()), "what was refused cost nothing").toBe(String(LIMIT));
@@ -80,7 +80,7 @@ describe("with Redis", () => {
     const limit = await shared(url);
     expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
     const another = freshCaller();
-    expect((await limit.take(another, "45.0.0.1")).isGranted).toBe(true);
+    expect((await limit.take(another, "45.0.0.1", 1)).isGranted).toBe(true);
     trial.time += DAY;
     expect((await trial.take(limit)).headers["ratelimit-remaining"]).toBe(String(LIMIT - 1));
   });

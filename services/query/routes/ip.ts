@@ -9,8 +9,9 @@ import type { LookupDeps } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../context-answer.ts";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../context-schema.ts";
+import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
-import { ADDRESSES_BODY, BODY_REFUSALS, MAX_BODY_BYTES, readAddresses, refuseBody } from "../request-body.ts";
+import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
 import { readRooms } from "../scopes.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
 
@@ -32,7 +33,7 @@ export const getIp = defineOperation({
   path: "/v3/ip/{ip}",
   group: "Addresses",
   summary: "Everything known of an address",
-  description: `An address of which nothing is known is answered with every member there, empty. ${SCOPES_HERE}`,
+  description: `An address of which nothing is known is answered with every member there, empty, and counts as a lookup. ${SCOPES_HERE}`,
   pathParameters: { ip: ADDRESS },
   queryParameters: [QUICK, WORKSPACE_LABELS],
   success: {
@@ -43,8 +44,9 @@ export const getIp = defineOperation({
       quickContextSchema.extend({ request_metadata: requestMetadataSchema }),
     ]),
     example: { ...EXAMPLE_CONTEXT, request_metadata: REQUEST_METADATA },
+    headers: LIMIT_HEADERS,
   },
-  refusals: { 400: BAD_ADDRESS, 403: NOT_ENTITLED },
+  refusals: { 400: BAD_ADDRESS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
 /** `POST /v3/ip`: everything known of up to 10,000 addresses. API, operation 5. */
@@ -54,7 +56,7 @@ export const getIps = defineOperation({
   path: "/v3/ip",
   group: "Addresses",
   summary: "Everything known of many addresses",
-  description: `Each text that was sent is in the answer once, as it was sent: found, or not found. ${SCOPES_HERE}`,
+  description: `Each text that was sent is in the answer once, as it was sent: found, or not found. Counts one lookup for each distinct routable address, all of them or, when fewer are left, none. ${SCOPES_HERE}`,
   pathParameters: {},
   queryParameters: [QUICK, WORKSPACE_LABELS],
   body: ADDRESSES_BODY,
@@ -69,19 +71,27 @@ export const getIps = defineOperation({
       data: [EXAMPLE_CONTEXT],
       request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: ["8.8.8.8"] },
     },
+    headers: LIMIT_HEADERS,
   },
-  refusals: { ...BODY_REFUSALS, 403: NOT_ENTITLED },
+  refusals: { ...BODY_REFUSALS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
-export type IpDeps = LookupDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
+export type IpDeps = LookupDeps & {
+  readonly catalogue: TagCatalogue;
+  readonly authenticate: Authenticate;
+  readonly countLookups: CountLookups;
+};
 
 export function registerIp(app: FastifyInstance, deps: IpDeps): void {
-  registerOperation(app, getIp, async (request, _reply, signal) => {
+  registerOperation(app, getIp, async (request, reply, signal) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const quick = readParameter(request.query, QUICK);
     const rooms = readRooms("ip", request.query, caller);
-    const context = (await addressContexts([ip], rooms, !quick, deps, signal)).get(ip) ?? {};
+    const contexts = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>
+      addressContexts([ip], rooms, !quick, deps, signal),
+    );
+    const context = contexts.get(ip) ?? {};
     const answer = quick ? toQuickContext(ip, context) : toFullContext(ip, context, deps.catalogue);
     return { ...answer, request_metadata: REQUEST_METADATA };
   });
@@ -89,14 +99,17 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
   registerOperation(
     app,
     getIps,
-    async (request, _reply, signal) => {
+    async (request, reply, signal) => {
       const caller = deps.authenticate(request);
       const ips = readAddresses(request.body);
       const quick = readParameter(request.query, QUICK);
       const rooms = readRooms("ip", request.query, caller);
       // Clients find their own strings again in the answer, byte for byte, each once.
       const asked = [...new Set(ips)];
-      const contexts = await addressContexts(asked.filter(isRoutableIpv4), rooms, !quick, deps, signal);
+      const routable = asked.filter(isRoutableIpv4);
+      const contexts = await deps.countLookups({ request, reply, caller, lookups: routable.length, signal }, () =>
+        addressContexts(routable, rooms, !quick, deps, signal),
+      );
       const found = asked.flatMap((ip) => {
         const context = contexts.get(ip);
         return context?.noise === undefined && context?.riot === undefined ? [] : [{ ip, context }];
@@ -109,6 +122,6 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
         request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: asked.filter((ip) => !isFound.has(ip)) },
       };
     },
-    { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
+    ADDRESSES_ROUTE,
   );
 }
