@@ -29,7 +29,7 @@ export const ROW_BYTES = 64;
 export const OTHER_LABELS = "(other labels)";
 
 /** Above this, groups go to the server's disk: an address may have as many labels as observations. */
-const MAX_GROUPING_BYTES = 256 * 1024 * 1024;
+const MAX_GROUPING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Observations of an address per bucket and label, newest bucket first. Buckets are `width` seconds wide and start at
@@ -70,7 +70,7 @@ export const timelineOf = (field: TimelineField) =>
       FROM counted
       GROUP BY bucket, shown_label
       ORDER BY bucket DESC, observations DESC, shown_label
-      SETTINGS max_bytes_before_external_group_by = ${MAX_GROUPING_BYTES}, max_bytes_ratio_before_external_group_by = 0,
+      SETTINGS max_bytes_before_external_group_by = ${MAX_GROUPING_BYTES},
         do_not_merge_across_partitions_select_final = 1`,
     params: z.object({
       ip: z.string(),
