@@ -42,3 +42,15 @@ test("a refused lookup is not remembered", () => {
   expect(counter.take(key("a"), 0, 1)).toEqual({ isGranted: false, used: 0 });
   expect(counter.all()).toEqual([]);
 });
+
+test("several lookups at once are granted together or not at all, and given back together", () => {
+  const counter = memoryCounter();
+  expect(counter.take(key("a"), 10, 7)).toEqual({ isGranted: true, used: 7 });
+  expect(counter.take(key("a"), 10, 4), "three are left").toEqual({ isGranted: false, used: 7 });
+  expect(counter.take(key("a"), 10, 3)).toEqual({ isGranted: true, used: 10 });
+  expect(counter.take(key("a"), 10, 0), "nothing costs nothing").toEqual({ isGranted: true, used: 10 });
+  counter.giveBack(key("a"), 7);
+  expect(counter.usedOf(key("a"))).toBe(3);
+  counter.giveBack(key("a"), 7);
+  expect(counter.usedOf(key("a")), "never below none").toBe(0);
+});
