@@ -10,6 +10,7 @@ import { addressLookup } from "./address-lookup.ts";
 import { authenticator } from "./auth.ts";
 import { lookupCounting } from "./count-lookups.ts";
 import type { LookupLimit } from "./lookup-limit.ts";
+import { registerPages } from "./pages/register.ts";
 import { getCommunityIp, registerCommunity } from "./routes/community.ts";
 import { getIp, getIps, registerIp } from "./routes/ip.ts";
 import { LEGACY_OPERATIONS, registerLegacy } from "./routes/legacy.ts";
@@ -68,4 +69,6 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerLegacy(app, { ...lookupDeps, catalogue, authenticate, countLookups, lookUp });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
   registerTagActivity(app, { ...lookupDeps, catalogue, authenticate });
+  const { plans, publicUrl } = deps;
+  registerPages(app, { ...lookupDeps, catalogue, authenticate, countLookups, plans, publicUrl });
 }
