@@ -148,7 +148,7 @@ export async function finishHttpApp(
 }
 
 /** Makes known paths answer 405 to the methods that they do not have. */
-function sealRoutes(app: FastifyInstance, paths: readonly string[]): void {
+export function sealRoutes(app: FastifyInstance, paths: readonly string[]): void {
   for (const url of new Set(paths)) {
     const allowed = METHODS.filter((method) => app.hasRoute({ method, url }));
     const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>

@@ -86,7 +86,11 @@ export function boolean(
   };
 }
 
-/** A text that needs no check of its own, absent when it was left out. */
+/** A text that needs no check of its own, absent when it was left out or is empty. */
 export function text(about: Described & { readonly example: string }): Parameter<string | undefined> {
-  return { ...about, takes: "a text", schema: z.string().optional(), describedBy: "input" };
+  const schema = z
+    .string()
+    .optional()
+    .transform((given) => (given === "" ? undefined : given));
+  return { ...about, takes: "a text", schema, describedBy: "input" };
 }

@@ -8,7 +8,9 @@ import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { addressLookup } from "./address-lookup.ts";
 import { authenticator } from "./auth.ts";
+import { lookupCounting } from "./count-lookups.ts";
 import type { LookupLimit } from "./lookup-limit.ts";
+import { registerPages } from "./pages/register.ts";
 import { getCommunityIp, registerCommunity } from "./routes/community.ts";
 import { getIp, getIps, registerIp } from "./routes/ip.ts";
 import { LEGACY_OPERATIONS, registerLegacy } from "./routes/legacy.ts";
@@ -55,18 +57,18 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     metrics.lookupQueries.inc();
   });
   const authenticate = authenticator(deps.directory, deps.plans);
-
-  registerCommunity(app, {
-    lookUp,
-    authenticate,
+  const countLookups = lookupCounting({
     limit: deps.limit,
     onRefused: (plan) => metrics.lookupsRefused.inc({ plan }),
-    publicUrl: deps.publicUrl,
     plansUrl: deps.plansUrl,
   });
+
+  registerCommunity(app, { lookUp, authenticate, countLookups, publicUrl: deps.publicUrl });
   registerTags(app, { catalogue, authenticate });
-  registerIp(app, { ...lookupDeps, catalogue, authenticate, lookUp });
-  registerLegacy(app, { ...lookupDeps, catalogue, authenticate, lookUp });
-  registerTimeline(app, { ...lookupDeps, authenticate });
+  registerIp(app, { ...lookupDeps, catalogue, authenticate, countLookups, lookUp });
+  registerLegacy(app, { ...lookupDeps, catalogue, authenticate, countLookups, lookUp });
+  registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
   registerTagActivity(app, { ...lookupDeps, catalogue, authenticate });
+  const { plans, publicUrl } = deps;
+  registerPages(app, { ...lookupDeps, catalogue, authenticate, countLookups, plans, publicUrl });
 }

@@ -17,6 +17,11 @@ export const REQUEST_METADATA: z.input<typeof requestMetadataSchema> = { restric
 
 const countryNames = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
 
+/** Of an ISO 3166 code; empty where there is no such country. */
+export function countryName(code: string): string {
+  return code === "" ? "" : (countryNames.of(code) ?? "");
+}
+
 /** The short form of operation 4: is it anything, and what sort. */
 export function toQuickContext(ip: string, { noise, riot }: AddressContext): z.input<typeof quickContextSchema> {
   return {
@@ -93,7 +98,7 @@ function toScanner(
 function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
   return {
     asn: details.asn === 0 ? "" : `AS${details.asn}`,
-    source_country: details.country === "" ? "" : (countryNames.of(details.country) ?? ""),
+    source_country: countryName(details.country),
     source_country_code: details.country,
     source_city: details.city,
     domain: "",

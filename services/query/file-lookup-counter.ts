@@ -64,15 +64,15 @@ export async function fileCounter({ file, formerFile }: CountFiles, log: Logger)
   const timer = setInterval(() => void saveAlone(), SAVE_INTERVAL_MS);
   timer.unref();
   return {
-    async take(key, limit) {
-      const answer = counter.take(key, limit);
+    async take(key, limit, lookups) {
+      const answer = counter.take(key, limit, lookups);
       // Refusals leave the counts as they are: who only hears those must not keep the disk busy.
-      if (answer.isGranted) isChanged = true;
+      if (answer.isGranted && lookups > 0) isChanged = true;
       return answer;
     },
-    async giveBack(key) {
+    async giveBack(key, lookups) {
       isChanged = true;
-      counter.giveBack(key);
+      counter.giveBack(key, lookups);
     },
     state: () => "local",
     async close() {

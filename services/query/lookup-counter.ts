@@ -5,10 +5,10 @@ export type CountingState = "local" | "shared" | "shared-down";
 
 /** Counts what has been used. A key names the day and, after a colon, who: `2026-01-31:workspace:default`. */
 export type LookupCounter = {
-  /** One more if that stays within the limit. What is refused does not count: clients repeat it. */
-  take(key: string, limit: number): Promise<{ readonly isGranted: boolean; readonly used: number }>;
-  /** Takes back one that was granted. */
-  giveBack(key: string): Promise<void>;
+  /** So many more if they stay within the limit, else none. What is refused does not count: clients repeat it. */
+  take(key: string, limit: number, lookups: number): Promise<{ readonly isGranted: boolean; readonly used: number }>;
+  /** Takes back what was granted. */
+  giveBack(key: string, lookups: number): Promise<void>;
   state(): CountingState;
   /** Keeps what must outlast the process. */
   close(): Promise<void>;
@@ -48,16 +48,17 @@ export function memoryCounter(mostCallers = MOST_CALLERS) {
   };
 
   return {
-    take(key: string, limit: number) {
+    take(key: string, limit: number, lookups: number) {
       turnTo(key);
       const used = counts.get(key)?.used ?? 0;
-      const isGranted = used < limit;
-      if (isGranted) put({ key, used: used + 1, limit });
-      return { isGranted, used: isGranted ? used + 1 : used };
+      if (lookups === 0) return { isGranted: true, used };
+      const isGranted = used + lookups <= limit;
+      if (isGranted) put({ key, used: used + lookups, limit });
+      return { isGranted, used: isGranted ? used + lookups : used };
     },
-    giveBack(key: string) {
+    giveBack(key: string, lookups: number) {
       const count = counts.get(key);
-      if (count !== undefined && count.used > 0) put({ ...count, used: count.used - 1 });
+      if (count !== undefined) put({ ...count, used: Math.max(0, count.used - lookups) });
     },
     usedOf: (key: string) => counts.get(key)?.used ?? 0,
     set(count: Count) {

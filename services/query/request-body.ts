@@ -1,6 +1,6 @@
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { refusal } from "@noisefloor/http/openapi.ts";
-import type { FastifyError } from "fastify";
+import type { FastifyError, FastifyRequest } from "fastify";
 import { z } from "zod";
 
 /** API, operation 5: how many addresses a body may hold, and how large it may be. */
@@ -12,7 +12,7 @@ const addressesSchema = z.object({ ips: z.array(z.string()).min(1).max(MAX_ADDRE
 /** How an operation that takes many addresses describes its body. */
 export const ADDRESSES_BODY = {
   mediaTypes: ["application/json"],
-  description: `1 to ${MAX_ADDRESSES} addresses, in at most 1 MiB.`,
+  description: `1 to ${MAX_ADDRESSES} addresses, in at most 1 MiB. Read as JSON whatever its Content-Type says.`,
   schema: addressesSchema,
   example: { ips: ["192.175.48.6", "8.8.8.8"] },
 };
@@ -23,11 +23,20 @@ export const BODY_REFUSALS = {
     "The body is not such JSON, or is too large, or a parameter cannot be read.",
     `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`,
   ),
-  415: refusal("The body is not declared as JSON.", "The Content-Type of the request body is not supported"),
+};
+
+/** What a route needs that reads such a body. */
+export const ADDRESSES_ROUTE = {
+  bodyLimit: MAX_BODY_BYTES,
+  // Clients send JSON under any type or none: `curl -d` calls it a form.
+  onRequest: async ({ raw }: FastifyRequest) => {
+    raw.headers["content-type"] = "application/json";
+  },
+  errorHandler: refuseBody,
 };
 
 /** Whatever is wrong with the body is a 400, its size too. */
-export function refuseBody(error: FastifyError): never {
+function refuseBody(error: FastifyError): never {
   throw error.code === "FST_ERR_CTP_BODY_TOO_LARGE"
     ? new HttpError(400, "The request body is larger than 1 MiB")
     : error;

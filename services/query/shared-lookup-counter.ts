@@ -11,14 +11,16 @@ const RETRY_AT_MOST_MS = 2_000;
 const START_WAIT_MS = 3_000;
 
 /**
- * Judged and counted in one step, so that no two processes both grant the last one.
- * KEYS: the counter. ARGV: what it must have reached already, the limit, how long it is kept. Answers: granted?, used.
+ * Judged and counted in one step, so that no two processes both grant the last ones.
+ * KEYS: the counter. ARGV: what it must have reached already, the limit, how long it is kept, how many more.
+ * Answers: granted?, used.
  */
 const TAKE = `
 local used = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), tonumber(ARGV[1]))
+local lookups = tonumber(ARGV[4])
 local granted = 0
-if used < tonumber(ARGV[2]) then
-  used = used + 1
+if lookups == 0 or used + lookups <= tonumber(ARGV[2]) then
+  used = used + lookups
   granted = 1
 end
 redis.call('SET', KEYS[1], used, 'EX', ARGV[3])
@@ -26,7 +28,9 @@ return {granted, used}`;
 
 /** A counter that Redis has forgotten stays forgotten: below zero it would grant more than the limit. */
 const GIVE_BACK = `
-if tonumber(redis.call('GET', KEYS[1]) or 0) > 0 then redis.call('DECR', KEYS[1]) end
+local used = tonumber(redis.call('GET', KEYS[1]) or 0)
+local lookups = math.min(used, tonumber(ARGV[1]))
+if lookups > 0 then redis.call('DECRBY', KEYS[1], lookups) end
 return 1`;
 
 /**
@@ -88,14 +92,14 @@ export async function sharedCounter(redisUrl: string, log: Logger): Promise<Look
   };
 
   return {
-    take(key, limit) {
+    take(key, limit, lookups) {
       const day = key.slice(0, key.indexOf(":"));
       if (day !== toldOn) told = new Set();
       toldOn = day;
       return orLocally(
         async () => {
           const known = told.has(key) ? 0 : local.usedOf(key);
-          const answer = await redis.eval(TAKE, 1, PREFIX + key, known, limit, KEPT_SECONDS);
+          const answer = await redis.eval(TAKE, 1, PREFIX + key, known, limit, KEPT_SECONDS, lookups);
           const [granted, used] = Array.isArray(answer) ? answer.map(Number) : [];
           if (granted === undefined || used === undefined) throw new Error("Redis did not answer with two numbers");
           // Telling it again does no harm, remembering every caller there ever was would.
@@ -104,13 +108,13 @@ export async function sharedCounter(redisUrl: string, log: Logger): Promise<Look
           local.set({ key, used, limit });
           return { isGranted: granted === 1, used };
         },
-        async () => local.take(key, limit),
+        async () => local.take(key, limit, lookups),
       );
     },
-    async giveBack(key) {
-      local.giveBack(key);
+    async giveBack(key, lookups) {
+      local.giveBack(key, lookups);
       await orLocally(
-        async () => void (await redis.eval(GIVE_BACK, 1, PREFIX + key)),
+        async () => void (await redis.eval(GIVE_BACK, 1, PREFIX + key, lookups)),
         async () => {},
       );
     },

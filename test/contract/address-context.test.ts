@@ -217,6 +217,34 @@ test("a body that is not 1 to 10,000 addresses within 1 MiB is 400 with a messag
   }
 });
 
+test("a body is read as JSON whatever its Content-Type says, or without one, as curl -d sends it", async () => {
+  const types = ["application/x-www-form-urlencoded", "text/plain", "application/json; charset=utf-8", "nonsense", ";"];
+  for (const path of ["/v3/ip", "/v2/noise/multi/quick", "/v2/noise/multi/context"]) {
+    for (const type of [...types, undefined]) {
+      const answer = await world.app.inject({
+        method: "POST",
+        url: path,
+        headers: { key, ...(type === undefined ? {} : { "content-type": type }) },
+        payload: Buffer.from('{"ips":["45.0.0.1"]}'),
+      });
+      expect([path, type, answer.statusCode]).toEqual([path, type, 200]);
+      expect(answer.body).toContain('"45.0.0.1"');
+    }
+    for (const body of ["ips=45.0.0.1", ""]) {
+      const answer = await fetch(world.url + path, {
+        method: "POST",
+        body: new URLSearchParams(body),
+        headers: { key },
+      });
+      expect([path, answer.status, await answer.json()]).toEqual([
+        path,
+        400,
+        { message: expect.stringMatching(/body/) },
+      ]);
+    }
+  }
+});
+
 test("scopes: any value without the entitlement is 403, with it a strange one finds nothing without an error", async () => {
   const plain = await world.addCaller("unlimited");
   const payload = { method: "POST", body: '{"ips":["45.0.0.1"]}' };

@@ -51,7 +51,9 @@ test("a key that is not known is 401 in every operation", async () => {
   const body = JSON.stringify({ ips: [UNKNOWN] });
   const answers = [
     ...gets.map((path) => fetch(world.url + path, { headers })),
-    ...["/v3/ip", "/v2/noise/multi/quick"].map((path) => fetch(world.url + path, { method: "POST", headers, body })),
+    ...["/v3/ip", "/v2/noise/multi/quick", "/v2/noise/multi/context"].map((path) =>
+      fetch(world.url + path, { method: "POST", headers, body }),
+    ),
   ];
   for (const answer of await Promise.all(answers)) {
     expect([answer.url, answer.status]).toEqual([answer.url, 401]);

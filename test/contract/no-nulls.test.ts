@@ -82,7 +82,13 @@ test("clients call text and list methods without a check, so no answer holds a n
   };
   for (const paths of [...ofAddresses, ofNoAddress]) await Promise.all(paths.map(ask));
   const body = JSON.stringify({ ips: [...ADDRESSES, "x"] });
-  for (const path of ["/v3/ip", "/v3/ip?quick=1", "/v3/ip?workspace_labels=nonsense", "/v2/noise/multi/quick"]) {
+  for (const path of [
+    "/v3/ip",
+    "/v3/ip?quick=1",
+    "/v3/ip?workspace_labels=nonsense",
+    "/v2/noise/multi/quick",
+    "/v2/noise/multi/context",
+  ]) {
     const headers = { key, "content-type": "application/json" };
     const answer = await fetch(world.url + path, { method: "POST", headers, body });
     expect([path, answer.status]).toEqual([path, 200]);

@@ -70,6 +70,13 @@ test("the Python SDK's filters: part of the name and CVE in any case, the exact 
   expect(await slugs("?name=worm&cve=CVE-2026-0001&slug=hunter")).toEqual([]);
 });
 
+test("an empty filter is as if left out", async () => {
+  for (const query of ["?slug=", "?cve=", "?name=", "?name=&slug=&cve=", "?slug&cve"]) {
+    expect([query, await slugs(query)]).toEqual([query, ["great-worm", "hunter"]]);
+  }
+  expect(await slugs("?slug=&name=great")).toEqual(["great-worm"]);
+});
+
 test("a filter that nothing matches is an empty array, not an error", async () => {
   expect(await slugs("?name=nothing-like-it")).toEqual([]);
 });

@@ -2,10 +2,12 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readApiKeys, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { runWorkspacesWrite } from "@noisefloor/cli/commands/access.ts";
+import { readApiKeys, readWorkspaces, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { commandOver } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
 import { silent } from "../support/http.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
@@ -71,6 +73,20 @@ test("a revoked key stops working, a new one works, both within five seconds", a
   expect(JSON.stringify(stored), "the key itself is stored nowhere").not.toContain(key);
   await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now());
   await eventually(async () => expect(await world.get("/v3/tags", { key })).toEqual(UNAUTHORIZED), 5_000);
+});
+
+test("no workspace can be made on, or moved to, the plan of callers without a key", async () => {
+  const context = commandOver(world);
+  const id = `w-${randomUUID()}`;
+  const write = (isNew: boolean, plan?: string) => runWorkspacesWrite(id, { isNew, plan }, context);
+  const refusal =
+    'the plan "unauthenticated" is for callers without a key; a workspace may have community, standard, unlimited';
+  await expect(async () => write(true, "unauthenticated")).rejects.toThrow(refusal);
+  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(refusal);
+  expect((await readWorkspaces(world.client)).map(({ workspaceId }) => workspaceId)).not.toContain(id);
+  await write(true, "standard");
+  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(refusal);
+  expect(context.lines.join("\n")).toContain("standard");
 });
 
 test("a change of a key or a workspace counts whatever the clock of the machine says that it is made on", async () => {
@@ -141,12 +157,12 @@ test("counts of lookups survive a restart, and begin anew with the next UTC day"
   const granted: boolean[] = [];
   for (let start = 0; start < 4; start++) {
     const limit = await localLookupLimit({ file }, () => time, silent);
-    granted.push((await limit.take(caller, "45.0.0.1")).isGranted);
+    granted.push((await limit.take(caller, "45.0.0.1", 1)).isGranted);
     await limit.close();
   }
   time += DAY;
   const limit = await localLookupLimit({ file }, () => time, silent);
-  granted.push((await limit.take(caller, "45.0.0.1")).isGranted);
+  granted.push((await limit.take(caller, "45.0.0.1", 1)).isGranted);
   await limit.close();
   await rm(file);
   expect(granted).toEqual([true, true, true, false, true]);

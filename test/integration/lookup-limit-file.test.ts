@@ -55,6 +55,17 @@ describe("without Redis", () => {
     expect(await trial.grantedOf(limit, LIMIT)).toBe(1);
   });
 
+  test("requests for many addresses at once are granted whole or not at all, over a restart too", async () => {
+    const limit = await local(file);
+    const permits = await Promise.all([4, 4, 4, 2, 1].map((lookups) => trial.take(limit, lookups)));
+    expect(permits.map(({ isGranted }) => isGranted)).toEqual([true, true, false, true, false]);
+    await permits[0]?.giveBack();
+    await limit.close();
+    const again = await local(file);
+    expect(await trial.take(again, 5)).toMatchObject({ isGranted: false, remaining: 4 });
+    expect(await trial.take(again, 4)).toMatchObject({ isGranted: true, remaining: 0 });
+  });
+
   test.each([
     ["cut off in the middle", '{"version":1,"storage":[{"key":"2026'],
     ["something else altogether", '["not", "ours"]'],

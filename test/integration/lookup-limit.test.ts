@@ -61,10 +61,41 @@ describe("with Redis", () => {
   test("of lookups that come at once through several processes no more are granted than the limit", async () => {
     const three = [await shared(url), await shared(url), await shared(url)];
     const permits = await Promise.all(
-      Array.from({ length: 90 }, (_, n) => three.slice(n % 3, (n % 3) + 1).map(trial.take)).flat(),
+      Array.from({ length: 90 }, (_, n) => three.slice(n % 3, (n % 3) + 1).map((limit) => trial.take(limit))).flat(),
     );
     expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
     expect(await direct.get(key()), "what was refused cost nothing").toBe(String(LIMIT));
+  });
+
+  test("requests for many addresses at once, through several processes, are granted whole or not and never exceed the limit", async () => {
+    const three = [await shared(url), await shared(url), await shared(url)];
+    const sizes = Array.from({ length: 60 }, (_, n) => 1 + ((n * 7) % 5));
+    const permits = await Promise.all(
+      sizes.flatMap((size, n) => three.slice(n % 3, (n % 3) + 1).map((limit) => trial.take(limit, size))),
+    );
+    const granted = sizes.filter((_, n) => permits[n]?.isGranted).reduce((sum, size) => sum + size, 0);
+    expect(granted).toBeLessThanOrEqual(LIMIT);
+    // Ones were among them, so that no room is left.
+    expect(granted).toBe(LIMIT);
+    expect(await direct.get(key()), "what was refused cost nothing").toBe(String(LIMIT));
+  });
+
+  test("a request for more than is left costs nothing, also while Redis is away; given back, it comes back whole", async () => {
+    const limit = await shared(url);
+    const seven = await trial.take(limit, 7);
+    expect(seven).toMatchObject({ isGranted: true, remaining: 3 });
+    expect(await trial.take(limit, 4)).toMatchObject({ isGranted: false, remaining: 3 });
+    expect(await trial.take(limit, 0)).toMatchObject({ isGranted: true, remaining: 3 });
+    await relay.stop();
+    expect(await trial.take(limit, 4)).toMatchObject({ isGranted: false, remaining: 3 });
+    expect(await trial.take(limit, 2)).toMatchObject({ isGranted: true, remaining: 1 });
+    await relay.pass();
+    await eventually(async () => expect(limit.state()).toBe("shared"), 10_000);
+    expect(await trial.take(limit, 2)).toMatchObject({ isGranted: false, remaining: 1 });
+    await seven.giveBack();
+    expect(await direct.get(key())).toBe("2");
+    expect(await trial.take(limit, 9)).toMatchObject({ isGranted: false, remaining: 8 });
+    expect(await trial.take(limit, 8)).toMatchObject({ isGranted: true, remaining: 0 });
   });
 
   test("a lookup that is given back can be taken by another process", async () => {
@@ -80,7 +111,7 @@ describe("with Redis", () => {
     const limit = await shared(url);
     expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
     const another = freshCaller();
-    expect((await limit.take(another, "45.0.0.1")).isGranted).toBe(true);
+    expect((await limit.take(another, "45.0.0.1", 1)).isGranted).toBe(true);
     trial.time += DAY;
     expect((await trial.take(limit)).headers["ratelimit-remaining"]).toBe(String(LIMIT - 1));
   });

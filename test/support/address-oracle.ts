@@ -212,6 +212,29 @@ export const TIMELINE_FIELDS = Object.keys(LABELS);
 
 const WIDTHS: Readonly<Record<string, number>> = { h: 60 * 60 * 1000, d: 24 * 60 * 60 * 1000 };
 
+/** What a timeline calls all labels together that have no rows of their own. */
+export const OTHER_LABELS = "(other labels)";
+
+/** The labels that have rows of their own: 1,000 at most, in about 8 MiB at most, the most frequent first. */
+function shownLabels(said: readonly { readonly label: string; readonly timestamp: string }[]): ReadonlySet<string> {
+  const counts = new Map<string, { count: number; timestamps: Set<string> }>();
+  for (const { label, timestamp } of said) {
+    if (label === OTHER_LABELS) continue;
+    const known = counts.get(label) ?? { count: 0, timestamps: new Set() };
+    counts.set(label, { count: known.count + 1, timestamps: known.timestamps.add(timestamp) });
+  }
+  const ranked = [...counts].sort(
+    ([a, x], [b, y]) => y.count - x.count || Buffer.compare(Buffer.from(a), Buffer.from(b)),
+  );
+  let bytes = 0;
+  const shown = new Set<string>();
+  for (const [label, { timestamps }] of ranked.slice(0, 1_000)) {
+    bytes += timestamps.size * (Buffer.byteLength(JSON.stringify(label)) + 64);
+    if (bytes <= 8 * 1024 * 1024) shown.add(label);
+  }
+  return shown;
+}
+
 /** `GET /v3/noise/ips/{ip}/timeline`. */
 export function expectedTimeline(
   ip: string,
@@ -222,14 +245,19 @@ export function expectedTimeline(
   const { seen, first } = lookAt(ip, known);
   const start = now - days * 24 * 60 * 60 * 1000;
   const width = Number.parseInt(granularity, 10) * (WIDTHS[granularity.slice(-1)] ?? 0);
+  const said = seen
+    .filter(({ at }) => at >= start && at < now)
+    .flatMap((one) =>
+      [...new Set(LABELS[field]?.(one, known) ?? [])].flatMap((label) =>
+        label === undefined ? [] : [{ label, timestamp: rfc3339(one.at - (one.at % width)) }],
+      ),
+    );
+  const shown = shownLabels(said);
   const rows = new Map<string, { data: number; label: string; timestamp: string }>();
-  for (const one of seen.filter(({ at }) => at >= start && at < now)) {
-    const timestamp = rfc3339(one.at - (one.at % width));
-    for (const label of LABELS[field]?.(one, known) ?? []) {
-      if (label === undefined) continue;
-      const row = rows.get(`${timestamp} ${label}`) ?? { data: 0, label, timestamp };
-      rows.set(`${timestamp} ${label}`, { ...row, data: row.data + 1 });
-    }
+  for (const { label: own, timestamp } of said) {
+    const label = shown.has(own) ? own : OTHER_LABELS;
+    const row = rows.get(`${timestamp} ${label}`) ?? { data: 0, label, timestamp };
+    rows.set(`${timestamp} ${label}`, { ...row, data: row.data + 1 });
   }
   return {
     metadata: {
@@ -251,11 +279,53 @@ export function expectedTimeline(
 
 /** `GET /v2/noise/context/{ip}`. */
 export function expectedFlat(ip: string, known: Known) {
-  const { found, tags: _tags, cves, ...scanner } = expectedScanner(ip, known);
-  if (!found) return { ip, seen: false };
-  const ids = new Set(known.seen.filter((one) => one.ip === ip).flatMap(({ tagIds }) => tagIds));
+  const seen = known.seen.filter((one) => one.ip === ip);
+  if (seen.length === 0) return { ip, seen: false };
+  const { cves, first_seen, last_seen, actor, classification } = expectedScanner(ip, known);
+  const ids = new Set(seen.flatMap(({ tagIds }) => tagIds));
   const tags = known.tags.filter(({ id }) => ids.has(id)).sort((a, b) => (a.id < b.id ? -1 : 1));
-  return { ip, seen: true, ...scanner, tags: tags.map(({ name }) => name), cve: cves };
+  const { scan, ja3, hassh, http } = expectedRawData(seen);
+  const { asn, organization, source_city, source_country, source_country_code, rdns, sensor_count, sensor_hits } =
+    expectedMetadata(seen);
+  return {
+    ip,
+    seen: true,
+    first_seen,
+    last_seen,
+    actor,
+    classification,
+    spoofable: false,
+    bot: false,
+    vpn: false,
+    vpn_service: "",
+    tor: false,
+    tags: tags.map(({ name }) => name),
+    cve: cves,
+    metadata: {
+      asn,
+      organization,
+      category: "",
+      city: source_city,
+      country: source_country,
+      country_code: source_country_code,
+      source_country,
+      source_country_code,
+      region: "",
+      rdns,
+      os: "",
+      tor: false,
+      sensor_count,
+      sensor_hits,
+      destination_countries: [],
+      destination_country_codes: [],
+    },
+    raw_data: {
+      scan: scan.map(({ port, protocol }) => ({ port, protocol: protocol.toUpperCase() })),
+      web: { paths: http.path, useragents: http.useragent },
+      ja3,
+      hassh,
+    },
+  };
 }
 
 /** `GET /v2/riot/{ip}`. */

@@ -16,8 +16,8 @@ export type LimitTrial = {
   readonly caller: AuthorizedCaller;
   /** Closes it with the trial. */
   opened(limit: LookupLimit): LookupLimit;
-  /** One lookup by the trial's caller. */
-  readonly take: (limit: LookupLimit) => ReturnType<LookupLimit["take"]>;
+  /** One lookup by the trial's caller, or several together. */
+  readonly take: (limit: LookupLimit, lookups?: number) => ReturnType<LookupLimit["take"]>;
   /** How many of so many lookups, one after the other, are granted. */
   grantedOf(limit: LookupLimit, lookups: number): Promise<number>;
   close(): Promise<void>;
@@ -33,7 +33,7 @@ export function limitTrial(): LimitTrial {
   const caller = freshCaller();
   const limits: LookupLimit[] = [];
   const logged: string[] = [];
-  const take = (limit: LookupLimit) => limit.take(caller, "45.0.0.1");
+  const take = (limit: LookupLimit, lookups = 1) => limit.take(caller, "45.0.0.1", lookups);
   const trial: LimitTrial = {
     time: Date.now(),
     now: () => trial.time,

@@ -5,6 +5,7 @@ import {
   writeWorkspace,
 } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/caller.ts";
+import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { createKey, findWorkspace, revokeKey } from "../access.ts";
 import { withStore } from "../store.ts";
@@ -37,10 +38,7 @@ export function runWorkspacesWrite(
   context: CommandContext,
 ): Promise<void> {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw new UserError("a workspace's id is 1 to 64 letters, digits, _ and -");
-  const plans = context.settings.plans;
-  if (options.plan !== undefined && !plans.has(options.plan)) {
-    throw new UserError(`there is no plan "${options.plan}"; there are ${[...plans.keys()].join(", ")}`);
-  }
+  if (options.plan !== undefined) assertPlan(options.plan, context.settings.plans);
   const entitlements = options.entitlements === undefined ? undefined : readEntitlements(options.entitlements);
   return withStore(context, async (client) => {
     const isThere = (await readWorkspaces(client)).some(({ workspaceId }) => workspaceId === id);
@@ -57,6 +55,15 @@ export function runWorkspacesWrite(
     await writeWorkspace(client, workspace, Date.now());
     show([toRow(workspace)], { json: false }, context);
   });
+}
+
+/** The plan of callers without a key is no workspace's: its lookups count by address, theirs by workspace. */
+function assertPlan(plan: string, plans: Plans): void {
+  const possible = [...plans.keys()].filter((name) => name !== UNAUTHENTICATED_PLAN).join(", ");
+  if (plan === UNAUTHENTICATED_PLAN) {
+    throw new UserError(`the plan "${plan}" is for callers without a key; a workspace may have ${possible}`);
+  }
+  if (!plans.has(plan)) throw new UserError(`there is no plan "${plan}"; there are ${possible}`);
 }
 
 function readEntitlements(text: string): Entitlement[] {

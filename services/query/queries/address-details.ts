@@ -14,14 +14,17 @@ const fingerprints = (column: string) =>
 const latest = (column: string, empty: string) =>
   `argMaxIf(${column}, (observed_at, observation_id), ${column} != ${empty})`;
 
-/** What the observations of some addresses since `since` (milliseconds) say of them, one row an address. */
+/**
+ * What the observations of some addresses since `since` (milliseconds) say of them, one row an address. FINAL: one that
+ * came twice counts once and says what it said last, whether or not the server has merged the two yet.
+ */
 export const addressDetails = defineQuery({
   name: "address-details",
   sql: `
     SELECT
       toString(source_ip) AS ip,
       uniqExact(sensor_id) AS sensors,
-      uniqExact(sensor_id, observation_id) AS hits,
+      count() AS hits,
       arraySlice(arraySort(groupUniqArrayIf((assumeNotNull(destination_port), transport), destination_port IS NOT NULL)), 1, ${MOST_VALUES}) AS ports,
       ${distinct("http_method")} AS methods,
       ${distinct("http_path")} AS paths,
@@ -34,10 +37,11 @@ export const addressDetails = defineQuery({
       ${latest("country", "''")} AS country,
       ${latest("city", "''")} AS city,
       ${latest("rdns", "''")} AS rdns
-    FROM observations
+    FROM observations FINAL
     WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_ROOMS}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-    GROUP BY source_ip`,
+    GROUP BY source_ip
+    SETTINGS do_not_merge_across_partitions_select_final = 1`,
   params: z.object({ ips: z.array(z.string()), rooms: roomsParam, since: z.int() }),
   row: z.object({
     ip: z.string(),

@@ -1,4 +1,3 @@
-import { clientNetwork } from "@noisefloor/domain/client-address.ts";
 import { formatDate } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { refusal } from "@noisefloor/http/openapi.ts";
@@ -8,7 +7,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { AddressRecord, LookUpAddress } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
-import type { LookupLimit } from "../lookup-limit.ts";
+import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { addressIn } from "../parameters.ts";
 import { classification, date, ip } from "../wire.ts";
 
@@ -36,22 +35,6 @@ const foundSchema = z
 const missSchema = z
   .strictObject({ ip, noise: z.literal(false), riot: z.literal(false), message: z.literal(NOT_FOUND) })
   .meta({ id: "CommunityMiss" });
-
-/** SPEC, Rate-limit object. */
-const limitSchema = z
-  .strictObject({
-    plan: z.string(),
-    "rate-limit": z.string().regex(/^\d+-lookups\/day$/),
-    plan_url: z.url(),
-    message: z.string(),
-  })
-  .meta({ id: "RateLimit" });
-
-const LIMIT_HEADERS = {
-  "RateLimit-Limit": "Lookups per UTC day; not sent where there is no limit.",
-  "RateLimit-Remaining": "How many of them are left.",
-  "RateLimit-Reset": "Seconds until the day ends.",
-};
 
 /** `GET /v3/community/{ip}`: is this address Internet background noise, or a known benign service? SPEC, endpoint 1. */
 export const getCommunityIp = defineOperation({
@@ -87,54 +70,26 @@ export const getCommunityIp = defineOperation({
       example: { ip: "192.175.48.6", noise: false, riot: false, message: NOT_FOUND },
       headers: LIMIT_HEADERS,
     },
-    429: {
-      description: "The plan's lookups for the day are used up. A refused lookup costs nothing.",
-      schema: limitSchema,
-      example: limitBody("unauthenticated", 100, "https://noisefloor.example.org/plans"),
-      headers: LIMIT_HEADERS,
-    },
+    429: TOO_MANY_LOOKUPS,
   },
 });
 
 export type CommunityDeps = {
   readonly lookUp: LookUpAddress;
   readonly authenticate: Authenticate;
-  readonly limit: LookupLimit;
-  /** Hears of each refused lookup. */
-  readonly onRefused: (plan: string) => void;
+  readonly countLookups: CountLookups;
   /** What links start with, without a slash at the end. */
   readonly publicUrl: string;
-  /** The page that a refused caller is pointed to. */
-  readonly plansUrl: string;
 };
 
 export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): void {
   registerOperation(app, getCommunityIp, async (request, reply, signal) => {
     const ip = readPath(request.params.ip, ADDRESS);
     const caller = deps.authenticate(request);
-    const permit = await deps.limit.take(caller, clientNetwork(request.ip, request.socket.remoteAddress));
-    reply.headers(permit.headers);
-    if (!permit.isGranted) {
-      deps.onRefused(caller.plan);
-      const { message, ...body } = limitBody(caller.plan, permit.limit ?? 0, deps.plansUrl);
-      throw new HttpError(429, message, body);
-    }
-    try {
-      const record = await deps.lookUp(ip);
-      signal.throwIfAborted();
-      return toAnswer(ip, record, deps.publicUrl);
-    } catch (error) {
-      // What is not answered with what is known, or that nothing is, costs nothing.
-      const isMiss = error instanceof HttpError && error.status === 404;
-      if (!isMiss) await permit.giveBack();
-      throw error;
-    }
+    return deps.countLookups({ request, reply, caller, lookups: 1, signal }, async () =>
+      toAnswer(ip, await deps.lookUp(ip), deps.publicUrl),
+    );
   });
-}
-
-function limitBody(plan: string, limit: number, plansUrl: string): z.input<typeof limitSchema> {
-  const message = `You have hit your daily rate limit of ${limit} requests per day. See ${plansUrl} for plans with more.`;
-  return { plan, "rate-limit": `${limit}-lookups/day`, plan_url: plansUrl, message };
 }
 
 /** Riot decides over the name and the link, noise over the classification and the date, when an address is both. */

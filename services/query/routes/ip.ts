@@ -11,8 +11,9 @@ import type { Authenticate } from "../auth.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "../context-answer.ts";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../context-schema.ts";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
+import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
-import { ADDRESSES_BODY, BODY_REFUSALS, MAX_BODY_BYTES, readAddresses, refuseBody } from "../request-body.ts";
+import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
 import { readRooms } from "../scopes.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
 
@@ -34,7 +35,7 @@ export const getIp = defineOperation({
   path: "/v3/ip/{ip}",
   group: "Addresses",
   summary: "Everything known of an address",
-  description: `An address of which nothing is known is answered with every member there, empty. ${SCOPES_HERE}`,
+  description: `An address of which nothing is known is answered with every member there, empty, and counts as a lookup. ${SCOPES_HERE}`,
   pathParameters: { ip: ADDRESS },
   queryParameters: [QUICK, WORKSPACE_LABELS],
   success: {
@@ -45,8 +46,9 @@ export const getIp = defineOperation({
       quickContextSchema.extend({ request_metadata: requestMetadataSchema }),
     ]),
     example: { ...EXAMPLE_CONTEXT, request_metadata: REQUEST_METADATA },
+    headers: LIMIT_HEADERS,
   },
-  refusals: { 400: BAD_ADDRESS, 403: NOT_ENTITLED },
+  refusals: { 400: BAD_ADDRESS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
 /** `POST /v3/ip`: everything known of up to 10,000 addresses. API, operation 5. */
@@ -56,7 +58,7 @@ export const getIps = defineOperation({
   path: "/v3/ip",
   group: "Addresses",
   summary: "Everything known of many addresses",
-  description: `Each text that was sent is in the answer once, as it was sent: found, or not found. ${SCOPES_HERE}`,
+  description: `Each text that was sent is in the answer once, as it was sent: found, or not found. Counts one lookup for each distinct routable address, all of them or, when fewer are left, none. ${SCOPES_HERE}`,
   pathParameters: {},
   queryParameters: [QUICK, WORKSPACE_LABELS],
   body: ADDRESSES_BODY,
@@ -71,19 +73,21 @@ export const getIps = defineOperation({
       data: [EXAMPLE_CONTEXT],
       request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: ["8.8.8.8"] },
     },
+    headers: LIMIT_HEADERS,
   },
-  refusals: { ...BODY_REFUSALS, 403: NOT_ENTITLED },
+  refusals: { ...BODY_REFUSALS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
 export type IpDeps = LookupDeps & {
   readonly catalogue: TagCatalogue;
   readonly authenticate: Authenticate;
+  readonly countLookups: CountLookups;
   /** In the global dataset alone. */
   readonly lookUp: LookUpAddress;
 };
 
 export function registerIp(app: FastifyInstance, deps: IpDeps): void {
-  registerOperation(app, getIp, async (request, _reply, signal) => {
+  registerOperation(app, getIp, async (request, reply, signal) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const quick = readParameter(request.query, QUICK);
@@ -95,7 +99,7 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
         (await addressContexts([ip], rooms, !quick, deps, signal)).get(ip),
       );
     };
-    const context = (await read()) ?? {};
+    const context = (await deps.countLookups({ request, reply, caller, lookups: 1, signal }, read)) ?? {};
     const answer = quick ? toQuickContext(ip, context) : toFullContext(ip, context, deps.catalogue);
     return { ...answer, request_metadata: REQUEST_METADATA };
   });
@@ -103,7 +107,7 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
   registerOperation(
     app,
     getIps,
-    async (request, _reply, signal, toJsonArray) => {
+    async (request, reply, signal, toJsonArray) => {
       const caller = deps.authenticate(request);
       const ips = readAddresses(request.body);
       const quick = readParameter(request.query, QUICK);
@@ -112,16 +116,19 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const asked = [...new Set(ips)];
       const routable = asked.filter(isRoutableIpv4);
       const found = new Set<string>();
-      const data = await app.admission.run(request, bulkCost(routable.length, quick), signal, () => {
+      const answer = () => {
         const contexts = noteFound(readContexts(routable, rooms, !quick, deps, signal), found);
         return quick
           ? toJsonArray(shape(contexts, toQuickContext))
           : toJsonArray(shape(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));
-      });
+      };
+      const data = await deps.countLookups({ request, reply, caller, lookups: routable.length, signal }, () =>
+        app.admission.run(request, bulkCost(routable.length, quick), signal, answer),
+      );
       const notFound = asked.filter((ip) => !found.has(ip));
       return { data, request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: notFound } };
     },
-    { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
+    ADDRESSES_ROUTE,
   );
 }
 

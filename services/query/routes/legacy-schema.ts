@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { EXAMPLE_SCANNER, scannerShape } from "../context-schema.ts";
-import { date, ip, texts, timestamp } from "../wire.ts";
+import { date, ip, timestamp } from "../wire.ts";
 
-/** API, section 7: the shapes of the earlier version's answers. */
+/** Operations of an earlier version of this interface, kept because existing clients call them. API, section 7. */
+export const LEGACY = { group: "Earlier version", queryParameters: [] } as const;
 
 export const pingSchema = z
   .strictObject({
@@ -70,19 +70,4 @@ export const EXAMPLE_RIOT: z.input<typeof riotSchema> = {
   last_updated: "2026-11-20T00:00:00Z",
   reference: "",
   trust_level: "1",
-};
-
-export const contextSchema = z
-  .union([
-    z.strictObject({ ip, seen: z.literal(false) }),
-    z.strictObject({ ...scannerShape, ip, seen: z.literal(true), tags: texts.describe("Names."), cve: texts }),
-  ])
-  .meta({ id: "LegacyContext" });
-
-export const EXAMPLE_LEGACY_CONTEXT: z.input<typeof contextSchema> = {
-  ...EXAMPLE_SCANNER,
-  ip: "192.175.48.6",
-  seen: true,
-  tags: ["SSH Scanner"],
-  cve: [],
 };

@@ -1,4 +1,3 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
 import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
 import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
@@ -7,28 +6,24 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type AddressContext, addressContexts } from "../address-context.ts";
-import type { AddressRecord, LookUpAddress, LookupDeps, RiotRecord } from "../address-lookup.ts";
-import type { Authenticate } from "../auth.ts";
-import { toFullContext } from "../context-answer.ts";
-import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
+import { addressContexts } from "../address-context.ts";
+import type { AddressRecord, LookUpAddress, RiotRecord } from "../address-lookup.ts";
+import { bulkCost } from "../costs.ts";
+import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS } from "../parameters.ts";
-import { ADDRESSES_BODY, BODY_REFUSALS, MAX_BODY_BYTES, readAddresses, refuseBody } from "../request-body.ts";
+import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
 import { BAD_ADDRESS } from "../wire.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../wire-tag.ts";
+import { CONTEXT_OPERATIONS, type LegacyContextDeps, registerLegacyContext } from "./legacy-context.ts";
 import {
-  contextSchema,
-  EXAMPLE_LEGACY_CONTEXT,
   EXAMPLE_PING,
   EXAMPLE_QUICK,
   EXAMPLE_RIOT,
+  LEGACY,
   pingSchema,
   quickSchema,
   riotSchema,
 } from "./legacy-schema.ts";
-
-/** Operations of an earlier version of this interface, kept because existing clients call them. API, section 7. */
-const LEGACY = { group: "Earlier version", queryParameters: [] } as const;
 
 const ANY_TEXT = {
   schema: z.string(),
@@ -56,8 +51,14 @@ const quick = defineOperation({
   path: "/v2/noise/quick/{ip}",
   summary: "Noise and riot of an address, as a code",
   pathParameters: { ip: ANY_TEXT },
-  success: { status: 200, description: "The code.", schema: quickSchema, example: EXAMPLE_QUICK },
-  refusals: {},
+  success: {
+    status: 200,
+    description: "The code.",
+    schema: quickSchema,
+    example: EXAMPLE_QUICK,
+    headers: LIMIT_HEADERS,
+  },
+  refusals: { 429: TOO_MANY_LOOKUPS },
 });
 
 const multiQuick = defineOperation({
@@ -68,8 +69,14 @@ const multiQuick = defineOperation({
   summary: "The same for many addresses",
   pathParameters: {},
   body: ADDRESSES_BODY,
-  success: { status: 200, description: "The codes.", schema: z.array(quickSchema), example: [EXAMPLE_QUICK] },
-  refusals: BODY_REFUSALS,
+  success: {
+    status: 200,
+    description: "The codes.",
+    schema: z.array(quickSchema),
+    example: [EXAMPLE_QUICK],
+    headers: LIMIT_HEADERS,
+  },
+  refusals: { ...BODY_REFUSALS, 429: TOO_MANY_LOOKUPS },
 });
 
 const riot = defineOperation({
@@ -84,24 +91,9 @@ const riot = defineOperation({
     description: "The service, or that there is none.",
     schema: riotSchema,
     example: EXAMPLE_RIOT,
+    headers: LIMIT_HEADERS,
   },
-  refusals: { 400: BAD_ADDRESS },
-});
-
-const context = defineOperation({
-  ...LEGACY,
-  id: "legacyContext",
-  method: "GET",
-  path: "/v2/noise/context/{ip}",
-  summary: "What is known of a scanner, in a flat form",
-  pathParameters: { ip: ADDRESS },
-  success: {
-    status: 200,
-    description: "What is known, or that it was never seen.",
-    schema: contextSchema,
-    example: EXAMPLE_LEGACY_CONTEXT,
-  },
-  refusals: { 400: BAD_ADDRESS },
+  refusals: { 400: BAD_ADDRESS, 429: TOO_MANY_LOOKUPS },
 });
 
 const metadata = defineOperation({
@@ -120,16 +112,12 @@ const metadata = defineOperation({
   refusals: {},
 });
 
-export const LEGACY_OPERATIONS = [ping, quick, multiQuick, riot, context, metadata];
+export const LEGACY_OPERATIONS = [ping, quick, multiQuick, riot, ...CONTEXT_OPERATIONS, metadata];
 
 /** Clients check that this day lies ahead; keys do not expire here. */
 const EXPIRATION_DAYS = 365;
 
-export type LegacyDeps = LookupDeps & {
-  readonly catalogue: TagCatalogue;
-  readonly authenticate: Authenticate;
-  readonly lookUp: LookUpAddress;
-};
+export type LegacyDeps = LegacyContextDeps & { readonly lookUp: LookUpAddress };
 
 export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
   registerOperation(app, ping, async (request) => {
@@ -138,41 +126,41 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
     return toPing(request.ip, plan, deps.now());
   });
 
-  registerOperation(app, quick, async (request) => {
-    deps.authenticate(request);
+  registerOperation(app, quick, async (request, reply, signal) => {
+    const caller = deps.authenticate(request);
     const { ip } = request.params;
-    return toQuick(ip, isRoutableIpv4(ip) ? await deps.lookUp(ip) : undefined);
+    const isAddress = isRoutableIpv4(ip);
+    const record = await deps.countLookups({ request, reply, caller, lookups: isAddress ? 1 : 0, signal }, async () =>
+      isAddress ? deps.lookUp(ip) : undefined,
+    );
+    return toQuick(ip, record);
   });
 
   registerOperation(
     app,
     multiQuick,
-    async (request, _reply, signal) => {
-      deps.authenticate(request);
+    async (request, reply, signal) => {
+      const caller = deps.authenticate(request);
       const asked = [...new Set(readAddresses(request.body))];
       const valid = asked.filter(isRoutableIpv4);
-      const known = await app.admission.run(request, bulkCost(valid.length, true), signal, () =>
-        addressContexts(valid, [SHARED_GLOBAL], false, deps, signal),
+      const known = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
+        app.admission.run(request, bulkCost(valid.length, true), signal, () =>
+          addressContexts(valid, [SHARED_GLOBAL], false, deps, signal),
+        ),
       );
       return asked.map((ip) => toQuick(ip, known.get(ip)));
     },
-    { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
+    ADDRESSES_ROUTE,
   );
 
-  registerOperation(app, riot, async (request) => {
-    deps.authenticate(request);
+  registerOperation(app, riot, async (request, reply, signal) => {
+    const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
-    return toRiot(ip, (await deps.lookUp(ip)).riot);
+    const record = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () => deps.lookUp(ip));
+    return toRiot(ip, record.riot);
   });
 
-  registerOperation(app, context, async (request, _reply, signal) => {
-    deps.authenticate(request);
-    const ip = readPath(request.params.ip, ADDRESS);
-    const known = await app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
-      addressContexts([ip], [SHARED_GLOBAL], true, deps, signal),
-    );
-    return toLegacyContext(ip, known.get(ip) ?? {}, deps.catalogue);
-  });
+  registerLegacyContext(app, deps);
 
   registerOperation(app, metadata, async (request) => {
     deps.authenticate(request);
@@ -196,10 +184,4 @@ function toRiot(ip: string, record: RiotRecord | undefined): z.input<typeof riot
   if (record === undefined) return { ip, riot: false };
   const { refreshedAt, trustLevel, ...service } = record;
   return { ip, riot: true, ...service, last_updated: formatTimestamp(refreshedAt), trust_level: trustLevel };
-}
-
-function toLegacyContext(ip: string, known: AddressContext, catalogue: TagCatalogue): z.input<typeof contextSchema> {
-  if (known.noise === undefined) return { ip, seen: false };
-  const { found: _found, tags, cves, ...scanner } = toFullContext(ip, known, catalogue).internet_scanner_intelligence;
-  return { ip, seen: true, ...scanner, tags: tags.map((tag) => tag.name), cve: cves };
 }

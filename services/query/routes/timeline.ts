@@ -7,8 +7,16 @@ import { z } from "zod";
 import { type LookupDeps, lookUpAll } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
+import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS, DAYS, WORKSPACE_LABELS } from "../parameters.ts";
-import { TIMELINE_FIELDS, type TimelineField, timelineOf } from "../queries/timeline.ts";
+import {
+  MAX_LABELED_BYTES,
+  MAX_LABELS,
+  OTHER_LABELS,
+  TIMELINE_FIELDS,
+  type TimelineField,
+  timelineOf,
+} from "../queries/timeline.ts";
 import { readRooms } from "../scopes.ts";
 import { count, date, ip, none, timestamp } from "../wire.ts";
 
@@ -58,7 +66,10 @@ export const getTimeline = defineOperation({
   summary: "What an address did when",
   description:
     "Distinct observations per bucket and label, newest bucket first; only buckets with activity. An address without " +
-    "any has an empty list.",
+    `any has an empty list. At most ${MAX_LABELS} labels are told apart, those with the most observations in the whole ` +
+    "window, ties by label, and of these only as many, in that order, as fit in about " +
+    `${MAX_LABELED_BYTES / 2 ** 20} MiB. Each bucket's observations with any other label are one row labeled ` +
+    `\`${OTHER_LABELS}\`; one that says this text itself is counted there too. Counts as a lookup.`,
   pathParameters: { ip: ADDRESS },
   queryParameters: [DAYS, FIELD, GRANULARITY, WORKSPACE_LABELS],
   success: {
@@ -77,8 +88,10 @@ export const getTimeline = defineOperation({
       },
       results: [{ data: 3, label: "22", timestamp: "2026-11-20T00:00:00Z" }],
     },
+    headers: LIMIT_HEADERS,
   },
   refusals: {
+    429: TOO_MANY_LOOKUPS,
     400: refusal(
       "The address is not routable, a parameter cannot be read, a scope is not recognized, or `personal` was asked for without a key.",
       "Invalid parameter: ip",
@@ -86,10 +99,10 @@ export const getTimeline = defineOperation({
   },
 });
 
-export type TimelineDeps = LookupDeps & { readonly authenticate: Authenticate };
+export type TimelineDeps = LookupDeps & { readonly authenticate: Authenticate; readonly countLookups: CountLookups };
 
 export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void {
-  registerOperation(app, getTimeline, async (request, _reply, signal) => {
+  registerOperation(app, getTimeline, async (request, reply, signal) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const days = Math.min(readParameter(request.query, DAYS), caller.terms.reach_days);
@@ -99,22 +112,15 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
 
     const end = deps.now();
     const start = end - days * DAY_MS;
-    const { noise, rows } = await app.admission.run(request, TIMELINE_COST, signal, async () => {
+    const from = Math.max(start, retentionStart(end, deps.retentionDays()));
+    const ask = async () => {
       const { noise } = (await lookUpAll([ip], rooms, deps, signal)).get(ip) ?? {};
-      const rows = await deps.read(
-        timelineOf(field),
-        {
-          ip,
-          rooms,
-          from: Math.max(start, retentionStart(end, deps.retentionDays())),
-          end,
-          width: width.ms / 1_000,
-          is_actor: noise?.actor !== undefined,
-        },
-        signal,
-      );
-      return { noise, rows };
-    });
+      const question = { ip, rooms, from, end, width: width.ms / 1_000, is_actor: noise?.actor !== undefined };
+      return { noise, rows: await deps.read(timelineOf(field), question, signal) };
+    };
+    const { noise, rows } = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>
+      app.admission.run(request, TIMELINE_COST, signal, ask),
+    );
     return {
       metadata: {
         ip,
@@ -127,7 +133,7 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
       },
       results: rows.map((row) => ({
         data: row.observations,
-        label: row.label,
+        label: row.shown_label,
         timestamp: formatTimestamp(row.start * 1_000),
       })),
     };

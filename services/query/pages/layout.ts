@@ -1,0 +1,41 @@
+import { type Html, html } from "./html.ts";
+import { STYLE } from "./style.ts";
+
+export type Page = {
+  readonly title: string;
+  readonly content: Html;
+  /** Whether the head of the page has the form; a page with one of its own has not. */
+  readonly hasForm?: boolean;
+};
+
+/** Writes a whole page. @param base what paths start with, without a slash at the end: a proxy may add a prefix. */
+export function writePage(base: string, { title, content, hasForm = true }: Page): string {
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<title>${title} - Noisefloor</title>
+<link rel="icon" href="data:,">
+<style>${{ markup: STYLE }}</style>
+</head>
+<body>
+<header><a class="home" href="${base}/">Noisefloor</a>${hasForm ? lookupForm(base) : undefined}</header>
+<main>
+${content}
+</main>
+<footer><a href="${base}/docs">Interface</a><a href="${base}/plans">Plans</a>All times are UTC.</footer>
+</body>
+</html>
+`;
+  return page.markup;
+}
+
+/** Asks for an address without a script. */
+export function lookupForm(base: string): Html {
+  return html`<form action="${base}/lookup" method="get" role="search">
+<input name="ip" aria-label="IPv4 address" placeholder="192.175.48.6" autocomplete="off" spellcheck="false" maxlength="64" required>
+<button>Look up</button>
+</form>`;
+}

@@ -1,0 +1,125 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { Plans } from "@noisefloor/domain/plan.ts";
+import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
+import { sealRoutes } from "@noisefloor/http/app.ts";
+import { startDeadline } from "@noisefloor/http/deadline.ts";
+import { HttpError } from "@noisefloor/http/errors.ts";
+import { type Parameter, type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { addressContexts } from "../address-context.ts";
+import type { LookupDeps } from "../address-lookup.ts";
+import type { Authenticate } from "../auth.ts";
+import { FULL_CONTEXT_COST } from "../costs.ts";
+import type { CountLookups } from "../count-lookups.ts";
+import { addressIn } from "../parameters.ts";
+import { addressPage } from "./address-page.ts";
+import { homePage } from "./home-page.ts";
+import { type Page, writePage } from "./layout.ts";
+import { messagePage } from "./message-page.ts";
+import { plansPage } from "./plans-page.ts";
+import { PAGE_SECURITY_POLICY } from "./style.ts";
+
+const ADDRESS = addressIn("This is not an IPv4 address that can be reached over the Internet.");
+const NOT_FOUND =
+  "Our sensors have not seen it scanning the Internet, and it belongs to no benign service that we know.";
+const FOR_BROWSERS = "This is a page for browsers: programs ask /v3/community/{ip}, and find the rest at /openapi.json";
+
+/** What the form sends. People paste addresses with space around them. */
+const FORM_ADDRESS: Parameter<string> = {
+  name: "ip",
+  description: "The address.",
+  takes: "an IPv4 address",
+  schema: z
+    .string()
+    .default("")
+    .transform((text) => text.trim()),
+  describedBy: "input",
+  example: ADDRESS.example,
+};
+
+export type PagesDeps = LookupDeps & {
+  readonly catalogue: TagCatalogue;
+  readonly authenticate: Authenticate;
+  readonly countLookups: CountLookups;
+  readonly plans: Plans;
+  /** What links start with, without a slash at the end. */
+  readonly publicUrl: string;
+};
+
+type PageRequest = FastifyRequest<{ Params: { readonly ip?: string }; Querystring: RawQuery }>;
+type Render = (request: PageRequest, reply: FastifyReply, signal: AbortSignal) => Promise<Page>;
+
+/**
+ * Pages for browsers, without a script: `/`, `/ip/{ip}`, `/riot/{ip}` and `/plans`, where links in answers lead to.
+ * They are no operations. A page about an address counts as a lookup of the caller's; errors are pages too.
+ */
+export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
+  // Of the public URL only the path: the host is whatever the browser has reached us by.
+  const base = new URL(deps.publicUrl).pathname.replace(/\/+$/, "");
+
+  const address: Render = async (request, reply, signal) => {
+    const ip = readPath(request.params.ip ?? "", ADDRESS);
+    const caller = deps.authenticate(request);
+    return deps.countLookups({ request, reply, caller, lookups: 1, signal }, async () => {
+      const contexts = await app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
+        addressContexts([ip], [SHARED_GLOBAL], true, deps, signal),
+      );
+      const context = contexts.get(ip) ?? {};
+      if (context.noise === undefined && context.riot === undefined) throw new HttpError(404, NOT_FOUND);
+      return addressPage(ip, context, deps.catalogue, base);
+    });
+  };
+  addPage(app, base, "/", "homePage", async () => homePage(base, deps.publicUrl));
+  addPage(app, base, "/plans", "plansPage", async () => plansPage(deps.plans));
+  addPage(app, base, "/ip/:ip", "addressPage", address);
+  addPage(app, base, "/riot/:ip", "servicePage", address);
+  app.get<{ Querystring: RawQuery }>("/lookup", pageOptions("lookupForm", base), async (request, reply) => {
+    const ip = readPath(readParameter(request.query, FORM_ADDRESS), ADDRESS);
+    return reply.redirect(`${base}/ip/${ip}`, 303);
+  });
+  sealRoutes(app, ["/", "/plans", "/ip/:ip", "/riot/:ip", "/lookup"]);
+}
+
+function addPage(app: FastifyInstance, base: string, url: string, operation: string, render: Render): void {
+  app.get<{ Params: { readonly ip?: string }; Querystring: RawQuery }>(
+    url,
+    pageOptions(operation, base),
+    async (request, reply) => {
+      const deadline = startDeadline(reply.raw, app.deadlineMs);
+      try {
+        const page = await Promise.race([render(request, reply, deadline.signal), deadline.passed]);
+        return reply.type(HTML).send(writePage(base, page));
+      } finally {
+        deadline.end();
+      }
+    },
+  );
+}
+
+const HTML = "text/html; charset=utf-8";
+const messageSchema = z.object({ message: z.string() });
+
+/** For browsers only; whatever refusal comes out, of the framework's too, becomes a page. */
+function pageOptions(operation: string, base: string) {
+  return {
+    config: { operation },
+    onRequest: async (request: FastifyRequest) => {
+      if (wantsJson(request)) throw new HttpError(406, FOR_BROWSERS);
+    },
+    onSend: async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+      if (wantsJson(request)) return payload;
+      reply.header("content-security-policy", PAGE_SECURITY_POLICY);
+      const isPage = String(reply.getHeader("content-type")).startsWith("text/html");
+      if (isPage || typeof payload !== "string" || payload === "") return payload;
+      const { message } = messageSchema.parse(JSON.parse(payload));
+      reply.type(HTML);
+      return writePage(base, messagePage(reply.statusCode, message, base));
+    },
+  };
+}
+
+/** A program that names JSON and no page. Others, like `curl`, take anything, and a browser names pages first. */
+function wantsJson({ headers: { accept = "" } }: FastifyRequest): boolean {
+  return /\bapplication\/(?:[\w.-]+\+)?json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
+}

@@ -1,0 +1,156 @@
+import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { networkList } from "../support/network-list.ts";
+import { createWorld, makeTag, type World } from "../support/world.ts";
+
+const NOW = Date.now();
+const worm = makeTag("worm", "malicious");
+const [NOISE, RIOT, UNKNOWN] = ["45.0.0.1", "8.8.8.8", "45.9.9.9"];
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld(() => NOW);
+  await world.addTags([worm]);
+  await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"])], NOW);
+  await world.store([{ observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", source_ip: NOISE }]);
+});
+afterAll(() => world.close());
+
+/** A caller without a key, of an address that nobody else has; `used` says what each request cost. */
+let callers = 0;
+function newCaller() {
+  const remoteAddress = `100.64.0.${callers++}`;
+  let remaining = 100;
+  const ask = (path: string, ips?: readonly string[], headers: Record<string, string> = {}) =>
+    world.app.inject({
+      method: ips === undefined ? "GET" : "POST",
+      url: path,
+      remoteAddress,
+      headers,
+      ...(ips === undefined ? {} : { payload: JSON.stringify({ ips }) }),
+    });
+  return {
+    ask,
+    async costOf(path: string, ips?: readonly string[], headers?: Record<string, string>) {
+      const answer = await ask(path, ips, headers);
+      const left = answer.headers["ratelimit-remaining"];
+      const cost = left === undefined ? "none" : remaining - Number(left);
+      if (left !== undefined) remaining = Number(left);
+      return [answer.statusCode, cost];
+    },
+  };
+}
+
+const SINGLE = ["/v3/community/", "/v3/ip/", "/v2/noise/quick/", "/v2/riot/", "/v2/noise/context/"];
+const BULK = ["/v3/ip", "/v3/ip?quick=true", "/v2/noise/multi/quick", "/v2/noise/multi/context"];
+
+test("each address that is given out is a lookup, found or not, whatever the operation", async () => {
+  const caller = newCaller();
+  for (const ip of [NOISE, RIOT, UNKNOWN]) {
+    for (const path of SINGLE) {
+      const status = path === "/v3/community/" && ip === UNKNOWN ? 404 : 200;
+      expect([path, ip, ...(await caller.costOf(path + ip))]).toEqual([path, ip, status, 1]);
+    }
+    expect(await caller.costOf(`/v3/noise/ips/${ip}/timeline?days=1`)).toEqual([200, 1]);
+    expect(await caller.costOf(`/v3/ip/${ip}?quick=true`)).toEqual([200, 1]);
+  }
+});
+
+test("many addresses at once are one lookup for each distinct routable one", async () => {
+  const caller = newCaller();
+  for (const path of BULK) {
+    expect([path, ...(await caller.costOf(path, [NOISE, NOISE, RIOT, UNKNOWN, "x", "10.0.0.1"]))]).toEqual([
+      path,
+      200,
+      3,
+    ]);
+    expect([path, ...(await caller.costOf(path, ["x", "10.0.0.1"]))]).toEqual([path, 200, 0]);
+  }
+});
+
+test("what is refused, tags, tag activity and what else is no lookup costs nothing", async () => {
+  const caller = newCaller();
+  expect(await caller.costOf(`/v3/community/${NOISE}`)).toEqual([200, 1]);
+  const free: [string, number, (readonly string[])?][] = [
+    ["/v3/tags", 200],
+    ["/v2/meta/metadata", 200],
+    [`/v3/tags/${worm.id}/activity`, 200],
+    ["/ping", 401],
+    ["/v3/ip/10.0.0.1", 400],
+    [`/v3/ip/${NOISE}?quick=perhaps`, 400],
+    [`/v3/ip/${NOISE}?workspace_labels=global`, 403],
+    [`/v3/noise/ips/${NOISE}/timeline?workspace_labels=personal`, 400],
+    [`/v3/noise/ips/${NOISE}/timeline?days=0`, 400],
+    ["/v3/ip?workspace_labels=global", 403, [NOISE]],
+    ["/v3/ip", 400, []],
+    ["/v2/noise/context/10.0.0.1", 400],
+  ];
+  for (const [path, status, ips] of free) {
+    expect([path, ...(await caller.costOf(path, ips))]).toEqual([path, status, "none"]);
+  }
+  for (const path of [...SINGLE.map((path) => path + NOISE), `/v3/noise/ips/${NOISE}/timeline`]) {
+    expect([path, ...(await caller.costOf(path, undefined, { key: "made-up" }))]).toEqual([path, 401, "none"]);
+  }
+  expect(await caller.costOf("/v2/noise/quick/10.0.0.1"), "an answer, but of no address").toEqual([200, 0]);
+  expect(await caller.costOf(`/v3/community/${NOISE}`)).toEqual([200, 1]);
+});
+
+const REFUSAL = {
+  plan: "unauthenticated",
+  "rate-limit": "100-lookups/day",
+  plan_url: "http://noisefloor.test/plans",
+};
+
+test("more addresses than are left are a 429 as a whole, which costs nothing and says how many are left", async () => {
+  const caller = newCaller();
+  const ips = Array.from({ length: 61 }, (_, n) => `45.1.0.${n}`);
+  expect(await caller.costOf("/v3/ip", ips.slice(1))).toEqual([200, 60]);
+  for (const path of BULK) {
+    const refused = await caller.ask(path, ips.slice(0, 41));
+    expect([path, refused.statusCode, refused.headers["ratelimit-remaining"]]).toEqual([path, 429, "40"]);
+    expect(refused.json()).toEqual({
+      ...REFUSAL,
+      message: expect.stringMatching(/^This request takes 41 lookups, and 40 of your 100 per day are left\. /),
+    });
+  }
+  expect(await caller.costOf("/v3/ip", ips.slice(0, 40))).toEqual([200, 40]);
+});
+
+test("whose lookups are used up gets no record of an address from any operation, but everything else", async () => {
+  const caller = newCaller();
+  await caller.ask(
+    "/v3/ip",
+    Array.from({ length: 100 }, (_, n) => `45.1.0.${n}`),
+  );
+  const timeline = `/v3/noise/ips/${NOISE}/timeline`;
+  for (const path of [...SINGLE.map((single) => single + NOISE), timeline, ...BULK]) {
+    const refused = await caller.ask(path, BULK.includes(path) ? [NOISE] : undefined);
+    expect([path, refused.statusCode, refused.headers["retry-after"]]).toEqual([path, 429, undefined]);
+    expect(refused.headers).toMatchObject({ "ratelimit-limit": "100", "ratelimit-remaining": "0" });
+    expect(Number(refused.headers["ratelimit-reset"])).toBeGreaterThan(0);
+    expect(refused.json()).toEqual({
+      ...REFUSAL,
+      message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. /),
+    });
+  }
+  expect((await caller.ask("/v3/tags")).statusCode).toBe(200);
+  expect((await caller.ask(`/v3/tags/${worm.id}/activity`)).statusCode).toBe(200);
+  expect((await caller.ask("/v2/noise/quick/10.0.0.1")).statusCode, "no address is given out").toBe(200);
+  expect((await caller.ask("/v3/ip/10.0.0.1")).statusCode, "a bad address is told before the limit").toBe(400);
+});
+
+test("of requests for many addresses that come at once no more are answered than the limit allows", async () => {
+  const caller = newCaller();
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      caller.ask(
+        BULK[n % BULK.length] ?? "/v3/ip",
+        Array.from({ length: 30 }, (_, m) => `45.1.${n}.${m}`),
+      ),
+    ),
+  );
+  expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([
+    ...Array.from({ length: 3 }, () => 200),
+    ...Array.from({ length: 9 }, () => 429),
+  ]);
+});
