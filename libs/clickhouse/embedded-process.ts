@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -46,16 +48,19 @@ export type ServerProcess = {
  */
 export async function startServerProcess(options: ProcessOptions): Promise<ServerProcess> {
   const library = locateLibrary();
-  await mkdir(options.nowhere, { recursive: true });
+  // One that was killed in its middle may have left the folder, and in it what the start of this one is known by.
+  await rm(options.nowhere, { recursive: true, force: true });
+  await mkdir(options.nowhere);
   const child = spawnServer(library, options);
   const lastWords = lastWordsOf(child, [child.stderr]);
+  child.stdout?.resume();
   const ended = new Promise<ServerEnd>((settle) => {
     child.once("close", (code, signal) => settle({ code, signal }));
     // A process that could not be started at all.
     child.once("error", () => settle({ code: null, signal: null }));
   });
   try {
-    await Promise.all([openGate(child, options.nowhere), waitUntilReady(child, lastWords, options)]);
+    await waitUntilReady(child, lastWords, options);
   } catch (error) {
     child.kill("SIGKILL");
     await ended;
@@ -89,29 +94,12 @@ function passedOn(name: string, value: string | undefined): [string, string][] {
   return value === undefined ? [] : [[name, value]];
 }
 
-/**
- * Lets the server listen once it is without a working directory. This engine lets every user of SQL read every file of
- * ours, by functions that first ask where the working directory is: when there is none, each of them fails.
- */
-async function openGate(child: ChildProcess, nowhere: string): Promise<void> {
-  await new Promise<void>((settle) => {
-    let told = "";
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      if (told.length < 10_000) told += text;
-      // The first query asks for this word: by then the engine is past all that needs the directory.
-      if (told.includes("gate")) settle();
-    });
-  });
-  await rm(nowhere, { recursive: true });
-  const gate = child.stdio[3];
-  if (gate instanceof Writable) gate.on("error", () => {}).end();
-}
-
 async function waitUntilReady(
   child: ChildProcess,
   lastWords: () => string,
-  { isReady, timeoutMs }: ProcessOptions,
+  { isReady, nowhere, timeoutMs }: ProcessOptions,
 ): Promise<void> {
+  let isGateOpen = false;
   const deadline = Date.now() + timeoutMs;
   while (Date.now() < deadline) {
     const hasEnded = child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
@@ -119,12 +107,25 @@ async function waitUntilReady(
     if (hasEnded || lastWords().includes("DB::Exception")) {
       throw new EmbeddedClickHouseError(`the embedded ClickHouse ended while starting:\n${lastWords()}`);
     }
-    if (await isReady()) return;
+    if (!isGateOpen) isGateOpen = await openGate(child, nowhere);
+    else if (await isReady()) return;
     await sleep(LOOK_MS);
   }
   throw new EmbeddedClickHouseError(
     `the embedded ClickHouse did not answer within ${timeoutMs / 1000} s; its last words:\n${lastWords()}`,
   );
+}
+
+/**
+ * Lets the server listen once it is without a working directory. This engine lets every user of SQL read every file of
+ * ours, by functions that first ask where the working directory is: when there is none, each of them fails.
+ */
+async function openGate(child: ChildProcess, nowhere: string): Promise<boolean> {
+  if (!existsSync(join(nowhere, "up"))) return false;
+  await rm(nowhere, { recursive: true });
+  const gate = child.stdio[3];
+  if (gate instanceof Writable) gate.on("error", () => {}).end();
+  return true;
 }
 
 /** The engine that the platform package carries. Throws, with what to do, when it is not installed. */

@@ -40,7 +40,8 @@ new Socket({ fd: parent, readable: true })
   .resume();
 
 const queries = [
-  "SELECT 'gate'",
+  // Tells the parent that the engine is past all for which it needs the working directory.
+  "SELECT 1 INTO OUTFILE 'up'",
   `CREATE TEMPORARY TABLE gate (line String) ENGINE = File(LineAsString, ${GATE})`,
   "SELECT * FROM gate",
   ...(options.includes("--tcp_port") ? ["SYSTEM START LISTEN TCP"] : []),
