@@ -1,16 +1,64 @@
-// The child process that is the embedded ClickHouse server. It has no life of its own: the query it is given blocks on
-// standard input, so it ends when its parent closes the pipe or dies. The call below never returns before that, which
-// is why the server cannot share a process with anything else.
+// The child process that is the embedded ClickHouse server. It ends when its parent closes standard input or dies.
+// The engine has this process's other thread for as long as it lives, which is why it needs a process of its own.
+import { Socket } from "node:net";
 import { DataType, load, open } from "ffi-rs";
 
-const [library, ...argv] = process.argv.slice(2);
+const [library, ...options] = process.argv.slice(2);
+/** Where the parent says that the server may listen. */
+const GATE = 3;
+const [O_RDWR, O_NOCTTY] = [2, process.platform === "darwin" ? 0x20000 : 0x100];
+
+/** Calls a function of the C library. */
+function call(funcName, values, retType = DataType.I32) {
+  const paramsType = values.map((value) => (typeof value === "string" ? DataType.String : DataType.I32));
+  return load({ library: "c", funcName, retType, paramsType, paramsValue: values });
+}
+
+/**
+ * Gives the engine a terminal for its standard input. Without one it takes every error of a connection for its own and
+ * aborts: a stranger's malformed request would end the server.
+ * @returns whether there is one, and where our parent is to be heard now.
+ */
+function openTerminal() {
+  const parent = call("dup", [0]);
+  const keyboard = call("posix_openpt", [O_RDWR | O_NOCTTY]);
+  if (parent < 0 || keyboard < 0 || call("grantpt", [keyboard]) !== 0 || call("unlockpt", [keyboard]) !== 0) {
+    return { isOpen: false, parent: 0 };
+  }
+  const terminal = call("open", [call("ptsname", [keyboard], DataType.String), O_RDWR | O_NOCTTY]);
+  return terminal < 0 || call("dup2", [terminal, 0]) !== 0 ? { isOpen: false, parent: 0 } : { isOpen: true, parent };
+}
+
+// An empty path is the program itself, which has the C library.
+open({ library: "c", path: "" });
+const { isOpen, parent } = openTerminal();
+// Killed and not let end by itself: while it ends it needs a working directory, and with one every file can be read. What
+// it has acknowledged is stored.
+new Socket({ fd: parent, readable: true })
+  .on("error", () => {})
+  .on("close", () => process.kill(process.pid, "SIGKILL"))
+  .resume();
+
+const queries = [
+  // Tells the parent that the engine is past all for which it needs the working directory.
+  "SELECT 1 INTO OUTFILE 'up'",
+  `CREATE TEMPORARY TABLE gate (line String) ENGINE = File(LineAsString, ${GATE})`,
+  "SELECT * FROM gate",
+  ...(options.includes("--tcp_port") ? ["SYSTEM START LISTEN TCP"] : []),
+  "SYSTEM START LISTEN HTTP",
+  "SELECT sleep(3) FROM system.numbers SETTINGS max_block_size = 1 FORMAT Null",
+];
+const argv = ["clickhouse", ...options, "--query", queries.join("; ")];
+if (isOpen) argv.push("--interactive", "--disable_suggestion");
+
 open({ library: "chdb", path: library });
-load({
+await load({
   library: "chdb",
   funcName: "chdb_query_cmdline",
   retType: DataType.I32,
   paramsType: [DataType.I32, DataType.StringArray],
   paramsValue: [argv.length, argv],
+  runInNewThread: true,
 });
 // The returned number is not an exit code of ClickHouse's; what went wrong stands on standard error.
 process.exit(0);

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { answers, type ClickHouseConnection, refusal } from "./client.ts";
-import { DataDirectoryHeldError, findRunning, type Purpose, startEmbedded } from "./embedded.ts";
+import { startEmbedded } from "./embedded.ts";
+import { DataDirectoryHeldError, embeddedFiles, findRunning, type Purpose, readServerNote } from "./embedded-files.ts";
+import type { RestartEvents } from "./embedded-restart.ts";
 import { isTransient, missingRight, StoreError } from "./errors.ts";
+import { isAlive } from "./start-claim.ts";
 
 /** Which ClickHouse to use: the given server, else the one that belongs to the data directory. */
 export type ClickHouseChoice = { readonly server?: ClickHouseConnection | undefined; readonly dataDir: string };
@@ -10,8 +13,8 @@ export type OpenClickHouse = {
   readonly connection: ClickHouseConnection;
   /** `external` was configured, `running` is another process's for the same data directory, `embedded` is ours. */
   readonly origin: "external" | "running" | "embedded";
-  /** Settles if the server of the data directory ends, whoever runs it; never for an external one. */
-  readonly ended: Promise<void>;
+  /** Settles with why if the server of the data directory ends for good, whoever runs it; never for an external one. */
+  readonly ended: Promise<StoreError>;
   /** Ends what this call started, and nothing else. */
   close(): Promise<void>;
 };
@@ -23,6 +26,8 @@ export type OpenTerms = {
   readonly signal?: AbortSignal;
   /** Hears that another command is waited for. */
   readonly onWait?: () => void;
+  /** Called when a server of ours ends unasked and is started again, with where its log is. */
+  readonly onRestart?: (logFile: string) => RestartEvents;
 };
 
 /**
@@ -60,7 +65,9 @@ export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms)
       return anothers(running.connection, choice.dataDir);
     } else {
       try {
-        const embedded = await startEmbedded(choice.dataDir, { purpose: isLook ? "command" : terms.purpose });
+        const events = terms.onRestart?.(embeddedFiles(choice.dataDir).log) ?? {};
+        const purpose = isLook ? "command" : terms.purpose;
+        const embedded = await startEmbedded(choice.dataDir, { purpose, restart: events });
         return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
       } catch (error) {
         // Two started at the same moment: the other one won, and says where it listens as soon as it is up.
@@ -80,14 +87,20 @@ const LOOK_PATIENCE_MS = 3_000;
 const LOOK_INTERVAL_MS = 5_000;
 const LOOKS_AT_LOSS = 4;
 
-/** Another process's server goes when that process does, and may come back elsewhere: somebody has to look. */
+/**
+ * Another process's server goes when that process does, and may come back elsewhere: somebody has to look. One that ended
+ * alone comes back where it was, for its process starts it again.
+ */
 function anothers(connection: ClickHouseConnection, dataDir: string): OpenClickHouse {
   let timer: NodeJS.Timeout | undefined;
-  const ended = new Promise<void>((settle) => {
-    timer = setInterval(async () => {
-      const found = await findRunning(dataDir).catch(() => undefined);
-      if (found?.connection.url !== connection.url) settle();
-    }, LOOK_INTERVAL_MS);
+  const ended = new Promise<StoreError>((settle) => {
+    const look = async () => {
+      const note = await readServerNote(dataDir);
+      const isSame = note?.connection.url === connection.url && note.connection.password === connection.password;
+      if (isSame && (isAlive(note.pid) || (await answers(connection)))) return;
+      settle(new StoreError("the process whose ClickHouse was used has ended"));
+    };
+    timer = setInterval(look, LOOK_INTERVAL_MS);
     timer.unref();
   });
   return { connection, origin: "running", ended, close: async () => clearInterval(timer) };

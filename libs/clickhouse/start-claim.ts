@@ -17,14 +17,14 @@ export async function claimStart(file: string): Promise<boolean> {
   );
   if (claimedAt !== undefined) {
     const isYoung = Math.abs(Date.now() - claimedAt) < CLAIM_MS;
-    if (!isYoung || !(await isAlive(file))) await rm(file, { force: true });
+    const holder = Number(await readFile(file, "utf8").catch(() => ""));
+    if (!isYoung || !isAlive(holder)) await rm(file, { force: true });
   }
   return createPrivately(file, String(process.pid));
 }
 
-/** Does the process live whose number a file holds? Another container's counts as dead: the engine's lock is there still. */
-async function isAlive(file: string): Promise<boolean> {
-  const pid = Number(await readFile(file, "utf8").catch(() => ""));
+/** Does a process live? Another container's counts as dead: the engine's lock is there still. */
+export function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0);
   } catch (error) {

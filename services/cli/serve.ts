@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { connect } from "@noisefloor/clickhouse/client.ts";
+import type { StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { readMigrations } from "@noisefloor/clickhouse/migrate.ts";
 import { type ReadTerms, reader } from "@noisefloor/clickhouse/query.ts";
 import { storeChecks } from "@noisefloor/clickhouse/readiness.ts";
@@ -211,9 +212,9 @@ async function openLimit(settings: Settings, log: Logger): Promise<LookupLimit> 
   return localLookupLimit({ file, formerFile: join(clickhouse.dataDir, "lookups.json") }, Date.now, log);
 }
 
-function firstFailure(consumer: Promise<never> | undefined, ended: Promise<void>, log: Logger): Promise<never> {
-  const serverEnded = ended.then((): never => {
-    throw new Error("the embedded ClickHouse has ended");
+function firstFailure(consumer: Promise<never> | undefined, ended: Promise<StoreError>, log: Logger): Promise<never> {
+  const serverEnded = ended.then((error): never => {
+    throw error;
   });
   const failure = Promise.race([serverEnded, ...(consumer === undefined ? [] : [consumer])]);
   failure.catch((error: unknown) => log.debug({ err: error }, "a part of the service has ended"));

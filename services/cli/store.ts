@@ -25,18 +25,29 @@ export type RetentionRight = "set" | "lengthen";
 
 /** How a service opens its store: it may have to wait for a command that works without one. */
 export function asService(log: Logger, signal: AbortSignal): OpenTerms {
-  return { purpose: "service", signal, onWait: warnOfWait(log) };
+  return { purpose: "service", signal, onWait: warnOfWait(log), onRestart: logRestarts(log) };
 }
 
 /** How a command does, likewise. @param signal of one that takes the signals itself; others end where they wait. */
 export function asCommand(log: Logger, signal?: AbortSignal): OpenTerms {
-  return { purpose: "command", onWait: warnOfWait(log), ...(signal && { signal }) };
+  return { purpose: "command", onWait: warnOfWait(log), onRestart: logRestarts(log), ...(signal && { signal }) };
 }
 
 const AS_LOOK: OpenTerms = { purpose: "look" };
 
 function warnOfWait(log: Logger): () => void {
   return () => log.warn("another command works with this data directory: waiting for its end");
+}
+
+/** Says of an embedded server that ended unasked how it ended, where its log is, and what becomes of it. */
+function logRestarts(log: Logger): NonNullable<OpenTerms["onRestart"]> {
+  return (logFile) => ({
+    onExit: ({ code, signal }, retryInMs) =>
+      log.error({ code, signal, logFile, retryInMs }, "the embedded ClickHouse ended; starting it again"),
+    onFailedStart: (error, retryInMs) =>
+      log.error({ err: error, logFile, retryInMs }, "the embedded ClickHouse did not start; retrying"),
+    onRestart: (downMs) => log.warn({ downMs: Math.round(downMs) }, "the embedded ClickHouse answers again"),
+  });
 }
 
 async function openConnection({ clickhouse }: Settings, terms: OpenTerms) {

@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { connect } from "@noisefloor/clickhouse/client.ts";
-import { type EmbeddedClickHouse, findRunning, locateLibrary, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
+import { findRunning } from "@noisefloor/clickhouse/embedded-files.ts";
+import { locateLibrary } from "@noisefloor/clickhouse/embedded-process.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
@@ -78,18 +80,24 @@ test("nobody gets in without a password, not even as the user that keeps the ser
   }
 });
 
-test("it listens on the loopback address only", async () => {
-  await start();
-  const sockets = await readFile("/proc/net/tcp", "utf8").catch(() => "");
-  const { connection, tcpPort } = started[0] ?? (await start());
-  for (const port of [Number(new URL(connection.url).port), tcpPort]) {
-    const hex = port.toString(16).toUpperCase().padStart(4, "0");
-    const addresses = sockets
-      .split("\n")
-      .flatMap((line) => / ([0-9A-F]{8}):([0-9A-F]{4}) 00000000:0000 0A /.exec(line)?.slice(1) ?? []);
-    const bound = addresses.filter((_, index) => index % 2 === 0 && addresses[index + 1] === hex);
-    expect(bound).toEqual(process.platform === "linux" ? ["0100007F"] : []);
+test("it listens on one port of the loopback address, and speaks no protocol but HTTP there", async () => {
+  const { connection, pid } = await start();
+  if (process.platform !== "linux") return;
+  const own = new Set<string>();
+  for (const descriptor of await readdir(`/proc/${pid}/fd`)) {
+    const target = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "");
+    const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
+    if (inode !== undefined) own.add(inode);
   }
+  const listening: string[] = [];
+  for (const file of ["tcp", "tcp6"]) {
+    for (const line of (await readFile(`/proc/net/${file}`, "utf8")).split("\n").slice(1)) {
+      const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
+      if (state === "0A" && own.has(inode)) listening.push(local);
+    }
+  }
+  const hexPort = Number(new URL(connection.url).port).toString(16).toUpperCase().padStart(4, "0");
+  expect(listening).toEqual([`0100007F:${hexPort}`]);
 });
 
 test("a data directory that another process holds is refused with what to do", async () => {

@@ -1,0 +1,106 @@
+import { randomBytes } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { answers, type ClickHouseConnection } from "./client.ts";
+import { StoreError } from "./errors.ts";
+import { createPrivately, writePrivately } from "./private-file.ts";
+
+/** Why somebody runs a server: a service, a command for as long as it works, or a restore, which works alone. */
+export type Purpose = "service" | "command" | "restore";
+
+export class EmbeddedClickHouseError extends StoreError {
+  override name = "EmbeddedClickHouseError";
+}
+
+/** Another process runs a server in this data directory; what to do is to use that one. */
+export class DataDirectoryHeldError extends EmbeddedClickHouseError {
+  override name = "DataDirectoryHeldError";
+}
+
+export function heldElsewhere(dataDir: string): DataDirectoryHeldError {
+  return new DataDirectoryHeldError(
+    `the data directory ${resolve(dataDir)} is held by another process: stop that one, or set DATA_DIR to another`,
+  );
+}
+
+/** `nowhere` is the folder in which the server starts, and which is removed before anybody can ask it anything. */
+export type EmbeddedFiles = Readonly<
+  Record<"root" | "data" | "config" | "credentials" | "starting" | "server" | "log" | "nowhere", string>
+>;
+
+export function embeddedFiles(dataDir: string): EmbeddedFiles {
+  const root = join(resolve(dataDir), "clickhouse");
+  return {
+    root,
+    data: join(root, "data"),
+    config: join(root, "config.xml"),
+    credentials: join(root, "credentials.json"),
+    starting: join(root, "starting"),
+    server: join(root, "server.json"),
+    log: join(root, "clickhouse.log"),
+    nowhere: join(root, "nowhere"),
+  };
+}
+
+const credentialsSchema = z.object({ writer: z.string(), grafana: z.string() });
+export type EmbeddedCredentials = z.infer<typeof credentialsSchema>;
+
+/** The data directory's passwords, made the first time. Of two processes that make them at once, one's are kept. */
+export async function readOrMakeCredentials(file: string): Promise<EmbeddedCredentials> {
+  const fresh = { writer: randomBytes(24).toString("base64url"), grafana: randomBytes(24).toString("base64url") };
+  await createPrivately(file, JSON.stringify(fresh));
+  const parsed = credentialsSchema.safeParse(parseJson(await readFile(file, "utf8")));
+  if (!parsed.success) throw new EmbeddedClickHouseError(`${file} is damaged: delete it to have a new one made`);
+  return parsed.data;
+}
+
+const noteSchema = z.object({
+  pid: z.int(),
+  url: z.string(),
+  username: z.string(),
+  password: z.string(),
+  database: z.string(),
+  // Without it an earlier version wrote the file.
+  purpose: z.enum(["service", "command", "restore"]).default("service"),
+});
+
+/** What the process that runs the server of a data directory says of it. */
+export type ServerNote = {
+  readonly pid: number;
+  readonly connection: ClickHouseConnection;
+  readonly purpose: Purpose;
+};
+
+export async function writeServerNote(file: string, { pid, connection, purpose }: ServerNote): Promise<void> {
+  await writePrivately(file, JSON.stringify({ pid, ...connection, purpose }));
+}
+
+/** The note, whether or not its server answers at the moment. */
+export async function readServerNote(dataDir: string): Promise<ServerNote | undefined> {
+  const text = await readFile(embeddedFiles(dataDir).server, "utf8").catch(() => "");
+  const parsed = noteSchema.safeParse(parseJson(text));
+  if (!parsed.success) return undefined;
+  const { pid, purpose, ...connection } = parsed.data;
+  return { pid, connection, purpose };
+}
+
+/** The server that another process runs for this data directory, if one answers, and why it does. */
+export async function findRunning(dataDir: string): Promise<ServerNote | undefined> {
+  const note = await readServerNote(dataDir);
+  return note !== undefined && (await answers(note.connection)) ? note : undefined;
+}
+
+/** Removes the note of our server, unless another process has since written its own. */
+export async function forgetServer(dataDir: string): Promise<void> {
+  const note = await readServerNote(dataDir);
+  if (note?.pid === process.pid) await rm(embeddedFiles(dataDir).server, { force: true });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
