@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { access, mkdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -139,6 +139,14 @@ async function startAlone(
     ended,
     stop,
   };
+}
+
+/** Whether a server was ever started in this data directory. */
+export async function holdsStore(dataDir: string): Promise<boolean> {
+  return access(filesOf(dataDir).data).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The server that another process runs for this data directory, if one answers, and why it does. */

@@ -40,13 +40,10 @@ program
 program
   .command("migrate")
   .description("bring the schema up to date, set the retention, add missing starter tags; then end")
-  .action(async () => {
-    const { settings, log, print } = await createContext();
-    const { openStore } = await import("./store.ts");
-    const store = await openStore(settings, log, "set");
-    await store.close();
-    print("The schema is up to date.");
-  });
+  .option("--yes", "also when a shorter RETENTION_DAYS deletes more than a tenth of what is stored", false)
+  .action(async (options: { yes: boolean }) =>
+    (await import("./commands/migrate.ts")).runMigrate(options, await createContext()),
+  );
 program
   .command("replay")
   .description('bring log files in (also .gz; "-" is standard input)')

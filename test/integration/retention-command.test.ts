@@ -92,7 +92,7 @@ test("a table that came with an update keeps its rows as long as all the others,
     return tables.find(({ table }) => table === "dead_letter_verdicts")?.retention_days;
   };
   expect(await kept()).toBe(30);
-  const store = await openStore(settings, log, "set");
+  const store = await openStore({ settings, log }, "set");
   await store.close();
   expect(await kept()).toBe(100);
 });
@@ -110,7 +110,7 @@ test("a change of the retention that broke off is finished by the next start", a
   const alone = "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(80)";
   await world.client.command({ query: alone });
   const { settings, log } = commandOver(world);
-  const store = await openStore(settings, log, "set");
+  const store = await openStore({ settings, log }, "set");
   await store.close();
   expect(store.retentionDays).toBe(80);
   expect(await applyRetention(world.client, 80), "tables that were left behind").toEqual([]);

@@ -13,7 +13,7 @@ import { type CommandContext, UserError } from "./command.ts";
 export async function runTagsImport(file: string, context: CommandContext): Promise<void> {
   const { settings, log, print } = context;
   const { tags, refused } = await readTagFileOf(file);
-  const store = await openStore(settings, log, "lengthen");
+  const store = await openStore(context, "lengthen");
   await closingAfter(store, async () => {
     const result = await importTags(store.client, tags, Date.now());
     const all = [...refused, ...result.refused];
@@ -39,7 +39,7 @@ export async function runNetworksImport(kind: NetworkKind, path: string, context
   const { lists, refused } = await readLists(kind, path, settings.logLevel !== "silent");
   printRefused(refused, print);
   if (lists.length === 0) throw new UserError(`${path} holds no list of networks: nothing was imported`);
-  const store = await openStore(settings, log, "lengthen");
+  const store = await openStore(context, "lengthen");
   await closingAfter(store, async () => {
     const { ranges } = await replaceNetworkLists(
       store.client,

@@ -42,7 +42,7 @@ export async function runReplay(
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
   });
   try {
-    const store = await openStore(settings, log, "lengthen", asCommand(log, signal));
+    const store = await openStore(context, "lengthen", asCommand(context, signal));
     const catalogue = await watchTags(store.client);
     const sink = await openSink(context, store);
     try {
