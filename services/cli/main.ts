@@ -3,6 +3,7 @@ import { addAccessCommands } from "./access-commands.ts";
 import { addCareCommands } from "./care-commands.ts";
 import { addDeadLetterCommands } from "./dead-letter-commands.ts";
 import { positiveInteger } from "./positive-integer.ts";
+import { addReferenceCommands } from "./reference-commands.ts";
 
 // What a command needs is loaded when it is called: all of it takes a second that "--help" or a small command need not wait.
 const createContext = async () => (await import("./context.ts")).createContext(process.env);
@@ -61,32 +62,7 @@ program
   .action(async (options: { days: number }) =>
     (await import("./commands/simulate.ts")).runSimulate(options.days, await createContext()),
   );
-program
-  .command("tags")
-  .description("the tag catalogue")
-  .command("import")
-  .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
-  .argument("<file>")
-  .action(async (file: string) => (await import("./commands/reference.ts")).runTagsImport(file, await createContext()));
-program
-  .command("benign")
-  .description("networks of known benign services (riot)")
-  .command("import")
-  .description("replace lists of networks from a MISP warninglist, or a folder of them")
-  .argument("<path>")
-  .action(async (path: string) =>
-    (await import("./commands/reference.ts")).runNetworksImport("service", path, await createContext()),
-  );
-program
-  .command("actors")
-  .description("networks of known benign scan operators")
-  .command("import")
-  .description("replace lists of networks from a MISP warninglist, or a folder of them")
-  .argument("<path>")
-  .action(async (path: string) =>
-    (await import("./commands/reference.ts")).runNetworksImport("actor", path, await createContext()),
-  );
-
+addReferenceCommands(program, createContext);
 addAccessCommands(program, createContext);
 addDeadLetterCommands(program, createContext);
 addCareCommands(program, createContext);
