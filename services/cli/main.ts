@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addAccessCommands } from "./access-commands.ts";
 import { addCareCommands } from "./care-commands.ts";
+import type { ReplayOptions } from "./commands/replay.ts";
 import { addDeadLetterCommands } from "./dead-letter-commands.ts";
 import { positiveInteger } from "./positive-integer.ts";
 import { addReferenceCommands } from "./reference-commands.ts";
@@ -52,7 +53,9 @@ program
   .requiredOption("--format <name>", "observations (our wire schema, NDJSON) or marx")
   .option("--shift-to <time>", 'move all times so that the newest falls on "now" or an RFC 3339 time')
   .option("--rate <n>", "observations per second at most", positiveInteger)
-  .action(async (files: string[], options: { format: string; shiftTo?: string; rate?: number }) =>
+  .option("--dry-run", "say what would become of the records, and change nothing", false)
+  .option("--keep-going", "also when none of the first 10,000 records is accepted", false)
+  .action(async (files: string[], options: ReplayOptions) =>
     (await import("./commands/replay.ts")).runReplay(files, options, await createContext()),
   );
 program

@@ -11,7 +11,7 @@ import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import { addStarterTags } from "./reference/starter-tags.ts";
-import { describeLoss } from "./retention-loss.ts";
+import { describeLoss, isMuch } from "./retention-loss.ts";
 
 /** A ClickHouse that is ready for use. */
 export type Store = {
@@ -211,8 +211,8 @@ async function settleRetention(
   // Also when the observations have it already: a change that broke off may have left other tables behind.
   const days = wanted ?? current;
   if (days < current) {
-    const effect = describeLoss(await readLoss(client, current, days), current, days);
-    if (effect !== undefined) await confirmLoss(effect, days);
+    const losses = await readLoss(client, current, days);
+    if (isMuch(losses)) await confirmLoss(describeLoss(losses, current, days), days);
   }
   const tables = await applyRetention(client, days);
   if (tables.length > 0) log.info({ from: current, to: days, tables }, "the retention was changed, in days");

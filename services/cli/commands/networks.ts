@@ -18,7 +18,7 @@ const COMMANDS: Record<NetworkKind, string> = { service: "benign", actor: "actor
 const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "service" };
 
 /** A list that was left out, and why. */
-type Skipped = { readonly name: string; readonly reason: string };
+type Skipped = { readonly file: string; readonly reason: string; readonly isBroken: boolean };
 
 export type ImportOptions = {
   /** Also lists that lost most of their networks, and a file that is known as a list of the other kind. */
@@ -35,11 +35,12 @@ export async function runNetworksImport(
   const { settings, print } = context;
   const { lists, refused, skipped } = await readLists(kind, path, options, settings.logLevel !== "silent");
   for (const { entry, reason } of refused) print(`refused ${printable(entry)}: ${reason}`);
-  for (const { name, reason } of skipped) print(`skipped ${printable(name)}: ${reason}`);
+  for (const { file, reason } of skipped) print(`skipped ${printable(file)}: ${reason}`);
   await withStore(context, async (client) => {
     const stored = new Map((await readNetworkLists(client, kind)).map((list) => [list.listId, list.networks]));
     // What was cut off in the middle of a list is no list at all.
-    const kept = skipped.map(({ name }) => listIdOf(name)).filter((listId) => stored.has(listId));
+    const broken = skipped.filter(({ isBroken }) => isBroken).map(({ file }) => listIdOf(file));
+    const kept = broken.filter((listId) => stored.has(listId));
     const taken = lists.filter((read) => {
       const { listId } = read.list;
       const before = stored.get(listId) ?? 0;
@@ -68,7 +69,11 @@ export async function runNetworksImport(
         `left as they were: ${kept.join(", ")}. A download may have broken off; pass --force if a list did shrink`,
       );
     }
-    if (taken.length === 0) throw new UserError(`${path} holds no list of networks to import: nothing was changed`);
+    if (taken.length === 0) {
+      throw new UserError(
+        `${path} holds no list of networks to import, as a .json file or as list.json in a folder: nothing was changed`,
+      );
+    }
   });
 }
 
@@ -99,13 +104,14 @@ async function readLists(kind: NetworkKind, path: string, { force }: ImportOptio
       const read = await readNetworkList(file, known);
       const isDeeper = file !== path && relative(path, dirname(file)) !== "";
       const reason = force && file === path ? undefined : whyNot(kind, read.list, { known, others, isDeeper });
-      if (reason !== undefined) skipped.push({ name: file, reason });
+      if (reason !== undefined) skipped.push({ file, reason, isBroken: false });
       else {
         lists.push(read);
         refused.push(...read.refused);
       }
     } catch (error) {
-      skipped.push({ name: file, reason: error instanceof Error ? error.message : String(error) });
+      const reason = error instanceof Error ? error.message : String(error);
+      skipped.push({ file, reason, isBroken: true });
     }
     progress.advance(1);
   }
