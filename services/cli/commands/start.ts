@@ -44,6 +44,7 @@ export async function runStart(options: { readonly demo: boolean }, context: Com
   await runServices({ ingest: true, query: true }, context, async (service, store) => {
     // Not before everything listens: the key of a start that fails would never be seen by anybody.
     const first = await makeFirstKey(store, context);
+    if (first !== undefined) await service.refreshKeys();
     await welcome(service, store, first, context);
     if (options.demo) await simulateInto(store, DEMO_DAYS, context);
   });
