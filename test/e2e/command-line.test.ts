@@ -72,7 +72,14 @@ test("a first start that fails late makes no key; the next one keeps it in a pri
 
 test("only start and migrate make a store: all other commands name the folder where there is none", async () => {
   const elsewhere = join(dataDir, "elsewhere");
-  const commands = ["keys list", "sensors create --yes", "dead-letters list", "retention", "simulate", "backup /tmp/no"];
+  const commands = [
+    "keys list",
+    "sensors create --yes",
+    "dead-letters list",
+    "retention",
+    "simulate",
+    "backup /tmp/no",
+  ];
   const refused = commands.map((line) => noisefloor(line.split(" "), { DATA_DIR: elsewhere }).finished);
   for (const { code, stdout, stderr } of await Promise.all(refused)) {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
