@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, rm, utimes } from "node:fs/promises";
+import { access, mkdir, rm, utimes } from "node:fs/promises";
 import { resolve } from "node:path";
 import getPort from "get-port";
 import { answers, type ClickHouseConnection } from "./client.ts";
@@ -120,6 +120,14 @@ async function startClaimed(
     ended: server.ended,
     stop,
   };
+}
+
+/** Whether a server was ever started in this data directory. */
+export async function holdsStore(dataDir: string): Promise<boolean> {
+  return access(embeddedFiles(dataDir).data).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function startProcess(

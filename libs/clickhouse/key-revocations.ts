@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "./client.ts";
 import { defineQuery, runForOne } from "./query.ts";
 import { identifier } from "./sql-text.ts";
+import { OPEN_INTAKE_ID } from "./tables/sensor-keys.ts";
 
 /** What a restore does to keys. */
 export type KeptKeys = {
@@ -18,8 +19,8 @@ const changedKeys = (backup: string, live: string) =>
   defineQuery({
     name: "keys-changed-since",
     sql: `SELECT
-        countIf(is_revoked AND key_id IN (SELECT key_id FROM ${backup} FINAL WHERE NOT is_revoked)) AS revoked,
-        countIf(NOT is_revoked AND key_id NOT IN (SELECT key_id FROM ${backup})) AS lost
+        countIf(is_revoked AND key_id != '${OPEN_INTAKE_ID}' AND key_id IN (SELECT key_id FROM ${backup} FINAL WHERE NOT is_revoked)) AS revoked,
+        countIf(NOT is_revoked AND key_id != '${OPEN_INTAKE_ID}' AND key_id NOT IN (SELECT key_id FROM ${backup})) AS lost
       FROM ${live} FINAL`,
     params: z.object({}),
     row: z.object({ revoked: z.int(), lost: z.int() }),

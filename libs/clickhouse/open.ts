@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { answers, type ClickHouseConnection, refusal } from "./client.ts";
 import { startEmbedded } from "./embedded.ts";
@@ -55,7 +56,9 @@ export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms)
   for (;;) {
     const running = await findRunning(choice.dataDir);
     if (running?.purpose === "restore") {
-      throw new StoreError("a restore is under way in this data directory: try again when it has ended");
+      throw new StoreError(
+        `a restore is under way in the data directory ${resolve(choice.dataDir)}: try again when it has ended`,
+      );
     }
     if (running?.purpose === "command" && Date.now() < patientUntil) {
       if (!hasWaited) terms.onWait?.();
@@ -75,7 +78,9 @@ export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms)
       }
     }
     await sleep(ATTEMPT_MS);
-    if (terms.signal?.aborted) throw new StoreError("stopped while another command had the data directory");
+    if (terms.signal?.aborted) {
+      throw new StoreError(`stopped while another command had the data directory ${resolve(choice.dataDir)}`);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import type { DataRoom } from "@noisefloor/domain/scope.ts";
-import { readSensorKeys, readSensorKeysVersion } from "./tables/sensor-keys.ts";
+import { readSenders, readSensorKeysVersion } from "./tables/sensor-keys.ts";
 import { hashKey } from "./tables/workspaces.ts";
 import { type WatchOptions, watch } from "./watch.ts";
 
@@ -8,7 +8,7 @@ import { type WatchOptions, watch } from "./watch.ts";
 export type SensorDirectory = {
   /** The room of a key; undefined when the key is not known or was revoked. */
   roomOf(key: string): DataRoom | undefined;
-  /** Whether a key was ever made. Revoked ones count: ending the last one must not open what it guarded. */
+  /** Whether senders need a key. Revoked ones count: ending the last one must not open what it guarded. */
   hasKeys(): boolean;
   refresh(): Promise<void>;
   /** Seconds since it was last known to be up to date. */
@@ -21,12 +21,12 @@ export async function watchSensors(client: ClickHouseClient, options: WatchOptio
   const { current, refresh, ageSeconds, stop } = await watch(
     () => readSensorKeysVersion(client),
     async () => {
-      const keys = await readSensorKeys(client);
+      const { keys, needKey } = await readSenders(client);
       const valid = keys.filter(({ isRevoked }) => !isRevoked);
       const rooms = new Map<string, DataRoom>(
         valid.map(({ sha256, dataset, workspaceId }) => [sha256, { dataset, workspaceId }]),
       );
-      return { rooms, hasKeys: keys.length > 0 };
+      return { rooms, hasKeys: needKey };
     },
     { ...options, isEmpty: ({ hasKeys }) => !hasKeys },
   );

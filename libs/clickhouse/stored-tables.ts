@@ -92,7 +92,7 @@ export async function countOlderRows(client: ClickHouseClient, days: number): Pr
 }
 
 /** Of a large store some answers take more than the server gives; the others are told all the same. */
-async function unlessRefused<T>(asked: Promise<T>): Promise<T | undefined> {
+export async function unlessRefused<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch((error: unknown) => {
     if (isNotThere(error) && error instanceof Error) throw new StoreError(`a table is lost: ${error.message}`);
     if (error instanceof ClickHouseError || isTransient(error)) return undefined;

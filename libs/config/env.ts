@@ -7,19 +7,38 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
+/** Something that several variables have to agree on. */
+export type Check<Variables> = {
+  /** The variables that it looks at, the one to be changed first. It is not made when one of them is bad by itself. */
+  readonly of: readonly [keyof Variables & string, ...(keyof Variables & string)[]];
+  readonly message: string;
+  readonly isMet: (variables: Variables) => boolean;
+};
+
 /**
  * Reads settings from environment variables: the schema's members are the variables' names. A variable that is set
  * but empty counts as not set, as compose files and shells write it.
- * @throws ConfigError that names every bad variable and says what it takes, but never repeats its value: it may be a
- * secret.
+ * @throws ConfigError that names every bad variable and every check that is not met, and says what they take, but never
+ * repeats a value: it may be a secret.
  */
-export function readEnvironment<Schema extends z.ZodObject>(schema: Schema, env: Environment): z.output<Schema> {
+export function readEnvironment<Schema extends z.ZodObject>(
+  schema: Schema,
+  env: Environment,
+  checks: readonly Check<z.output<Schema>>[] = [],
+): z.output<Schema> {
   const given = Object.fromEntries(
     Object.keys(schema.shape).map((name) => [name, env[name] === "" ? undefined : env[name]]),
   );
   const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
+  const bad = new Set<string>(parsed.error?.issues.map((issue) => String(issue.path[0])));
+  const lines = parsed.error?.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`) ?? [];
+  // Parsed again without the bad ones: one mistake must not hide that others do not go together.
+  const rest = schema.safeParse(Object.fromEntries(Object.entries(given).filter(([name]) => !bad.has(name))));
+  for (const { of, message, isMet } of checks) {
+    const isMade = rest.success && !of.some((name) => bad.has(name));
+    if (isMade && !isMet(rest.data)) lines.push(`  ${of[0]}: ${message}`);
+  }
+  if (parsed.success && lines.length === 0) return parsed.data;
   throw new ConfigError(`the configuration is not usable:\n${lines.join("\n")}`);
 }
 

@@ -17,6 +17,7 @@ function messageFor(env: Environment): string {
 const BAD: Record<string, string> = {
   LOG_LEVEL: "loud",
   RETENTION_DAYS: "0",
+  RETENTION_CONFIRM: "yes",
   CLICKHOUSE_URL: "ftp://files.example",
   CLICKHOUSE_DATABASE: "drop table",
   HTTP_PORT: "65536",
@@ -89,6 +90,54 @@ describe("what cannot be used", () => {
   });
 });
 
+describe("variables that do not go together", () => {
+  test("are told at once, together with those that are bad by themselves", () => {
+    const env = {
+      HTTP_PORT: "8443",
+      QUERY_TIMEOUT_SECONDS: "0",
+      TLS_CERT_FILE: "/tls/tls.crt",
+      BACKUP_S3_SECRET_KEY: "hunter2",
+      KAFKA_BROKERS: "a:9092",
+      KAFKA_TOPIC: "x",
+      KAFKA_DEAD_LETTER_TOPIC: "x",
+      KAFKA_SASL_USERNAME: "me",
+    };
+    expect(messageFor(env).split("\n").slice(1)).toEqual([
+      expect.stringMatching(/^ {2}QUERY_TIMEOUT_SECONDS: takes /),
+      "  TLS_KEY_FILE: is not set, but TLS_CERT_FILE is: set both or neither",
+      expect.stringMatching(/^ {2}HTTPS_PORT: must not be HTTP_PORT/),
+      "  BACKUP_S3_ACCESS_KEY: is not set, but BACKUP_S3_SECRET_KEY is: set both or neither",
+      expect.stringMatching(/^ {2}KAFKA_DEAD_LETTER_TOPIC: must not be KAFKA_TOPIC/),
+      "  KAFKA_SASL_MECHANISM: is not set, but KAFKA_SASL_USERNAME is: set both or neither",
+      "  KAFKA_SASL_PASSWORD: is not set, but KAFKA_SASL_USERNAME is: set both or neither",
+    ]);
+  });
+
+  test("are not told of a variable that is bad by itself", () => {
+    expect(messageFor({ KAFKA_BROKERS: "a:9092", KAFKA_SASL_MECHANISM: "x" }).split("\n")).toHaveLength(2);
+  });
+});
+
+describe("plans", () => {
+  test("say which member is wrong and why, all of them at once", () => {
+    const wrong = { standard: { reach_days: 91 }, mine: { lookups_per_day: 0, reach: 3 } };
+    const message = messageFor({ PLANS: JSON.stringify(wrong) });
+    expect(message).toContain("PLANS: takes JSON like");
+    for (const said of [
+      "standard.reach_days must be at most 90",
+      "mine.lookups_per_day must be at least 1",
+      "mine.reach_days is missing",
+      'mine has no place for "reach"',
+    ]) {
+      expect(message).toContain(said);
+    }
+  });
+
+  test.each(["hunter2", '"hunter2"', "[]", "{"])("of %s it is said what they take", (text) => {
+    expect(messageFor({ PLANS: text })).toMatch(/PLANS: takes JSON like \S+$/);
+  });
+});
+
 describe("the borders of numbers", () => {
   test.each([
     ["RETENTION_DAYS", "1", "3650", "3651"],
@@ -130,12 +179,12 @@ describe("HTTPS", () => {
 
   test.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("without %s alone is a mistake that is named", (missing) => {
     expect(messageFor({ ...both, [missing]: "" })).toMatch(
-      new RegExp(`^${missing} is not set, but TLS_\\w+_FILE is: set both or neither$`),
+      new RegExp(`\\n {2}${missing}: is not set, but TLS_\\w+_FILE is: set both or neither$`),
     );
   });
 
   test("cannot share the port of HTTP, unless that is any free one", () => {
-    const message = /^HTTPS_PORT must not be HTTP_PORT/;
+    const message = /HTTPS_PORT: must not be HTTP_PORT/;
     expect(messageFor({ ...both, HTTP_PORT: "8443" })).toMatch(message);
     expect(messageFor({ ...both, HTTP_PORT: "443", HTTPS_PORT: "443" })).toMatch(message);
     expect(messageFor({ ...both, HTTP_PORT: "0", HTTPS_PORT: "0" })).toBe("usable");
@@ -158,7 +207,7 @@ describe("Kafka", () => {
 
   test("never brings its own dead letters in again", () => {
     expect(() => readSettings({ KAFKA_BROKERS: "a:9092", KAFKA_TOPIC: "x", KAFKA_DEAD_LETTER_TOPIC: "x" })).toThrow(
-      /KAFKA_DEAD_LETTER_TOPIC must not be KAFKA_TOPIC/,
+      /KAFKA_DEAD_LETTER_TOPIC: must not be KAFKA_TOPIC/,
     );
   });
 
@@ -216,7 +265,7 @@ describe("networks of proxies", () => {
 });
 
 test("a bucket's two keys go together", () => {
-  expect(messageFor({ BACKUP_S3_ACCESS_KEY: "hunter2" })).toMatch(/BACKUP_S3_SECRET_KEY go together/);
+  expect(messageFor({ BACKUP_S3_ACCESS_KEY: "hunter2" })).toMatch(/BACKUP_S3_SECRET_KEY: is not set, but/);
   expect(messageFor({ BACKUP_S3_SECRET_KEY: "hunter2" })).not.toContain("hunter2");
   const keys = { accessKey: "a", secretKey: "s" };
   expect(readSettings({ BACKUP_S3_ACCESS_KEY: "a", BACKUP_S3_SECRET_KEY: "s" }).backupS3).toEqual(keys);

@@ -1,8 +1,9 @@
 import { isIP } from "node:net";
 import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/plan.ts";
+import { inOurWords } from "@noisefloor/domain/schema-wording.ts";
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
-import { ConfigError, type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
+import { type Check, type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
 
 /** 64 bits even as hexadecimal digits: more than can be tried over a network. */
 const MIN_SENSOR_KEY_LENGTH = 16;
@@ -11,6 +12,7 @@ const MIN_SENSOR_KEY_LENGTH = 16;
 export const settingsSchema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `takes one of ${LOG_LEVELS.join(", ")}`).default("info"),
   RETENTION_DAYS: wholeNumber(1, 3_650).optional(),
+  RETENTION_CONFIRM: wholeNumber(1, 3_650).optional(),
 
   DATA_DIR: z.string().default("./.data"),
   CLICKHOUSE_URL: z
@@ -105,9 +107,11 @@ function plans() {
   return z
     .string()
     .transform((text, context) => {
-      const parsed = z.record(z.string(), planSchema).safeParse(parseJson(text));
+      const parsed = z.record(z.string(), planSchema).safeParse(parseJson(text), { error: inOurWords });
       if (parsed.success) return new Map([...DEFAULT_PLANS, ...Object.entries(parsed.data)]);
-      context.addIssue(shape);
+      const wrong = parsed.error.issues.map(({ path, message }) => `${path.join(".")} ${message}`.trim());
+      const isObject = parsed.error.issues.every(({ path }) => path.length > 0);
+      context.addIssue(isObject ? `${shape}: ${wrong.join("; ")}` : shape);
       return z.NEVER;
     })
     .default(new Map(DEFAULT_PLANS));
@@ -123,14 +127,53 @@ function parseJson(text: string): unknown {
 
 type Variables = z.output<typeof settingsSchema>;
 
+/** Both of a pair, or neither. */
+function pair(
+  one: keyof Variables & string,
+  other: keyof Variables & string,
+  isMeant: (variables: Variables) => boolean = () => true,
+): readonly Check<Variables>[] {
+  const missing = (name: typeof one, present: typeof one): Check<Variables> => ({
+    of: [name, present],
+    message: `is not set, but ${present} is: set both or neither`,
+    isMet: (variables) => !isMeant(variables) || isSet(variables[name]) || !isSet(variables[present]),
+  });
+  return [missing(one, other), missing(other, one)];
+}
+
+const isSet = (value: Variables[keyof Variables]) => value !== undefined && value !== "";
+const hasBrokers = ({ KAFKA_BROKERS }: Variables) => KAFKA_BROKERS.length > 0;
+
+/** What the variables have to agree on. */
+const CHECKS: readonly Check<Variables>[] = [
+  ...pair("TLS_CERT_FILE", "TLS_KEY_FILE"),
+  {
+    of: ["HTTPS_PORT", "HTTP_PORT"],
+    message: "must not be HTTP_PORT: HTTPS listens beside HTTP, on a port of its own",
+    // Port 0 stands for any free one, of which there are two.
+    isMet: ({ TLS_CERT_FILE, TLS_KEY_FILE, HTTPS_PORT, HTTP_PORT }) =>
+      (TLS_CERT_FILE === undefined && TLS_KEY_FILE === undefined) || HTTPS_PORT !== HTTP_PORT || HTTPS_PORT === 0,
+  },
+  ...pair("BACKUP_S3_ACCESS_KEY", "BACKUP_S3_SECRET_KEY"),
+  {
+    of: ["KAFKA_DEAD_LETTER_TOPIC", "KAFKA_TOPIC", "KAFKA_BROKERS"],
+    message: "must not be KAFKA_TOPIC: dead letters would come in again for ever",
+    isMet: (variables) => !hasBrokers(variables) || variables.KAFKA_TOPIC !== variables.KAFKA_DEAD_LETTER_TOPIC,
+  },
+  // A name or password without a mechanism would be ignored, and the brokers be talked to as anybody.
+  ...pair("KAFKA_SASL_MECHANISM", "KAFKA_SASL_USERNAME", hasBrokers),
+  ...pair("KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD", hasBrokers),
+];
+
 export type Settings = ReturnType<typeof readSettings>;
 
 /** Reads and groups all settings. Throws a ConfigError that lists everything wrong at once. */
 export function readSettings(env: Environment) {
-  const variables = readEnvironment(settingsSchema, env);
+  const variables = readEnvironment(settingsSchema, env, CHECKS);
   return {
     logLevel: variables.LOG_LEVEL,
     retentionDays: variables.RETENTION_DAYS,
+    retentionConfirm: variables.RETENTION_CONFIRM,
     clickhouse: clickhouseSettings(variables),
     http: {
       host: variables.HTTP_HOST,
@@ -173,36 +216,17 @@ function clickhouseSettings(variables: Variables) {
 
 /** Undefined when there are none: then the server that makes a backup uses its own. */
 function backupS3Settings({ BACKUP_S3_ACCESS_KEY: accessKey, BACKUP_S3_SECRET_KEY: secretKey }: Variables) {
-  if (accessKey === undefined && secretKey === undefined) return undefined;
-  if (accessKey === undefined || secretKey === undefined)
-    throw new ConfigError("BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY go together: set both or neither");
-  return { accessKey, secretKey };
+  return accessKey === undefined || secretKey === undefined ? undefined : { accessKey, secretKey };
 }
 
 /** Undefined when there is no certificate: then there is no HTTPS. */
-function tlsSettings({
-  TLS_CERT_FILE: certFile,
-  TLS_KEY_FILE: keyFile,
-  HTTP_PORT: plainPort,
-  HTTPS_PORT: port,
-}: Variables) {
-  if (certFile === undefined && keyFile === undefined) return undefined;
-  if (certFile === undefined)
-    throw new ConfigError("TLS_CERT_FILE is not set, but TLS_KEY_FILE is: set both or neither");
-  if (keyFile === undefined)
-    throw new ConfigError("TLS_KEY_FILE is not set, but TLS_CERT_FILE is: set both or neither");
-  // Port 0 stands for any free one, of which there are two.
-  if (port === plainPort && port !== 0)
-    throw new ConfigError("HTTPS_PORT must not be HTTP_PORT: HTTPS listens beside HTTP, on a port of its own");
-  return { certFile, keyFile, port };
+function tlsSettings({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HTTPS_PORT: port }: Variables) {
+  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, port };
 }
 
 /** Undefined when no brokers are configured: then HTTP and files are the only sources. */
 function kafkaSettings(variables: Variables) {
   if (variables.KAFKA_BROKERS.length === 0) return undefined;
-  if (variables.KAFKA_TOPIC === variables.KAFKA_DEAD_LETTER_TOPIC) {
-    throw new ConfigError("KAFKA_DEAD_LETTER_TOPIC must not be KAFKA_TOPIC: dead letters would come in again for ever");
-  }
   const mechanism = variables.KAFKA_SASL_MECHANISM;
   return {
     connection: {

@@ -54,7 +54,8 @@ export function addAccessCommands(program: Command, createContext: () => Promise
     .option("--workspace <id>", "whose they are; for the personal dataset")
     .option("--label <text>", "what it is for", "")
     .option("--json", "as JSON", false)
-    .action(async (options: { dataset: string; workspace?: string; label: string; json: boolean }) =>
+    .option("--yes", "also when it closes the intake to senders without a key, as the first one does", false)
+    .action(async (options: { dataset: string; workspace?: string; label: string; json: boolean; yes: boolean }) =>
       (await import("./commands/sensors.ts")).runSensorsCreate(options, await createContext()),
     );
   sensors
@@ -63,6 +64,13 @@ export function addAccessCommands(program: Command, createContext: () => Promise
     .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }) =>
       (await import("./commands/sensors.ts")).runSensorsList(options, await createContext()),
+    );
+  sensors
+    .command("open")
+    .description("open the intake again to senders without a key; keys go on working")
+    .option("--yes", "without asking", false)
+    .action(async (options: { yes: boolean }) =>
+      (await import("./commands/sensors.ts")).runSensorsOpen(options, await createContext()),
     );
   sensors
     .command("revoke")

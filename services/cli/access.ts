@@ -35,10 +35,20 @@ export async function createKey(
   now: number,
 ): Promise<NewKey> {
   await findWorkspace(client, workspaceId);
-  const { keyId, key } = generateKey("nf");
+  const made = generateKey("nf");
+  await storeKey(client, workspaceId, made, label, now);
+  return made;
+}
+
+async function storeKey(
+  client: ClickHouseClient,
+  workspaceId: string,
+  { keyId, key }: NewKey,
+  label: string,
+  now: number,
+): Promise<void> {
   const stored: ApiKey = { keyId, workspaceId, label, sha256: hashKey(key), createdAt: now, isRevoked: false };
   await writeApiKey(client, stored, now);
-  return { keyId, key };
 }
 
 /** Revokes a key by its id. Throws a UserError when there is no such key; one revoked before stays so. */
@@ -54,9 +64,19 @@ export async function findWorkspace(client: ClickHouseClient, workspaceId: strin
   throw new UserError(`there is no workspace "${workspaceId}": see "noisefloor workspaces list"`);
 }
 
-/** In a store without any workspace: makes the default one with a key. @returns the key, or undefined if not needed. */
-export async function makeFirstWorkspace(client: ClickHouseClient, now: number): Promise<string | undefined> {
-  if ((await readWorkspaces(client)).length > 0) return undefined;
+/**
+ * In a store without any workspace: makes the default one with a key.
+ * @param keep called with the key before anything is stored: a key that could not be handed over must not be the first.
+ */
+export async function makeFirstWorkspace(
+  client: ClickHouseClient,
+  now: number,
+  keep: (made: NewKey) => Promise<void>,
+): Promise<void> {
+  if ((await readWorkspaces(client)).length > 0) return;
+  const made = generateKey("nf");
+  await keep(made);
+  // The workspace last: a start that is killed in between is followed by one that makes another key.
+  await storeKey(client, DEFAULT_WORKSPACE.workspaceId, made, "made at the first start", now);
   await writeWorkspace(client, DEFAULT_WORKSPACE, now);
-  return (await createKey(client, DEFAULT_WORKSPACE.workspaceId, "made at the first start", now)).key;
 }

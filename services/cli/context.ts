@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
 import type { CommandContext } from "./commands/command.ts";
@@ -11,9 +12,25 @@ export function createContext(env: NodeJS.ProcessEnv): CommandContext {
     settings,
     log: createLogger("noisefloor", settings.logLevel),
     print: (line = "") => void process.stdout.write(`${line}\n`),
+    isTerminal: process.stdout.isTTY === true,
+    ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
     get signal() {
       signal ??= stopSignal();
       return signal;
     },
   };
+}
+
+/** On standard error, for standard output may be read by a script. The end of the input means no. */
+function askOnTerminal(question: string): Promise<boolean> {
+  // Not as a terminal of its own: then Ctrl-C would close the question instead of ending the process.
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  process.stderr.write(`${question} [y/N] `);
+  return new Promise((settle) => {
+    lines.once("line", (line) => {
+      settle(/^y(es)?$/i.test(line.trim()));
+      lines.close();
+    });
+    lines.once("close", () => settle(false));
+  });
 }

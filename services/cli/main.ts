@@ -1,8 +1,10 @@
 import { Command } from "commander";
 import { addAccessCommands } from "./access-commands.ts";
 import { addCareCommands } from "./care-commands.ts";
+import type { ReplayOptions } from "./commands/replay.ts";
 import { addDeadLetterCommands } from "./dead-letter-commands.ts";
 import { positiveInteger } from "./positive-integer.ts";
+import { addReferenceCommands } from "./reference-commands.ts";
 
 // What a command needs is loaded when it is called: all of it takes a second that "--help" or a small command need not wait.
 const createContext = async () => (await import("./context.ts")).createContext(process.env);
@@ -40,13 +42,10 @@ program
 program
   .command("migrate")
   .description("bring the schema up to date, set the retention, add missing starter tags; then end")
-  .action(async () => {
-    const { settings, log, print } = await createContext();
-    const { openStore } = await import("./store.ts");
-    const store = await openStore(settings, log, "set");
-    await store.close();
-    print("The schema is up to date.");
-  });
+  .option("--yes", "also when a shorter RETENTION_DAYS deletes more than a tenth of what is stored", false)
+  .action(async (options: { yes: boolean }) =>
+    (await import("./commands/migrate.ts")).runMigrate(options, await createContext()),
+  );
 program
   .command("replay")
   .description('bring log files in (also .gz; "-" is standard input)')
@@ -54,7 +53,9 @@ program
   .requiredOption("--format <name>", "observations (our wire schema, NDJSON) or marx")
   .option("--shift-to <time>", 'move all times so that the newest falls on "now" or an RFC 3339 time')
   .option("--rate <n>", "observations per second at most", positiveInteger)
-  .action(async (files: string[], options: { format: string; shiftTo?: string; rate?: number }) =>
+  .option("--dry-run", "say what would become of the records, and change nothing", false)
+  .option("--keep-going", "also when none of the first 10,000 records is accepted", false)
+  .action(async (files: string[], options: ReplayOptions) =>
     (await import("./commands/replay.ts")).runReplay(files, options, await createContext()),
   );
 program
@@ -64,32 +65,7 @@ program
   .action(async (options: { days: number }) =>
     (await import("./commands/simulate.ts")).runSimulate(options.days, await createContext()),
   );
-program
-  .command("tags")
-  .description("the tag catalogue")
-  .command("import")
-  .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
-  .argument("<file>")
-  .action(async (file: string) => (await import("./commands/reference.ts")).runTagsImport(file, await createContext()));
-program
-  .command("benign")
-  .description("networks of known benign services (riot)")
-  .command("import")
-  .description("replace lists of networks from a MISP warninglist, or a folder of them")
-  .argument("<path>")
-  .action(async (path: string) =>
-    (await import("./commands/reference.ts")).runNetworksImport("service", path, await createContext()),
-  );
-program
-  .command("actors")
-  .description("networks of known benign scan operators")
-  .command("import")
-  .description("replace lists of networks from a MISP warninglist, or a folder of them")
-  .argument("<path>")
-  .action(async (path: string) =>
-    (await import("./commands/reference.ts")).runNetworksImport("actor", path, await createContext()),
-  );
-
+addReferenceCommands(program, createContext);
 addAccessCommands(program, createContext);
 addDeadLetterCommands(program, createContext);
 addCareCommands(program, createContext);

@@ -33,6 +33,8 @@ export type RunningService = {
   readonly url: string;
   /** The same over HTTPS; undefined when no certificate is configured. */
   readonly httpsUrl: string | undefined;
+  /** Takes up keys of callers that were made a moment ago. */
+  refreshKeys(): Promise<void>;
   /** Rejects when a part has died for good, so that the process should end and be started anew. */
   readonly failure: Promise<never>;
   /** Answers what is under way, takes nothing new, and lets go of everything but the store. */
@@ -191,6 +193,7 @@ async function assemble(
   return {
     url: `http://${host}:${port}`,
     httpsUrl: securePort === undefined ? undefined : `https://${host}:${securePort}`,
+    refreshKeys: async () => directory?.refresh(),
     failure: firstFailure(ingest?.failure, server.ended, log),
   };
 }

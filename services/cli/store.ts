@@ -1,12 +1,17 @@
+import { resolve } from "node:path";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
-import { migrate, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
+import { holdsStore } from "@noisefloor/clickhouse/embedded.ts";
+import { isNotThere, StoreError } from "@noisefloor/clickhouse/errors.ts";
+import { migrate, readApplied, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
 import { explainLoss, type OpenClickHouse, type OpenTerms, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
+import { readLoss } from "@noisefloor/clickhouse/retention-loss.ts";
 import { dropAbandoned } from "@noisefloor/clickhouse/working-database.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import { addStarterTags } from "./reference/starter-tags.ts";
+import { describeLoss, isMuch } from "./retention-loss.ts";
 
 /** A ClickHouse that is ready for use. */
 export type Store = {
@@ -23,24 +28,67 @@ export type Store = {
  */
 export type RetentionRight = "set" | "lengthen";
 
+type Context = { readonly settings: Settings; readonly log: Logger };
+
+/** Throws unless it is meant. @param effect what would be deleted, as a sentence without its full stop. */
+export type ConfirmLoss = (effect: string, days: number) => Promise<void>;
+
+function confirmedBySetting({ retentionConfirm }: Settings): ConfirmLoss {
+  return async (effect, days) => {
+    if (retentionConfirm === days) return;
+    throw new StoreError(`${effect}. Set RETENTION_CONFIRM=${days} if that is meant, or change RETENTION_DAYS`);
+  };
+}
+
 /** How a service opens its store: it may have to wait for a command that works without one. */
-export function asService(log: Logger, signal: AbortSignal): OpenTerms {
-  return { purpose: "service", signal, onWait: warnOfWait(log), onRestart: logRestarts(log) };
+export function asService(context: Context, signal: AbortSignal): OpenTerms {
+  return { purpose: "service", signal, onWait: warnOfWait(context), onRestart: logRestarts(context) };
 }
 
 /** How a command does, likewise. @param signal of one that takes the signals itself; others end where they wait. */
-export function asCommand(log: Logger, signal?: AbortSignal): OpenTerms {
-  return { purpose: "command", onWait: warnOfWait(log), onRestart: logRestarts(log), ...(signal && { signal }) };
+export function asCommand(context: Context, signal?: AbortSignal): OpenTerms {
+  return {
+    purpose: "command",
+    onWait: warnOfWait(context),
+    onRestart: logRestarts(context),
+    ...(signal && { signal }),
+  };
 }
 
 const AS_LOOK: OpenTerms = { purpose: "look" };
 
-function warnOfWait(log: Logger): () => void {
-  return () => log.warn("another command works with this data directory: waiting for its end");
+function warnOfWait({ settings, log }: Context): () => void {
+  const dataDir = resolve(settings.clickhouse.dataDir);
+  return () => log.warn({ dataDir }, "another command works with the data directory: waiting for its end");
+}
+
+const MAKE_ONE = '"noisefloor start" or "noisefloor migrate" makes one';
+
+/**
+ * Of a command that was called in another folder, or with other settings, than the services: an empty store that it made
+ * would answer "none" to every question. @throws StoreError when there is no store yet.
+ */
+export async function assertStoreExists({ clickhouse }: Settings): Promise<void> {
+  if (clickhouse.server !== undefined || (await holdsStore(clickhouse.dataDir))) return;
+  const dataDir = resolve(clickhouse.dataDir);
+  throw new StoreError(`there is no store in the data directory ${dataDir}: ${MAKE_ONE}, or set DATA_DIR to yours`);
+}
+
+/** The same for a server that is there. @throws StoreError when it has no database or no schema. */
+async function assertSchemaExists({ clickhouse }: Settings, client: ClickHouseClient): Promise<void> {
+  await readApplied(client, await readMigrations(MIGRATIONS_DIRECTORY)).catch((error: unknown) => {
+    if (!isNotThere(error)) throw error;
+    const { server } = clickhouse;
+    const place =
+      server === undefined
+        ? `the data directory ${resolve(clickhouse.dataDir)}`
+        : `the database ${server.database} of ClickHouse at ${server.url}`;
+    throw new StoreError(`there is no store in ${place}: ${MAKE_ONE}`);
+  });
 }
 
 /** Says of an embedded server that ended unasked how it ended, where its log is, and what becomes of it. */
-function logRestarts(log: Logger): NonNullable<OpenTerms["onRestart"]> {
+function logRestarts({ log }: Context): NonNullable<OpenTerms["onRestart"]> {
   return (logFile) => ({
     onExit: ({ code, signal }, retryInMs) =>
       log.error({ code, signal, logFile, retryInMs }, "the embedded ClickHouse ended; starting it again"),
@@ -60,21 +108,28 @@ async function openConnection({ clickhouse }: Settings, terms: OpenTerms) {
   return { server, client, close };
 }
 
-/** Opens the configured or embedded ClickHouse, brings its schema up to date and sets how long it keeps its data. */
+/**
+ * Opens the configured or embedded ClickHouse, brings its schema up to date and sets how long it keeps its data. Only who
+ * has the right to set that also makes a store where there is none.
+ * @param confirmLoss called before a shorter retention deletes more than a tenth of what is stored.
+ */
 export async function openStore(
-  settings: Settings,
-  log: Logger,
+  context: Context,
   right: RetentionRight,
-  terms: OpenTerms = asCommand(log),
+  terms: OpenTerms = asCommand(context),
+  confirmLoss: ConfirmLoss = confirmedBySetting(context.settings),
 ): Promise<Store> {
+  const { settings, log } = context;
+  if (right !== "set") await assertStoreExists(settings);
   const { server, client, close } = await openConnection(settings, terms);
   try {
+    if (right !== "set") await assertSchemaExists(settings, client);
     const applied = await migrate(server.connection, MIGRATIONS_DIRECTORY, {
       onApply: ({ version, name }) => log.debug({ version, name }, "migration applied"),
     });
     if (applied.length > 0) log.info({ migrations: applied.length }, "the schema was brought up to date");
     if (right === "set") await dropLeftovers(client, server, log);
-    const retentionDays = await settleRetention(client, settings.retentionDays, right, log);
+    const retentionDays = await settleRetention(client, settings.retentionDays, right, log, confirmLoss);
     const tags = await addStarterTags(client, Date.now());
     if (tags > 0) log.info({ tags }, "tags of the starter catalogue were added");
     return { server, client, retentionDays, close };
@@ -100,8 +155,9 @@ async function dropLeftovers(client: ClickHouseClient, { connection }: OpenClick
  * service can run as a user who may change nothing; the embedded server is our own, and nobody else would bring it up.
  * @throws MigrationError when the schema is not current.
  */
-export async function openStoreToRead(settings: Settings, log: Logger, terms: OpenTerms): Promise<Store> {
-  if (settings.clickhouse.server === undefined) return openStore(settings, log, "set", terms);
+export async function openStoreToRead(context: Context, terms: OpenTerms): Promise<Store> {
+  const { settings, log } = context;
+  if (settings.clickhouse.server === undefined) return openStore(context, "set", terms);
   const store = await openStoreAsItIs(settings, terms);
   const { retentionDays } = store;
   const wanted = settings.retentionDays ?? retentionDays;
@@ -116,8 +172,10 @@ export async function openStoreToRead(settings: Settings, log: Logger, terms: Op
  * @throws MigrationError when the schema is not current.
  */
 export async function openStoreAsItIs(settings: Settings, terms: OpenTerms = AS_LOOK): Promise<Store> {
+  await assertStoreExists(settings);
   const { server, client, close } = await openConnection(settings, terms);
   try {
+    await assertSchemaExists(settings, client);
     await requireCurrentSchema(client, await readMigrations(MIGRATIONS_DIRECTORY));
     return { server, client, retentionDays: await readRetention(client), close };
   } catch (error) {
@@ -128,11 +186,8 @@ export async function openStoreAsItIs(settings: Settings, terms: OpenTerms = AS_
 }
 
 /** Opens the store for a command that works beside the services, and closes it when the work is done or has failed. */
-export async function withStore(
-  { settings, log }: { readonly settings: Settings; readonly log: Logger },
-  work: (client: ClickHouseClient) => Promise<void>,
-): Promise<void> {
-  return closingAfter(await openStore(settings, log, "lengthen"), work);
+export async function withStore(context: Context, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
+  return closingAfter(await openStore(context, "lengthen"), work);
 }
 
 /** The same for a command that looks and changes nothing. */
@@ -160,6 +215,7 @@ async function settleRetention(
   wanted: number | undefined,
   right: RetentionRight,
   log: Logger,
+  confirmLoss: ConfirmLoss,
 ): Promise<number> {
   const current = await readRetention(client);
   if (right === "lengthen" && (wanted ?? current) <= current) {
@@ -170,6 +226,10 @@ async function settleRetention(
   }
   // Also when the observations have it already: a change that broke off may have left other tables behind.
   const days = wanted ?? current;
+  if (days < current) {
+    const losses = await readLoss(client, current, days);
+    if (isMuch(losses)) await confirmLoss(describeLoss(losses, current, days), days);
+  }
   const tables = await applyRetention(client, days);
   if (tables.length > 0) log.info({ from: current, to: days, tables }, "the retention was changed, in days");
   return days;

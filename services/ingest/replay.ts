@@ -11,6 +11,8 @@ const BATCHES_UNDER_WAY = 2;
 export type ReplayDeps = Omit<BatchDeps<ReplayRecord>, "signal"> & {
   /** Observations per second; as fast as it goes when absent. */
   readonly rate?: number | undefined;
+  /** So many records refused, and none accepted, and the rest will hardly do better: nothing more is read. */
+  readonly stopAfterRefused?: number | undefined;
   readonly onProgress?: (summary: ReplaySummary) => void;
   /** Aborted, nothing more is read; what was read is still brought in. */
   readonly stop?: AbortSignal;
@@ -22,6 +24,8 @@ export type ReplaySummary = {
   accepted: number;
   rejected: number;
   reasons: Record<string, number>;
+  /** Whether it ended before the last record, for nothing was accepted. */
+  isHopeless: boolean;
   readonly startedAt: number;
 };
 
@@ -41,7 +45,14 @@ export class ReplayError extends Error {
  * @throws ReplayError when the records cannot be read to their end, or not be stored.
  */
 export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayDeps): Promise<ReplaySummary> {
-  const summary: ReplaySummary = { read: 0, accepted: 0, rejected: 0, reasons: {}, startedAt: deps.now() };
+  const summary: ReplaySummary = {
+    read: 0,
+    accepted: 0,
+    rejected: 0,
+    reasons: {},
+    isHopeless: false,
+    startedAt: deps.now(),
+  };
   const underWay = new Set<Promise<void>>();
   let failure: unknown;
   let batch: ReplayRecord[] = [];
@@ -67,19 +78,25 @@ export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayD
       })
       .finally(() => underWay.delete(sending));
     underWay.add(sending);
-    if (underWay.size >= BATCHES_UNDER_WAY) await Promise.race(underWay);
+    const { stopAfterRefused } = deps;
+    const isDoubtful = stopAfterRefused !== undefined && summary.accepted === 0;
+    if (isDoubtful) await Promise.all(underWay);
+    else if (underWay.size >= BATCHES_UNDER_WAY) await Promise.race(underWay);
     if (failure !== undefined) throw failure;
+    summary.isHopeless = isDoubtful && summary.accepted === 0 && summary.rejected >= stopAfterRefused;
     if (deps.rate !== undefined) await keepRate(summary, deps.rate, deps.now());
   };
 
   try {
     for await (const record of records) {
-      if (deps.stop?.aborted) break;
+      if (deps.stop?.aborted || summary.isHopeless) break;
       if (batch.length > 0 && batchBytes + record.bytes.length > BATCH_BYTES) await flush();
       summary.read++;
       batch.push(record);
       batchBytes += record.bytes.length;
-      if (batch.length >= batchSize) await flush();
+      // Until something was accepted a batch holds no more than may be refused.
+      const most = summary.accepted === 0 ? Math.min(batchSize, deps.stopAfterRefused ?? batchSize) : batchSize;
+      if (batch.length >= most) await flush();
     }
   } catch (error) {
     failure ??= error;

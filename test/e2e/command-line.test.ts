@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -52,6 +52,42 @@ test("start prints curl lines that work, and Ctrl-C ends all of it with exit cod
   expect(await findRunning(dataDir), "the embedded server has ended too").toBeUndefined();
 });
 
+test("a first start that fails late makes no key; the next one keeps it in a private file and out of its output", async () => {
+  const blocker = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void blocker.close());
+  await once(blocker, "listening");
+  const address = blocker.address();
+  const port = address !== null && typeof address === "object" ? address.port : 0;
+  const failed = await noisefloor(["start"], { HTTP_PORT: String(port) }).finished;
+  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${port}`) });
+  expect((await readdir(dataDir)).filter((name) => name.startsWith("first-key"))).toEqual([]);
+  const service = await startService();
+  const [, file = ""] = /The first key is in (\S+), and nowhere else/.exec(service.output()) ?? [];
+  const key = (await readFile(file, "utf8")).trim();
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(key).toMatch(/^nf_/);
+  expect(service.output() + service.errors()).not.toContain(key);
+  expect((await fetch(`${service.url}/v3/tags`, { headers: { key } })).status).toBe(200);
+});
+
+test("only start and migrate make a store: all other commands name the folder where there is none", async () => {
+  const elsewhere = join(dataDir, "elsewhere");
+  const commands = [
+    "keys list",
+    "sensors create --yes",
+    "dead-letters list",
+    "retention",
+    "simulate",
+    "backup /tmp/no",
+  ];
+  const refused = commands.map((line) => noisefloor(line.split(" "), { DATA_DIR: elsewhere }).finished);
+  for (const { code, stdout, stderr } of await Promise.all(refused)) {
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(`noisefloor: there is no store in the data directory ${elsewhere}: "noisefloor start" or`);
+  }
+  expect(await readdir(dataDir)).toEqual([]);
+});
+
 test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and again from npm", async () => {
   const child = spawn("npm", ["start"], {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
@@ -98,7 +134,9 @@ test("commands beside a running service use its store, and the service shows the
   );
   const imported = await noisefloor(["tags", "import", file]).finished;
   expect(imported).toMatchObject({ code: 0, stderr: "" });
-  expect(imported.stdout).toMatch(/refused Bad Slug: slug: .*\nadded {5}1\nchanged {3}0\nunchanged 0\nrefused {3}1\n/);
+  expect(imported.stdout).toMatch(
+    /refused Bad Slug: slug: .*\nadded {5}1\nchanged {3}0\nreplaced {2}0\nunchanged 0\nrefused {3}1\n/,
+  );
   const list = join(dataDir, "resolvers.json");
   await writeFile(list, JSON.stringify({ name: "Resolvers", type: "cidr", list: ["9.9.9.0/24"] }));
   expect(await noisefloor(["benign", "import", list]).finished).toMatchObject({ code: 0 });
@@ -117,7 +155,15 @@ test("a sensor's key is made, shown once, used and revoked from the command line
   };
   const created = z.object({ id: z.string(), key: z.string() });
   const create = ["sensors", "create", "--dataset", "personal", "--workspace", "default", "--label", "tap", "--json"];
-  const { id, key } = created.parse(JSON.parse((await noisefloor(create).finished).stdout));
+  expect(await noisefloor(create).finished).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(
+      /every sender needs one, also for the global dataset\. Nothing was changed: pass --yes/,
+    ),
+  });
+  expect((await post("")).status, "the intake is still open").toBe(202);
+  const { id, key } = created.parse(JSON.parse((await noisefloor([...create, "--yes"]).finished).stdout));
   await eventually(async () => expect((await post(key)).status).toBe(202), 5_000);
   expect(await (await post(key, { dataset: "global" })).json()).toMatchObject({ reasons: { "not-permitted": 1 } });
   const second = await noisefloor(["sensors", "create"]).finished;
@@ -128,6 +174,14 @@ test("a sensor's key is made, shown once, used and revoked from the command line
   expect(listed.stdout).toMatch(new RegExp(`^${id} +personal +default +\\S+ +revoked +tap$`, "m"));
   expect(listed.stdout).toMatch(/^[0-9a-f]{12} +global +\S+ +valid$/m);
   expect(listed.stdout).not.toContain(key);
+  await eventually(async () => expect((await post("")).status).toBe(401), 5_000);
+  expect(await noisefloor(["sensors", "open"]).finished).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("without a key. Nothing was changed: pass --yes"),
+  });
+  expect(await noisefloor(["sensors", "open", "--yes"]).finished).toMatchObject({ code: 0, stderr: "" });
+  await eventually(async () => expect((await post("")).status).toBe(202), 5_000);
+  expect((await post(key)).status, "a revoked key stays one").toBe(401);
   const nowhere = await noisefloor(["sensors", "create", "--dataset", "personal", "--workspace", "nobody"]).finished;
   expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no workspace "nobody"') });
 });
@@ -151,7 +205,8 @@ test("a command that does not know the service's retention deletes nothing", asy
   expect(await getJson(`${url}/v3/community/45.0.0.8`)).toMatchObject({ noise: true });
 });
 
-test("replay alone starts a store of its own for as long as it needs, and says what it did", async () => {
+test("replay alone runs the store for as long as it needs, and says what it did", async () => {
+  await noisefloor(["migrate"]).finished;
   const file = join(dataDir, "marx.csv");
   const rows = [
     "datetime,host,src,proto,type,spt,dpt",
@@ -161,7 +216,9 @@ test("replay alone starts a store of its own for as long as it needs, and says w
   await writeFile(file, rows.join("\n"));
   const { code, stdout } = await noisefloor(["replay", "--format", "marx", "--shift-to", "now", file]).finished;
   expect(code).toBe(0);
-  expect(stdout).toMatch(/read {6}2\nstored {4}1\nrejected {2}1\n {2}source-not-routable {4}1\nseconds {3}\d/);
+  expect(stdout).toMatch(
+    /^All times move by the same: the newest becomes \S+Z\.\nread {6}2\nstored {4}1\nrejected {2}1\n {2}source-not-routable {4}1\nseconds {3}\d/,
+  );
   const service = await startService();
   expect(await getJson(`${service.url}/v3/community/61.131.218.218`)).toMatchObject({ noise: true });
 });
@@ -182,8 +239,8 @@ test.each([
   [
     "bad settings, all at once and without their values",
     ["start"],
-    { HTTP_PORT: "eighty", RETENTION_DAYS: "0", CLICKHOUSE_URL: "secret" },
-    /HTTP_PORT: takes a whole number[\s\S]*|RETENTION_DAYS[\s\S]*/,
+    { HTTP_PORT: "eighty", RETENTION_DAYS: "0", CLICKHOUSE_URL: "secret", TLS_CERT_FILE: "/x" },
+    /(?=[\s\S]*HTTP_PORT: takes a whole number)(?=[\s\S]*RETENTION_DAYS: takes)[\s\S]*TLS_KEY_FILE: is not set/,
   ],
   [
     "a file that is not there",
@@ -296,7 +353,8 @@ test("a refused record is found, shown in its own bytes, and stored by a retry b
 
 test("a backup brings everything back into an empty data directory, and nothing is ever written over", async () => {
   const first = await startService();
-  const [, key = ""] = /key: (\S+)"/.exec(first.output()) ?? [];
+  const [, keyFile = ""] = /The first key is in (\S+), and nowhere else/.exec(first.output()) ?? [];
+  const key = (await readFile(keyFile, "utf8")).trim();
   const seen = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.5", tags: ["ssh-scanner"] };
   await fetch(`${first.url}/v1/observations`, { method: "POST", body: JSON.stringify(seen) });
   const ask = async (url: string) => (await fetch(`${url}/v3/ip/45.0.0.5`, { headers: { key } })).json();
@@ -314,7 +372,7 @@ test("a backup brings everything back into an empty data directory, and nothing 
   });
   expect(await noisefloor(["restore", place, "--replace"]).finished).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("another process works with this data directory: stop it, then restore"),
+    stderr: expect.stringContaining(`another process works with the data directory ${dataDir}: stop it, then restore`),
   });
   first.child.kill("SIGINT");
   await first.finished;

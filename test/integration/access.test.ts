@@ -2,10 +2,18 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makeFirstWorkspace, type NewKey } from "@noisefloor/cli/access.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/access.ts";
-import { readApiKeys, readWorkspaces, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { runSensorsCreate, runSensorsList, runSensorsOpen } from "@noisefloor/cli/commands/sensors.ts";
+import {
+  hashKey,
+  readApiKeys,
+  readWorkspaces,
+  writeApiKey,
+  writeWorkspace,
+} from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { commandOver } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
@@ -103,6 +111,48 @@ test("a change of a key or a workspace counts whatever the clock of the machine 
   }
   await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now() - DAY);
   await eventually(async () => expect(await world.get(activity, { key })).toEqual(UNAUTHORIZED), 5_000);
+});
+
+test("the first key is handed over before it is stored: who could not keep it gets another at the next start", async () => {
+  const fresh = await createWorld(() => NOW);
+  onTestFinished(() => fresh.close());
+  await fresh.client.command({ query: "TRUNCATE TABLE workspaces" });
+  await fresh.client.command({ query: "TRUNCATE TABLE api_keys" });
+  const lost = makeFirstWorkspace(fresh.client, NOW, () => Promise.reject(new Error("disk full")));
+  await expect(lost).rejects.toThrow("disk full");
+  expect([await readWorkspaces(fresh.client), await readApiKeys(fresh.client)]).toEqual([[], []]);
+  const kept: string[] = [];
+  const keep = async ({ key }: NewKey) => void kept.push(key);
+  for (let start = 0; start < 2; start++) await makeFirstWorkspace(fresh.client, NOW, keep);
+  expect(kept).toHaveLength(1);
+  expect((await readApiKeys(fresh.client)).map(({ sha256 }) => sha256)).toEqual(kept.map(hashKey));
+});
+
+test("the first sensor key is made only when that is agreed to, and the intake can be opened again", async () => {
+  const command = commandOver(world);
+  const create = { dataset: "global", label: "", json: true, yes: false };
+  const needsKey = async () => {
+    await world.sensors.refresh();
+    return world.sensors.hasKeys();
+  };
+  await expect(runSensorsCreate(create, command)).rejects.toThrow(/every sender needs one, .* pass --yes/);
+  await expect(runSensorsCreate(create, { ...command, ask: async () => false })).rejects.toThrow("nothing was changed");
+  expect(await needsKey()).toBe(false);
+  const asked: string[] = [];
+  const ask = async (question: string) => asked.push(question) > 0;
+  await runSensorsCreate(create, { ...command, ask });
+  expect(asked).toEqual([expect.stringContaining("also for the global dataset. Go on?")]);
+  expect(await needsKey()).toBe(true);
+  await runSensorsCreate(create, command);
+  await expect(runSensorsOpen({ yes: false }, command)).rejects.toThrow(/without a key\. Nothing was changed/);
+  await runSensorsOpen({ yes: true }, command);
+  expect(await needsKey()).toBe(false);
+  const listed = commandOver(world);
+  await runSensorsList({ json: true }, listed);
+  expect(JSON.parse(listed.lines.join(""))).toHaveLength(2);
+  await expect(runSensorsCreate(create, command), "another key closes it again").rejects.toThrow(/pass --yes/);
+  await runSensorsCreate({ ...create, yes: true }, command);
+  expect(await needsKey()).toBe(true);
 });
 
 test("lookups count per day, by address without a key and by workspace with one; refused ones cost nothing", async () => {

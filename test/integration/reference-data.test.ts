@@ -1,13 +1,21 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { runNetworksImport, runNetworksList, runNetworksRemove } from "@noisefloor/cli/commands/networks.ts";
+import { runTagsImport, runTagsList, runTagsRemove } from "@noisefloor/cli/commands/tags.ts";
 import { importTags } from "@noisefloor/cli/reference/import-tags.ts";
 import { readNetworkList } from "@noisefloor/cli/reference/network-list-file.ts";
 import { addStarterTags } from "@noisefloor/cli/reference/starter-tags.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
-import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  type NetworkKind,
+  type NetworkList,
+  readNetworkLists,
+  replaceNetworkLists,
+} from "@noisefloor/clickhouse/tables/networks.ts";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { commandOver, type RunCommand } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
 import { networkList } from "../support/network-list.ts";
 import { type Random, seeded } from "../support/random.ts";
@@ -182,6 +190,136 @@ test("a warninglist file is imported as it is published", async () => {
   expect((await world.get("/v3/community/1.1.1.1")).body).toMatchObject({ riot: true });
 });
 
+/** Runs a command over the world: what it printed, and how it failed. */
+async function runCommand(work: (command: RunCommand) => Promise<void>) {
+  const command = commandOver(world);
+  let failure = "";
+  try {
+    await work(command);
+  } catch (error) {
+    failure = error instanceof Error ? error.message : String(error);
+  }
+  return { output: command.lines.join("\n"), failure };
+}
+
+test("of a folder only lists of the kind that is meant are imported; all others are named with the reason", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-lists-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const write = async (path: string, content: unknown) => {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), JSON.stringify(content));
+  };
+  const list = (entry: string) => ({ name: "List", type: "cidr", list: [entry] });
+  await write("ours.json", list("5.0.0.0/24"));
+  await write("cloudflare/list.json", list("5.0.1.0/24"));
+  await write("vpn-ipv4/list.json", list("5.0.2.0/24"));
+  await write("shodan-scanning/list.json", list("5.0.3.0/24"));
+  await write("alexa/list.json", { ...list("example.org"), type: "hostname" });
+  await write("deep/er/list.json", list("5.0.4.0/24"));
+  await write("v6.json", list("2001:db8::/32"));
+  const { output, failure } = await runCommand((command) =>
+    runNetworksImport("service", folder, { force: true }, command),
+  );
+  const skipped = output.split("\n").filter((line) => line.startsWith("skipped "));
+  expect(failure).toBe("");
+  expect(skipped).toEqual([
+    expect.stringMatching(/alexa.list\.json: the list holds entries of type "hostname", not networks$/),
+    expect.stringMatching(/shodan-scanning.list\.json: it is a list for noisefloor actors import$/),
+    expect.stringMatching(
+      /vpn-ipv4.list\.json: no list of this kind by that name is known: import it by its own path$/,
+    ),
+    "skipped   3",
+  ]);
+  const riot = async (ip: string) => (await world.get(`/v3/community/${ip}`)).status === 200;
+  expect(await Promise.all(["5.0.0.1", "5.0.1.1", "5.0.2.1", "5.0.3.1", "5.0.4.1"].map(riot))).toEqual([
+    ...[true, true],
+    ...[false, false, false],
+  ]);
+  const alone = join(folder, "shodan-scanning", "list.json");
+  const importAlone = (force: boolean) =>
+    runCommand((command) => runNetworksImport("service", alone, { force }, command));
+  expect((await importAlone(false)).failure).toContain("holds no list of networks to import");
+  expect((await importAlone(true)).failure).toBe("");
+});
+
+test("a list that is empty, cut off or under half of what it was keeps what is stored, unless that is meant", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-lists-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const networks = Array.from({ length: 10 }, (_, index) => `5.0.${index}.0/24`);
+  const bring = async (list: readonly string[] | "{", force = false) => {
+    const text = list === "{" ? list : JSON.stringify({ name: "Ours", type: "cidr", list });
+    await writeFile(join(folder, "ours.json"), text);
+    await writeFile(join(folder, "fine.json"), JSON.stringify({ name: "Fine", type: "cidr", list: ["6.0.0.0/24"] }));
+    return runCommand((command) => runNetworksImport("service", folder, { force }, command));
+  };
+  const held = async () => (await readNetworkLists(world.client, "service")).map(({ networks: held }) => held);
+  expect((await bring(networks)).failure).toBe("");
+  for (const shrunken of [networks.slice(0, 4), [], ["no-network"], ["2001:db8::/32"], "{"] as const) {
+    const { output, failure } = await bring(shrunken);
+    expect(failure).toMatch(/^left as they were: ours\. A download may have broken off; pass --force/);
+    expect(output).toMatch(/^skipped .*ours/m);
+    expect(output, "the others are imported").toContain("lists     1\n");
+    expect(await held()).toEqual([1, 10]);
+  }
+  expect((await bring(networks.slice(0, 5))).failure).toBe("");
+  expect(await held()).toEqual([1, 5]);
+  expect((await bring([], true)).failure).toBe("");
+  expect(await held()).toEqual([1, 0]);
+});
+
+test("lists are listed and removed: what only a removed one said of an address is said no more", async () => {
+  await importLists("service", [networkList("one", ["5.0.0.0/24"]), networkList("two", ["5.0.0.0/16"])]);
+  await importLists("actor", [networkList("one", ["7.0.0.0/24"])]);
+  const remove = (...ids: string[]) => runCommand((command) => runNetworksRemove("service", ids, command));
+  expect((await remove("one", "three")).failure).toBe('there is no list three: see "noisefloor benign list"');
+  const listed = async () =>
+    (await runCommand((command) => runNetworksList("service", { json: true }, command))).output;
+  expect(JSON.parse(await listed())).toMatchObject([
+    { id: "one", networks: 1, trust: "1" },
+    { id: "two", networks: 1 },
+  ]);
+  expect((await remove("one")).failure).toBe("");
+  expect((await world.get("/v3/community/5.0.0.1")).body).toMatchObject({ riot: true, name: "Operator of two" });
+  expect((await remove("two")).failure).toBe("");
+  expect((await world.get("/v3/community/5.0.0.1")).status).toBe(404);
+  expect(await listed()).toBe("[]");
+  expect((await readNetworkLists(world.client, "actor")).map(({ listId }) => listId)).toEqual(["one"]);
+});
+
+test("an import over a starter tag is told as that, one of which nothing is taken fails, and tags are removed by name", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-tags-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const bring = async (tags: readonly object[]) => {
+    await writeFile(join(folder, "tags.json"), JSON.stringify({ tags }));
+    return runCommand((command) => runTagsImport(join(folder, "tags.json"), command));
+  };
+  const own = { slug: "telnet-scanner", name: "Ours" };
+  const other = { id: "5f0f2e6a-9c1b-4b7a-8d53-1c2d3e4f5a6b", slug: "mirai", name: "Theirs" };
+  const { output, failure } = await bring([own, other, { slug: "new-one", name: "New" }]);
+  expect({ output, failure }).toEqual({
+    failure: "",
+    output: [
+      "replaced telnet-scanner: it was a tag of the starter catalogue",
+      "replaced mirai: it was a tag of the starter catalogue",
+      "added     1\nchanged   0\nreplaced  2\nunchanged 0\nrefused   0",
+    ].join("\n"),
+  });
+  expect((await bring([{ ...own, name: "Again" }])).output).toContain("changed   1\nreplaced  0\n");
+  expect((await bring([{ slug: "Bad Slug", name: "x" }])).failure).toMatch(/: every tag was refused$/);
+  expect((await bring([])).failure).toMatch(/: it holds no tag$/);
+
+  await world.catalogue.refresh();
+  await world.store([observation("45.0.0.1", ["new-one"])]);
+  const remove = (tags: string[], yes = false) => runCommand((command) => runTagsRemove(tags, { yes }, command));
+  expect((await remove(["ssh-scanner"])).failure).toContain("of the starter catalogue, which every start completes");
+  expect((await remove(["nothing"])).failure).toBe('there is no tag "nothing": see "noisefloor tags list"');
+  expect((await remove(["new-one"])).failure).toMatch(/^Observations carry new-one: .* pass --yes/);
+  expect(await remove(["new-one", other.id], true)).toEqual({ failure: "", output: "removed   2" });
+  const listed = await runCommand((command) => runTagsList({ json: true }, command));
+  const slugs = z.array(z.object({ slug: z.string() })).parse(JSON.parse(listed.output));
+  expect(slugs.map(({ slug }) => slug)).toEqual(expect.not.arrayContaining(["new-one", "mirai"]));
+});
+
 test("a running service shows imported tags within five seconds, and importing them again changes nothing", async () => {
   const tags = [makeTag("fresh", "malicious", { name: "Fresh Worm", cves: ["CVE-2026-0001"], related: [] })];
   expect(await importTags(world.client, tags, NOW)).toMatchObject({ added: 1, changed: 0, unchanged: 0, refused: [] });
@@ -249,7 +387,7 @@ test("an imported tag takes the slug of a starter tag, unless observations alrea
   await world.catalogue.refresh();
   await world.store([observation("45.0.0.1", ["ssh-scanner"])]);
   const result = await importTags(world.client, [makeTag("mirai", "malicious"), makeTag("ssh-scanner", "benign")], NOW);
-  expect(result).toMatchObject({ added: 1, refused: [{ entry: "ssh-scanner" }] });
+  expect(result).toMatchObject({ added: 0, replaced: ["mirai"], refused: [{ entry: "ssh-scanner" }] });
   expect(await addStarterTags(world.client, NOW + 1), "a taken slug is not taken back").toBe(0);
 });
 

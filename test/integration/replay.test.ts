@@ -3,13 +3,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
+import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import { ReplayError, replay } from "@noisefloor/ingest/replay.ts";
-import { newestTime, openLogFiles, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file.ts";
+import {
+  fileDeadLetters,
+  newestTime,
+  openLogFiles,
+  type ReplayRecord,
+  readRecords,
+} from "@noisefloor/ingest/sources/file.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
+import { commandOver } from "../support/commands.ts";
+import { eventually } from "../support/eventually.ts";
 import { createWorld, RETENTION_DAYS, storingIn, type World } from "../support/world.ts";
 
 const NOW = Date.now();
@@ -44,7 +53,7 @@ async function replayFiles(
       now: () => NOW,
       rate: options.rate,
       accept: storingIn(world.client),
-      keepDeadLetters: deadLettersInto(world.client, "file", () => NOW),
+      keepDeadLetters: fileDeadLetters(deadLettersInto(world.client, "file", () => NOW)),
     },
   );
   await dispose();
@@ -59,9 +68,15 @@ const stored = defineQuery({
 });
 const deadLetters = defineQuery({
   name: "test-dead-letters",
-  sql: "SELECT origin, position, reason, payload FROM dead_letters FINAL ORDER BY origin, position",
+  sql: "SELECT origin, position, reason, detail, payload FROM dead_letters FINAL ORDER BY payload, position",
   params: z.object({}),
-  row: z.object({ origin: z.string(), position: z.int(), reason: z.string(), payload: z.string() }),
+  row: z.object({
+    origin: z.string(),
+    position: z.int(),
+    reason: z.string(),
+    detail: z.string(),
+    payload: z.string(),
+  }),
 });
 
 test("the same file twice is the same observations, while equal records within it stay as many as they are", async () => {
@@ -78,8 +93,92 @@ test("the same file twice is the same observations, while equal records within i
   expect(await replayFiles([file])).toMatchObject({ read: 5, accepted: 4, rejected: 1 });
   expect(await run(world.client, stored, {})).toEqual(after);
   expect(await run(world.client, deadLetters, {})).toEqual([
-    { origin: file, position: 4, reason: "not-json", payload: "rubbish" },
+    {
+      origin: expect.stringMatching(/^sha256:[0-9a-f]{32}$/),
+      position: 1,
+      reason: "not-json",
+      detail: `the record is not JSON (${file}, record 4)`,
+      payload: "rubbish",
+    },
   ]);
+});
+
+test("the same bytes are the same dead letters: by another name, packed, longer by now, or by standard input", async () => {
+  const lines = ["rubbish", line("10.0.0.1", NOW - 1_000), "rubbish", line("10.0.0.1", NOW - 1_000), "other"];
+  const text = lines.join("\n");
+  await writeFile(join(folder, "a.ndjson"), text);
+  await writeFile(join(folder, "b.ndjson.gz"), gzipSync(text));
+  await writeFile(join(folder, "longer.ndjson"), `more\n${text}\nrubbish\n`);
+  const keys = async () =>
+    (await run(world.client, deadLetters, {})).map(({ origin, position }) => `${origin}/${position}`);
+  expect(await replayFiles([join(folder, "a.ndjson")])).toMatchObject({ rejected: 5 });
+  const first = await keys();
+  expect(new Set(first).size).toBe(5);
+  await replayFiles([join(folder, "b.ndjson.gz")]);
+  await replayFiles(["-"], { stdin: text });
+  expect(await keys()).toEqual(first);
+  await replayFiles([join(folder, "longer.ndjson")]);
+  const after = await keys();
+  expect(after).toHaveLength(7);
+  expect(after).toEqual(expect.arrayContaining(first));
+});
+
+const replayCommand = async (paths: string[], options: Partial<ReplayOptions>, signal?: AbortSignal) => {
+  const command = commandOver(world, undefined, signal);
+  let failure = "";
+  try {
+    await runReplay(paths, { format: "observations", ...options }, command);
+  } catch (error) {
+    failure = error instanceof Error ? error.message : String(error);
+  }
+  const { exitCode } = process;
+  process.exitCode = undefined;
+  return { output: command.lines.join("\n"), failure, exitCode };
+};
+
+test("a shifted replay that was broken off goes on with the time that it tells, and counts nothing twice", async () => {
+  const file = join(folder, "old.ndjson");
+  await writeFile(file, Array.from({ length: 40 }, (_, index) => line(`45.0.1.${index}`, 1_000 + index)).join("\n"));
+  const stopping = new AbortController();
+  const slow = replayCommand([file], { shiftTo: "now", rate: 10 }, stopping.signal);
+  await eventually(async () => expect(await run(world.client, stored, {})).not.toEqual([]));
+  stopping.abort();
+  const stopped = await slow;
+  expect(stopped.exitCode).toBe(130);
+  const [, resolved = ""] = /the newest becomes (\S+Z)\.$/m.exec(stopped.output) ?? [];
+  expect(stopped.output).toContain(`with --shift-to ${resolved} in the place of --shift-to now.`);
+  expect(await replayCommand([file], { shiftTo: resolved })).toMatchObject({ failure: "", exitCode: undefined });
+  const rows = await run(world.client, stored, {});
+  expect(rows.map(({ times }) => times)).toEqual(Array.from({ length: 40 }, () => 1));
+  expect(rows.at(-1)?.at).toBe(Date.parse(resolved));
+});
+
+test("a replay of which nothing is accepted ends as a failure, and before all of it is read unless told to go on", async () => {
+  const old = Array.from({ length: 10_500 }, (_, index) => line("45.0.0.1", 1_000 + index));
+  const file = join(folder, "old.ndjson");
+  await writeFile(file, [...old, line("45.0.0.2", NOW)].join("\n"));
+  const dry = await replayCommand([file], { dryRun: true });
+  expect(dry.failure).toBe(
+    "none of the first 10000 records was accepted, the rest was not read: they are older than the retention; " +
+      "--shift-to now moves all times to the present. With --keep-going the rest is read all the same",
+  );
+  expect(await run(world.client, deadLetters, {})).toEqual([]);
+  expect((await replayCommand([file], {})).output).toContain("rejected  10000\n");
+  const whole = await replayCommand([file], { keepGoing: true });
+  expect(whole).toMatchObject({ failure: "", output: expect.stringContaining("read      10501\nstored    1\n") });
+  const short = join(folder, "short.ndjson");
+  await writeFile(short, "rubbish");
+  expect((await replayCommand([short], {})).failure).toBe(
+    "no record was accepted: they cannot be read as observations; look at --format",
+  );
+});
+
+test("a dry run says what would become of the records, and changes nothing", async () => {
+  const file = join(folder, "a.ndjson");
+  await writeFile(file, [line("45.0.0.1", NOW - 1_000), "rubbish"].join("\n"));
+  const { output, failure } = await replayCommand([file], { dryRun: true });
+  expect({ output, failure }).toEqual({ output: expect.stringContaining("accepted  1\nrejected  1\n"), failure: "" });
+  expect([...(await run(world.client, stored, {})), ...(await run(world.client, deadLetters, {}))]).toEqual([]);
 });
 
 test("all times move so that the newest falls on the given one, over all files together", async () => {

@@ -1,4 +1,5 @@
 import { runDeadLettersList } from "@noisefloor/cli/commands/dead-letters.ts";
+import { runMigrate } from "@noisefloor/cli/commands/migrate.ts";
 import { runRetention } from "@noisefloor/cli/commands/retention.ts";
 import { openStore } from "@noisefloor/cli/store.ts";
 import { connect } from "@noisefloor/clickhouse/client.ts";
@@ -76,6 +77,8 @@ test("what a shorter retention would delete is counted, and nothing is changed",
   const older = Object.fromEntries(tables.map(({ table, older_rows }) => [table, older_rows]));
   expect(older).toMatchObject({ observations: 2, tag_activity_hourly: 2, address_daily: 2, address_tags: 2, tags: 0 });
   expect(await retention(30, false)).toMatch(/RETENTION_DAYS=30 would delete for good:\n {2}address_daily: 2 rows\n/);
+  expect(await retention(30, false)).toContain("a service takes RETENTION_CONFIRM=30 too");
+  expect(await retention(70, false)).not.toContain("RETENTION_CONFIRM");
   expect(await retention(70, false)).toContain("RETENTION_DAYS=70 would delete nothing that is stored now.");
   expect(await retention(200, false)).toContain("RETENTION_DAYS=200 would keep new data 100 days longer");
   expect(await retention(undefined, false)).toContain("Nothing is older than the 100 days");
@@ -92,7 +95,7 @@ test("a table that came with an update keeps its rows as long as all the others,
     return tables.find(({ table }) => table === "dead_letter_verdicts")?.retention_days;
   };
   expect(await kept()).toBe(30);
-  const store = await openStore(settings, log, "set");
+  const store = await openStore({ settings, log }, "set");
   await store.close();
   expect(await kept()).toBe(100);
 });
@@ -110,7 +113,7 @@ test("a change of the retention that broke off is finished by the next start", a
   const alone = "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(80)";
   await world.client.command({ query: alone });
   const { settings, log } = commandOver(world);
-  const store = await openStore(settings, log, "set");
+  const store = await openStore({ settings, log }, "set");
   await store.close();
   expect(store.retentionDays).toBe(80);
   expect(await applyRetention(world.client, 80), "tables that were left behind").toEqual([]);
@@ -152,6 +155,26 @@ test("a command that only looks adds nothing, and of an older schema says what t
   const refusal = /migration dead_letter_verdicts has not been applied: run "noisefloor migrate"/;
   await expect(retention()).rejects.toThrow(refusal);
   await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(refusal);
+});
+
+test("a retention that would delete more than a tenth is not set unless that is confirmed", async () => {
+  const { settings, log, ...rest } = commandOver(world);
+  const open = (retentionDays: number, retentionConfirm?: number) =>
+    openStore({ settings: { ...settings, retentionDays, retentionConfirm }, log }, "set");
+  const refusal =
+    /^RETENTION_DAYS=30 instead of the 100 days that hold now would delete for good 2 of 4 rows of observations \(\S+Z to \S+Z\)\. Set RETENTION_CONFIRM=30 if/;
+  await expect(open(30)).rejects.toThrow(refusal);
+  await expect(open(30, 29)).rejects.toThrow(refusal);
+  await (await open(70)).close();
+  expect(await readRetention(world.client), "nothing is deleted by that").toBe(70);
+  const migrating = { settings: { ...settings, retentionDays: 30 }, log, ...rest };
+  await expect(runMigrate({ yes: false }, migrating)).rejects.toThrow(/Nothing was changed: pass --yes if/);
+  await expect(runMigrate({ yes: false }, { ...migrating, ask: async () => false })).rejects.toThrow("nothing was");
+  expect(await readRetention(world.client)).toBe(70);
+  await runMigrate({ yes: true }, migrating);
+  expect(await readRetention(world.client)).toBe(30);
+  await (await open(4, 4)).close();
+  expect(await readRetention(world.client)).toBe(4);
 });
 
 test("a running intake refuses what a retention that was shortened meanwhile would delete without a word", async () => {

@@ -46,9 +46,9 @@ test("what a restore or backup that was killed has left goes when a service or m
   await make(young);
 
   const { settings, log } = commandOver(world);
-  await (await openStore(settings, log, "lengthen")).close();
+  await (await openStore({ settings, log }, "lengthen")).close();
   expect(await ours(), "a command leaves it alone").toContain(killed[0]);
-  await (await openStore(settings, log, "set")).close();
+  await (await openStore({ settings, log }, "set")).close();
   expect(await ours()).toEqual([...others, alive.name, young].sort());
   await alive.drop();
 });
@@ -62,7 +62,7 @@ test("a start does not fail when what it finds cannot be removed", async () => {
   await command(`CREATE TABLE holder (id UUID, slug String DEFAULT dictGet('${killed}.slugs', 'slug', tuple(id)))
     ENGINE = MergeTree ORDER BY id`);
   const { settings, log } = commandOver(world);
-  await (await openStore(settings, log, "set")).close();
+  await (await openStore({ settings, log }, "set")).close();
   expect(await ours()).toEqual([killed]);
   await command("DROP TABLE holder SYNC");
 });

@@ -28,5 +28,6 @@ export function commandOver(
         }),
   });
   const lines: string[] = [];
-  return { settings, log: silent, signal, lines, print: (line = "") => void lines.push(line) };
+  const print = (line = "") => void lines.push(line);
+  return { settings, log: silent, signal, lines, print, isTerminal: false, ask: undefined };
 }

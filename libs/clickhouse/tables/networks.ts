@@ -64,6 +64,45 @@ export async function replaceNetworkLists(
   now: number,
 ): Promise<{ ranges: number }> {
   await writeLists(client, kind, lists, await nextGeneration(client, kind), now);
+  return switchRanges(client, kind);
+}
+
+const storedLists = defineQuery({
+  name: "stored-network-lists",
+  sql: `SELECT list_id AS listId, name, category, trust_level AS trustLevel, networks,
+      toUnixTimestamp64Milli(refreshed_at) AS refreshedAt
+    FROM network_lists FINAL WHERE kind = {kind:String} ORDER BY list_id`,
+  params: z.object({ kind: z.string() }),
+  row: z.object({
+    listId: z.string(),
+    name: z.string(),
+    category: z.string(),
+    trustLevel: z.string(),
+    /** How many networks it holds. */
+    networks: z.int(),
+    /** When it was imported last, in milliseconds since 1970 UTC. */
+    refreshedAt: z.int(),
+  }),
+});
+
+/** The lists of a kind, by their ids. */
+export const readNetworkLists = (client: ClickHouseClient, kind: NetworkKind) => run(client, storedLists, { kind });
+
+/** Takes lists away, and with them what only they said of addresses. */
+export async function removeNetworkLists(
+  client: ClickHouseClient,
+  kind: NetworkKind,
+  listIds: readonly string[],
+): Promise<{ ranges: number }> {
+  await client.command({
+    query: "DELETE FROM network_lists WHERE kind = {kind:String} AND list_id IN {listIds:Array(String)}",
+    query_params: { kind, listIds: [...listIds] },
+  });
+  return switchRanges(client, kind);
+}
+
+/** Flattens the lists of a kind as they stand and switches every reader to the result. */
+async function switchRanges(client: ClickHouseClient, kind: NetworkKind): Promise<{ ranges: number }> {
   // Taken after the lists were written and before all are read: of two imports at once, the one with the higher number
   // has read what the other one wrote.
   const generation = await nextGeneration(client, kind);

@@ -17,6 +17,12 @@ const sensorKeySchema = z.object({
 });
 export type SensorKey = z.infer<typeof sensorKeySchema>;
 
+/**
+ * The row that says, unless it is revoked, that senders without a key are welcome although keys were made. It stands among
+ * the keys so that services hear of it with them, and no restore of a backup opens what was closed since.
+ */
+export const OPEN_INTAKE_ID = "open-intake";
+
 const allSensorKeys = defineQuery({
   name: "all-sensor-keys",
   sql: `SELECT key_id AS keyId, label, dataset, workspace_id AS workspaceId, key_sha256 AS sha256,
@@ -35,7 +41,36 @@ const sensorKeysVersion = defineQuery({
 });
 
 /** Every key that was ever made, revoked ones too. */
-export const readSensorKeys = (client: ClickHouseClient): Promise<SensorKey[]> => run(client, allSensorKeys, {});
+export async function readSensorKeys(client: ClickHouseClient): Promise<SensorKey[]> {
+  return (await readSenders(client)).keys;
+}
+
+/** Who may send: every key that was ever made, revoked ones too, and whether a sender needs one. */
+export type Senders = {
+  readonly keys: SensorKey[];
+  /** Once a key was made, revoked or not: ending the last one must not open what it guarded. Opening it does. */
+  readonly needKey: boolean;
+};
+
+export async function readSenders(client: ClickHouseClient): Promise<Senders> {
+  const rows = await run(client, allSensorKeys, {});
+  const keys = rows.filter(({ keyId }) => keyId !== OPEN_INTAKE_ID);
+  const isOpened = rows.some(({ keyId, isRevoked }) => keyId === OPEN_INTAKE_ID && !isRevoked);
+  return { keys, needKey: keys.length > 0 && !isOpened };
+}
+
+/** Opens the intake for senders without a key, or closes it again for them. */
+export async function writeIntakeOpen(client: ClickHouseClient, isOpen: boolean, now: number): Promise<void> {
+  const row = {
+    keyId: OPEN_INTAKE_ID,
+    label: "",
+    dataset: "global",
+    workspaceId: "",
+    sha256: "",
+    createdAt: now,
+  } as const;
+  await writeSensorKey(client, { ...row, isRevoked: !isOpen }, now);
+}
 
 /** Changes whenever a sensor key does. */
 export async function readSensorKeysVersion(client: ClickHouseClient): Promise<string> {

@@ -12,15 +12,16 @@ import { connect } from "@noisefloor/clickhouse/client.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { fractionBar } from "../progress.ts";
-import { asCommand } from "../store.ts";
+import { asCommand, assertStoreExists } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { formatBytes } from "./output.ts";
 
 /** `noisefloor backup`. The schema is left as it is: a backup is what one makes before an update. */
 export async function runBackup(destination: string, context: CommandContext): Promise<void> {
-  const { settings, log, signal, print } = context;
+  const { settings, signal, print } = context;
   const place = readBackupPlace(destination, settings.clickhouse.server === undefined, settings);
-  const server = await openClickHouse(settings.clickhouse, asCommand(log, signal));
+  await assertStoreExists(settings);
+  const server = await openClickHouse(settings.clickhouse, asCommand(context, signal));
   const client = connect({ ...server.connection, database: "default" }, "noisefloor-backup");
   const progress = fractionBar("Backing up", settings.logLevel !== "silent");
   try {

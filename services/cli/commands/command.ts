@@ -12,6 +12,10 @@ export type CommandContext = {
   readonly signal: AbortSignal;
   /** A line on standard output. */
   readonly print: (line?: string) => void;
+  /** Whether standard output is a terminal. Anywhere else a secret that nobody asked for would end up in a log. */
+  readonly isTerminal: boolean;
+  /** Asks a question to be answered with yes or no; undefined when there is no terminal to ask on. */
+  readonly ask: ((question: string) => Promise<boolean>) | undefined;
 };
 
 /** Something the user can put right: its message is printed without a stack. */

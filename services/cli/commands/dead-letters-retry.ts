@@ -36,8 +36,8 @@ export async function runDeadLettersRetry(
   }
   for (const id of ids) requireId(id, context);
   const topicRead = ids.length > 0 ? ids.some(isTopicId) : isTopicRead(filter, context);
-  const { settings, log } = context;
-  const store = options.dryRun ? await openStoreAsItIs(settings) : await openStore(settings, log, "lengthen");
+  const { settings } = context;
+  const store = options.dryRun ? await openStoreAsItIs(settings) : await openStore(context, "lengthen");
   await closingAfter(store, async () => {
     const { signal } = context;
     const tally = newTally();

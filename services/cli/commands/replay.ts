@@ -9,6 +9,7 @@ import { type Accept, acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/replay.ts";
 import { publishTo } from "@noisefloor/ingest/service.ts";
 import {
+  fileDeadLetters,
   type LogFile,
   newestTime,
   openLogFiles,
@@ -19,7 +20,7 @@ import { createTopics } from "@noisefloor/ingest/topics.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import { fileProgress } from "../progress.ts";
-import { asCommand, openStore, type Store } from "../store.ts";
+import { asCommand, openStore, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 
 export type ReplayOptions = {
@@ -27,7 +28,14 @@ export type ReplayOptions = {
   /** `now` or an RFC 3339 time. */
   readonly shiftTo?: string | undefined;
   readonly rate?: number | undefined;
+  /** Says what would become of the records, and changes nothing. */
+  readonly dryRun?: boolean;
+  /** Goes on however many records are refused. */
+  readonly keepGoing?: boolean;
 };
+
+/** With so many records refused and none accepted something is wrong with all of them. */
+const HOPELESS_AFTER = 10_000;
 
 /** `noisefloor replay`: brings log files in, through Kafka when brokers are configured, else straight into the store. */
 export async function runReplay(
@@ -35,18 +43,21 @@ export async function runReplay(
   options: ReplayOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { settings, log, signal, print } = context;
+  const { settings, signal, print } = context;
   const format = findFormat(options.format);
   const shiftTo = readShiftTo(options.shiftTo);
   const { files, dispose } = await openLogFiles(paths, process.stdin).catch((error: unknown) => {
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
   });
   try {
-    const store = await openStore(settings, log, "lengthen", asCommand(log, signal));
+    const store = options.dryRun
+      ? await openStoreAsItIs(settings)
+      : await openStore(context, "lengthen", asCommand(context, signal));
     const catalogue = await watchTags(store.client);
-    const sink = await openSink(context, store);
+    const sink = options.dryRun ? NOWHERE : await openSink(context, store);
     try {
       const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, format, shiftTo, context);
+      if (shiftTo !== undefined) print(`All times move by the same: the newest becomes ${formatMoment(shiftTo)}.`);
       const progress = fileProgress("Replaying", files, settings.logLevel !== "silent");
       try {
         const summary = await replay(readRecords(files, { format, shiftMs, onBytes: progress.advance }), {
@@ -56,14 +67,18 @@ export async function runReplay(
           now: Date.now,
           rate: options.rate,
           stop: signal,
+          stopAfterRefused: options.keepGoing ? undefined : HOPELESS_AFTER,
           accept: sink.accept,
-          keepDeadLetters: deadLettersInto(store.client, "file", Date.now),
+          keepDeadLetters: options.dryRun
+            ? async () => {}
+            : fileDeadLetters(deadLettersInto(store.client, "file", Date.now)),
           onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${sink.verb}, ${rejected} rejected`),
         });
         progress.end();
-        if (signal.aborted) print("Stopped before the end; what was read so far is stored.");
+        if (signal.aborted) for (const line of describeStop(options, shiftTo)) print(line);
         printSummary(summary, sink.verb, print);
         if (signal.aborted) process.exitCode = 130;
+        else assertUseful(summary, options);
       } catch (error) {
         progress.end();
         if (!(error instanceof ReplayError)) throw error;
@@ -83,11 +98,47 @@ export async function runReplay(
   }
 }
 
+const formatMoment = (time: number) => new Date(time).toISOString();
+
+/** Ids are made of shifted times: the same files shifted to another moment would count once more. */
+function describeStop({ dryRun, shiftTo: given }: ReplayOptions, shiftTo: number | undefined): string[] {
+  if (dryRun) return ["Stopped before the end; nothing was changed."];
+  const lines = ["Stopped before the end; what was read so far is stored. The same command again counts nothing twice"];
+  if (shiftTo === undefined || given !== "now") return [`${lines[0]}.`];
+  return [`${lines[0]},`, `with --shift-to ${formatMoment(shiftTo)} in the place of --shift-to now.`];
+}
+
+/** Throws a UserError when there were records and none was accepted. */
+function assertUseful(summary: ReplaySummary, { format, dryRun }: ReplayOptions): void {
+  if (summary.rejected === 0 || summary.accepted > 0) return;
+  const [reason = ""] = Object.entries(summary.reasons).sort(([, one], [, other]) => other - one)[0] ?? [];
+  const remedy = REMEDIES[reason]?.(format) ?? (dryRun ? "" : 'see "noisefloor dead-letters list"');
+  const told = summary.isHopeless
+    ? `none of the first ${summary.rejected} records was accepted, the rest was not read`
+    : "no record was accepted";
+  const further = summary.isHopeless ? ". With --keep-going the rest is read all the same" : "";
+  throw new UserError(`${told}${remedy === "" ? "" : `: ${remedy}`}${further}`);
+}
+
+/** What most likely helps against a reason that all records have, by the reason. */
+const REMEDIES: Readonly<Record<string, (format: string) => string>> = {
+  "older-than-retention": () => "they are older than the retention; --shift-to now moves all times to the present",
+  "in-the-future": () => "their times are in the future; --shift-to now moves all times to the present",
+  "not-json": (format) => `they cannot be read as ${format}; look at --format`,
+  "invalid-observation": (format) =>
+    `they are not what --format ${format} takes; "noisefloor schema" says what that is`,
+  "unknown-tag": () => 'they carry tags that are not in the catalogue; bring these in with "noisefloor tags import"',
+  "source-not-routable": () => "their sources are private addresses, which no scan from the Internet has",
+};
+
 type Sink = {
   readonly verb: string;
   readonly accept: Accept<ReplayRecord>;
   readonly close: () => Promise<void>;
 };
+
+/** Of a dry run. */
+const NOWHERE: Sink = { verb: "accepted", accept: async () => [], close: async () => {} };
 
 async function openSink({ settings, log }: CommandContext, store: Store): Promise<Sink> {
   if (settings.kafka === undefined) {

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { connect } from "@noisefloor/clickhouse/client.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
@@ -21,7 +22,8 @@ export async function runRestore(
   let progress = fractionBar("", false);
   try {
     if (server.origin === "running") {
-      throw new UserError("another process works with this data directory: stop it, then restore");
+      const dataDir = resolve(settings.clickhouse.dataDir);
+      throw new UserError(`another process works with the data directory ${dataDir}: stop it, then restore`);
     }
     const restored = await restoreDatabase(server.connection, place, {
       migrations: MIGRATIONS_DIRECTORY,

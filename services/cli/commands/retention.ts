@@ -1,5 +1,7 @@
+import { readLoss } from "@noisefloor/clickhouse/retention-loss.ts";
 import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { isMuch } from "../retention-loss.ts";
 import { closingAfter, openStoreAsItIs } from "../store.ts";
 import type { CommandContext } from "./command.ts";
 import { formatBytes, type OutputOptions, show } from "./output.ts";
@@ -42,6 +44,9 @@ export async function runRetention(
       return print("What is older was not counted: the server takes too long or may not read it.");
     const gone = [...older].filter(([, count]) => count > 0).sort();
     for (const line of tell(current, asked ?? current, gone)) print(line);
+    if (asked !== undefined && asked < current && isMuch(await readLoss(store.client, current, asked))) {
+      print(`That is more than a tenth: a service takes RETENTION_CONFIRM=${asked} too, noisefloor migrate --yes.`);
+    }
   });
 }
 

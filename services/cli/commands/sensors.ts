@@ -1,11 +1,17 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import {
+  readSenders,
+  readSensorKeys,
+  writeIntakeOpen,
+  writeSensorKey,
+} from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { DATASETS, type DataRoom } from "@noisefloor/domain/scope.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { findWorkspace, generateKey } from "../access.ts";
 import { withStore } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
+import { confirm } from "./confirm.ts";
 import { type OutputOptions, show, showNewKey } from "./output.ts";
 
 export type SensorKeyOptions = {
@@ -17,21 +23,51 @@ export type SensorKeyOptions = {
 
 /** `noisefloor sensors create`. */
 export async function runSensorsCreate(
-  options: SensorKeyOptions & OutputOptions,
+  options: SensorKeyOptions & OutputOptions & { readonly yes: boolean },
   context: CommandContext,
 ): Promise<void> {
   const { dataset, workspaceId } = readRoom(options);
   await withStore(context, async (client) => {
     if (dataset === "personal") await findWorkspace(client, workspaceId);
-    const isFirst = (await readSensorKeys(client)).length === 0;
+    const { keys, needKey } = await readSenders(client);
+    // With SENSOR_KEYS every sender needs one already.
+    const closes = !needKey && context.settings.http.sensorKeys.length === 0;
+    if (closes) await confirm(CLOSING, options, context);
     const { keyId, key } = generateKey("nfs");
     const now = Date.now();
-    const { label, json } = options;
+    const { label } = options;
     const stored = { keyId, label, dataset, workspaceId, sha256: hashKey(key), createdAt: now, isRevoked: false };
     await writeSensorKey(client, stored, now);
+    if (!needKey && keys.length > 0) await writeIntakeOpen(client, false, now);
     showNewKey({ id: keyId, dataset, workspace: workspaceId, key }, options, context);
-    if (isFirst && !json)
-      context.print("It is the first one: from now on every sensor needs a key to post observations.");
+    if (closes && !options.json)
+      context.print("From now on every sender needs a key; noisefloor sensors open ends that.");
+  });
+}
+
+const CLOSING =
+  "The intake takes observations without a key; once this key is made every sender needs one, also for the global dataset";
+
+/** `noisefloor sensors open`. */
+export function runSensorsOpen(options: { readonly yes: boolean }, context: CommandContext): Promise<void> {
+  return withStore(context, async (client) => {
+    const { needKey } = await readSenders(client);
+    if (needKey) {
+      await confirm(
+        "Whoever reaches the intake could write to the global and community datasets without a key",
+        options,
+        context,
+      );
+      await writeIntakeOpen(client, true, Date.now());
+    }
+    context.print(
+      needKey
+        ? "Within five seconds the intake takes observations without a key too, until another key is made."
+        : "The intake is open already.",
+    );
+    if (context.settings.http.sensorKeys.length > 0) {
+      context.print("But SENSOR_KEYS is set: a service that runs with it asks every sender for a key.");
+    }
   });
 }
 

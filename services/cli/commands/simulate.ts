@@ -40,7 +40,7 @@ export async function simulateInto(
 
 /** `noisefloor simulate`. */
 export async function runSimulate(days: number, context: CommandContext): Promise<void> {
-  const store = await openStore(context.settings, context.log, "lengthen");
+  const store = await openStore(context, "lengthen");
   await closingAfter(store, async () => {
     await simulateInto(store, days, context);
   });

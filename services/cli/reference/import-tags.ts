@@ -8,6 +8,8 @@ import type { RefusedEntry } from "./tag-file.ts";
 export type TagImport = {
   readonly added: number;
   readonly changed: number;
+  /** Slugs whose tag was, until now, the one of the starter catalogue. */
+  readonly replaced: readonly string[];
   readonly unchanged: number;
   readonly refused: readonly RefusedEntry[];
 };
@@ -19,11 +21,23 @@ const tagsInUse = defineQuery({
   row: z.object({ id: z.string() }),
 });
 
+/** Which of these tags an observation carries. */
+export async function readTagsInUse(client: ClickHouseClient, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  return new Set((await run(client, tagsInUse, { ids: [...ids] })).map((row) => row.id));
+}
+
 /**
  * Brings tags into the catalogue: new ones are added, those with a known id are replaced. A slug means one tag only;
  * a tag that takes the slug of one of ours gets it as long as no observation carries ours.
+ * @param starter the starter catalogue: who imports over one of its tags is told so.
  */
-export async function importTags(client: ClickHouseClient, tags: readonly Tag[], now: number): Promise<TagImport> {
+export async function importTags(
+  client: ClickHouseClient,
+  tags: readonly Tag[],
+  now: number,
+  starter: readonly Tag[] = [],
+): Promise<TagImport> {
   const known = await readTags(client);
   const byId = new Map(known.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag]));
   const bySlug = new Map(known.map((tag) => [tag.slug, tag]));
@@ -31,13 +45,14 @@ export async function importTags(client: ClickHouseClient, tags: readonly Tag[],
     const holder = bySlug.get(tag.slug);
     return holder !== undefined && holder.id !== tag.id ? [holder.id] : [];
   });
-  const inUse = new Set(
-    rivals.length === 0 ? [] : (await run(client, tagsInUse, { ids: rivals })).map((row) => row.id),
-  );
+  const inUse = await readTagsInUse(client, rivals);
+  const starterById = new Map(starter.map((tag) => [tag.id, tag]));
 
   const write: Tag[] = [];
+  const gone: string[] = [];
   const replaced: string[] = [];
   const refused: RefusedEntry[] = [];
+  let added = 0;
   let changed = 0;
   let unchanged = 0;
   for (const tag of tags) {
@@ -49,19 +64,25 @@ export async function importTags(client: ClickHouseClient, tags: readonly Tag[],
         refused.push({ entry: tag.slug, reason: `the slug belongs to the tag ${holder.id}` });
         continue;
       }
-      replaced.push(holder.id);
+      gone.push(holder.id);
+      replaced.push(tag.slug);
     }
     // The day a tag was made is part of its history: importing it again does not change it.
     const next = current === undefined ? tag : { ...tag, created_at: current.created_at };
     if (current !== undefined && isSame(current, next)) unchanged++;
     else {
-      if (current !== undefined) changed++;
+      const ours = starterById.get(tag.id);
+      const isOurs =
+        ours !== undefined && current !== undefined && isSame({ ...ours, created_at: current.created_at }, current);
+      if (isOurs) replaced.push(tag.slug);
+      else if (current !== undefined) changed++;
+      else if (!replaced.includes(tag.slug)) added++;
       write.push(next);
     }
   }
-  await deleteTags(client, replaced);
+  await deleteTags(client, gone);
   await writeTags(client, write, now);
-  return { added: write.length - changed, changed, unchanged, refused };
+  return { added, changed, replaced, unchanged, refused };
 }
 
 function isSame(a: Tag, b: Tag): boolean {

@@ -149,13 +149,21 @@ describe("the entries of a list", () => {
 });
 
 describe("the lists at a path", () => {
-  test("are the file itself, or all JSON files below a folder in order", async () => {
-    for (const name of ["b/list.json", "a/list.json", "c.json", "a/deep/er.json", "README.md", "a/list.json.bak"])
+  test("are the file itself, or the JSON files of a folder and each list.json right below it", async () => {
+    for (const name of [
+      "b/list.json",
+      "a/list.json",
+      "c.json",
+      "a/deep/er.json",
+      "a/deep/list.json",
+      "README.md",
+      "a/list.json.bak",
+    ])
       await write(`tree/${name}`, "{}");
     const root = join(folder, "tree");
     expect(await findListFiles(join(root, "c.json"))).toEqual([join(root, "c.json")]);
     const found = (await findListFiles(root)).map((file) => relative(root, file));
-    expect(found).toEqual([join("a", "deep", "er.json"), join("a", "list.json"), join("b", "list.json"), "c.json"]);
+    expect(found).toEqual([join("a", "list.json"), join("b", "list.json"), "c.json"]);
   });
 
   test("cannot be found where nothing is", async () => {

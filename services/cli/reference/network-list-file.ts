@@ -25,18 +25,24 @@ export type ReadNetworkList = {
   readonly ipv6: number;
 };
 
-/** The JSON files at a path: the file itself, or all below a folder, in order. */
+/**
+ * The lists at a path: the file itself; of a folder its JSON files and, as published collections lie, the `list.json` of
+ * each folder in it, in order. What lies deeper is something else.
+ */
 export async function findListFiles(path: string): Promise<string[]> {
   if (!(await stat(path)).isDirectory()) return [path];
-  const names = await readdir(path, { recursive: true });
-  return names
-    .filter((name) => name.endsWith(".json"))
-    .sort()
-    .map((name) => join(path, name));
+  const found: string[] = [];
+  for (const name of (await readdir(path)).sort()) {
+    const file = join(path, name);
+    if (!(await stat(file)).isDirectory()) {
+      if (name.endsWith(".json")) found.push(file);
+    } else if ((await readdir(file)).includes("list.json")) found.push(join(file, "list.json"));
+  }
+  return found;
 }
 
 /** What a list is called here: its file's name, or its folder's when the file is just called `list.json`. */
-function listIdOf(file: string): string {
+export function listIdOf(file: string): string {
   const name = basename(file, ".json");
   return name === "list" ? basename(dirname(file)) : name;
 }

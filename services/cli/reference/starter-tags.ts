@@ -1,13 +1,19 @@
 import { readFile } from "node:fs/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import type { Tag } from "@noisefloor/domain/tag.ts";
 import { formatDate } from "@noisefloor/domain/window.ts";
 import { STARTER_TAGS_FILE } from "../paths.ts";
 import { readTagFile } from "./tag-file.ts";
 
+/** The starter catalogue. @param now what a tag without a date gets. */
+export async function readStarterTags(now: number): Promise<Tag[]> {
+  return readTagFile(await readFile(STARTER_TAGS_FILE, "utf8"), formatDate(now)).tags;
+}
+
 /** Adds those tags of the starter catalogue whose slugs are not in use yet. @returns how many it added. */
 export async function addStarterTags(client: ClickHouseClient, now: number): Promise<number> {
-  const { tags } = readTagFile(await readFile(STARTER_TAGS_FILE, "utf8"), formatDate(now));
+  const tags = await readStarterTags(now);
   const known = await readTags(client);
   const slugs = new Set(known.map((tag) => tag.slug));
   const ids = new Set(known.map((tag) => tag.id));

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,6 +9,7 @@ import { createGunzip } from "node:zlib";
 import { parseObservedAt } from "@noisefloor/domain/observation.ts";
 import type { PlacedRecord } from "../dead-letter.ts";
 import type { FileRecord, LogFormat } from "../formats/format.ts";
+import type { KeepDeadLetters } from "../pipeline.ts";
 import { type RecordIds, recordIds } from "../record-id.ts";
 
 /** A file to replay. */
@@ -65,7 +67,11 @@ export type ReadTerms = {
 };
 
 /** A record read from a file: its observation carries an id, and its times are shifted. */
-export type ReplayRecord = PlacedRecord & FileRecord;
+export type ReplayRecord = PlacedRecord &
+  FileRecord & {
+    /** Its number, from 0, among records of equal bytes. */
+    readonly ordinal?: number;
+  };
 
 /**
  * Reads the records of some files in order. Those without an id get one made of their (shifted) content and their
@@ -73,16 +79,41 @@ export type ReplayRecord = PlacedRecord & FileRecord;
  */
 export async function* readRecords(files: readonly LogFile[], terms: ReadTerms): AsyncGenerator<ReplayRecord> {
   const nextId = recordIds();
+  const nextUnreadableId = recordIds();
   for (const file of files) {
     let position = 0;
     for await (const record of readFile(file, terms)) {
       position++;
-      const value = isRecord(record.value)
-        ? identify(shift(record.value, terms.shiftMs), record.bytes, nextId)
-        : record.value;
-      yield { ...record, ...(value === undefined ? {} : { value }), origin: file.name, position, fallbackId: "" };
+      const place = { origin: file.name, position, fallbackId: "" };
+      if (isRecord(record.value)) {
+        const value = identify(shift(record.value, terms.shiftMs), record.bytes, nextId);
+        yield { ...record, ...place, value, ordinal: ordinalIn(value.observation_id) };
+      } else yield { ...record, ...place, ordinal: ordinalIn(nextUnreadableId(record.bytes.toString("latin1"))) };
     }
   }
+}
+
+/** Records that bring an id of their own are the same observation when they are equal, and the same dead letter. */
+function ordinalIn(id: unknown): number {
+  return Number(/^file:[0-9a-f]{32}\/(\d{1,10})$/.exec(String(id))?.[1] ?? 0);
+}
+
+/**
+ * Keeps the dead letters of files. Each is known by its bytes, as an observation without an id is: the same file under
+ * another name, unpacked, longer by now, or by standard input leads to the same letters. Where it stood is in its detail.
+ */
+export function fileDeadLetters(keep: KeepDeadLetters<PlacedRecord>): KeepDeadLetters<ReplayRecord> {
+  return (rejected) =>
+    keep(
+      rejected.map(({ record, rejection: { reason, detail } }) => ({
+        record: {
+          ...record,
+          origin: `sha256:${hash("sha256", record.bytes).slice(0, 32)}`,
+          position: (record.ordinal ?? 0) + 1,
+        },
+        rejection: { reason, detail: `${detail} (${record.origin.toWellFormed()}, record ${record.position})` },
+      })),
+    );
 }
 
 /**

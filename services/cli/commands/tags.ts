@@ -1,0 +1,92 @@
+import { readFile } from "node:fs/promises";
+import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { formatDate } from "@noisefloor/domain/window.ts";
+import { importTags, readTagsInUse } from "../reference/import-tags.ts";
+import { readStarterTags } from "../reference/starter-tags.ts";
+import { readTagFile } from "../reference/tag-file.ts";
+import { withStore, withStoreAsItIs } from "../store.ts";
+import { type CommandContext, UserError } from "./command.ts";
+import { confirm } from "./confirm.ts";
+import { type OutputOptions, printable, show } from "./output.ts";
+
+/** `noisefloor tags import`. */
+export async function runTagsImport(file: string, context: CommandContext): Promise<void> {
+  const { print } = context;
+  const { tags, refused } = await readTagFileOf(file);
+  await withStore(context, async (client) => {
+    const starter = await readStarterTags(Date.now());
+    const result = await importTags(client, tags, Date.now(), starter);
+    const all = [...refused, ...result.refused];
+    for (const { entry, reason } of all) print(`refused ${printable(entry)}: ${reason}`);
+    for (const slug of result.replaced) print(`replaced ${slug}: it was a tag of the starter catalogue`);
+    print(`added     ${result.added}`);
+    print(`changed   ${result.changed}`);
+    print(`replaced  ${result.replaced.length}`);
+    print(`unchanged ${result.unchanged}`);
+    print(`refused   ${all.length}`);
+    if (all.length === refused.length + tags.length) {
+      throw new UserError(`${file}: ${all.length === 0 ? "it holds no tag" : "every tag was refused"}`);
+    }
+  });
+}
+
+async function readTagFileOf(file: string) {
+  try {
+    return readTagFile(await readFile(file, "utf8"), formatDate(Date.now()));
+  } catch (error) {
+    throw new UserError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** `noisefloor tags list`. */
+export function runTagsList(options: OutputOptions, context: CommandContext): Promise<void> {
+  return withStoreAsItIs(context, async (client) => {
+    const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
+    const rows = (await readTags(client)).map(({ slug, id, name, intention, category }) => ({
+      slug,
+      id,
+      intention,
+      category,
+      from: starter.has(id) ? "starter" : "import",
+      name,
+    }));
+    show(rows, options, context);
+  });
+}
+
+/** `noisefloor tags remove`. @param references slugs or ids. */
+export function runTagsRemove(
+  references: readonly string[],
+  options: { readonly yes: boolean },
+  context: CommandContext,
+): Promise<void> {
+  return withStore(context, async (client) => {
+    const tags = await readTags(client);
+    const found = references.map((reference) => {
+      const tag = tags.find(({ slug, id }) => slug === reference || id === reference.toLowerCase());
+      if (tag === undefined)
+        throw new UserError(`there is no tag "${printable(reference)}": see "noisefloor tags list"`);
+      return tag;
+    });
+    const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
+    const ours = found.filter(({ id }) => starter.has(id)).map(({ slug }) => slug);
+    if (ours.length > 0) {
+      throw new UserError(
+        `of the starter catalogue, which every start completes: ${ours.join(", ")}. Import over them`,
+      );
+    }
+    const inUse = await readTagsInUse(
+      client,
+      found.map(({ id }) => id),
+    );
+    const carried = found.filter(({ id }) => inUse.has(id)).map(({ slug }) => slug);
+    if (carried.length > 0) {
+      await confirm(`Observations carry ${carried.join(", ")}: answers about them would lose it`, options, context);
+    }
+    await deleteTags(
+      client,
+      found.map(({ id }) => id),
+    );
+    context.print(`removed   ${new Set(found).size}`);
+  });
+}
