@@ -52,9 +52,10 @@ export function addAccessCommands(program: Command, createContext: () => Promise
     .description("make a key and show it, once")
     .option("--dataset <name>", "where its observations go: global, community or personal", "global")
     .option("--workspace <id>", "whose they are; for the personal dataset")
+    .option("--sensor-id <name>", "the one sensor that it is for; without it, any")
     .option("--label <text>", "what it is for", "")
     .option("--json", "as JSON", false)
-    .action(async (options: { dataset: string; workspace?: string; label: string; json: boolean }) =>
+    .action(async (options: { dataset: string; workspace?: string; sensorId?: string; label: string; json: boolean }) =>
       (await import("./commands/sensors.ts")).runSensorsCreate(options, await createContext()),
     );
   sensors

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
-import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts";
+import { formatRight, type Sender } from "@noisefloor/domain/publishing.ts";
 import {
   type Produce,
   type ProducedMessage,
@@ -12,7 +12,7 @@ import {
 } from "@noisefloor/kafka/source.ts";
 import { type Patience, patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
-import { FALLBACK_ID_HEADER, givenRecordId } from "./record-id.ts";
+import { FALLBACK_ID_HEADER, givenIdNamespace, givenRecordId, ID_NAMESPACE_HEADER } from "./record-id.ts";
 
 const RETRY_MS = 10_000;
 
@@ -22,8 +22,8 @@ export type PlacedRecord = IncomingRecord & {
   readonly origin: string;
   /** Its place there, from 1. */
   readonly position: number;
-  /** Where its sender might write; files may everywhere. */
-  readonly right?: PublishRight;
+  /** Who sent it; left out for files, which whoever runs the service guards. */
+  readonly sender?: Sender;
 };
 
 /**
@@ -54,7 +54,9 @@ export function deadLettersInto(
       reason: rejection.reason,
       detail: rejection.detail + cutNote(record.bytes),
       payload_base64: record.bytes.subarray(0, MAX_STORED_BYTES).toString("base64"),
-      publish_right: record.right === undefined ? "" : formatRight(record.right),
+      publish_right: record.sender === undefined ? "" : formatRight(record.sender.right),
+      key_id: record.sender?.keyId,
+      key_sensor_id: record.sender?.sensorId,
       value: writeValue(record.value),
     });
     const columns = [
@@ -66,6 +68,8 @@ export function deadLettersInto(
       "detail",
       "payload_base64",
       "publish_right",
+      "key_id",
+      "key_sensor_id",
       "value",
     ] as const;
     for (const chunk of chunksOf(rejected, ({ record }) => storedSize(record), PER_INSERT)) {
@@ -210,9 +214,11 @@ function cut(letter: ProducedMessage, part: "key" | "value", most: number): Prod
 
 function deadLetterHeaders(message: StreamMessage, index: number, rejection: Rejection): Record<string, string> {
   const given = givenRecordId(message);
+  const idNamespace = givenIdNamespace(message);
   return {
     // A retry has to call the record what a redelivery of its message would.
     ...(given !== undefined && { [FALLBACK_ID_HEADER]: given }),
+    ...(idNamespace !== undefined && { [ID_NAMESPACE_HEADER]: idNamespace }),
     [LETTER_HEADERS.reason]: rejection.reason,
     [LETTER_HEADERS.detail]: rejection.detail,
     [LETTER_HEADERS.topic]: message.topic,

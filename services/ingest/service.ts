@@ -14,7 +14,7 @@ import { type IngestMetrics, ingestFigures } from "./figures.ts";
 import { insertQueue } from "./insert-queue.ts";
 import { patiently } from "./patience.ts";
 import { type Accept, acceptInto, type IncomingRecord } from "./pipeline.ts";
-import { FALLBACK_ID_HEADER } from "./record-id.ts";
+import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "./record-id.ts";
 import { registerIntake } from "./sources/http.ts";
 import { postObservations } from "./sources/intake-operation.ts";
 import { startKafkaIngest } from "./sources/kafka.ts";
@@ -186,16 +186,20 @@ async function connectStream(kafka: KafkaSettings, retentionDays: number, metric
 /**
  * Publishes accepted records in their own bytes, or as JSON when they came in another format or when their publisher's
  * right, which the topic's reader does not know, said where they belong. Each goes with the id that it has if its sensor
- * gave it none: a message that the producer writes twice is the same observation then.
+ * gave it none: a message that the producer writes twice is the same observation then. Likewise with the key within which
+ * its sensor's id is unique.
  */
 export function publishTo<R extends IncomingRecord>(produce: Produce, topic: string): Accept<R> {
   return async ({ accepted }) => {
     await produce(
       topic,
-      accepted.map(({ value, bytes, fallbackId }) => ({
+      accepted.map(({ value, bytes, fallbackId, idNamespace }) => ({
         key: null,
         value: value === undefined ? bytes : Buffer.from(JSON.stringify(value)),
-        headers: { [FALLBACK_ID_HEADER]: fallbackId },
+        headers: {
+          [FALLBACK_ID_HEADER]: fallbackId,
+          ...(idNamespace !== undefined && { [ID_NAMESPACE_HEADER]: idNamespace }),
+        },
       })),
     );
     return [];

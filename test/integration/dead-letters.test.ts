@@ -216,7 +216,7 @@ test("a record that is refused anew after a retry has stored it is open again", 
     fallbackId: "",
     origin: "request",
     position: 1,
-    right: "everything" as const,
+    sender: { right: "everything" as const },
   };
   const keep = (at: number, reason: RejectionReason) =>
     deadLettersInto(world.client, "http", () => at)([{ record, rejection: { reason, detail: "" } }]);
@@ -307,7 +307,7 @@ test("thousands of letters are retried to the last one, and filters say which", 
       // Many at one place, as when a request's id came again and again: paging must lose none of them.
       origin: `request-${Math.floor(index / 9_000)}`,
       position: 1,
-      right: "shared-datasets" as const,
+      sender: { right: "shared-datasets" as const },
     },
     rejection: { reason: index % 3 === 0 ? ("unknown-tag" as const) : ("oversize" as const), detail: "" },
   }));

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { isSensorId } from "@noisefloor/domain/observation.ts";
 import { DATASETS, type DataRoom } from "@noisefloor/domain/scope.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { findWorkspace, generateKey } from "../access.ts";
@@ -12,6 +13,8 @@ export type SensorKeyOptions = {
   readonly dataset: string;
   /** Required for the personal dataset, refused for the others. */
   readonly workspace?: string | undefined;
+  /** The one sensor that it is for; left out, it may send for any. */
+  readonly sensorId?: string | undefined;
   readonly label: string;
 };
 
@@ -21,15 +24,28 @@ export async function runSensorsCreate(
   context: CommandContext,
 ): Promise<void> {
   const { dataset, workspaceId } = readRoom(options);
+  const { sensorId = "" } = options;
+  if (options.sensorId !== undefined && !isSensorId(options.sensorId)) {
+    throw new UserError("--sensor-id takes a text of 1 to 128 characters without control characters");
+  }
   await withStore(context, async (client) => {
     if (dataset === "personal") await findWorkspace(client, workspaceId);
     const isFirst = (await readSensorKeys(client)).length === 0;
     const { keyId, key } = generateKey("nfs");
     const now = Date.now();
     const { label, json } = options;
-    const stored = { keyId, label, dataset, workspaceId, sha256: hashKey(key), createdAt: now, isRevoked: false };
+    const stored = {
+      keyId,
+      label,
+      dataset,
+      workspaceId,
+      sensorId,
+      sha256: hashKey(key),
+      createdAt: now,
+      isRevoked: false,
+    };
     await writeSensorKey(client, stored, now);
-    showNewKey({ id: keyId, dataset, workspace: workspaceId, key }, options, context);
+    showNewKey({ id: keyId, dataset, workspace: workspaceId, sensor: sensorId, key }, options, context);
     if (isFirst && !json)
       context.print("It is the first one: from now on every sensor needs a key to post observations.");
   });
@@ -50,10 +66,11 @@ function readRoom({ dataset: name, workspace }: SensorKeyOptions): DataRoom {
 export function runSensorsList(options: OutputOptions, context: CommandContext): Promise<void> {
   return withStore(context, async (client) => {
     const keys = await readSensorKeys(client);
-    const rows = keys.map(({ keyId, dataset, workspaceId, label, createdAt, isRevoked }) => ({
+    const rows = keys.map(({ keyId, dataset, workspaceId, sensorId = "", label, createdAt, isRevoked }) => ({
       id: keyId,
       dataset,
       workspace: workspaceId,
+      sensor: sensorId,
       created: formatTimestamp(createdAt),
       state: isRevoked ? "revoked" : "valid",
       label,

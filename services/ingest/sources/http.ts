@@ -1,8 +1,8 @@
-import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { createHash, randomUUID, scryptSync, timingSafeEqual } from "node:crypto";
 import { Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
-import type { PublishRight } from "@noisefloor/domain/publishing.ts";
+import { idNamespaceOf, type Sender } from "@noisefloor/domain/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import { StreamAwayError } from "@noisefloor/kafka/source.ts";
@@ -29,7 +29,7 @@ const MEMORY_BYTES = 128 * 1024 * 1024;
 /** Measured: 330 to 410 for one that is rejected, if only of two bytes, and 580 to 900 for one that is stored. */
 const RECORD_BYTES = 500;
 
-export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "signal" | "keepsRejectedFirst"> & {
+export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "sensorId" | "signal" | "keepsRejectedFirst"> & {
   /** Keys of the settings: whoever has one may publish to the shared datasets. */
   readonly sensorKeys: readonly string[];
   /** Keys of the store: each may publish to its one room. */
@@ -43,14 +43,14 @@ export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "signal" | 
 export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void {
   const room = roomFor(MEMORY_BYTES);
   const stays = new WeakMap<FastifyRequest, Stay>();
-  const rightOf = readRights(deps);
+  const senderOf = readSenders(deps);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
       done(null, body),
     );
     // Before the body is read: whoever may not publish shall not cost memory either.
-    scope.addHook("onRequest", async (request) => void rightOf(request));
+    scope.addHook("onRequest", async (request) => void senderOf(request));
     scope.addHook("onRequest", async (request, reply) => {
       if (!room.hasSpace(contentLength(request))) throw busy();
       const stay = room.enter();
@@ -93,10 +93,12 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
         // The answer may be over before the work is: the deadline has passed, or nobody waits for it any more.
         const stay = stays.get(request);
         const letGo = stay?.hold();
-        const terms = { ...deps, right: rightOf(request), keepsRejectedFirst: true };
+        const sender = senderOf(request);
+        const { right, sensorId } = sender;
+        const terms = { ...deps, right, sensorId, keepsRejectedFirst: true };
         // Only to the store: the dead letters of what has been stored are kept whoever waits.
         const accept: typeof deps.accept = (judged) => deps.accept(judged, { signal });
-        const { accepted, rejected } = await take(request, stay, { ...terms, accept })
+        const { accepted, rejected } = await take(request, stay, sender, { ...terms, accept })
           .catch(tellOfBrokers)
           .finally(letGo);
         return {
@@ -117,6 +119,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
 async function take(
   request: FastifyRequest,
   stay: Stay | undefined,
+  sender: Sender,
   deps: BatchDeps<PlacedRecord>,
 ): Promise<Outcome<PlacedRecord>> {
   const body = request.body;
@@ -130,36 +133,46 @@ async function take(
   // Before anything else is made of them: a hundred bytes of gzip may hold as many records as a request may have.
   if (!stay?.grow(parts.length * RECORD_BYTES)) throw busy();
   const origin = randomUUID();
+  const idNamespace = idNamespaceOf(sender);
   const records = parts.map(
     (bytes, index): PlacedRecord => ({
       bytes,
       origin,
       position: index + 1,
       fallbackId: requestRecordId(origin, index),
-      right: deps.right,
+      idNamespace,
+      sender,
     }),
   );
   return ingestBatch(records, deps);
 }
 
 /**
- * Where a request's key lets it publish to. A key is asked for as soon as there is any. One that is not known is refused
+ * Who sends a request, by its key. A key is asked for as soon as there is any. One that is not known is refused
  * also while none is asked for: its sensor counts on a room that its key stands for, and would fill another one.
  * @throws HttpError 401.
  */
-function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyRequest) => PublishRight {
-  const shared = sensorKeys.map(sha256);
+function readSenders({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyRequest) => Sender {
+  const shared = sensorKeys.map((key) => ({ digest: sha256(key), sender: senderOfSettings(key) }));
   return (request) => {
     const key = typeof request.headers.key === "string" ? request.headers.key : "";
-    if (key === "" && shared.length === 0 && !sensors.hasKeys()) return "shared-datasets";
-    const room = sensors.roomOf(key);
-    if (room !== undefined) return room;
+    if (key === "" && shared.length === 0 && !sensors.hasKeys()) return { right: "shared-datasets" };
+    const sender = sensors.senderOf(key);
+    if (sender !== undefined) return sender;
     const digest = sha256(key);
     // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
-    const isShared = shared.map((known) => timingSafeEqual(known, digest)).some(Boolean);
-    if (!isShared) throw new HttpError(401, "Unauthorized");
-    return "shared-datasets";
+    const [known] = shared.filter((one) => timingSafeEqual(one.digest, digest));
+    if (known === undefined) throw new HttpError(401, "Unauthorized");
+    return known.sender;
   };
+}
+
+/**
+ * A key of the settings has no id, so it gets one made of itself, the same in every process. Dashboards may read it, so it
+ * is slow to compute on purpose: a key that a person chose must not be guessed from it.
+ */
+function senderOfSettings(key: string): Sender {
+  return { right: "shared-datasets", keyId: `settings-${scryptSync(key, "noisefloor sensor key", 8).toString("hex")}` };
 }
 
 function tellOfBrokers(error: unknown): never {
