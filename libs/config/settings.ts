@@ -2,12 +2,15 @@ import { isIP } from "node:net";
 import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/plan.ts";
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
-import { ConfigError, type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
+import { ConfigError, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
 
 /** Every variable that Noisefloor reads, with its default. The table in the README says the same. */
 export const settingsSchema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `takes one of ${LOG_LEVELS.join(", ")}`).default("info"),
   RETENTION_DAYS: wholeNumber(1, 3_650).optional(),
+  DEAD_LETTERS_MIB_PER_DAY: wholeNumber(1, 1_000_000).default(64),
+  MIN_FREE_DISK_MIB: wholeNumber(0, 100_000_000).optional(),
+  DURABLE_INTAKE: optionalFlag(),
 
   DATA_DIR: z.string().default("./.data"),
   CLICKHOUSE_URL: z
@@ -107,6 +110,8 @@ function parseJson(text: string): unknown {
   }
 }
 
+const MEBIBYTE = 1024 * 1024;
+
 type Variables = z.output<typeof settingsSchema>;
 
 export type Settings = ReturnType<typeof readSettings>;
@@ -117,6 +122,9 @@ export function readSettings(env: Environment) {
   return {
     logLevel: variables.LOG_LEVEL,
     retentionDays: variables.RETENTION_DAYS,
+    deadLetterBytesPerDay: variables.DEAD_LETTERS_MIB_PER_DAY * MEBIBYTE,
+    minFreeDiskBytes: variables.MIN_FREE_DISK_MIB === undefined ? undefined : variables.MIN_FREE_DISK_MIB * MEBIBYTE,
+    isDurable: variables.DURABLE_INTAKE,
     clickhouse: clickhouseSettings(variables),
     http: {
       host: variables.HTTP_HOST,

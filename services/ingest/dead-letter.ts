@@ -38,11 +38,13 @@ const PER_INSERT = { items: 10_000, bytes: 16 * 1024 * 1024 };
 /**
  * Keeps rejected records in the table `dead_letters`. The same record of the same file is kept once. Waits for a store
  * that is away: whoever is told that it failed would send all of it again.
+ * @param requireSpace throws while the store must not grow.
  */
 export function deadLettersInto(
   client: ClickHouseClient,
   source: "http" | "file",
   now: () => number,
+  requireSpace: () => void = () => {},
 ): KeepDeadLetters<PlacedRecord> {
   return async (rejected) => {
     const received_at = toDateTime64(now());
@@ -52,7 +54,7 @@ export function deadLettersInto(
       origin: record.origin,
       position: record.position,
       reason: rejection.reason,
-      detail: rejection.detail + cutNote(record.bytes),
+      detail: rejection.detail + noteOfCut(record.bytes),
       payload_base64: record.bytes.subarray(0, MAX_STORED_BYTES).toString("base64"),
       publish_right: record.sender === undefined ? "" : formatRight(record.sender.right),
       key_id: record.sender?.keyId,
@@ -72,10 +74,11 @@ export function deadLettersInto(
       "key_sensor_id",
       "value",
     ] as const;
-    for (const chunk of chunksOf(rejected, ({ record }) => storedSize(record), PER_INSERT)) {
+    for (const chunk of chunksOf(rejected, storedSize, PER_INSERT)) {
       const values = chunk.map(toRow);
-      const insert = () =>
-        client.insert({
+      const insert = async () => {
+        requireSpace();
+        await client.insert({
           table: "dead_letters",
           columns: [...columns],
           values,
@@ -83,14 +86,19 @@ export function deadLettersInto(
           // The server joins the letters of many requests into one insert, and answers when they are stored.
           clickhouse_settings: { async_insert: 1, wait_for_async_insert: 1 },
         });
+      };
       await patiently(insert, { forMs: RETRY_MS });
     }
   };
 }
 
-/** About how much of a record is stored: what its value takes as JSON is about what its line took. */
-function storedSize({ bytes, value }: PlacedRecord): number {
-  return Math.min(bytes.length, MAX_STORED_BYTES) + (value === undefined ? 0 : bytes.length);
+/** What a letter takes beside its texts, about. */
+const LETTER_BYTES = 100;
+
+/** About how much of a letter is stored: what its value takes as JSON is about what its line took. */
+export function storedSize({ record: { bytes, value }, rejection }: RejectedRecord<PlacedRecord>): number {
+  const payload = Math.min(bytes.length, MAX_STORED_BYTES) + (value === undefined ? 0 : bytes.length);
+  return payload + rejection.detail.length + LETTER_BYTES;
 }
 
 /** Empty when there is none, or one nested so deep that it cannot be written: parsing takes more than writing does. */
@@ -102,15 +110,20 @@ function writeValue(value: unknown): string {
   }
 }
 
-function cutNote(bytes: Buffer): string {
-  return bytes.length <= MAX_STORED_BYTES ? "" : ` (of ${bytes.length} bytes, the first ${MAX_STORED_BYTES} are kept)`;
+function noteOfCut({ length }: Buffer): string {
+  return length <= MAX_STORED_BYTES ? "" : cutNote(length, MAX_STORED_BYTES);
+}
+
+/** Says at a detail's end that only the first bytes are kept. */
+export function cutNote(bytes: number, kept: number): string {
+  return ` (of ${bytes} bytes, the first ${kept} are kept)`;
 }
 
 /** How many bytes a record had of which the table keeps only the first; undefined when it keeps all of them. */
 export function sizeBeforeCut(detail: string, kept: Buffer): number | undefined {
-  const size = / \(of (\d+) bytes, the first \d+ are kept\)$/.exec(detail)?.[1];
+  const [, size, first] = / \(of (\d+) bytes, the first (\d+) are kept\)$/.exec(detail) ?? [];
   // A detail may quote its record, so the note alone proves nothing.
-  return size === undefined || kept.length !== MAX_STORED_BYTES ? undefined : Number(size);
+  return size === undefined || kept.length !== Number(first) ? undefined : Number(size);
 }
 
 /** A record that came in a Kafka message, alone or among others. */

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { DiskGuard } from "@noisefloor/clickhouse/disk-space.ts";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
@@ -8,7 +9,8 @@ import type { KafkaConnection } from "@noisefloor/kafka/kafkajs-connection.ts";
 import type { Produce, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { deadLettersInto, deadLettersTo } from "./dead-letter.ts";
+import { deadLettersTo } from "./dead-letter.ts";
+import { limitDeadLetters } from "./dead-letter-quota.ts";
 import { mostRecordsIn } from "./decode.ts";
 import { type IngestMetrics, ingestFigures } from "./figures.ts";
 import { insertQueue } from "./insert-queue.ts";
@@ -40,6 +42,10 @@ export type IngestDeps = {
   readonly retentionDays: () => number;
   readonly sensorKeys: readonly string[];
   readonly sensors: SensorDirectory;
+  /** Without it nothing is refused for want of space. */
+  readonly disk?: DiskGuard | undefined;
+  /** What the dead letters of one key's sender may take in the table a UTC day. */
+  readonly deadLetterBytesPerDay?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
   readonly metrics: IngestMetrics;
@@ -84,7 +90,16 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       () => stream.lag.current(),
     );
   }
-  const insert = insertInto(client);
+  const requireSpace = deps.disk?.requireSpace;
+  const insert = insertInto(client, requireSpace);
+  const letters = limitDeadLetters(client, {
+    source: "http",
+    bytesPerDay: deps.deadLetterBytesPerDay ?? Number.POSITIVE_INFINITY,
+    now,
+    requireSpace,
+    ...figures.onLetters("http"),
+    log,
+  });
   const queueFor = (source: string, retryForMs: number, lingerMs: number) =>
     insertQueue({
       insert,
@@ -113,7 +128,9 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
     register(app) {
       registerIntake(app, {
         ...judging,
-        keepDeadLetters: deadLettersInto(client, "http", now),
+        keepDeadLetters: letters.keep,
+        // Brokers keep what is published until the store has room again.
+        requireSpace: stream === undefined ? requireSpace : undefined,
         sensorKeys: deps.sensorKeys,
         sensors: deps.sensors,
         accept: stream === undefined ? acceptInto(requests) : publishTo(stream.produce, stream.topic),
@@ -142,6 +159,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       requests.giveUp();
       messages.giveUp();
       await stream?.stop();
+      await letters.close();
     },
   };
 }

@@ -79,6 +79,23 @@ const letterPayloads = defineQuery({
   row: z.object({ id: z.string(), payload: z.base64(), value: z.string() }),
 });
 
+/** The same as `storedSize` of the intake says of each letter, about. */
+const letterBytes = defineQuery({
+  name: "dead-letter-bytes",
+  sql: `SELECT sum(length(payload) + length(value) + length(detail) + 100) AS bytes FROM dead_letters
+    PREWHERE received_at >= fromUnixTimestamp64Milli({since:Int64}) AND source = {source:String} AND key_id = {keyId:String}`,
+  params: z.object({ source: z.string(), keyId: z.string(), since: z.int() }),
+  row: z.object({ bytes: z.int() }),
+});
+
+/** How many bytes one key's letters take that were kept since a time, in milliseconds since 1970 UTC. */
+export async function readLetterBytes(
+  client: ClickHouseClient,
+  of: { readonly source: string; readonly keyId: string; readonly since: number },
+): Promise<number> {
+  return (await run(client, letterBytes, of))[0]?.bytes ?? 0;
+}
+
 /** About how many letters there are: one that was kept again counts twice until the server has merged the two. */
 export async function countLetterRows(client: ClickHouseClient): Promise<number> {
   return (await run(client, letterRows, {}))[0]?.rows ?? 0;

@@ -1,7 +1,8 @@
+import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/disk-space.ts";
 import { explainLoss } from "@noisefloor/clickhouse/open.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation.ts";
-import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
+import { limitDeadLetters } from "@noisefloor/ingest/dead-letter-quota.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
@@ -44,7 +45,15 @@ export async function runReplay(
   try {
     const store = await openStore(settings, log, "lengthen", asCommand(log, signal));
     const catalogue = await watchTags(store.client);
-    const sink = await openSink(context, store);
+    const disk = await watchDisk(store.client, { floorBytes: settings.minFreeDiskBytes });
+    const sink = await openSink(context, store, disk);
+    const letters = limitDeadLetters(store.client, {
+      source: "file",
+      bytesPerDay: settings.deadLetterBytesPerDay,
+      now: Date.now,
+      requireSpace: disk.requireSpace,
+      log,
+    });
     try {
       const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, format, shiftTo, context);
       const progress = fileProgress("Replaying", files, settings.logLevel !== "silent");
@@ -57,7 +66,7 @@ export async function runReplay(
           rate: options.rate,
           stop: signal,
           accept: sink.accept,
-          keepDeadLetters: deadLettersInto(store.client, "file", Date.now),
+          keepDeadLetters: letters.keep,
           onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${sink.verb}, ${rejected} rejected`),
         });
         progress.end();
@@ -74,7 +83,9 @@ export async function runReplay(
         progress.end();
       }
     } finally {
+      await letters.close();
       await sink.close();
+      disk.stop();
       catalogue.stop();
       await store.close();
     }
@@ -89,9 +100,9 @@ type Sink = {
   readonly close: () => Promise<void>;
 };
 
-async function openSink({ settings, log }: CommandContext, store: Store): Promise<Sink> {
+async function openSink({ settings, log }: CommandContext, store: Store, disk: DiskGuard): Promise<Sink> {
   if (settings.kafka === undefined) {
-    const queue = insertQueue({ insert: insertInto(store.client), retryForMs: 60_000, lingerMs: 0 });
+    const queue = insertQueue({ insert: insertInto(store.client, disk.requireSpace), retryForMs: 60_000, lingerMs: 0 });
     return { verb: "stored", accept: acceptInto(queue), close: async () => {} };
   }
   if (settings.kafka.createTopics) await createTopics(settings.kafka, store.retentionDays, log);

@@ -34,6 +34,8 @@ export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "sensorId" 
   readonly sensorKeys: readonly string[];
   /** Keys of the store: each may publish to its one room. */
   readonly sensors: SensorDirectory;
+  /** Throws while nothing can be stored: no body is read then. */
+  readonly requireSpace?: (() => void) | undefined;
 };
 
 /**
@@ -50,7 +52,10 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
       done(null, body),
     );
     // Before the body is read: whoever may not publish shall not cost memory either.
-    scope.addHook("onRequest", async (request) => void senderOf(request));
+    scope.addHook("onRequest", async (request) => {
+      senderOf(request);
+      deps.requireSpace?.();
+    });
     scope.addHook("onRequest", async (request, reply) => {
       if (!room.hasSpace(contentLength(request))) throw busy();
       const stay = room.enter();
