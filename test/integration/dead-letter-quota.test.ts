@@ -57,8 +57,12 @@ const kept = () => run(world.client, keptLetters, {});
 test("beyond a key's quota of the day only counts and a sample are kept, which say so; other keys have their own", async () => {
   const told = { bytes: 0, notKept: 0 };
   const letters = limited({
-    onKept: (bytes) => void (told.bytes += bytes),
-    onNotKept: (records) => void (told.notKept += records),
+    onKept(bytes) {
+      told.bytes += bytes;
+    },
+    onNotKept(records) {
+      told.notKept += records;
+    },
   });
   // At the same time: they share the quota.
   await Promise.all(Array.from({ length: 10 }, () => letters.keep(rejected(10, "greedy"))));
