@@ -15,6 +15,11 @@ export class IncompleteAnswerError extends Error {
   override name = "IncompleteAnswerError";
 }
 
+/** The store's disk is nearly full: nothing may be written until there is room again. */
+export class StoreFullError extends Error {
+  override name = "StoreFullError";
+}
+
 const [ACCESS_DENIED, AUTHENTICATION_FAILED] = ["497", "516"];
 
 /** For an error with which a server says that its user may not: which right is missing, and what to do. */
@@ -122,10 +127,12 @@ const PROXY_TEXT_LENGTH = 500;
 /** How the client says that an answer took longer than it waits. */
 const CLIENT_TIMEOUT = "Timeout error.";
 
+const TRANSIENT_KINDS = [StoreTimeoutError, IncompleteAnswerError, StoreFullError];
+
 /** Is the same request worth sending again? Judged by codes; by words only where the client gives no code. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ClickHouseError) return TRANSIENT_CODES.has(error.code);
-  if (error instanceof StoreTimeoutError || error instanceof IncompleteAnswerError) return true;
+  if (TRANSIENT_KINDS.some((kind) => error instanceof kind)) return true;
   if (!(error instanceof Error)) return false;
   if ("code" in error && typeof error.code === "string") return TRANSIENT_SYSTEM_CODES.has(error.code);
   // The client's own time limits and a socket closed without an answer come without a code.

@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import type { DataRoom } from "@noisefloor/domain/scope.ts";
+import type { Sender } from "@noisefloor/domain/publishing.ts";
 import { readSenders, readSensorKeysVersion } from "./tables/sensor-keys.ts";
 import { hashKey } from "./tables/workspaces.ts";
 import { type WatchOptions, watch } from "./watch.ts";
 
-/** Where the keys of sensors may publish to, in memory: checking a key costs no query. */
+/** Who the senders with a sensor key are and where they may publish to, in memory: checking a key costs no query. */
 export type SensorDirectory = {
-  /** The room of a key; undefined when the key is not known or was revoked. */
-  roomOf(key: string): DataRoom | undefined;
+  /** Who sends with a key; undefined when the key is not known or was revoked. */
+  senderOf(key: string): Sender | undefined;
   /** Whether senders need a key. Revoked ones count: ending the last one must not open what it guarded. */
   hasKeys(): boolean;
   refresh(): Promise<void>;
@@ -23,16 +23,19 @@ export async function watchSensors(client: ClickHouseClient, options: WatchOptio
     async () => {
       const { keys, needKey } = await readSenders(client);
       const valid = keys.filter(({ isRevoked }) => !isRevoked);
-      const rooms = new Map<string, DataRoom>(
-        valid.map(({ sha256, dataset, workspaceId }) => [sha256, { dataset, workspaceId }]),
+      const senders = new Map<string, Sender>(
+        valid.map(({ sha256, dataset, workspaceId, keyId, sensorId }) => [
+          sha256,
+          { right: { dataset, workspaceId }, keyId, sensorId: sensorId || undefined },
+        ]),
       );
-      return { rooms, hasKeys: needKey };
+      return { senders, needKey, isEmpty: keys.length === 0 };
     },
-    { ...options, isEmpty: ({ hasKeys }) => !hasKeys },
+    { ...options, isEmpty: (content) => content.isEmpty },
   );
   return {
-    roomOf: (key) => current().rooms.get(hashKey(key)),
-    hasKeys: () => current().hasKeys,
+    senderOf: (key) => current().senders.get(hashKey(key)),
+    hasKeys: () => current().needKey,
     refresh,
     ageSeconds,
     stop,

@@ -54,10 +54,16 @@ export function wholeNumber(least: number, most: number) {
 
 /** `true` or `false`. */
 export function flag(fallback: boolean) {
-  return z
-    .enum(["true", "false"], "takes true or false")
-    .transform((value) => value === "true")
-    .default(fallback);
+  return trueOrFalse().default(fallback);
+}
+
+/** The same, or undefined where nothing is said. */
+export function optionalFlag() {
+  return trueOrFalse().optional();
+}
+
+function trueOrFalse() {
+  return z.enum(["true", "false"], "takes true or false").transform((value) => value === "true");
 }
 
 /** Values separated by commas; white space around them does not count. Set, it must hold at least one, each a good one. */

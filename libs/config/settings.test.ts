@@ -18,6 +18,9 @@ const BAD: Record<string, string> = {
   LOG_LEVEL: "loud",
   RETENTION_DAYS: "0",
   RETENTION_CONFIRM: "yes",
+  DEAD_LETTERS_MIB_PER_DAY: "0",
+  MIN_FREE_DISK_MIB: "5%",
+  DURABLE_INTAKE: "always",
   CLICKHOUSE_URL: "ftp://files.example",
   CLICKHOUSE_DATABASE: "drop table",
   HTTP_PORT: "65536",
@@ -45,6 +48,7 @@ describe("with nothing set", () => {
     expect(readSettings({})).toMatchObject({
       logLevel: "info",
       retentionDays: undefined,
+      isDurable: undefined,
       clickhouse: { server: undefined, dataDir: "./.data" },
       http: { host: "127.0.0.1", port: 8080, tls: undefined, publicUrl: undefined, sensorKeys: [] },
       kafka: undefined,
@@ -141,6 +145,8 @@ describe("plans", () => {
 describe("the borders of numbers", () => {
   test.each([
     ["RETENTION_DAYS", "1", "3650", "3651"],
+    ["DEAD_LETTERS_MIB_PER_DAY", "1", "1000000", "1000001"],
+    ["MIN_FREE_DISK_MIB", "0", "100000000", "100000001"],
     ["HTTP_PORT", "0", "65535", "65536"],
     ["HTTPS_PORT", "0", "65535", "65536"],
     ["KAFKA_PARTITIONS", "1", "1000", "1001"],

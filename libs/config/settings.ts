@@ -3,7 +3,7 @@ import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/plan.ts";
 import { inOurWords } from "@noisefloor/domain/schema-wording.ts";
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
-import { type Check, type Environment, flag, list, readEnvironment, wholeNumber } from "./env.ts";
+import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
 
 /** 64 bits even as hexadecimal digits: more than can be tried over a network. */
 const MIN_SENSOR_KEY_LENGTH = 16;
@@ -13,6 +13,9 @@ export const settingsSchema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `takes one of ${LOG_LEVELS.join(", ")}`).default("info"),
   RETENTION_DAYS: wholeNumber(1, 3_650).optional(),
   RETENTION_CONFIRM: wholeNumber(1, 3_650).optional(),
+  DEAD_LETTERS_MIB_PER_DAY: wholeNumber(1, 1_000_000).default(64),
+  MIN_FREE_DISK_MIB: wholeNumber(0, 100_000_000).optional(),
+  DURABLE_INTAKE: optionalFlag(),
 
   DATA_DIR: z.string().default("./.data"),
   CLICKHOUSE_URL: z
@@ -125,6 +128,8 @@ function parseJson(text: string): unknown {
   }
 }
 
+const MEBIBYTE = 1024 * 1024;
+
 type Variables = z.output<typeof settingsSchema>;
 
 /** Both of a pair, or neither. */
@@ -174,6 +179,9 @@ export function readSettings(env: Environment) {
     logLevel: variables.LOG_LEVEL,
     retentionDays: variables.RETENTION_DAYS,
     retentionConfirm: variables.RETENTION_CONFIRM,
+    deadLetterBytesPerDay: variables.DEAD_LETTERS_MIB_PER_DAY * MEBIBYTE,
+    minFreeDiskBytes: variables.MIN_FREE_DISK_MIB === undefined ? undefined : variables.MIN_FREE_DISK_MIB * MEBIBYTE,
+    isDurable: variables.DURABLE_INTAKE,
     clickhouse: clickhouseSettings(variables),
     http: {
       host: variables.HTTP_HOST,

@@ -258,7 +258,7 @@ test("the published JSON schema requires the same members and allows no unknown 
     })
     .parse(observationJsonSchema());
   expect($ref).toBe("#/$defs/Observation");
-  expect($defs.Observation.required.toSorted()).toEqual(["observed_at", "sensor_id", "source_ip"]);
+  expect($defs.Observation.required.toSorted()).toEqual(["observed_at", "source_ip"]);
   expect(Object.keys($defs.Observation.properties)).toEqual(
     expect.arrayContaining(["observed_at", "sensor_id", "source_ip", "dataset", "workspace_id", "tags", "metadata"]),
   );

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isRoutableIpv4 } from "./ipv4.ts";
-import { type PublishRight, roomToPublish } from "./publishing.ts";
+import { type PublishRight, roomToPublish, sensorToPublish } from "./publishing.ts";
 import { inOurWords } from "./schema-wording.ts";
 import { DATASETS, type Dataset } from "./scope.ts";
 import { DAY_MS, retentionStart } from "./window.ts";
@@ -31,6 +31,7 @@ const identifier = (most: number) =>
   text(most)
     .min(1)
     .regex(/^[^\p{Cc}]*$/u, "must not contain control characters");
+const sensorIdSchema = identifier(128);
 const timeSchema = z.iso.datetime({
   offset: true,
   error: "must be an RFC 3339 date-time with a zone, like 2026-11-20T14:03:09.5Z",
@@ -44,11 +45,16 @@ const port = z.int().min(0).max(65_535);
 export const observationSchema = z
   .strictObject({
     observed_at: timeSchema.describe("When the sensor saw it; kept to the millisecond."),
-    sensor_id: identifier(128).describe("Which sensor saw it."),
+    sensor_id: sensorIdSchema
+      .optional()
+      .describe("Which sensor saw it. Required, unless the sensor's key was made for one sensor: then it is that one."),
     source_ip: text(64).describe("Who was seen: a routable IPv4 address in dotted decimal."),
     observation_id: identifier(128)
       .optional()
-      .describe("The sensor's own id for this observation: the same id sent twice is one observation."),
+      .describe(
+        "The sensor's own id for this observation: the same id sent twice is one observation. It names one observation " +
+          "for good: never send it again with another time, address or content.",
+      ),
     dataset: z
       .enum(DATASETS)
       .optional()
@@ -84,6 +90,11 @@ export const observationSchema = z
     metadata: z.record(z.string(), z.unknown()).optional().describe("Anything else, at most 8 KiB as JSON."),
   })
   .meta({ id: "Observation", title: "Noisefloor observation, wire schema v1" });
+
+/** Can a sensor be called so? */
+export function isSensorId(text: string): boolean {
+  return sensorIdSchema.safeParse(text).success;
+}
 
 /** A text as an observation's time in milliseconds since 1970 UTC; undefined when the wire schema would not take it. */
 export function parseObservedAt(value: unknown): number | undefined {
@@ -126,13 +137,15 @@ export type AcceptanceTerms = {
   readonly retentionDays: number;
   /** Where whoever sent it may write. */
   readonly right: PublishRight;
+  /** The one sensor that its sender's key was made for; left out when it may send for any. */
+  readonly sensorId?: string | undefined;
 };
 
 export type Accepted = {
-  /** With the dataset and workspace that it belongs to, whether it stated them or not. */
-  readonly observation: WireObservation & { readonly dataset: Dataset };
+  /** With the sensor, dataset and workspace that it belongs to, whether it stated them or not. */
+  readonly observation: WireObservation & { readonly dataset: Dataset; readonly sensor_id: string };
   readonly observedAt: number;
-  /** Whether the sender's key said where it belongs: what was sent then does not tell, and must not travel alone. */
+  /** Whether the sender's key said where it belongs or whose it is: what was sent then must not travel alone. */
   readonly isFilledIn: boolean;
 };
 
@@ -144,6 +157,8 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
   const parsed = observationSchema.safeParse(value, { error: inOurWords });
   if (!parsed.success) return rejectionFromIssues(parsed.error.issues);
   const observation = parsed.data;
+  const sensorId = sensorToPublish(observation.sensor_id, terms.sensorId);
+  if (typeof sensorId !== "string") return sensorId;
   if (!isRoutableIpv4(observation.source_ip)) {
     return {
       reason: "source-not-routable",
@@ -166,11 +181,17 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
     };
   }
   const { dataset, workspaceId } = room;
-  const isFilledIn =
+  const isRoomFilledIn =
     typeof terms.right === "object" &&
     (observation.dataset === undefined || (observation.workspace_id ?? "") !== workspaceId);
+  const isFilledIn = isRoomFilledIn || observation.sensor_id === undefined;
   return {
-    observation: { ...observation, dataset, ...(workspaceId === "" ? {} : { workspace_id: workspaceId }) },
+    observation: {
+      ...observation,
+      sensor_id: sensorId,
+      dataset,
+      ...(workspaceId === "" ? {} : { workspace_id: workspaceId }),
+    },
     observedAt,
     isFilledIn,
   };

@@ -9,6 +9,23 @@ const SHARED_DATASETS: readonly Dataset[] = ["global", "community"];
  */
 export type PublishRight = "everything" | "shared-datasets" | DataRoom;
 
+/** Who sends observations, as far as its key says. */
+export type Sender = {
+  readonly right: PublishRight;
+  /** Which key it showed; left out when none was asked for. */
+  readonly keyId?: string | undefined;
+  /** The one sensor that the key was made for; left out when the key may send for any. */
+  readonly sensorId?: string | undefined;
+};
+
+/**
+ * The key within which an observation id is unique, or undefined where it is unique to its sensor alone. Under a key that
+ * may send for any sensor, ids are the key's own: else one key could overwrite what another key's sensor sent.
+ */
+export function idNamespaceOf({ keyId, sensorId }: Sender): string | undefined {
+  return sensorId === undefined ? keyId : undefined;
+}
+
 /** A right as it is kept beside what it judged: `everything`, `shared-datasets`, or a room as `dataset/workspace`. */
 export function formatRight(right: PublishRight): string {
   return typeof right === "string" ? right : `${right.dataset}/${right.workspaceId}`;
@@ -56,6 +73,16 @@ export function roomToPublish(stated: StatedRoom, right: PublishRight): DataRoom
     };
   }
   return room;
+}
+
+/** The sensor that an observation is of: the one it states, else the one that its sender's key was made for. */
+export function sensorToPublish(stated: string | undefined, own: string | undefined): string | RoomRefusal {
+  if (stated === undefined) return own ?? { reason: "invalid-observation", detail: "sensor_id: is missing" };
+  if (own === undefined || own === stated) return stated;
+  return {
+    reason: "not-permitted",
+    detail: `the sender's key was made for the sensor "${own}", but the observation states sensor_id "${stated}"`,
+  };
 }
 
 function covers(right: PublishRight, room: DataRoom): boolean {

@@ -68,6 +68,18 @@ export function createMetrics() {
       labelNames: ["source", "outcome"],
       registers,
     }),
+    deadLetterBytes: new Counter({
+      name: "noisefloor_dead_letter_bytes_total",
+      help: "Bytes of dead letters kept in the table, by source",
+      labelNames: ["source"],
+      registers,
+    }),
+    deadLettersNotKept: new Counter({
+      name: "noisefloor_dead_letters_not_kept_total",
+      help: "Dead letters beyond their sender's quota for the day, of which only counts and samples are kept, by source",
+      labelNames: ["source"],
+      registers,
+    }),
     insertRows: new Histogram({
       name: "noisefloor_insert_rows",
       help: "Observations per insert into ClickHouse",

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { CommandContext } from "./commands/command.ts";
+import type { SensorKeyOptions } from "./commands/sensors.ts";
 
 /** Adds the commands that say who may ask and who may publish. */
 export function addAccessCommands(program: Command, createContext: () => Promise<CommandContext>): void {
@@ -52,10 +53,11 @@ export function addAccessCommands(program: Command, createContext: () => Promise
     .description("make a key and show it, once")
     .option("--dataset <name>", "where its observations go: global, community or personal", "global")
     .option("--workspace <id>", "whose they are; for the personal dataset")
+    .option("--sensor-id <name>", "the one sensor that it is for; without it, any")
     .option("--label <text>", "what it is for", "")
     .option("--json", "as JSON", false)
     .option("--yes", "also when it closes the intake to senders without a key, as the first one does", false)
-    .action(async (options: { dataset: string; workspace?: string; label: string; json: boolean; yes: boolean }) =>
+    .action(async (options: SensorKeyOptions & { json: boolean; yes: boolean }) =>
       (await import("./commands/sensors.ts")).runSensorsCreate(options, await createContext()),
     );
   sensors

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
 import { connect } from "@noisefloor/clickhouse/client.ts";
+import { watchDisk } from "@noisefloor/clickhouse/disk-space.ts";
 import type { StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { readMigrations } from "@noisefloor/clickhouse/migrate.ts";
 import { type ReadTerms, reader } from "@noisefloor/clickhouse/query.ts";
@@ -118,6 +119,27 @@ async function assemble(
     opened.push(sensors.stop);
     caches.set("sensors", sensors);
   }
+  const disk = roles.ingest
+    ? await watchDisk(watching, {
+        ...toldAs("the disk's free space"),
+        floorBytes: settings.minFreeDiskBytes,
+        onDenied: (error) =>
+          log.warn({ err: error }, "free disk space cannot be read; the intake goes on until the disk is full"),
+      })
+    : undefined;
+  if (disk !== undefined) {
+    opened.push(disk.stop);
+    metrics.gauge(
+      "noisefloor_store_disk_free_bytes",
+      "Free bytes of the disk that ClickHouse keeps the observations on",
+      disk.freeBytes,
+    );
+    metrics.gauge(
+      "noisefloor_store_disk_floor_bytes",
+      "The free bytes below which the intake stores nothing",
+      disk.floorBytes,
+    );
+  }
   const ingest = sensors
     ? await createIngest({
         client: storing,
@@ -125,6 +147,8 @@ async function assemble(
         retentionDays: retention.current,
         sensorKeys: http.sensorKeys,
         sensors,
+        disk,
+        deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
         kafka: settings.kafka,
         metrics,
         log,

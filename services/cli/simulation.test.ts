@@ -32,7 +32,7 @@ describe("a simulated fleet", () => {
 
   test("says in every observation that it is simulated", () => {
     const observations = accepted(1);
-    expect(observations.filter(({ sensor_id }) => !/^simulated-\d\d$/.test(sensor_id))).toEqual([]);
+    expect(observations.filter(({ sensor_id = "" }) => !/^simulated-\d\d$/.test(sensor_id))).toEqual([]);
     expect(observations.filter(({ observation_id }) => !observation_id?.startsWith("simulated:"))).toEqual([]);
     expect(observations.filter(({ metadata }) => metadata?.simulated !== true)).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
+import { applyDurability } from "@noisefloor/clickhouse/durability.ts";
 import { holdsStore } from "@noisefloor/clickhouse/embedded.ts";
 import { isNotThere, StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { migrate, readApplied, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
@@ -130,6 +131,7 @@ export async function openStore(
     if (applied.length > 0) log.info({ migrations: applied.length }, "the schema was brought up to date");
     if (right === "set") await dropLeftovers(client, server, log);
     const retentionDays = await settleRetention(client, settings.retentionDays, right, log, confirmLoss);
+    if (right === "set") await settleDurability(client, settings.isDurable, log);
     const tags = await addStarterTags(client, Date.now());
     if (tags > 0) log.info({ tags }, "tags of the starter catalogue were added");
     return { server, client, retentionDays, close };
@@ -207,6 +209,13 @@ export async function closingAfter(store: Store, work: (client: ClickHouseClient
   } finally {
     await store.close();
   }
+}
+
+/** @param wanted undefined when nobody said anything: then what holds goes on. */
+async function settleDurability(client: ClickHouseClient, wanted: boolean | undefined, log: Logger): Promise<void> {
+  if (wanted === undefined) return;
+  const tables = await applyDurability(client, wanted);
+  if (tables.length > 0) log.info({ isDurable: wanted, tables }, "whether inserts survive a power cut was changed");
 }
 
 /** @param wanted undefined when nobody said anything: then what holds goes on. */

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
-import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts";
+import { formatRight, type Sender } from "@noisefloor/domain/publishing.ts";
 import {
   type Produce,
   type ProducedMessage,
@@ -12,7 +12,7 @@ import {
 } from "@noisefloor/kafka/source.ts";
 import { type Patience, patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
-import { FALLBACK_ID_HEADER, givenRecordId } from "./record-id.ts";
+import { FALLBACK_ID_HEADER, givenIdNamespace, givenRecordId, ID_NAMESPACE_HEADER } from "./record-id.ts";
 
 const RETRY_MS = 10_000;
 
@@ -22,8 +22,8 @@ export type PlacedRecord = IncomingRecord & {
   readonly origin: string;
   /** Its place there, from 1. */
   readonly position: number;
-  /** Where its sender might write; files may everywhere. */
-  readonly right?: PublishRight;
+  /** Who sent it; left out for files, which whoever runs the service guards. */
+  readonly sender?: Sender;
 };
 
 /**
@@ -38,11 +38,13 @@ const PER_INSERT = { items: 10_000, bytes: 16 * 1024 * 1024 };
 /**
  * Keeps rejected records in the table `dead_letters`. The same record of the same file is kept once. Waits for a store
  * that is away: whoever is told that it failed would send all of it again.
+ * @param requireSpace throws while the store must not grow.
  */
 export function deadLettersInto(
   client: ClickHouseClient,
   source: "http" | "file",
   now: () => number,
+  requireSpace: () => void = () => {},
 ): KeepDeadLetters<PlacedRecord> {
   return async (rejected) => {
     const received_at = toDateTime64(now());
@@ -52,9 +54,11 @@ export function deadLettersInto(
       origin: record.origin,
       position: record.position,
       reason: rejection.reason,
-      detail: rejection.detail + cutNote(record.bytes),
+      detail: rejection.detail + noteOfCut(record.bytes),
       payload_base64: record.bytes.subarray(0, MAX_STORED_BYTES).toString("base64"),
-      publish_right: record.right === undefined ? "" : formatRight(record.right),
+      publish_right: record.sender === undefined ? "" : formatRight(record.sender.right),
+      key_id: record.sender?.keyId,
+      key_sensor_id: record.sender?.sensorId,
       value: writeValue(record.value),
     });
     const columns = [
@@ -66,12 +70,15 @@ export function deadLettersInto(
       "detail",
       "payload_base64",
       "publish_right",
+      "key_id",
+      "key_sensor_id",
       "value",
     ] as const;
-    for (const chunk of chunksOf(rejected, ({ record }) => storedSize(record), PER_INSERT)) {
+    for (const chunk of chunksOf(rejected, storedSize, PER_INSERT)) {
       const values = chunk.map(toRow);
-      const insert = () =>
-        client.insert({
+      const insert = async () => {
+        requireSpace();
+        await client.insert({
           table: "dead_letters",
           columns: [...columns],
           values,
@@ -79,14 +86,19 @@ export function deadLettersInto(
           // The server joins the letters of many requests into one insert, and answers when they are stored.
           clickhouse_settings: { async_insert: 1, wait_for_async_insert: 1 },
         });
+      };
       await patiently(insert, { forMs: RETRY_MS });
     }
   };
 }
 
-/** About how much of a record is stored: what its value takes as JSON is about what its line took. */
-function storedSize({ bytes, value }: PlacedRecord): number {
-  return Math.min(bytes.length, MAX_STORED_BYTES) + (value === undefined ? 0 : bytes.length);
+/** What a letter takes beside its texts, about. */
+const LETTER_BYTES = 100;
+
+/** About how much of a letter is stored: what its value takes as JSON is about what its line took. */
+export function storedSize({ record: { bytes, value }, rejection }: RejectedRecord<PlacedRecord>): number {
+  const payload = Math.min(bytes.length, MAX_STORED_BYTES) + (value === undefined ? 0 : bytes.length);
+  return payload + rejection.detail.length + LETTER_BYTES;
 }
 
 /** Empty when there is none, or one nested so deep that it cannot be written: parsing takes more than writing does. */
@@ -98,15 +110,20 @@ function writeValue(value: unknown): string {
   }
 }
 
-function cutNote(bytes: Buffer): string {
-  return bytes.length <= MAX_STORED_BYTES ? "" : ` (of ${bytes.length} bytes, the first ${MAX_STORED_BYTES} are kept)`;
+function noteOfCut({ length }: Buffer): string {
+  return length <= MAX_STORED_BYTES ? "" : cutNote(length, MAX_STORED_BYTES);
+}
+
+/** Says at a detail's end that only the first bytes are kept. */
+export function cutNote(bytes: number, kept: number): string {
+  return ` (of ${bytes} bytes, the first ${kept} are kept)`;
 }
 
 /** How many bytes a record had of which the table keeps only the first; undefined when it keeps all of them. */
 export function sizeBeforeCut(detail: string, kept: Buffer): number | undefined {
-  const size = / \(of (\d+) bytes, the first \d+ are kept\)$/.exec(detail)?.[1];
+  const [, size, first] = / \(of (\d+) bytes, the first (\d+) are kept\)$/.exec(detail) ?? [];
   // A detail may quote its record, so the note alone proves nothing.
-  return size === undefined || kept.length !== MAX_STORED_BYTES ? undefined : Number(size);
+  return size === undefined || kept.length !== Number(first) ? undefined : Number(size);
 }
 
 /** A record that came in a Kafka message, alone or among others. */
@@ -210,9 +227,11 @@ function cut(letter: ProducedMessage, part: "key" | "value", most: number): Prod
 
 function deadLetterHeaders(message: StreamMessage, index: number, rejection: Rejection): Record<string, string> {
   const given = givenRecordId(message);
+  const idNamespace = givenIdNamespace(message);
   return {
     // A retry has to call the record what a redelivery of its message would.
     ...(given !== undefined && { [FALLBACK_ID_HEADER]: given }),
+    ...(idNamespace !== undefined && { [ID_NAMESPACE_HEADER]: idNamespace }),
     [LETTER_HEADERS.reason]: rejection.reason,
     [LETTER_HEADERS.detail]: rejection.detail,
     [LETTER_HEADERS.topic]: message.topic,

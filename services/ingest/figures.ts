@@ -6,7 +6,14 @@ import type { BatchDeps, IncomingRecord } from "./pipeline.ts";
 
 export type IngestMetrics = Pick<
   Metrics,
-  "ingestRecords" | "insertRows" | "insertDuration" | "gauge" | "gaugeBy" | "kafkaRestarts"
+  | "ingestRecords"
+  | "deadLetterBytes"
+  | "deadLettersNotKept"
+  | "insertRows"
+  | "insertDuration"
+  | "gauge"
+  | "gaugeBy"
+  | "kafkaRestarts"
 >;
 
 /**
@@ -31,5 +38,13 @@ export function ingestFigures(metrics: IngestMetrics) {
     for (const outcome of ["accepted", ...REJECTION_REASONS]) metrics.ingestRecords.inc({ source, outcome }, 0);
     return (outcome, records) => metrics.ingestRecords.inc({ source, outcome }, records);
   };
-  return { onInsert, onOutcome };
+  const onLetters = (source: string) => {
+    metrics.deadLetterBytes.inc({ source }, 0);
+    metrics.deadLettersNotKept.inc({ source }, 0);
+    return {
+      onKept: (bytes: number) => metrics.deadLetterBytes.inc({ source }, bytes),
+      onNotKept: (records: number) => metrics.deadLettersNotKept.inc({ source }, records),
+    };
+  };
+  return { onInsert, onOutcome, onLetters };
 }

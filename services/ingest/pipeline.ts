@@ -10,6 +10,7 @@ import {
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { parseRecord } from "./decode.ts";
 import type { HandOverTerms, InsertQueue } from "./insert-queue.ts";
+import { observationIdOf } from "./record-id.ts";
 import { resolveTags } from "./tagger.ts";
 import { type ObservationRow, toRow } from "./writer.ts";
 
@@ -23,6 +24,8 @@ export type IncomingRecord = {
   readonly bytes: Buffer;
   /** What the observation is called when its sensor gave it no id. Redelivery must lead to the same one. */
   readonly fallbackId: string;
+  /** The key within which the id that its sensor gave it is unique; left out where its sensor alone is. */
+  readonly idNamespace?: string | undefined;
   /** The observation taken out of `bytes`, when they are in a format other than ours or do not say where it belongs. */
   readonly value?: unknown;
 };
@@ -43,6 +46,8 @@ export type JudgeDeps = {
   readonly retentionDays: () => number;
   /** Where whoever sent the records may write. */
   readonly right: PublishRight;
+  /** The one sensor that their sender's key was made for; left out when it may send for any. */
+  readonly sensorId?: string | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Ends the wait for a catalogue that cannot be read. */
@@ -54,7 +59,7 @@ export type JudgeDeps = {
  * fresh catalogue, for it may have been imported a moment ago.
  */
 export async function judge<R extends IncomingRecord>(records: readonly R[], deps: JudgeDeps): Promise<Judged<R>> {
-  const terms = { now: deps.now(), retentionDays: deps.retentionDays(), right: deps.right };
+  const terms = { now: deps.now(), retentionDays: deps.retentionDays(), right: deps.right, sensorId: deps.sensorId };
   let isFresh = false;
   const rows: ObservationRow[] = [];
   const accepted: R[] = [];
@@ -99,7 +104,7 @@ function judgeOne(
   if ("reason" in verdict) return verdict;
   const tagIds = resolveTags(catalogue, verdict.observation.tags);
   if ("reason" in tagIds) return tagIds;
-  return { ...verdict, row: toRow(verdict, verdict.observation.observation_id ?? record.fallbackId, tagIds) };
+  return { ...verdict, row: toRow(verdict, observationIdOf(verdict.observation.observation_id, record), tagIds) };
 }
 
 /** Keeps rejected records where somebody can look at them. When it resolves they are kept. */

@@ -25,6 +25,30 @@ export function requestRecordId(origin: string, index: number): string {
   return `http:${origin}/${index}`;
 }
 
+/**
+ * What a stored observation is called. Keys tell the ids of their senders apart by a tab, which no stated id can hold: no
+ * sender can state the id that another key's observation is stored under.
+ */
+export function observationIdOf(
+  stated: string | undefined,
+  { fallbackId, idNamespace }: { readonly fallbackId: string; readonly idNamespace?: string | undefined },
+): string {
+  if (stated === undefined) return fallbackId;
+  return idNamespace === undefined ? stated : `${idNamespace}\t${stated}`;
+}
+
+/** The header that says under which key a message's records have their ids, as the topic's reader knows no keys. */
+export const ID_NAMESPACE_HEADER = "noisefloor-id-namespace";
+
+/** As keys' ids are. Anything else is some other publisher's, of any length. */
+const KEY_ID = /^[a-z0-9-]{1,64}$/i;
+
+/** Under which key a message's records have their ids; undefined when whoever published it says nothing of the kind. */
+export function givenIdNamespace({ headers }: Pick<StreamMessage, "headers">): string | undefined {
+  const given = headers[ID_NAMESPACE_HEADER];
+  return given !== undefined && KEY_ID.test(given) ? given : undefined;
+}
+
 /** The header in which a message, or the dead letter made of it, says what its records are called. */
 export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
 

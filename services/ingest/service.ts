@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { DiskGuard } from "@noisefloor/clickhouse/disk-space.ts";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
@@ -8,13 +9,14 @@ import type { KafkaConnection } from "@noisefloor/kafka/kafkajs-connection.ts";
 import type { Produce, StreamSource } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { deadLettersInto, deadLettersTo } from "./dead-letter.ts";
+import { deadLettersTo } from "./dead-letter.ts";
+import { limitDeadLetters } from "./dead-letter-quota.ts";
 import { mostRecordsIn } from "./decode.ts";
 import { type IngestMetrics, ingestFigures } from "./figures.ts";
 import { insertQueue } from "./insert-queue.ts";
 import { patiently } from "./patience.ts";
 import { type Accept, acceptInto, type IncomingRecord } from "./pipeline.ts";
-import { FALLBACK_ID_HEADER } from "./record-id.ts";
+import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "./record-id.ts";
 import { isIntakeOpen, registerIntake } from "./sources/http.ts";
 import { postObservations } from "./sources/intake-operation.ts";
 import { startKafkaIngest } from "./sources/kafka.ts";
@@ -40,6 +42,10 @@ export type IngestDeps = {
   readonly retentionDays: () => number;
   readonly sensorKeys: readonly string[];
   readonly sensors: SensorDirectory;
+  /** Without it nothing is refused for want of space. */
+  readonly disk?: DiskGuard | undefined;
+  /** What the dead letters of one key's sender may take in the table a UTC day. */
+  readonly deadLetterBytesPerDay?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
   readonly metrics: IngestMetrics;
@@ -86,7 +92,16 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       () => stream.lag.current(),
     );
   }
-  const insert = insertInto(client);
+  const requireSpace = deps.disk?.requireSpace;
+  const insert = insertInto(client, requireSpace);
+  const letters = limitDeadLetters(client, {
+    source: "http",
+    bytesPerDay: deps.deadLetterBytesPerDay ?? Number.POSITIVE_INFINITY,
+    now,
+    requireSpace,
+    ...figures.onLetters("http"),
+    log,
+  });
   const queueFor = (source: string, retryForMs: number, lingerMs: number) =>
     insertQueue({
       insert,
@@ -115,7 +130,9 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
     register(app) {
       registerIntake(app, {
         ...judging,
-        keepDeadLetters: deadLettersInto(client, "http", now),
+        keepDeadLetters: letters.keep,
+        // Brokers keep what is published until the store has room again.
+        requireSpace: stream === undefined ? requireSpace : undefined,
         sensorKeys: deps.sensorKeys,
         sensors: deps.sensors,
         accept: stream === undefined ? acceptInto(requests) : publishTo(stream.produce, stream.topic),
@@ -145,6 +162,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       requests.giveUp();
       messages.giveUp();
       await stream?.stop();
+      await letters.close();
     },
   };
 }
@@ -189,16 +207,20 @@ async function connectStream(kafka: KafkaSettings, retentionDays: number, metric
 /**
  * Publishes accepted records in their own bytes, or as JSON when they came in another format or when their publisher's
  * right, which the topic's reader does not know, said where they belong. Each goes with the id that it has if its sensor
- * gave it none: a message that the producer writes twice is the same observation then.
+ * gave it none: a message that the producer writes twice is the same observation then. Likewise with the key within which
+ * its sensor's id is unique.
  */
 export function publishTo<R extends IncomingRecord>(produce: Produce, topic: string): Accept<R> {
   return async ({ accepted }) => {
     await produce(
       topic,
-      accepted.map(({ value, bytes, fallbackId }) => ({
+      accepted.map(({ value, bytes, fallbackId, idNamespace }) => ({
         key: null,
         value: value === undefined ? bytes : Buffer.from(JSON.stringify(value)),
-        headers: { [FALLBACK_ID_HEADER]: fallbackId },
+        headers: {
+          [FALLBACK_ID_HEADER]: fallbackId,
+          ...(idNamespace !== undefined && { [ID_NAMESPACE_HEADER]: idNamespace }),
+        },
       })),
     );
     return [];

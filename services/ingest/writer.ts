@@ -37,9 +37,13 @@ export function toRow({ observation, observedAt }: Accepted, observationId: stri
   };
 }
 
-/** Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read. */
-export function insertInto(client: ClickHouseClient): InsertObservations {
+/**
+ * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
+ * @param requireSpace throws while the store must not grow.
+ */
+export function insertInto(client: ClickHouseClient, requireSpace: () => void = () => {}): InsertObservations {
   return async (rows, token) => {
+    requireSpace();
     await client.insert({
       table: "observations",
       values: rows,

@@ -9,7 +9,7 @@ let disk: SmallDisk;
 let key: string;
 let sensorKey: string;
 beforeAll(async () => {
-  disk = await startOnSmallDisk(256);
+  disk = await startOnSmallDisk(256, { MIN_FREE_DISK_MIB: "0" });
   const made = z.object({ key: z.string() });
   const [ofWorkspace, ofSensor] = await Promise.all([
     disk.run("keys", "create", "default", "--json"),

@@ -78,7 +78,7 @@ beforeAll(async () => {
     expect(names).toContain("noisefloor_last_insert_timestamp_seconds");
     expect(names).toContain("noisefloor_kafka_lag_messages");
     const second = first.map((sample) => ({ ...sample, labels: { ...sample.labels, instance: "intake-2" } }));
-    told = [...first, ...second, ...(await scrape(query, "query"))];
+    told = [...first, ...second, ...(await scrape(query, "query"))].map(onLargeDisk);
   });
 });
 afterAll(async () => {
@@ -87,6 +87,11 @@ afterAll(async () => {
   await world.close();
   await rm(dataDir, { recursive: true, force: true });
 });
+
+/** Whatever the disk of this machine has. */
+const onLargeDisk = (sample: Sample): Sample =>
+  sample.name === "noisefloor_store_disk_free_bytes" ? { ...sample, value: TERABYTE } : sample;
+const TERABYTE = 1e12;
 
 /** A figure that differs from what was scraped, in every series with these labels; undefined where there is none. */
 type Change = {
@@ -147,6 +152,8 @@ const records = (outcome: string, figure: number) => ({
   labels: { source: "kafka", outcome },
   figure,
 });
+const freeBytes = (figure: number) => ({ name: "noisefloor_store_disk_free_bytes", figure });
+const diskFloor = (figure: number) => ({ name: "noisefloor_store_disk_floor_bytes", figure });
 const answers = (operation: string, status: string, figure: number) => ({
   name: "noisefloor_http_requests_total",
   labels: { operation },
@@ -216,6 +223,27 @@ const SCENARIOS: readonly (readonly [name: string, scenario: Scenario, alerts: r
     "two records in a hundred are refused",
     all((minute) => [records("unknown-tag", minute * 120)]),
     ["NoisefloorRejectsRecords"],
+  ],
+  [
+    "the disk of the store has less than a tenth free",
+    all(() => [freeBytes(4), diskFloor(1)]),
+    ["NoisefloorDiskNearlyFull"],
+  ],
+  [
+    "the disk of the store is below its floor",
+    all(() => [freeBytes(1), diskFloor(2)]),
+    ["NoisefloorDiskNearlyFull", "NoisefloorDiskFull"],
+  ],
+  ["there is no floor", all(() => [freeBytes(1), diskFloor(0)]), []],
+  [
+    "refused records take a megabyte a minute",
+    all((minute) => [{ name: "noisefloor_dead_letter_bytes_total", labels: { ...FIRST }, figure: minute * 1e6 }]),
+    ["NoisefloorDeadLettersGrow"],
+  ],
+  [
+    "a sender has used up its quota of dead letters",
+    all((minute) => [{ name: "noisefloor_dead_letters_not_kept_total", labels: { ...FIRST }, figure: minute * 10 }]),
+    ["NoisefloorDeadLettersNotKept"],
   ],
   ["one record in a thousand is refused", all((minute) => [records("unknown-tag", minute * 6)]), []],
   [

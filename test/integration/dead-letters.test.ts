@@ -216,14 +216,14 @@ test("a record that is refused anew after a retry has stored it is open again", 
     fallbackId: "",
     origin: "request",
     position: 1,
-    right: "everything" as const,
+    sender: { right: "everything" as const },
   };
   const keep = (at: number, reason: RejectionReason) =>
     deadLettersInto(world.client, "http", () => at)([{ record, rejection: { reason, detail: "" } }]);
   await keep(NOW, "unknown-tag");
   expect(await retry([], { all: true })).toEqual({ ...nothing, stored: 1 });
   expect((await list()).counts).toEqual([]);
-  await keep(NOW + 60_000, "oversize");
+  await keep(Date.now() + 60_000, "oversize");
   expect((await list()).counts).toMatchObject([{ reason: "oversize", state: "open", letters: 1 }]);
   expect(await retry([], { all: true })).toEqual({ ...nothing, stored: 1 });
   expect(await stored()).toHaveLength(1);
@@ -307,7 +307,7 @@ test("thousands of letters are retried to the last one, and filters say which", 
       // Many at one place, as when a request's id came again and again: paging must lose none of them.
       origin: `request-${Math.floor(index / 9_000)}`,
       position: 1,
-      right: "shared-datasets" as const,
+      sender: { right: "shared-datasets" as const },
     },
     rejection: { reason: index % 3 === 0 ? ("unknown-tag" as const) : ("oversize" as const), detail: "" },
   }));

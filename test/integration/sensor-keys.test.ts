@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto";
+import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
+import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/sensors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { DataRoom } from "@noisefloor/domain/scope.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { commandOver } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeApp } from "../support/http.ts";
 import { freshKafka, ingestOf, readTopic } from "../support/kafka.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { createWorld, makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;
@@ -38,18 +41,19 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Makes a key and does not wait for anybody to notice. */
-async function makeKey({ dataset, workspaceId }: DataRoom): Promise<string> {
+/** Makes a key and does not wait for anybody to notice. @param sensorId the one sensor that it is for. */
+async function makeKey({ dataset, workspaceId }: DataRoom, sensorId = ""): Promise<string> {
   const key = randomUUID();
   const made = Date.now();
   const keyId = randomUUID();
-  const stored = { keyId, label: "", dataset, workspaceId, sha256: hashKey(key), createdAt: made, isRevoked: false };
+  const sha256 = hashKey(key);
+  const stored = { keyId, label: "", dataset, workspaceId, sensorId, sha256, createdAt: made, isRevoked: false };
   await writeSensorKey(world.client, stored, made);
   return key;
 }
 
-async function addKey(room: DataRoom): Promise<string> {
-  const key = await makeKey(room);
+async function addKey(room: DataRoom, sensorId?: string): Promise<string> {
+  const key = await makeKey(room, sensorId);
   await world.sensors.refresh();
   return key;
 }
@@ -272,4 +276,110 @@ test.each([
   );
   await ingest.stop();
   await published.close();
+});
+
+/** The intakes that an observation can take: straight into the store, or through a topic. */
+const WAYS = [["straight into the store"], ["through a topic"]];
+
+/** An intake of one of these ways, with a key of the settings. @returns also what waits until so many are stored. */
+async function openWay(way: string | undefined) {
+  const kafka = way === "through a topic" ? freshKafka() : undefined;
+  const ingest = await ingestOf(world, kafka, now, [SHARED_KEY]);
+  const app = await makeApp(INGEST_OPERATIONS, ingest.register);
+  await ingest.start();
+  onTestFinished(async () => {
+    await ingest.stop();
+    await app.close();
+  });
+  return { app, kafka };
+}
+
+const storedCopies = defineQuery({
+  name: "test-stored-copies",
+  sql: `SELECT sensor_id AS sensor, http_path AS path, toUInt32(count()) AS copies FROM observations
+    FINAL GROUP BY sensor, path ORDER BY sensor, path`,
+  params: z.object({}),
+  row: z.object({ sensor: z.string(), path: z.string(), copies: z.int() }),
+});
+const copies = async () =>
+  (await run(world.client, storedCopies, {})).map((row) => `${row.sensor} ${row.path} ${row.copies}`);
+
+test.each(WAYS)(
+  "%s a key made for one sensor sends for no other, and for that one where none is named",
+  async (way) => {
+    const { app } = await openWay(way);
+    const key = await addKey(GLOBAL, "cellar");
+    const { sensor_id: _, ...unnamed } = observation({ http: { path: "/left-out" } });
+    const named = observation({ sensor_id: "cellar", http: { path: "/named" } });
+    expect(await post([unnamed, named, observation({ sensor_id: "roof" })], key, app)).toMatchObject({
+      status: 202,
+      body: {
+        accepted: 2,
+        rejections: [
+          { position: 3, reason: "not-permitted", detail: expect.stringContaining('for the sensor "cellar"') },
+        ],
+      },
+    });
+    await eventually(async () => expect(await copies()).toEqual(["cellar /left-out 1", "cellar /named 1"]));
+    expect(await post([unnamed], await addKey(GLOBAL), app), "any other key has to name the sensor").toMatchObject({
+      body: { rejections: [{ reason: "invalid-observation", detail: "sensor_id: is missing" }] },
+    });
+  },
+);
+
+test.each(WAYS)("%s the same id from the same key is one observation, and no key overwrites another's", async (way) => {
+  const { app } = await openWay(way);
+  const keys = { settings: SHARED_KEY, first: await addKey(GLOBAL), second: await addKey(GLOBAL) };
+  const bound = { bound: await addKey(GLOBAL, "s"), replacement: await addKey(GLOBAL, "s") };
+  const same = observation({ observation_id: "one" });
+  const sent = (path: string) => ({ ...same, http: { path } });
+  const more = observation({ sensor_id: "s" });
+  // Twice, and with other batch edges: replays change no answer.
+  for (const [name, key] of Object.entries(keys)) {
+    await post([sent(name), more], key, app);
+    await post([sent(name)], key, app);
+  }
+  for (const key of Object.values(bound)) await post([sent("bound")], key, app);
+  // Those of `more` have no path.
+  await eventually(async () =>
+    expect((await copies()).filter((line) => !line.startsWith("s  "))).toEqual([
+      "s bound 1",
+      "s first 1",
+      "s second 1",
+      "s settings 1",
+    ]),
+  );
+  const { body } = await world.get(`/v3/ip/${same.source_ip}`);
+  expect(body).toMatchObject({ internet_scanner_intelligence: { metadata: { sensor_count: 1, sensor_hits: 4 } } });
+});
+
+test("a retried dead letter has the id that its key's other observations have", async () => {
+  const { app, kafka } = await openWay("through a topic");
+  const keys = [await addKey(GLOBAL), await addKey(GLOBAL), await addKey(GLOBAL, "s"), SHARED_KEY];
+  const sent = observation({ observation_id: "one", tags: ["not-yet"] });
+  const { sensor_id: _, ...unnamed } = sent;
+  for (const [index, key] of keys.entries()) {
+    expect(await post([index === 2 ? unnamed : sent], key, app)).toMatchObject({ body: { rejected: 1 } });
+  }
+  await world.addTags([makeTag("not-yet", "unknown")]);
+  const { all, ...options } = { all: true, dryRun: false, overridePermission: false, json: true };
+  await runDeadLettersRetry([], { all, ...options }, commandOver(world, kafka));
+  const hits = async () => (await world.get(`/v3/ip/${sent.source_ip}`)).body;
+  const expected = { internet_scanner_intelligence: { metadata: { sensor_count: 1, sensor_hits: 4 } } };
+  expect(await hits()).toMatchObject(expected);
+  for (const key of keys) expect(await post([sent], key, guarded)).toMatchObject({ body: { accepted: 1 } });
+  expect(await hits()).toMatchObject(expected);
+});
+
+test("a key's sensor is chosen when it is made, and listed", async () => {
+  await addKey(GLOBAL);
+  const command = commandOver(world);
+  const options = { dataset: "global", label: "", json: true, yes: true };
+  await runSensorsCreate({ ...options, sensorId: "cellar" }, command);
+  const made = z.object({ key: z.string(), sensor: z.literal("cellar") }).parse(JSON.parse(command.lines[0] ?? ""));
+  await world.sensors.refresh();
+  expect(await post([observation({ sensor_id: "roof" })], made.key)).toMatchObject({ body: { rejected: 1 } });
+  await runSensorsList({ json: true }, command);
+  expect(JSON.parse(command.lines[1] ?? "")).toMatchObject([{ sensor: "" }, { sensor: "cellar" }]);
+  await expect(runSensorsCreate({ ...options, sensorId: "a\nb" }, command)).rejects.toThrow("--sensor-id takes");
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import type { Ingest, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { Ingest, IngestDeps, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { createIngest } from "@noisefloor/ingest/service.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
@@ -32,6 +32,7 @@ export function ingestOf(
   sensorKeys: readonly string[] = [],
   metrics = createMetrics(),
   retentionDays = () => RETENTION_DAYS,
+  more: Partial<IngestDeps> = {},
 ): Promise<Ingest> {
   const { client, catalogue, sensors } = world;
   return createIngest({
@@ -44,6 +45,7 @@ export function ingestOf(
     metrics,
     log: silent,
     now,
+    ...more,
   });
 }
 

@@ -7,11 +7,12 @@ const ID = "lower(hex(sipHash64(source, origin, position, payload)))";
 
 /** Some rows of the table as letters, each once, with what was said of it when it was kept last. */
 const lettersIn = (rows: string) => `
-  SELECT id, source, origin, position, bytes, publishRight, toUnixTimestamp64Milli(kept_at) AS keptAt, reason, detail
+  SELECT id, source, origin, position, bytes, publishRight, keyId, keySensorId, toUnixTimestamp64Milli(kept_at) AS keptAt, reason, detail
   FROM (
     SELECT ${ID} AS id, source, origin, position, any(length(payload)) AS bytes, max(received_at) AS kept_at,
       argMax(letters.reason, received_at) AS reason, argMax(letters.detail, received_at) AS detail,
-      argMax(publish_right, received_at) AS publishRight
+      argMax(publish_right, received_at) AS publishRight, argMax(key_id, received_at) AS keyId,
+      argMax(key_sensor_id, received_at) AS keySensorId
     FROM ${rows} AS letters GROUP BY id, source, origin, position)`;
 
 const storedLetterSchema = z.object({
@@ -23,6 +24,9 @@ const storedLetterSchema = z.object({
   bytes: z.int(),
   /** Where its sender might write; empty when that was not noted. */
   publishRight: z.string(),
+  /** The key that its sender showed, and the one sensor that it was made for; empty where there is none. */
+  keyId: z.string(),
+  keySensorId: z.string(),
   /** When it was refused last, other than by a retry. Milliseconds since 1970 UTC. */
   keptAt: z.int(),
   reason: z.string(),
@@ -74,6 +78,23 @@ const letterPayloads = defineQuery({
   }),
   row: z.object({ id: z.string(), payload: z.base64(), value: z.string() }),
 });
+
+/** The same as `storedSize` of the intake says of each letter, about. */
+const letterBytes = defineQuery({
+  name: "dead-letter-bytes",
+  sql: `SELECT sum(length(payload) + length(value) + length(detail) + 100) AS bytes FROM dead_letters
+    PREWHERE received_at >= fromUnixTimestamp64Milli({since:Int64}) AND source = {source:String} AND key_id = {keyId:String}`,
+  params: z.object({ source: z.string(), keyId: z.string(), since: z.int() }),
+  row: z.object({ bytes: z.int() }),
+});
+
+/** How many bytes one key's letters take that were kept since a time, in milliseconds since 1970 UTC. */
+export async function readLetterBytes(
+  client: ClickHouseClient,
+  of: { readonly source: string; readonly keyId: string; readonly since: number },
+): Promise<number> {
+  return (await run(client, letterBytes, of))[0]?.bytes ?? 0;
+}
 
 /** About how many letters there are: one that was kept again counts twice until the server has merged the two. */
 export async function countLetterRows(client: ClickHouseClient): Promise<number> {

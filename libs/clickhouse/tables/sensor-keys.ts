@@ -10,6 +10,8 @@ const sensorKeySchema = z.object({
   dataset: z.enum(DATASETS),
   /** Empty unless the dataset is personal. */
   workspaceId: z.string(),
+  /** The one sensor that it was made for; empty or left out when it may send for any. */
+  sensorId: z.string().optional(),
   sha256: z.string(),
   /** Milliseconds since 1970 UTC. */
   createdAt: z.int(),
@@ -25,7 +27,8 @@ export const OPEN_INTAKE_ID = "open-intake";
 
 const allSensorKeys = defineQuery({
   name: "all-sensor-keys",
-  sql: `SELECT key_id AS keyId, label, dataset, workspace_id AS workspaceId, key_sha256 AS sha256,
+  sql: `SELECT key_id AS keyId, label, dataset, workspace_id AS workspaceId, sensor_id AS sensorId,
+      key_sha256 AS sha256,
       toUnixTimestamp64Milli(created_at) AS createdAt, is_revoked AS isRevoked
     FROM sensor_keys FINAL ORDER BY created_at, key_id`,
   params: z.object({}),
@@ -84,6 +87,7 @@ export async function writeSensorKey(client: ClickHouseClient, key: SensorKey, n
     label: key.label,
     dataset: key.dataset,
     workspace_id: key.workspaceId,
+    sensor_id: key.sensorId,
     key_sha256: key.sha256,
     created_at: toDateTime64(key.createdAt),
     is_revoked: key.isRevoked,

@@ -1,7 +1,8 @@
+import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/disk-space.ts";
 import { explainLoss } from "@noisefloor/clickhouse/open.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation.ts";
-import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
+import { limitDeadLetters } from "@noisefloor/ingest/dead-letter-quota.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
@@ -54,7 +55,15 @@ export async function runReplay(
       ? await openStoreAsItIs(settings)
       : await openStore(context, "lengthen", asCommand(context, signal));
     const catalogue = await watchTags(store.client);
-    const sink = options.dryRun ? NOWHERE : await openSink(context, store);
+    const disk = await watchDisk(store.client, { floorBytes: settings.minFreeDiskBytes });
+    const sink = options.dryRun ? NOWHERE : await openSink(context, store, disk);
+    const deadLetters = limitDeadLetters(store.client, {
+      source: "file",
+      bytesPerDay: settings.deadLetterBytesPerDay,
+      now: Date.now,
+      requireSpace: disk.requireSpace,
+      log: context.log,
+    });
     try {
       const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, format, shiftTo, context);
       if (shiftTo !== undefined) print(`All times move by the same: the newest becomes ${formatMoment(shiftTo)}.`);
@@ -69,9 +78,7 @@ export async function runReplay(
           stop: signal,
           stopAfterRefused: options.keepGoing ? undefined : HOPELESS_AFTER,
           accept: sink.accept,
-          keepDeadLetters: options.dryRun
-            ? async () => {}
-            : fileDeadLetters(deadLettersInto(store.client, "file", Date.now)),
+          keepDeadLetters: options.dryRun ? async () => {} : fileDeadLetters(deadLetters.keep),
           onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${sink.verb}, ${rejected} rejected`),
         });
         progress.end();
@@ -89,7 +96,9 @@ export async function runReplay(
         progress.end();
       }
     } finally {
+      await deadLetters.close();
       await sink.close();
+      disk.stop();
       catalogue.stop();
       await store.close();
     }
@@ -140,9 +149,9 @@ type Sink = {
 /** Of a dry run. */
 const NOWHERE: Sink = { verb: "accepted", accept: async () => [], close: async () => {} };
 
-async function openSink({ settings, log }: CommandContext, store: Store): Promise<Sink> {
+async function openSink({ settings, log }: CommandContext, store: Store, disk: DiskGuard): Promise<Sink> {
   if (settings.kafka === undefined) {
-    const queue = insertQueue({ insert: insertInto(store.client), retryForMs: 60_000, lingerMs: 0 });
+    const queue = insertQueue({ insert: insertInto(store.client, disk.requireSpace), retryForMs: 60_000, lingerMs: 0 });
     return { verb: "stored", accept: acceptInto(queue), close: async () => {} };
   }
   if (settings.kafka.createTopics) await createTopics(settings.kafka, store.retentionDays, log);

@@ -6,6 +6,7 @@ import {
   writeSensorKey,
 } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { isSensorId } from "@noisefloor/domain/observation.ts";
 import { DATASETS, type DataRoom } from "@noisefloor/domain/scope.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { findWorkspace, generateKey } from "../access.ts";
@@ -18,6 +19,8 @@ export type SensorKeyOptions = {
   readonly dataset: string;
   /** Required for the personal dataset, refused for the others. */
   readonly workspace?: string | undefined;
+  /** The one sensor that it is for; left out, it may send for any. */
+  readonly sensorId?: string | undefined;
   readonly label: string;
 };
 
@@ -27,6 +30,10 @@ export async function runSensorsCreate(
   context: CommandContext,
 ): Promise<void> {
   const { dataset, workspaceId } = readRoom(options);
+  const { sensorId = "" } = options;
+  if (options.sensorId !== undefined && !isSensorId(options.sensorId)) {
+    throw new UserError("--sensor-id takes a text of 1 to 128 characters without control characters");
+  }
   await withStore(context, async (client) => {
     if (dataset === "personal") await findWorkspace(client, workspaceId);
     const { keys, needKey } = await readSenders(client);
@@ -36,10 +43,19 @@ export async function runSensorsCreate(
     const { keyId, key } = generateKey("nfs");
     const now = Date.now();
     const { label } = options;
-    const stored = { keyId, label, dataset, workspaceId, sha256: hashKey(key), createdAt: now, isRevoked: false };
+    const stored = {
+      keyId,
+      label,
+      dataset,
+      workspaceId,
+      sensorId,
+      sha256: hashKey(key),
+      createdAt: now,
+      isRevoked: false,
+    };
     await writeSensorKey(client, stored, now);
     if (!needKey && keys.length > 0) await writeIntakeOpen(client, false, now);
-    showNewKey({ id: keyId, dataset, workspace: workspaceId, key }, options, context);
+    showNewKey({ id: keyId, dataset, workspace: workspaceId, sensor: sensorId, key }, options, context);
     if (closes && !options.json)
       context.print("From now on every sender needs a key; noisefloor sensors open ends that.");
   });
@@ -86,10 +102,11 @@ function readRoom({ dataset: name, workspace }: SensorKeyOptions): DataRoom {
 export function runSensorsList(options: OutputOptions, context: CommandContext): Promise<void> {
   return withStore(context, async (client) => {
     const keys = await readSensorKeys(client);
-    const rows = keys.map(({ keyId, dataset, workspaceId, label, createdAt, isRevoked }) => ({
+    const rows = keys.map(({ keyId, dataset, workspaceId, sensorId = "", label, createdAt, isRevoked }) => ({
       id: keyId,
       dataset,
       workspace: workspaceId,
+      sensor: sensorId,
       created: formatTimestamp(createdAt),
       state: isRevoked ? "revoked" : "valid",
       label,

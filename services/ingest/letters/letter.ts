@@ -1,6 +1,6 @@
 import type { Verdict } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
-import type { PublishRight } from "@noisefloor/domain/publishing.ts";
+import type { Sender } from "@noisefloor/domain/publishing.ts";
 import type { IncomingRecord } from "../pipeline.ts";
 
 /** What a dead letter's record came over. */
@@ -55,8 +55,8 @@ export type SecondTry =
       readonly kind: "judge";
       /** Named as at their first intake: a letter stored twice is the same observation. */
       readonly records: readonly IncomingRecord[];
-      /** Where its sender might write; undefined when that was not noted. */
-      readonly right: PublishRight | undefined;
+      /** Who sent it; undefined when that was not noted. */
+      readonly sender: Sender | undefined;
     }
   /** It still cannot be taken apart. */
   | { readonly kind: "refuse"; readonly rejection: Rejection }

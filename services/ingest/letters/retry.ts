@@ -1,13 +1,13 @@
 import type { Verdict } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
-import { formatRight, type PublishRight } from "@noisefloor/domain/publishing.ts";
+import { formatRight, type Sender } from "@noisefloor/domain/publishing.ts";
 import { type Accept, type IncomingRecord, type JudgeDeps, judge, type RejectedRecord } from "../pipeline.ts";
 import type { Letter, OpenedLetter } from "./letter.ts";
 
 /** A letter's record on its second way in. */
 export type LetterRecord = IncomingRecord & { readonly letter: OpenedLetter };
 
-export type RetryDeps = Omit<JudgeDeps, "right"> & {
+export type RetryDeps = Omit<JudgeDeps, "right" | "sensorId"> & {
   /** Stores what was accepted; answers with the records that the store refused. */
   readonly accept: Accept<LetterRecord>;
   readonly keepVerdicts: (verdicts: readonly Verdict[]) => Promise<void>;
@@ -27,6 +27,8 @@ export type RetryOutcome = { readonly letter: Letter } & (
   | { readonly kind: "done-before" }
 );
 
+const ANYBODY: Sender = { right: "everything" };
+
 const RIGHT_UNKNOWN =
   "its sender's right to publish was not noted: with --override-permission it is stored as if it might write everywhere";
 
@@ -39,7 +41,7 @@ export async function retryLetters(letters: readonly OpenedLetter[], deps: Retry
   const outcomes: RetryOutcome[] = [];
   const refused = new Map<OpenedLetter, Rejection>();
   const judged: OpenedLetter[] = [];
-  const byRight = new Map<string, { right: PublishRight; records: LetterRecord[] }>();
+  const bySender = new Map<string, { sender: Sender; records: LetterRecord[] }>();
   for (const letter of letters) {
     const { secondTry } = letter;
     if (letter.isDone) outcomes.push({ letter, kind: "done-before" });
@@ -48,19 +50,20 @@ export async function retryLetters(letters: readonly OpenedLetter[], deps: Retry
       judged.push(letter);
       refused.set(letter, secondTry.rejection);
     } else {
-      const right = secondTry.right ?? (deps.overridePermission ? "everything" : undefined);
-      if (right === undefined) {
+      const sender = secondTry.sender ?? (deps.overridePermission ? ANYBODY : undefined);
+      if (sender === undefined) {
         outcomes.push({ letter, kind: "impossible", why: RIGHT_UNKNOWN });
         continue;
       }
       judged.push(letter);
-      const group = byRight.get(formatRight(right)) ?? { right, records: [] };
-      byRight.set(formatRight(right), group);
+      const name = JSON.stringify([formatRight(sender.right), sender.sensorId]);
+      const group = bySender.get(name) ?? { sender, records: [] };
+      bySender.set(name, group);
       group.records.push(...secondTry.records.map((record) => ({ ...record, letter })));
     }
   }
-  for (const { right, records } of byRight.values()) {
-    const rejected = await judgeAndStore(records, right, deps);
+  for (const { sender, records } of bySender.values()) {
+    const rejected = await judgeAndStore(records, sender, deps);
     for (const { record, rejection } of rejected) {
       if (!refused.has(record.letter)) refused.set(record.letter, rejection);
     }
@@ -75,18 +78,18 @@ export async function retryLetters(letters: readonly OpenedLetter[], deps: Retry
 
 async function judgeAndStore(
   records: readonly LetterRecord[],
-  right: PublishRight,
+  { right, sensorId }: Sender,
   deps: RetryDeps,
 ): Promise<RejectedRecord<LetterRecord>[]> {
-  const judged = await judge(records, { ...deps, right });
+  const judged = await judge(records, { ...deps, right, sensorId });
   const rejected = [...judged.rejected];
   if (!deps.dryRun) rejected.push(...(await deps.accept(judged, { signal: deps.signal })));
-  if (!deps.overridePermission || right === "everything") return rejected;
+  if (!deps.overridePermission || (right === "everything" && sensorId === undefined)) return rejected;
   const overruled = rejected.filter(({ rejection }) => rejection.reason === "not-permitted");
   if (overruled.length === 0) return rejected;
   const again = await judgeAndStore(
     overruled.map(({ record }) => record),
-    "everything",
+    ANYBODY,
     deps,
   );
   return [...rejected.filter(({ rejection }) => rejection.reason !== "not-permitted"), ...again];

@@ -8,7 +8,7 @@ import {
   type StoredLetter,
 } from "@noisefloor/clickhouse/tables/dead-letters.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
-import { parseRight } from "@noisefloor/domain/publishing.ts";
+import { idNamespaceOf, parseRight, type Sender } from "@noisefloor/domain/publishing.ts";
 import { sizeBeforeCut } from "../dead-letter.ts";
 import { requestRecordId } from "../record-id.ts";
 import {
@@ -31,7 +31,7 @@ async function judged(client: ClickHouseClient, page: readonly StoredLetter[]): 
   const ids = page.map(({ id }) => id);
   const verdicts = new Map((await readVerdicts(client, "", ids)).map((verdict) => [verdict.letter, verdict]));
   return page.map((kept) => {
-    const { publishRight: _right, ...rest } = kept;
+    const { publishRight: _right, keyId: _keyId, keySensorId: _keySensorId, ...rest } = kept;
     return { letter: judgedBy(verdicts.get(kept.id), rest), kept };
   });
 }
@@ -91,9 +91,16 @@ function secondTryOf(kept: StoredLetter, found: LetterPayload): SecondTry {
   return kept.source === "http" ? tryRequestRecord(kept, found.payload) : tryFileRecord(found);
 }
 
-function tryRequestRecord({ origin, position, publishRight }: StoredLetter, bytes: Buffer): SecondTry {
-  const fallbackId = requestRecordId(origin, position - 1);
-  return { kind: "judge", records: [{ bytes, fallbackId }], right: parseRight(publishRight) };
+function tryRequestRecord(kept: StoredLetter, bytes: Buffer): SecondTry {
+  const fallbackId = requestRecordId(kept.origin, kept.position - 1);
+  const sender = senderOf(kept);
+  const idNamespace = sender && idNamespaceOf(sender);
+  return { kind: "judge", records: [{ bytes, fallbackId, idNamespace }], sender };
+}
+
+function senderOf({ publishRight, keyId, keySensorId }: StoredLetter): Sender | undefined {
+  const right = parseRight(publishRight);
+  return right && { right, keyId: keyId || undefined, sensorId: keySensorId || undefined };
 }
 
 /**
@@ -105,5 +112,9 @@ function tryFileRecord({ payload: bytes, value }: LetterPayload): SecondTry {
     const why = "no observation could be read out of its line, or none was noted: replay its file instead";
     return { kind: "impossible", why };
   }
-  return { kind: "judge", records: [{ bytes, value: JSON.parse(value), fallbackId: "" }], right: "everything" };
+  return {
+    kind: "judge",
+    records: [{ bytes, value: JSON.parse(value), fallbackId: "" }],
+    sender: { right: "everything" },
+  };
 }

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { LETTER_HEADERS } from "../dead-letter.ts";
 import { splitMessage } from "../decode.ts";
-import { messageRecordId } from "../record-id.ts";
+import { givenIdNamespace, messageRecordId } from "../record-id.ts";
 import type { KafkaSettings } from "../service.ts";
 import { cutShort, judgedBy, type KeptLetter, type OpenedLetter, type SecondTry, UNKNOWN_REASON } from "./letter.ts";
 
@@ -141,7 +141,12 @@ function secondTryOf(letter: StreamMessage, payload: Buffer, headers: Headers | 
   const parts = isWhole ? splitMessage(payload) : [payload];
   if ("reason" in parts) return { kind: "refuse", rejection: parts };
   const from = { ...place, headers: letter.headers };
-  const records = parts.map((bytes, index) => ({ bytes, fallbackId: messageRecordId(from, first + index) }));
+  const idNamespace = givenIdNamespace(letter);
+  const records = parts.map((bytes, index) => ({
+    bytes,
+    fallbackId: messageRecordId(from, first + index),
+    idNamespace,
+  }));
   // As the consumer judges: who may write to the topic is for the brokers to say.
-  return { kind: "judge", records, right: "everything" };
+  return { kind: "judge", records, sender: { right: "everything" } };
 }

@@ -1,7 +1,7 @@
-import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { createHash, randomUUID, scryptSync, timingSafeEqual } from "node:crypto";
 import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { clientNetwork } from "@noisefloor/domain/client-address.ts";
-import type { PublishRight } from "@noisefloor/domain/publishing.ts";
+import { idNamespaceOf, type Sender } from "@noisefloor/domain/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { memoryBudget, type Reservation } from "@noisefloor/http/memory-budget.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
@@ -33,11 +33,13 @@ const RECORD_BYTES = 500;
 
 const BUSY = "The intake is busy: send the request again in a few seconds";
 
-export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "signal" | "keepsRejectedFirst"> & {
+export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "sensorId" | "signal" | "keepsRejectedFirst"> & {
   /** Keys of the settings: whoever has one may publish to the shared datasets. */
   readonly sensorKeys: readonly string[];
   /** Keys of the store: each may publish to its one room. */
   readonly sensors: SensorDirectory;
+  /** Throws while nothing can be stored: no body is read then. */
+  readonly requireSpace?: (() => void) | undefined;
 };
 
 /**
@@ -46,21 +48,24 @@ export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "signal" | 
  */
 export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void {
   const budget = memoryBudget({ bytes: MEMORY_BYTES, bytesPerSender: MEMORY_BYTES_PER_SENDER });
-  const rightOf = readRights(deps);
+  const senderOf = readSenders(deps);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
       done(null, body),
     );
     // Before the body is read: whoever may not publish shall not cost memory either.
-    scope.addHook("onRequest", async (request) => void rightOf(request));
+    scope.addHook("onRequest", async (request) => {
+      senderOf(request);
+      deps.requireSpace?.();
+    });
     scope.addHook("onRequest", async (request) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
       if (encoding !== "identity" && encoding !== "gzip") {
         throw new HttpError(415, "Content-Encoding must be gzip or left out");
       }
     });
-    receiveBodies(scope, { budget, senderOf, busyMessage: BUSY, unpacksGzip: true });
+    receiveBodies(scope, { budget, senderOf: shareOf, busyMessage: BUSY, unpacksGzip: true });
     // Whatever it says, the body is looked at: with it, the framework would refuse a type that is not spelled as one.
     scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
     registerOperation(
@@ -70,10 +75,12 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
         // The answer may be over before the work is: the deadline has passed, or nobody waits for it any more.
         const { reservation } = request;
         const letGo = reservation?.hold();
-        const terms = { ...deps, right: rightOf(request), keepsRejectedFirst: true };
+        const sender = senderOf(request);
+        const { right, sensorId } = sender;
+        const terms = { ...deps, right, sensorId, keepsRejectedFirst: true };
         // Only to the store: the dead letters of what has been stored are kept whoever waits.
         const accept: typeof deps.accept = (judged) => deps.accept(judged, { signal });
-        const { accepted, rejected } = await take(request, reservation, { ...terms, accept })
+        const { accepted, rejected } = await take(request, reservation, sender, { ...terms, accept })
           .catch(tellOfBrokers)
           .finally(letGo);
         return {
@@ -94,6 +101,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
 async function take(
   request: FastifyRequest,
   reservation: Reservation | undefined,
+  sender: Sender,
   deps: BatchDeps<PlacedRecord>,
 ): Promise<Outcome<PlacedRecord>> {
   const body = request.body;
@@ -107,41 +115,51 @@ async function take(
   // Before anything else is made of them: a hundred bytes of gzip may hold as many records as a request may have.
   if (!reservation?.grow(parts.length * RECORD_BYTES)) throw new HttpError(503, BUSY);
   const origin = randomUUID();
+  const idNamespace = idNamespaceOf(sender);
   const records = parts.map(
     (bytes, index): PlacedRecord => ({
       bytes,
       origin,
       position: index + 1,
       fallbackId: requestRecordId(origin, index),
-      right: deps.right,
+      idNamespace,
+      sender,
     }),
   );
   return ingestBatch(records, deps);
 }
 
 /**
- * Where a request's key lets it publish to. A key is asked for as soon as there is any. One that is not known is refused
+ * Who sends a request, by its key. A key is asked for as soon as there is any. One that is not known is refused
  * also while none is asked for: its sensor counts on a room that its key stands for, and would fill another one.
  * @throws HttpError 401.
  */
-function readRights({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyRequest) => PublishRight {
-  const shared = sensorKeys.map(sha256);
+function readSenders({ sensorKeys, sensors }: HttpIntakeDeps): (request: FastifyRequest) => Sender {
+  const shared = sensorKeys.map((key) => ({ digest: sha256(key), sender: senderOfSettings(key) }));
   return (request) => {
     const key = typeof request.headers.key === "string" ? request.headers.key : "";
-    if (key === "" && isIntakeOpen({ sensorKeys, sensors })) return "shared-datasets";
-    const room = sensors.roomOf(key);
-    if (room !== undefined) return room;
+    if (key === "" && isIntakeOpen({ sensorKeys, sensors })) return { right: "shared-datasets" };
+    const sender = sensors.senderOf(key);
+    if (sender !== undefined) return sender;
     const digest = sha256(key);
     // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
-    const isShared = shared.map((known) => timingSafeEqual(known, digest)).some(Boolean);
-    if (!isShared) throw new HttpError(401, "Unauthorized");
-    return "shared-datasets";
+    const [known] = shared.filter((one) => timingSafeEqual(one.digest, digest));
+    if (known === undefined) throw new HttpError(401, "Unauthorized");
+    return known.sender;
   };
 }
 
 /** Whether observations are taken without a key. */
 export function isIntakeOpen({ sensorKeys, sensors }: Pick<HttpIntakeDeps, "sensorKeys" | "sensors">): boolean {
   return sensorKeys.length === 0 && !sensors.hasKeys();
+}
+
+/**
+ * A key of the settings has no id, so it gets one made of itself, the same in every process. Dashboards may read it, so it
+ * is slow to compute on purpose: a key that a person chose must not be guessed from it.
+ */
+function senderOfSettings(key: string): Sender {
+  return { right: "shared-datasets", keyId: `settings-${scryptSync(key, "noisefloor sensor key", 8).toString("hex")}` };
 }
 
 function tellOfBrokers(error: unknown): never {
@@ -151,8 +169,8 @@ function tellOfBrokers(error: unknown): never {
   });
 }
 
-/** One spelling for one sender: its key, which was checked before, or its address while none is asked for. */
-function senderOf(request: FastifyRequest): string {
+/** Whose share of the budget a request takes: its key's, which was checked before, or its address's while none is asked for. */
+function shareOf(request: FastifyRequest): string {
   const { key } = request.headers;
   if (typeof key === "string" && key !== "") return `key ${key}`;
   return clientNetwork(request.ip, request.socket.remoteAddress);

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { KeepMessageLetters, MessageRecord } from "../dead-letter.ts";
 import { splitMessage } from "../decode.ts";
 import { type BatchDeps, ingestBatch, type RejectedRecord } from "../pipeline.ts";
-import { messageRecordId } from "../record-id.ts";
+import { givenIdNamespace, messageRecordId } from "../record-id.ts";
 
 /**
  * So many records are judged and handed over at once, give or take a message's: a message of two kilobytes may hold a
@@ -67,11 +67,13 @@ function* unpack(messages: readonly StreamMessage[]): Generator<Unpacked> {
   for (const [place, message] of messages.entries()) {
     const payload = message.value ?? Buffer.alloc(0);
     const parts = message.damage === undefined ? splitMessage(payload) : unreadableBatch(message.damage);
+    const idNamespace = givenIdNamespace(message);
     const toRecord = (bytes: Buffer, index: number): MessageRecord => ({
       bytes,
       index,
       message,
       fallbackId: messageRecordId(message, index),
+      idNamespace,
     });
     if (Array.isArray(parts)) records.push(...parts.map(toRecord));
     else unreadable.push({ record: toRecord(payload, 0), rejection: parts });

@@ -1,0 +1,79 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { missingRight, StoreFullError } from "./errors.ts";
+import { defineQuery, run } from "./query.ts";
+import { type WatchOptions, watch } from "./watch.ts";
+
+/** Of the disks that hold the observations, the one with the most room: that is where the server writes next. */
+const diskSpace = defineQuery({
+  name: "disk-space",
+  sql: `SELECT max(free_space) AS freeBytes, argMax(total_space, free_space) AS totalBytes FROM system.disks
+    WHERE arrayExists(stored -> startsWith(stored, path),
+      (SELECT data_paths FROM system.tables WHERE database = currentDatabase() AND name = 'observations'))`,
+  params: z.object({}),
+  // Not whole numbers: object storage says that it has 2^64 bytes.
+  row: z.object({ freeBytes: z.number(), totalBytes: z.number() }),
+});
+
+type DiskSpace = { readonly freeBytes: number; readonly totalBytes: number };
+
+/** The free space of the store's disk, in memory: asking costs no query. */
+export type DiskGuard = {
+  /** Bytes; undefined while the server does not say. */
+  freeBytes(): number | undefined;
+  /** Below so many free bytes nothing is stored. */
+  floorBytes(): number | undefined;
+  /** @throws StoreFullError below the floor. */
+  requireSpace(): void;
+  /** Seconds since the server last said it. */
+  ageSeconds(): number;
+  stop(): void;
+};
+
+export type DiskGuardOptions = WatchOptions & {
+  /** Left out, 2 % of the disk and at least 256 MiB. */
+  readonly floorBytes?: number | undefined;
+  /** Called once when the user may not ask for it: then there is no floor. */
+  readonly onDenied?: (error: unknown) => void;
+};
+
+const POLL_MS = 3_000;
+const LEAST_FLOOR_BYTES = 256 * 1024 * 1024;
+
+/** Polls how much space the store's disk has left. */
+export async function watchDisk(client: ClickHouseClient, options: DiskGuardOptions = {}): Promise<DiskGuard> {
+  let isDenied = false;
+  let latest: DiskSpace | undefined;
+  const read = async () => {
+    try {
+      latest = (await run(client, diskSpace, {}))[0];
+    } catch (error) {
+      const denied = missingRight(error);
+      if (denied === undefined) throw error;
+      if (!isDenied) options.onDenied?.(denied);
+      isDenied = true;
+      latest = undefined;
+    }
+    return JSON.stringify(latest ?? null);
+  };
+  const { current, ageSeconds, stop } = await watch(read, async () => latest, { intervalMs: POLL_MS, ...options });
+  const floorOf = ({ totalBytes }: DiskSpace) =>
+    options.floorBytes ?? Math.max(LEAST_FLOOR_BYTES, Math.floor(totalBytes / 50));
+  return {
+    freeBytes: () => current()?.freeBytes,
+    floorBytes: () => {
+      const space = current();
+      return space && floorOf(space);
+    },
+    requireSpace() {
+      const space = current();
+      if (space !== undefined && space.freeBytes < floorOf(space)) {
+        throw new StoreFullError(
+          `the disk of the store has ${space.freeBytes} bytes free, less than the ${floorOf(space)} that are kept free`,
+        );
+      }
+    },
+    ageSeconds,
+    stop,
+  };
+}

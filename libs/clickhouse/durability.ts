@@ -1,0 +1,36 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { defineQuery, run } from "./query.ts";
+import { AGEING_TABLES } from "./retention.ts";
+
+/**
+ * Settings of a table, not of an insert: no insert can ask for them by itself. Merged parts too: the embedded server deletes
+ * the parts that they were made of at once, others after eight minutes.
+ */
+const DURABLE = ["fsync_after_insert", "fsync_part_directory", "min_rows_to_fsync_after_merge"];
+
+const isDurableTable = (definition: string) =>
+  DURABLE.every((setting) => new RegExp(`\\b${setting} = (?:1|true)\\b`).test(definition));
+
+const tableDefinitions = defineQuery({
+  name: "durable-tables",
+  sql: `SELECT name, create_table_query AS definition FROM system.tables
+    WHERE database = currentDatabase() AND name IN {names:Array(String)}`,
+  params: z.object({ names: z.array(z.string()) }),
+  row: z.object({ name: z.string(), definition: z.string() }),
+});
+
+/**
+ * Makes every table that observations and dead letters go to bring each part to the disk before an insert is answered or
+ * the parts that it was merged from are deleted, or leaves that to the operating system.
+ * @returns the tables that were changed.
+ */
+export async function applyDurability(client: ClickHouseClient, isDurable: boolean): Promise<string[]> {
+  const tables = await run(client, tableDefinitions, { names: Object.keys(AGEING_TABLES) });
+  const changed = tables.filter(({ definition }) => isDurableTable(definition) !== isDurable).map(({ name }) => name);
+  const change = isDurable
+    ? `MODIFY SETTING ${DURABLE.map((setting) => `${setting} = 1`)}`
+    : `RESET SETTING ${DURABLE}`;
+  for (const table of changed) await client.command({ query: `ALTER TABLE ${table} ${change}` });
+  return changed;
+}
