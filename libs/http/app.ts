@@ -130,9 +130,9 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     // HTTP wants a 400 for it. Up to 1.0 there was no such field.
     if (raw.headers.host === undefined && raw.httpVersion === "1.1") throw new HttpError(400, MALFORMED_REQUEST);
   });
-  refuseForeignPages(app, { ...site, corsOrigins });
   // Before the body is looked at: what is wrong with it does not matter where nobody would read it.
   app.addHook("onRequest", async (request, reply) => (request.is404 ? notFound(request, reply) : undefined));
+  refuseForeignPages(app, { ...site, corsOrigins });
   receiveQuestions(app);
   return app;
 }

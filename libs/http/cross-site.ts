@@ -53,7 +53,7 @@ export function refuseForeignPages(
 
   app.addHook("onRequest", async (request) => {
     if (UNGUARDED_PATHS.includes(request.routeOptions.url) || carriesKey(request)) return;
-    if (request.method === "POST" && isForeignPage(request)) {
+    if (request.method === "POST" && request.routeOptions.config.keyOf !== undefined && isForeignPage(request)) {
       throw new HttpError(403, "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin");
     }
     const { host } = request.headers;

@@ -15,16 +15,14 @@ export type MemoryBudget = {
 };
 
 /**
- * @param bytes for all. A single request always fits while there is no other, however large it is.
- * @param bytesPerSender less than all, so that what one sender has under way cannot shut out the others. A single request
- * of a sender always fits in its share.
+ * A sender may take as much as it leaves to others: half of the budget, or of what those before it have left. So neither
+ * one sender nor a few together can shut the others out. A request always fits while there is no other.
  */
-export function memoryBudget({ bytes, bytesPerSender }: { bytes: number; bytesPerSender: number }): MemoryBudget {
+export function memoryBudget(bytes: number): MemoryBudget {
   let taken = 0;
   const takenBy = new Map<string, number>();
-  const fits = (wanted: number, own: number, used: number, limit: number) => used === own || used + wanted <= limit;
   const hasSpace = (wanted: number, own: number, sender: string) =>
-    fits(wanted, own, taken, bytes) && fits(wanted, own, takenBy.get(sender) ?? 0, bytesPerSender);
+    taken === own || (takenBy.get(sender) ?? 0) + wanted <= bytes - taken - wanted;
   const add = (sender: string, more: number) => {
     taken += more;
     const its = (takenBy.get(sender) ?? 0) + more;

@@ -39,9 +39,8 @@ export type BodyOptions = {
   readonly appliesTo?: (request: FastifyRequest) => boolean;
 };
 
-/** Bodies of requests that ask something, all together and of one client. */
-const QUESTION_BYTES = 64 * 1024 * 1024;
-const QUESTION_BYTES_PER_CLIENT = 16 * 1024 * 1024;
+/** What the bodies of requests that ask something may take together. */
+const QUESTION_BYTES = 32 * 1024 * 1024;
 
 /**
  * Receives the bodies of all routes that do not receive them themselves. A client is its address whatever key it sends:
@@ -50,7 +49,7 @@ const QUESTION_BYTES_PER_CLIENT = 16 * 1024 * 1024;
 export function receiveQuestions(app: FastifyInstance): void {
   app.decorateRequest("reservation", undefined);
   receiveBodies(app, {
-    budget: memoryBudget({ bytes: QUESTION_BYTES, bytesPerSender: QUESTION_BYTES_PER_CLIENT }),
+    budget: memoryBudget(QUESTION_BYTES),
     senderOf: (request) => clientNetwork(request.ip, request.socket.remoteAddress),
     busyMessage: "Too many request bodies are under way: send the request again in a few seconds",
     appliesTo: ({ method, routeOptions }) => method === "POST" && routeOptions.config.receivesBodies !== true,
@@ -131,7 +130,7 @@ function endWhenSlow(body: Transform, arrived: () => number, intervalMs: number,
   const timer = setInterval(check, intervalMs);
   timer.unref();
   const stop = () => clearInterval(timer);
-  body.once("end", stop).once("close", stop);
+  body.once("finish", stop).once("close", stop);
 }
 
 function contentLength(request: FastifyRequest): number {

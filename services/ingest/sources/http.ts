@@ -23,11 +23,9 @@ const STORE_TIMEOUT_MS = 120_000;
 /**
  * What all requests may take in memory until they are stored: their bodies, unpacked, and so many bytes for each of their
  * records. What is made of a body takes up to a few times as much. While the store is behind they stay, and others are told
- * to wait.
+ * to wait. The largest request there is fits into half of it, the most that one sender may take.
  */
 const MEMORY_BYTES = 128 * 1024 * 1024;
-/** What those of one sender may take of it: the largest request there is, and never so much that others find no room. */
-const MEMORY_BYTES_PER_SENDER = MEMORY_BYTES / 2;
 /** Measured: 330 to 410 for one that is rejected, if only of two bytes, and 580 to 900 for one that is stored. */
 const RECORD_BYTES = 500;
 
@@ -47,7 +45,7 @@ export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "sensorId" 
  * the accepted ones are safe.
  */
 export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void {
-  const budget = memoryBudget({ bytes: MEMORY_BYTES, bytesPerSender: MEMORY_BYTES_PER_SENDER });
+  const budget = memoryBudget(MEMORY_BYTES);
   const senderOf = readSenders(deps);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();

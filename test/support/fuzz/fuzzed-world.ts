@@ -50,13 +50,17 @@ export async function createFuzzedWorld(now: () => number): Promise<FuzzedWorld>
 
   const sensorKey = "key-of-the-settings";
   const ingest = await ingestOf(world, undefined, now, [sensorKey]);
-  const app = await makeApp([...QUERY_OPERATIONS, ...INGEST_OPERATIONS], (made, metrics) => {
-    made.addHook("onSend", async (request, reply) => {
-      reply.header(OPERATION_HEADER, request.routeOptions.config?.operation ?? "none");
-    });
-    ingest.register(made);
-    world.register(made, metrics);
-  });
+  const app = await makeApp(
+    [...QUERY_OPERATIONS, ...INGEST_OPERATIONS],
+    (made, metrics) => {
+      made.addHook("onSend", async (request, reply) => {
+        reply.header(OPERATION_HEADER, request.routeOptions.config?.operation ?? "none");
+      });
+      ingest.register(made);
+      world.register(made, metrics);
+    },
+    { site: { host: "0.0.0.0", allowedHosts: [], isIntakeOpen: () => true } },
+  );
   const ask = { method: "GET", url: `/v3/community/${NOISE}`, remoteAddress: SPENT_ADDRESS } as const;
   await Promise.all(Array.from({ length: 100 }, () => app.inject(ask)));
 

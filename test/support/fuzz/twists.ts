@@ -237,6 +237,9 @@ const wrongKey: fc.Arbitrary<Twist> = wildText
         expecting({ ...draft, headers: { ...draft.headers, key } }, "refused"),
   );
 
+/** The name of another's page, which is refused to callers without a key. */
+const foreignHost: Twist = (draft) => ({ ...draft, headers: { ...draft.headers, key: "", host: "foreign.example" } });
+
 /** A method that a path does not have is refused, but for HEAD, which is GET without the body. */
 function otherMethod(methodsOfPath: readonly string[]): fc.Arbitrary<Twist> {
   return fc.constantFrom(...OTHER_METHODS.filter((method) => !methodsOfPath.includes(method))).map(
@@ -255,6 +258,7 @@ export function twistsOf(operation: DescribedOperation, methodsOfPath: readonly 
     { weight: 1, arbitrary: bent },
     { weight: 1, arbitrary: headers },
     { weight: 1, arbitrary: wrongKey },
+    { weight: 1, arbitrary: fc.constant(foreignHost) },
     { weight: 1, arbitrary: otherMethod(methodsOfPath) },
   );
 }

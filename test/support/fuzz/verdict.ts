@@ -54,7 +54,7 @@ export function verdicts(operations: readonly DescribedOperation[], judge: Judge
       return "a refusal without a message";
     }
     if (status === 405 && headers.allow === undefined) return "a 405 that does not say what is allowed";
-    if (operation === undefined && ![400, 404, 405, 431].includes(status))
+    if (operation === undefined && ![400, 403, 404, 405, 431].includes(status))
       return "no operation, but an answer like one";
     if (operation === undefined && Object.keys(isRecord(body) ? body : {}).join() !== "message")
       return "more than a message";
