@@ -12,6 +12,7 @@ import { REQUEST_METADATA, toFullContext, toQuickContext } from "../context-answ
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../context-schema.ts";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
+import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, BODY_REFUSALS, MAX_BODY_BYTES, readAddresses, refuseBody } from "../request-body.ts";
 import { readRooms } from "../scopes.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
@@ -110,9 +111,9 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const rooms = readRooms("ip", request.query, caller);
       // Clients find their own strings again in the answer, byte for byte, each once.
       const asked = [...new Set(ips)];
-      const routable = asked.filter(isRoutableIpv4);
       const found = new Set<string>();
-      const data = await app.admission.run(request, bulkCost(routable.length, quick), signal, () => {
+      const data = await app.admission.run(request, bulkCost(asked.length, quick), signal, () => {
+        const routable = asked.filter(isRoutableIpv4);
         const contexts = noteFound(readContexts(routable, rooms, !quick, deps, signal), found);
         return quick
           ? toJsonArray(shape(contexts, toQuickContext))
@@ -121,7 +122,7 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const notFound = asked.filter((ip) => !found.has(ip));
       return { data, request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: notFound } };
     },
-    { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
+    { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody, preParsing: rejectUnread(app, deps.authenticate) },
   );
 }
 

@@ -13,6 +13,7 @@ import type { Authenticate } from "../auth.ts";
 import { toFullContext } from "../context-answer.ts";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
+import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, BODY_REFUSALS, MAX_BODY_BYTES, readAddresses, refuseBody } from "../request-body.ts";
 import { BAD_ADDRESS } from "../wire.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../wire-tag.ts";
@@ -156,7 +157,7 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
       );
       return asked.map((ip) => toQuick(ip, known.get(ip)));
     },
-    { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody },
+    { bodyLimit: MAX_BODY_BYTES, errorHandler: refuseBody, preParsing: rejectUnread(app, deps.authenticate) },
   );
 
   registerOperation(app, riot, async (request) => {
