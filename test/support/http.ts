@@ -1,4 +1,4 @@
-import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
+import { createHttpApp, finishHttpApp, type HttpAppOptions } from "@noisefloor/http/app.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
@@ -11,9 +11,11 @@ export const silent = pino({ level: "silent" });
 export async function makeApp(
   operations: readonly Operation[],
   register: (app: FastifyInstance, metrics: Metrics) => void,
+  options: Partial<HttpAppOptions> = {},
 ): Promise<FastifyInstance> {
   const metrics = createMetrics();
-  const app = await createHttpApp({ log: silent, metrics, refusalOf: storeRefusal, deadlineMs: 60_000 });
+  const made = { log: silent, metrics, refusalOf: storeRefusal, deadlineMs: 60_000 };
+  const app = await createHttpApp({ ...made, ...options });
   register(app, metrics);
   await finishHttpApp(app, { operations, checks: {}, metrics, log: silent });
   return app;
