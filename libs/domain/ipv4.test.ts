@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import ipaddr from "ipaddr.js";
 import { describe, expect, test } from "vitest";
 import {
   type Ipv4Network,
@@ -49,6 +50,26 @@ describe("an address that can be looked up", () => {
       fc.property(fc.integer({ min: ipv4ToNumber(first), max: ipv4ToNumber(last) }), (value) => {
         expect(isRoutableIpv4(numberToIpv4(value))).toBe(false);
       }),
+    );
+  });
+
+  test("is one that the library of addresses knows no reserved range for", () => {
+    const reachable = new Set(["unicast", "as112", "amt"]);
+    const edges = NOT_ROUTABLE.flatMap(([, first, last]) => [ipv4ToNumber(first), ipv4ToNumber(last)]);
+    const nearEdge = fc.tuple(
+      fc.constantFrom(...edges, ipv4ToNumber("192.88.99.0")),
+      fc.integer({ min: -300, max: 300 }),
+    );
+    const value = fc.oneof(
+      anyAddress,
+      nearEdge.map(([edge, off]) => Math.min(Math.max(edge + off, 0), 0xffffffff)),
+    );
+    fc.assert(
+      fc.property(value, (one) => {
+        const text = numberToIpv4(one);
+        expect([text, isRoutableIpv4(text)]).toEqual([text, reachable.has(ipaddr.IPv4.parse(text).range())]);
+      }),
+      { numRuns: 5_000 },
     );
   });
 

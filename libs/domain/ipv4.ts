@@ -1,13 +1,30 @@
-import ipaddr from "ipaddr.js";
-
 /** Four decimal parts, no leading zeros: `1.2`, `0x7f.1`, `010.0.0.1` and `::ffff:1.2.3.4` are not addresses here. */
 const FOUR_DECIMAL_PARTS = /^(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
 
 /**
- * The ranges of ipaddr.js from which a packet can come across the Internet. AS112 (RFC 7534) and AMT relays (RFC 7450)
- * are special purpose but globally reachable; every other named range is private, local or reserved.
+ * Networks from which no packet comes across the Internet, in ascending order. AS112 (RFC 7534) and AMT relays (RFC 7450)
+ * are special purpose too, but globally reachable.
  */
-const ROUTABLE_RANGES: ReadonlySet<string> = new Set(["unicast", "as112", "amt"]);
+const NOT_ROUTABLE = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/3",
+].map((text) => {
+  const [first = "", length = ""] = text.split("/");
+  const network = { first: ipv4ToNumber(first), length: Number(length) };
+  return { first: network.first, last: lastAddress(network) };
+});
 
 /** Is this text an IPv4 address in the one spelling that clients and sensors use? */
 export function isIpv4(text: string): boolean {
@@ -20,7 +37,10 @@ export function isIpv4(text: string): boolean {
  * Source: SPEC, community lookup ("only a valid routable IPv4 address is accepted").
  */
 export function isRoutableIpv4(text: string): boolean {
-  return isIpv4(text) && ROUTABLE_RANGES.has(ipaddr.IPv4.parse(text).range());
+  if (!isIpv4(text)) return false;
+  // Asked ten thousand times for one request: a library that parses each address once more took a tenth of a second.
+  const value = ipv4ToNumber(text);
+  return !NOT_ROUTABLE.some(({ first, last }) => first <= value && value <= last);
 }
 
 /** `8.8.8.8` → 134744072. The text must satisfy {@link isIpv4}. */

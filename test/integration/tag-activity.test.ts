@@ -97,3 +97,25 @@ test.each(["global", "greynoise", " global ", "global,global", ""])(
     expect(await world.get(`/v3/tags/${tag.id}/activity?workspace_labels=${encodeURIComponent(list)}`)).toEqual(plain);
   },
 );
+
+test("more addresses than one query lists are listed all the same, bucket for bucket", async () => {
+  const wide = makeTag("wide", "suspicious");
+  await world.addTags([wide]);
+  const [first, each, hours] = [0x2e000000, 1_200, 24];
+  await world.client.command({
+    query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, transport, tags)
+      SELECT toString(number), toStartOfHour(fromUnixTimestamp64Milli({now:Int64}, 'UTC')) - toIntervalHour(intDiv(number, ${each})),
+        'global', 's', toIPv4(${first} + number), 'tcp', [{tag:UUID}] FROM numbers(${each * hours})`,
+    query_params: { now: NOW, tag: wide.id },
+  });
+  const { body } = await world.get(`/v3/tags/${wide.id}/activity?granularity=1h&include_ips=true`);
+  const { activity, aggregations, metadata } = answerSchema.parse(body);
+  const toText = (number: number) => [24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join(".");
+  const expected = Array.from({ length: hours }, (_, hour) => {
+    const start = first + (hours - 1 - hour) * each;
+    const addresses = new Set(Array.from({ length: each }, (_, number) => toText(start + number)));
+    return { active_ips: each, ips: sampleOf(addresses, 1_000) };
+  });
+  expect(activity.suspicious).toEqual(expected);
+  expect([aggregations.total_ips, metadata.ips_truncated]).toEqual([each * hours, true]);
+});

@@ -24,7 +24,7 @@ import {
   type Outcome,
 } from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
-import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
+import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
@@ -45,7 +45,7 @@ export type World = {
   /** The query interface, to be asked with `inject`. */
   readonly app: FastifyInstance;
   /** Adds the query interface to another application over the same store. */
-  register(app: FastifyInstance, metrics: Metrics): void;
+  register(app: FastifyInstance, metrics: Metrics, more?: Partial<QueryDeps>): void;
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
   store(observations: readonly Record<string, unknown>[]): Promise<Outcome<PlacedRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
@@ -79,7 +79,7 @@ export async function createWorld(
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
   const limit = await localLookupLimit({ file }, now, silent);
-  const register = (made: FastifyInstance, metrics: Metrics) =>
+  const register = (made: FastifyInstance, metrics: Metrics, more: Partial<QueryDeps> = {}) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),
       readSingle: reader(client, { maxSeconds: 60 }),
@@ -92,6 +92,7 @@ export async function createWorld(
       retentionDays: () => retentionDays,
       now,
       publicUrl,
+      ...more,
     });
   const app = await makeApp(QUERY_OPERATIONS, register);
   let stored = 0;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { callerOf, type LimitedCaller } from "./caller.ts";
 import { type OnRejected, rejectionError } from "./rejections.ts";
@@ -11,6 +12,8 @@ export type Admission = {
    * @throws HttpError 429 when too many of the caller's questions wait, 503 when too many of all do or it waited too long.
    */
   run<T>(request: FastifyRequest, cost: number, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  /** Throws what `run` would throw at once. To be asked before more is done for a question than is needed to know its cost. */
+  assertRoom(request: FastifyRequest, cost: number): Promise<void>;
   /** The cost of the questions that are worked on. */
   inFlight(): number;
   /** The cost of those that wait. */
@@ -21,12 +24,15 @@ export type AdmissionOptions = {
   readonly capacity: Shares;
   readonly queue: Shares;
   readonly maxWaitMs: number;
+  /** A client that asks again at once would keep the process busy with rejecting: it is told so late. */
+  readonly rejectionDelayMs: number;
   readonly onRejected: OnRejected;
 };
 
 type Waiting = { readonly caller: LimitedCaller; readonly cost: number; readonly start: () => void };
 
-export function createAdmission({ capacity, queue, maxWaitMs, onRejected }: AdmissionOptions): Admission {
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { capacity, queue, maxWaitMs, rejectionDelayMs, onRejected } = options;
   const running = createHoldings(capacity);
   const waiting = createHoldings(queue);
   /** By caller, in the order of their turns. */
@@ -68,15 +74,15 @@ export function createAdmission({ capacity, queue, maxWaitMs, onRejected }: Admi
   const isOvertaking = ({ name, hasKey }: LimitedCaller) =>
     turns.has(name) || awaited.has("all") || (!hasKey && awaited.has("withoutKey"));
 
+  const reject = async (exhausted: Exhausted): Promise<never> => {
+    const reason = exhausted === "caller" ? "caller_queue_full" : "queue_full";
+    onRejected(reason);
+    await sleep(rejectionDelayMs);
+    throw rejectionError[reason]();
+  };
+  /** It has its place among those that wait already. */
   const wait = (caller: LimitedCaller, cost: number, signal: AbortSignal) =>
     new Promise<void>((settle, fail) => {
-      const exhausted = waiting.take(caller, cost);
-      if (exhausted !== undefined) {
-        const reason = exhausted === "caller" ? "caller_queue_full" : "queue_full";
-        onRejected(reason);
-        fail(rejectionError[reason]());
-        return;
-      }
       const end = () => {
         clearTimeout(timer);
         signal.removeEventListener("abort", leave);
@@ -107,11 +113,22 @@ export function createAdmission({ capacity, queue, maxWaitMs, onRejected }: Admi
     });
 
   return {
+    async assertRoom(request, wanted) {
+      const caller = callerOf(request);
+      const cost = Math.min(wanted, running.mostFor(caller));
+      if (!isOvertaking(caller) && running.check(caller, cost) === undefined) return;
+      const exhausted = waiting.check(caller, cost);
+      if (exhausted !== undefined) await reject(exhausted);
+    },
     async run(request, wanted, signal, work) {
       signal.throwIfAborted();
       const caller = callerOf(request);
       const cost = Math.min(wanted, running.mostFor(caller));
-      if (isOvertaking(caller) || running.take(caller, cost) !== undefined) await wait(caller, cost, signal);
+      if (isOvertaking(caller) || running.take(caller, cost) !== undefined) {
+        const exhausted = waiting.take(caller, cost);
+        if (exhausted !== undefined) return await reject(exhausted);
+        await wait(caller, cost, signal);
+      }
       try {
         return await work();
       } finally {

@@ -19,6 +19,8 @@ export type LimitOptions = {
   readonly connections: number;
   /** How long a large question waits for its turn. */
   readonly maxWaitMs: number;
+  /** How late the rejection of a large question is told. */
+  readonly rejectionDelayMs: number;
   readonly readingPace: ReadingPace;
 };
 
@@ -30,6 +32,7 @@ export const DEFAULT_LIMITS: LimitOptions = {
   connectionsPerClient: 512,
   connections: 4_096,
   maxWaitMs: 10_000,
+  rejectionDelayMs: 500,
   readingPace: { bytes: 256 * 1024, withinMs: 20_000 },
 };
 
@@ -57,6 +60,7 @@ export function registerLimits(
     capacity: sharesOf(limits.queryCapacity),
     queue: sharesOf(limits.queryCapacity * QUEUE_FACTOR),
     maxWaitMs: limits.maxWaitMs,
+    rejectionDelayMs: limits.rejectionDelayMs,
     onRejected,
   });
   const memory = createAnswerMemory(sharesOf(limits.answerMemoryBytes), onRejected);

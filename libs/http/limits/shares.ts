@@ -22,7 +22,9 @@ export type Holdings = {
   used(): number;
   /** The most that this caller can ever hold. */
   mostFor(caller: LimitedCaller): number;
-  /** @returns why it cannot be had; undefined when it was taken. */
+  /** @returns why it cannot be had; undefined when it could be taken now. */
+  check(caller: LimitedCaller, amount: number): Exhausted | undefined;
+  /** The same, and takes it if it can be had. */
   take(caller: LimitedCaller, amount: number): Exhausted | undefined;
   giveBack(caller: LimitedCaller, amount: number): void;
 };
@@ -39,15 +41,19 @@ export function createHoldings(shares: Shares): Holdings {
     all += amount;
     if (!hasKey) withoutKey += amount;
   };
+  const check = (caller: LimitedCaller, amount: number): Exhausted | undefined => {
+    if ((byCaller.get(caller.name) ?? 0) + amount > mostFor(caller)) return "caller";
+    if (all + amount > shares.all) return "all";
+    return !caller.hasKey && withoutKey + amount > shares.withoutKey ? "withoutKey" : undefined;
+  };
   return {
     used: () => all,
     mostFor,
+    check,
     take(caller, amount) {
-      if ((byCaller.get(caller.name) ?? 0) + amount > mostFor(caller)) return "caller";
-      if (all + amount > shares.all) return "all";
-      if (!caller.hasKey && withoutKey + amount > shares.withoutKey) return "withoutKey";
-      add(caller, amount);
-      return undefined;
+      const exhausted = check(caller, amount);
+      if (exhausted === undefined) add(caller, amount);
+      return exhausted;
     },
     giveBack: (caller, amount) => add(caller, -amount),
   };

@@ -13,6 +13,7 @@ import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadata
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
+import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
 import { readRooms } from "../scopes.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
@@ -114,8 +115,8 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const rooms = readRooms("ip", request.query, caller);
       // Clients find their own strings again in the answer, byte for byte, each once.
       const asked = [...new Set(ips)];
-      const routable = asked.filter(isRoutableIpv4);
       const found = new Set<string>();
+      const routable = asked.filter(isRoutableIpv4);
       const answer = () => {
         const contexts = noteFound(readContexts(routable, rooms, !quick, deps, signal), found);
         return quick
@@ -128,7 +129,7 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const notFound = asked.filter((ip) => !found.has(ip));
       return { data, request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: notFound } };
     },
-    ADDRESSES_ROUTE,
+    { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
   );
 }
 

@@ -13,6 +13,7 @@ import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS } from "../parameters.ts";
 import type { AddressDetails } from "../queries/address-details.ts";
+import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
 import { BAD_ADDRESS, classification, count, date, ip, texts } from "../wire.ts";
 import { LEGACY } from "./legacy-schema.ts";
@@ -168,7 +169,7 @@ export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextD
       );
       return { message: "ok" as const, data };
     },
-    ADDRESSES_ROUTE,
+    { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
   );
 }
 

@@ -11,6 +11,7 @@ import type { AddressRecord, LookUpAddress, RiotRecord } from "../address-lookup
 import { bulkCost } from "../costs.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS } from "../parameters.ts";
+import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
 import { BAD_ADDRESS } from "../wire.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../wire-tag.ts";
@@ -150,7 +151,7 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
       );
       return asked.map((ip) => toQuick(ip, known.get(ip)));
     },
-    ADDRESSES_ROUTE,
+    { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
   );
 
   registerOperation(app, riot, async (request, reply, signal) => {

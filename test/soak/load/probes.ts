@@ -8,7 +8,8 @@ export type Probe = {
   readonly path: () => string;
   readonly body?: () => string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly status: number;
+  /** What it may be answered. */
+  readonly statuses: readonly number[];
   readonly everyMs: number;
   /** The longest that any answer may take. */
   readonly mostMs: number;
@@ -35,7 +36,7 @@ export async function measure(port: number, probe: Probe, isOver: () => boolean)
     // A new connection has to be taken as well.
     const outcome = await ask(port, probe, round % 5 === 0 ? undefined : agent);
     times.push(performance.now() - start);
-    if (outcome !== String(probe.status)) failures.push(outcome);
+    if (outcome !== undefined) failures.push(outcome);
     await sleep(probe.everyMs);
   }
   agent.destroy();
@@ -44,7 +45,8 @@ export async function measure(port: number, probe: Probe, isOver: () => boolean)
   return { asked: times.length, median: at(0.5), p99: at(0.99), worst: at(1), failures };
 }
 
-function ask(port: number, probe: Probe, agent: Agent | undefined): Promise<string> {
+/** @returns what went wrong, if anything. */
+function ask(port: number, probe: Probe, agent: Agent | undefined): Promise<string | undefined> {
   return new Promise((settle) => {
     const { method, headers } = probe;
     const options = { host: "127.0.0.1", port, method, path: probe.path(), timeout: TIMEOUT_MS };
@@ -52,8 +54,8 @@ function ask(port: number, probe: Probe, agent: Agent | undefined): Promise<stri
       let text = "";
       response.setEncoding("utf8").on("data", (data: string) => (text += data));
       response.once("close", () => {
-        const { statusCode } = response;
-        settle(statusCode === probe.status ? String(statusCode) : `${statusCode} ${text.slice(0, 120)}`);
+        const { statusCode = 0 } = response;
+        settle(probe.statuses.includes(statusCode) ? undefined : `${statusCode} ${text.slice(0, 120)}`);
       });
     });
     asked.once("timeout", () => asked.destroy(new Error("no answer within 30 s")));

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { jsonArrayMaker, serializeAnswer } from "./answer-body.ts";
+
+const unlimited = { grow: () => {}, shrink: () => {}, release: () => {} };
+const forEver = new AbortController().signal;
+const serialize = async (value: unknown) => Buffer.concat(await serializeAnswer(value, unlimited, forEver)).toString();
+
+test("an answer's bytes are those that JSON.stringify makes, whether it is made at once or in pieces", async () => {
+  const row = fc.jsonValue();
+  const rows = fc.oneof(fc.array(row, { maxLength: 3 }), fc.array(row, { minLength: 101, maxLength: 110 }));
+  const answer = fc.record({ data: rows, none: fc.constant(undefined), metadata: fc.record({ "some \n": rows }) });
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(answer, rows, row), async (value) => {
+      expect(await serialize(value)).toBe(JSON.stringify(value));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("rows that were serialised one after the other are a member like any other", async () => {
+  const toJsonArray = jsonArrayMaker(unlimited, forEver);
+  const rows = Array.from({ length: 5_000 }, (_, number) => ({ number, text: "é".repeat(number % 40) }));
+  async function* read() {
+    yield* rows;
+  }
+  const made = { id: "x", data: { list: await toJsonArray(read()), empty: await toJsonArray([]) }, end: 1 };
+  expect(await serialize(made)).toBe(JSON.stringify({ id: "x", data: { list: rows, empty: [] }, end: 1 }));
+});
+
+test("while a large answer is made others have their turn", async () => {
+  const toJsonArray = jsonArrayMaker(unlimited, forEver);
+  const row = { text: "x".repeat(500), numbers: Array.from({ length: 50 }, (_, number) => number) };
+  let isDone = false;
+  const made = toJsonArray(Array.from({ length: 40_000 }, () => row)).then(() => {
+    isDone = true;
+  });
+  let turns = 0;
+  for (; !isDone; turns++) await sleep(0);
+  await made;
+  expect(turns).toBeGreaterThan(3);
+});
+
+test("an answer that nobody waits for any more is not made to its end", async () => {
+  const abort = new AbortController();
+  let made = 0;
+  function* rows() {
+    for (; made < 1_000_000; made++) yield { text: "x".repeat(1_000) };
+  }
+  const making = jsonArrayMaker(unlimited, abort.signal)(rows());
+  await sleep(0);
+  abort.abort(new Error("the client has gone"));
+  await expect(making).rejects.toThrow("the client has gone");
+  expect(made).toBeLessThan(1_000_000);
+});
