@@ -3,7 +3,7 @@ import { MAX_DAYS } from "./window.ts";
 
 /** What a caller may do: how often and how far back. */
 export const planSchema = z.strictObject({
-  /** Community lookups per UTC day; absent means without limit. */
+  /** Lookups per UTC day; absent means without limit. API, "What counts as a lookup". */
   lookups_per_day: z.int().min(1).max(1_000_000_000).optional(),
   /** How many days back tag activity and timeline reach. */
   reach_days: z.int().min(1).max(MAX_DAYS),

@@ -16,7 +16,14 @@ beforeAll(async () => {
   await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"], { name: "Some DNS" })], NOW);
   key = await world.addCaller("standard");
   const said = { observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", tags: ["worm"] };
-  await world.store(["45.0.0.1", "8.8.8.9"].map((source_ip) => ({ ...said, source_ip })));
+  const more = {
+    ...{ destination_port: 80, transport: "tcp", country: "VN", http: { path: "/", user_agent: "curl/8" } },
+    ...{ tls: { ja3: "j3" }, ssh: { hassh: "hs" } },
+  };
+  await world.store([
+    { ...said, ...more, source_ip: "45.0.0.1" },
+    { ...said, source_ip: "8.8.8.9" },
+  ]);
 });
 afterAll(() => world.close());
 
@@ -88,22 +95,58 @@ test("riot: a hit with what the list says, a miss with riot: false", async () =>
   expect(await get("/v2/riot/45.0.0.1")).toEqual({ status: 200, body: { ip: "45.0.0.1", riot: false } });
 });
 
-test("context: flat, with seen, tags by name and cve; a miss with seen: false", async () => {
+const SEEN = {
+  ip: "45.0.0.1",
+  seen: true,
+  first_seen: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+  last_seen: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+  actor: "unknown",
+  classification: "malicious",
+  spoofable: false,
+  bot: false,
+  vpn: false,
+  vpn_service: "",
+  tor: false,
+  tags: ["Worm"],
+  cve: ["CVE-2026-0001"],
+  metadata: {
+    asn: "",
+    organization: "",
+    category: "",
+    city: "",
+    country: "Vietnam",
+    country_code: "VN",
+    source_country: "Vietnam",
+    source_country_code: "VN",
+    region: "",
+    rdns: "",
+    os: "",
+    tor: false,
+    sensor_count: 1,
+    sensor_hits: 1,
+    destination_countries: [],
+    destination_country_codes: [],
+  },
+  raw_data: {
+    scan: [{ port: 80, protocol: "TCP" }],
+    web: { paths: ["/"], useragents: ["curl/8"] },
+    ja3: [{ fingerprint: "j3", port: 80 }],
+    hassh: [{ fingerprint: "hs", port: 80 }],
+  },
+};
+
+test("context: the earlier version's own shape, every member there; a miss with seen: false; many as a list of the seen", async () => {
   const { status, body } = await get("/v2/noise/context/45.0.0.1");
   expect(status).toBe(200);
-  expect(body).toMatchObject({
-    ip: "45.0.0.1",
-    seen: true,
-    classification: "malicious",
-    actor: "unknown",
-    first_seen: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
-    last_seen: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
-    tags: ["Worm"],
-    cve: ["CVE-2026-0001"],
-    metadata: { asn: "", organization: "" },
-    raw_data: { scan: [] },
-  });
+  expect(body).toStrictEqual(SEEN);
   expect(await get("/v2/noise/context/45.9.9.9")).toEqual({ status: 200, body: { ip: "45.9.9.9", seen: false } });
+  const ips = ["45.9.9.9", "45.0.0.1", "8.8.8.8", "x", "45.0.0.1"];
+  const many = await fetch(`${world.url}/v2/noise/multi/context`, {
+    method: "POST",
+    headers: { key },
+    body: JSON.stringify({ ips }),
+  });
+  expect([many.status, await many.json()]).toStrictEqual([200, { message: "ok", data: [SEEN] }]);
 });
 
 test("the tag list stands under metadata and is that of today's version", async () => {

@@ -24,6 +24,9 @@ const LEAKS = [
   /Invalid input: expected|Too (?:big|small): expected|Unrecognized key/,
 ];
 
+/** What answers browsers instead of programs. */
+const PAGES: ReadonlySet<string> = new Set(["homePage", "plansPage", "addressPage", "servicePage", "lookupForm"]);
+
 /** The refusals that say that a request is not as described. */
 const REFUSALS_OF_FORM: ReadonlySet<number> = new Set([400, 405, 408, 413, 414, 415, 417, 426, 431]);
 
@@ -40,6 +43,9 @@ export function verdicts(operations: readonly DescribedOperation[], judge: Judge
     // Undefined where no operation has answered.
     const operation = byId.get(String(headers[OPERATION_HEADER]));
     if (status >= 500) return "an answer of 5xx";
+    const isOfPage = PAGES.has(String(headers[OPERATION_HEADER]));
+    if (isOfPage && String(headers["content-type"]).startsWith("text/html")) return faultOfPage(text, request.method);
+    if (isOfPage && status === 303) return undefined;
     if (!/^application\/json(?:;|$)/.test(String(headers["content-type"]))) return "an answer that is not JSON";
     if (headers["retry-after"] !== undefined) return "Retry-After, which clients sleep for";
     if (!/^[\w.-]{1,64}$/.test(String(headers["x-request-id"] ?? "none"))) return "a request id out of the request";
@@ -54,7 +60,7 @@ export function verdicts(operations: readonly DescribedOperation[], judge: Judge
       return "a refusal without a message";
     }
     if (status === 405 && headers.allow === undefined) return "a 405 that does not say what is allowed";
-    if (operation === undefined && ![400, 403, 404, 405, 431].includes(status))
+    if (operation === undefined && ![400, 403, 404, 405, 431, ...(isOfPage ? [406] : [])].includes(status))
       return "no operation, but an answer like one";
     if (operation === undefined && Object.keys(isRecord(body) ? body : {}).join() !== "message")
       return "more than a message";
@@ -66,6 +72,15 @@ export function verdicts(operations: readonly DescribedOperation[], judge: Judge
     }
     return undefined;
   };
+}
+
+/** Pages are described nowhere: whatever leads to one must get a whole one, without a script and nothing of the inside. */
+function faultOfPage(text: string, method: string): string | undefined {
+  if (method === "HEAD") return undefined;
+  if (!text.startsWith("<!doctype html>") || !text.endsWith("</html>\n")) return "a page that is not whole";
+  if (/<script|\son\w+=/i.test(text)) return "a page with a script";
+  const leak = LEAKS.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
+  return leak === undefined ? undefined : `something of the inside: ${leak}`;
 }
 
 function parsed(text: string): unknown {
