@@ -46,6 +46,7 @@ export type Restarter = {
 export function supervise(
   first: ServerProcess,
   restarter: Restarter,
+  logFile: string,
   restart: RestartOptions | undefined,
 ): SupervisedServer {
   let current = first;
@@ -83,7 +84,7 @@ export function supervise(
       const end = await current.ended;
       if (stopping.signal.aborted) return new EmbeddedClickHouseError("the embedded ClickHouse was stopped");
       if (restart === undefined)
-        return new EmbeddedClickHouseError(`the embedded ClickHouse ended (${formatEnd(end)})`);
+        return new EmbeddedClickHouseError(`the embedded ClickHouse ended (${formatEnd(end)}): see its log ${logFile}`);
       const isStable = performance.now() - startedAt > STABLE_MS;
       const nextPauseMs = isStable ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       const usedPauseMs = await bringBack(end, restart, nextPauseMs).finally(restarter.release);
@@ -94,7 +95,7 @@ export function supervise(
       }
       if (usedPauseMs === undefined) {
         return new EmbeddedClickHouseError(
-          `the embedded ClickHouse ended (${formatEnd(end)}) and could not be started again`,
+          `the embedded ClickHouse ended (${formatEnd(end)}) and could not be started again: see its log ${logFile}`,
         );
       }
       pauseMs = usedPauseMs;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { access, mkdir, rm, utimes } from "node:fs/promises";
+import { access, rm, utimes } from "node:fs/promises";
 import { resolve } from "node:path";
 import getPort from "get-port";
 import { answers, type ClickHouseConnection } from "./client.ts";
@@ -18,6 +18,7 @@ import {
 } from "./embedded-files.ts";
 import { locateLibrary, type ServerProcess, startServerProcess } from "./embedded-process.ts";
 import { type RestartOptions, supervise } from "./embedded-restart.ts";
+import { makeFolder } from "./make-folder.ts";
 import { writePrivately } from "./private-file.ts";
 import { claimStart } from "./start-claim.ts";
 
@@ -59,7 +60,7 @@ export type EmbeddedOptions = {
 export async function startEmbedded(dataDir: string, options: EmbeddedOptions = {}): Promise<EmbeddedClickHouse> {
   locateLibrary();
   const files = embeddedFiles(dataDir);
-  await usingDirectory(dataDir, () => mkdir(files.data, { recursive: true, mode: 0o700 }));
+  await usingDirectory(dataDir, () => makeFolder(files.data));
   await claim(dataDir, files);
   try {
     // Looked for once more: another may have started since the caller did.
@@ -104,7 +105,7 @@ async function startClaimed(
     if (isClaimed) await rm(files.starting, { force: true });
     isClaimed = false;
   };
-  const server = supervise(await start(), { hold, start, release }, options.restart);
+  const server = supervise(await start(), { hold, start, release }, files.log, options.restart);
   const stop = async () => {
     await server.stop();
     await forgetServer(dataDir);

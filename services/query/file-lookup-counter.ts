@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeFolder } from "@noisefloor/clickhouse/make-folder.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { type LookupCounter, memoryCounter } from "./lookup-counter.ts";
@@ -42,7 +43,7 @@ export async function fileCounter({ file, formerFile }: CountFiles, log: Logger)
     if (!isChanged) return;
     isChanged = false;
     try {
-      await mkdir(dirname(file), { recursive: true });
+      await makeFolder(dirname(file));
       const storage = counter.all().map(({ key, used: value, limit }) => ({ key, value, limit }));
       await writeFile(`${file}.new`, JSON.stringify({ version: 1, storage }), { mode: 0o600 });
       await rename(`${file}.new`, file);

@@ -1,8 +1,9 @@
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import getPort from "get-port";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { startComposeClickHouse } from "../support/compose-clickhouse.ts";
 import { eventually } from "../support/eventually.ts";
 
 let commandLine: CommandLine;
@@ -65,4 +66,39 @@ test("a right that the user lacks is named, and so is what to do", async () => {
   expect(await complaintOf(["query"], envOf({ ...grafana, password: "wrong" }))).toMatch(
     /cannot be used as user grafana: .* look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD/,
   );
+});
+
+test("in docker-compose.yml queries are answered as a user who reads, and who can do nothing else", async () => {
+  const compose = await startComposeClickHouse();
+  onTestFinished(() => compose.stop());
+  const writer = envOf(compose.connectionAs("noisefloor"));
+  const reader = envOf(compose.connectionAs("noisefloor_reader"));
+  expect(await commandLine.run(["migrate"], writer).finished).toMatchObject({ code: 0, stderr: "" });
+  const created = await commandLine.run(["workspaces", "create", "lab", "--plan", "unlimited"], writer).finished;
+  expect(created).toMatchObject({ code: 0, stderr: "" });
+
+  const port = String(await getPort());
+  const query = commandLine.run(["query"], { ...reader, HTTP_PORT: port });
+  await eventually(async () => expect((await fetch(`http://localhost:${port}/readyz`)).status).toBe(200), 60_000);
+  expect((await fetch(`http://localhost:${port}/v3/tags`)).status).toBe(200);
+  expect((await fetch(`http://localhost:${port}/v3/community/192.0.2.1`)).status).toBe(404);
+  expect((await fetch(`http://localhost:${port}/v3/noise/ips/45.0.0.9/timeline`)).status).toBe(200);
+  query.child.kill("SIGTERM");
+  expect(await query.finished).toMatchObject({ code: 0, stderr: "" });
+
+  expect(await complaintOf(["keys", "create", "lab"], reader)).toContain("lacks the right");
+  const client = connect(compose.connectionAs("noisefloor_reader"), "noisefloor-tests");
+  onTestFinished(() => client.close());
+  for (const statement of [
+    "INSERT INTO tags SELECT * FROM tags",
+    "ALTER TABLE tags DELETE WHERE 1",
+    "DROP TABLE tags",
+    "CREATE TABLE own (x UInt8) ENGINE = Memory",
+    "BACKUP DATABASE noisefloor TO File('/var/lib/clickhouse/backups/x')",
+    "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')",
+    "SELECT * FROM remote('127.0.0.1:1', 'system', 'one')",
+    "SELECT * FROM file('x', 'LineAsString')",
+  ]) {
+    await expect(client.command({ query: statement }), statement).rejects.toThrow();
+  }
 });

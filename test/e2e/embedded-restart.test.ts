@@ -1,0 +1,60 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { eventually } from "../support/eventually.ts";
+
+let commandLine: CommandLine;
+
+beforeEach(async () => {
+  commandLine = await openCommandLine();
+});
+afterEach(() => commandLine.close());
+
+async function childOf(pid: number): Promise<number> {
+  return Number((await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim());
+}
+
+test.runIf(process.platform === "linux")(
+  "a service outlives its ClickHouse: queries are refused with 503, the intake waits, and the log says what ended",
+  async () => {
+    const service = await commandLine.startService();
+    const server = await childOf(service.child.pid ?? 0);
+    process.kill(server, "SIGKILL");
+    const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.9" };
+    const posted = fetch(`${service.url}/v1/observations`, { method: "POST", body: JSON.stringify(observation) });
+    const seen = new Set<number>();
+    await eventually(async () => {
+      const { status } = await fetch(`${service.url}/v3/community/45.0.0.9`);
+      seen.add(status);
+      expect(status).toBe(200);
+    });
+    expect(seen).toEqual(new Set([503, 200]));
+    expect((await posted).status).toBe(202);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    const lines = service
+      .errors()
+      .trim()
+      .split("\n")
+      .map((line): unknown => JSON.parse(line));
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        msg: "the embedded ClickHouse ended; starting it again",
+        signal: "SIGKILL",
+        logFile: join(commandLine.dataDir, "clickhouse", "clickhouse.log"),
+      }),
+    );
+    expect(lines).toContainEqual(expect.objectContaining({ msg: "the embedded ClickHouse answers again" }));
+    service.child.kill("SIGTERM");
+    expect((await service.finished).code).toBe(0);
+  },
+);
+
+test("a data directory where none can be is told at once", async () => {
+  const env = { DATA_DIR: "/proc/none" };
+  if (process.platform !== "linux") return;
+  expect(await commandLine.run(["start"], env).finished).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^noisefloor: the data directory \/proc\/none cannot be used: ENOENT/),
+  });
+});
