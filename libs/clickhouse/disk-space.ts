@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { missingRight, StoreFullError } from "./errors.ts";
+import { missingRight, StoreError, StoreFullError } from "./errors.ts";
 import { defineQuery, run } from "./query.ts";
 import { type WatchOptions, watch } from "./watch.ts";
 
@@ -9,7 +9,8 @@ const diskSpace = defineQuery({
   name: "disk-space",
   sql: `SELECT max(free_space) AS freeBytes, argMax(total_space, free_space) AS totalBytes FROM system.disks
     WHERE arrayExists(stored -> startsWith(stored, path),
-      (SELECT data_paths FROM system.tables WHERE database = currentDatabase() AND name = 'observations'))`,
+      (SELECT arrayFlatten(groupArray(data_paths)) FROM system.tables WHERE database = currentDatabase() AND name = 'observations'))
+    HAVING count() > 0`,
   params: z.object({}),
   // Not whole numbers: object storage says that it has 2^64 bytes.
   row: z.object({ freeBytes: z.number(), totalBytes: z.number() }),
@@ -33,27 +34,34 @@ export type DiskGuard = {
 export type DiskGuardOptions = WatchOptions & {
   /** Left out, 2 % of the disk and at least 256 MiB. */
   readonly floorBytes?: number | undefined;
-  /** Called once when the user may not ask for it: then there is no floor. */
-  readonly onDenied?: (error: unknown) => void;
+  /** Called once when the server does not say it, as to a user who may not ask: then there is no floor. */
+  readonly onUnknown?: (error: unknown) => void;
 };
 
 const POLL_MS = 3_000;
 const LEAST_FLOOR_BYTES = 256 * 1024 * 1024;
 
+/** @returns why it is not known, when the server is there and does not say. */
+async function readDiskSpace(client: ClickHouseClient): Promise<DiskSpace | StoreError> {
+  try {
+    const [space] = await run(client, diskSpace, {});
+    return space ?? new StoreError("none of the server's disks holds the table observations");
+  } catch (error) {
+    const denied = missingRight(error);
+    if (denied === undefined) throw error;
+    return denied;
+  }
+}
+
 /** Polls how much space the store's disk has left. */
 export async function watchDisk(client: ClickHouseClient, options: DiskGuardOptions = {}): Promise<DiskGuard> {
-  let isDenied = false;
+  let isUnknown = false;
   let latest: DiskSpace | undefined;
   const read = async () => {
-    try {
-      latest = (await run(client, diskSpace, {}))[0];
-    } catch (error) {
-      const denied = missingRight(error);
-      if (denied === undefined) throw error;
-      if (!isDenied) options.onDenied?.(denied);
-      isDenied = true;
-      latest = undefined;
-    }
+    const found = await readDiskSpace(client);
+    latest = found instanceof Error ? undefined : found;
+    if (found instanceof Error && !isUnknown) options.onUnknown?.(found);
+    isUnknown = found instanceof Error;
     return JSON.stringify(latest ?? null);
   };
   const { current, ageSeconds, stop } = await watch(read, async () => latest, { intervalMs: POLL_MS, ...options });

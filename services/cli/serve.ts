@@ -123,7 +123,7 @@ async function assemble(
     ? await watchDisk(watching, {
         ...toldAs("the disk's free space"),
         floorBytes: settings.minFreeDiskBytes,
-        onDenied: (error) =>
+        onUnknown: (error) =>
           log.warn({ err: error }, "free disk space cannot be read; the intake goes on until the disk is full"),
       })
     : undefined;

@@ -2,7 +2,8 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { readLetterBytes } from "@noisefloor/clickhouse/tables/dead-letters.ts";
 import { DAY_MS, formatTimestamp } from "@noisefloor/domain/window.ts";
 import type { Logger } from "pino";
-import { cutNote, deadLettersInto, type PlacedRecord, storedSize } from "./dead-letter.ts";
+import { cutNote, deadLettersInto, type PlacedRecord, RETRY_MS, storedSize } from "./dead-letter.ts";
+import { patiently } from "./patience.ts";
 import type { KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
 
 export type DeadLetterQuotaOptions = {
@@ -59,7 +60,8 @@ export function limitDeadLetters(client: ClickHouseClient, options: DeadLetterQu
     day = today;
     const known = kept.get(keyId);
     if (known !== undefined) return known;
-    const reading = readLetterBytes(client, { source, keyId, since: today * DAY_MS }).then((bytes) => ({ bytes }));
+    const read = () => readLetterBytes(client, { source, keyId, since: today * DAY_MS });
+    const reading = patiently(read, { forMs: RETRY_MS }).then((bytes) => ({ bytes }));
     kept.set(keyId, reading);
     // Else one failure would be the answer all day.
     reading.catch(() => kept.delete(keyId));

@@ -14,7 +14,8 @@ import { type Patience, patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
 import { FALLBACK_ID_HEADER, givenIdNamespace, givenRecordId, ID_NAMESPACE_HEADER } from "./record-id.ts";
 
-const RETRY_MS = 10_000;
+/** How long a store that is away is waited for. */
+export const RETRY_MS = 10_000;
 
 /** A record that came over HTTP or from a file. */
 export type PlacedRecord = IncomingRecord & {

@@ -1,4 +1,6 @@
+import { connect } from "@noisefloor/clickhouse/client.ts";
 import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/disk-space.ts";
+import { StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -64,6 +66,17 @@ test("the free space of the disk that holds the observations is known, and so is
   const byDefault = await watchDisk(world.client);
   expect(byDefault.floorBytes()).toBeGreaterThanOrEqual(256 * 1024 * 1024);
   byDefault.stop();
+});
+
+test("where the server does not say how much space is free there is no floor, and a word about it", async () => {
+  const elsewhere = connect({ ...world.connection, database: "default" }, "noisefloor-tests");
+  const told: unknown[] = [];
+  const unknown = await watchDisk(elsewhere, { onUnknown: (error) => told.push(error) });
+  expect(unknown.freeBytes()).toBeUndefined();
+  unknown.requireSpace();
+  unknown.stop();
+  expect(told).toEqual([new StoreError("none of the server's disks holds the table observations")]);
+  await elsewhere.close();
 });
 
 test("below the floor a request is refused unread and in words, and taken once there is room again", async () => {

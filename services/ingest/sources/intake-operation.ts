@@ -36,7 +36,8 @@ export const postObservations = defineOperation({
   description:
     `At most ${MAX_RECORDS} observations and ${MAX_BODY_BYTES / 1024 / 1024} MiB, after unpacking when ` +
     "`Content-Encoding` is gzip. One object, an array of them, or NDJSON, whatever the Content-Type says. The answer " +
-    "comes once the accepted ones are safe; the rejected ones are kept as dead letters with their bytes and reason.",
+    "comes once the accepted ones are safe; the rejected ones are kept as dead letters with their bytes and reason, up to a quota per key and day. An " +
+    "`observation_id` names one observation for good.",
   pathParameters: {},
   queryParameters: [],
   body: {
