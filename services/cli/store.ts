@@ -80,11 +80,11 @@ async function assertSchemaExists({ clickhouse }: Settings, client: ClickHouseCl
   await readApplied(client, await readMigrations(MIGRATIONS_DIRECTORY)).catch((error: unknown) => {
     if (!isNotThere(error)) throw error;
     const { server } = clickhouse;
-    const place =
+    throw new StoreError(
       server === undefined
-        ? `the data directory ${resolve(clickhouse.dataDir)}`
-        : `the database ${server.database} of ClickHouse at ${server.url}`;
-    throw new StoreError(`there is no store in ${place}: ${MAKE_ONE}`);
+        ? `there is no store in the data directory ${resolve(clickhouse.dataDir)}: ${MAKE_ONE}`
+        : `the database ${server.database} of ClickHouse at ${server.url} has no schema yet: run "noisefloor migrate", as a user who may create tables`,
+    );
   });
 }
 

@@ -27,6 +27,7 @@ async function inShell(line: string, args: readonly string[], dataDir = commandL
 }
 
 test("a backup whose writes fail is none: it says so, and leaves nothing", async () => {
+  await commandLine.run(["migrate"]).finished;
   await commandLine.run(["simulate", "--days", "12"]).finished;
   const folder = join(commandLine.dataDir, "backups");
   await mkdir(folder);

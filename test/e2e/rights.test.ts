@@ -36,9 +36,12 @@ async function complaintOf(args: string[], env: Record<string, string>): Promise
 test("the query service needs no right but to read, and makes no schema", async () => {
   const writer = { ...server.connection, database: "elsewhere" };
   const readOnly = envOf({ ...writer, url: `${writer.url}/?ch_readonly=2` });
-  const complaint = 'noisefloor: the database has no schema yet: run "noisefloor migrate"';
+  const complaint = 'has no schema yet: run "noisefloor migrate"';
   expect(await complaintOf(["query"], readOnly)).toContain(complaint);
-  expect(await complaintOf(["query"], envOf(writer)), "also if the user might").toContain(complaint);
+  const named = `noisefloor: the database elsewhere of ClickHouse at ${writer.url} ${complaint}`;
+  for (const command of [["query"], ["keys", "list"]]) {
+    expect(await complaintOf(command, envOf(writer)), "also if the user might").toContain(named);
+  }
   expect(await commandLine.run(["migrate"], envOf(writer)).finished).toMatchObject({ code: 0, stderr: "" });
 
   const port = String(await getPort());
