@@ -56,7 +56,7 @@ test("one process serves both, takes up a renewed certificate, and stops cleanly
     socket.destroy();
     expect(name).toBe("second");
   }, 10_000);
-  open.write("GET /v3/tags HTTP/1.1\r\nHost: x\r\n\r\n");
+  open.write("GET /v3/tags HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const answer = await new Promise((settle) => open.once("data", (data: Buffer) => settle(data.toString())));
   expect(answer, "on the connection from before").toMatch(/^HTTP\/1\.1 200 /);
 

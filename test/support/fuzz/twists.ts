@@ -238,7 +238,7 @@ const wrongKey: fc.Arbitrary<Twist> = wildText
   );
 
 /** The name of another's page, which is refused to callers without a key. */
-const foreignHost: Twist = (draft) => ({ ...draft, headers: { ...draft.headers, key: "", host: "foreign.example" } });
+const foreignHost: Twist = (draft) => ({ ...draft, headers: { ...draft.headers, host: "foreign.example" } });
 
 /** A method that a path does not have is refused, but for HEAD, which is GET without the body. */
 function otherMethod(methodsOfPath: readonly string[]): fc.Arbitrary<Twist> {
