@@ -5,6 +5,7 @@ import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts
 import { idNamespaceOf, type Sender } from "@noisefloor/domain/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
+import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
 import { StreamAwayError } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
@@ -54,7 +55,12 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
     // Before the body is read: whoever may not publish shall not cost memory either.
     scope.addHook("onRequest", async (request) => {
       senderOf(request);
-      deps.requireSpace?.();
+      try {
+        deps.requireSpace?.();
+      } catch (error) {
+        // An answer and no error to log: on a full disk a log line for each request would fill it further.
+        throw storeRefusal(error) ?? error;
+      }
     });
     scope.addHook("onRequest", async (request, reply) => {
       if (!room.hasSpace(contentLength(request))) throw busy();
