@@ -36,6 +36,8 @@ export type DiskGuardOptions = WatchOptions & {
   readonly floorBytes?: number | undefined;
   /** Called once when the server does not say it, as to a user who may not ask: then there is no floor. */
   readonly onUnknown?: (error: unknown) => void;
+  /** Called when the free space has fallen below the floor or risen above it again. */
+  readonly onFloor?: (isBelow: boolean, freeBytes: number) => void;
 };
 
 const POLL_MS = 3_000;
@@ -57,16 +59,20 @@ async function readDiskSpace(client: ClickHouseClient): Promise<DiskSpace | Stor
 export async function watchDisk(client: ClickHouseClient, options: DiskGuardOptions = {}): Promise<DiskGuard> {
   let isUnknown = false;
   let latest: DiskSpace | undefined;
+  let isBelow = false;
+  const floorOf = ({ totalBytes }: DiskSpace) =>
+    options.floorBytes ?? Math.max(LEAST_FLOOR_BYTES, Math.floor(totalBytes / 50));
   const read = async () => {
     const found = await readDiskSpace(client);
     latest = found instanceof Error ? undefined : found;
     if (found instanceof Error && !isUnknown) options.onUnknown?.(found);
     isUnknown = found instanceof Error;
+    const wasBelow = isBelow;
+    isBelow = latest !== undefined && latest.freeBytes < floorOf(latest);
+    if (latest !== undefined && isBelow !== wasBelow) options.onFloor?.(isBelow, latest.freeBytes);
     return JSON.stringify(latest ?? null);
   };
   const { current, ageSeconds, stop } = await watch(read, async () => latest, { intervalMs: POLL_MS, ...options });
-  const floorOf = ({ totalBytes }: DiskSpace) =>
-    options.floorBytes ?? Math.max(LEAST_FLOOR_BYTES, Math.floor(totalBytes / 50));
   return {
     freeBytes: () => current()?.freeBytes,
     floorBytes: () => {

@@ -123,6 +123,10 @@ async function assemble(
     ? await watchDisk(watching, {
         ...toldAs("the disk's free space"),
         floorBytes: settings.minFreeDiskBytes,
+        onFloor: (isBelow, freeBytes) =>
+          isBelow
+            ? log.error({ freeBytes }, "ClickHouse's disk is nearly full; storing nothing until there is room")
+            : log.info({ freeBytes }, "ClickHouse's disk has room again"),
         onUnknown: (error) =>
           log.warn({ err: error }, "free disk space cannot be read; the intake goes on until the disk is full"),
       })

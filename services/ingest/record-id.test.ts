@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { observationSchema } from "@noisefloor/domain/observation.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FALLBACK_ID_HEADER, messageRecordId, recordIds, requestRecordId } from "./record-id.ts";
+import { FALLBACK_ID_HEADER, messageRecordId, observationIdOf, recordIds, requestRecordId } from "./record-id.ts";
 
 function idsOf(contents: readonly string[]): string[] {
   const nextId = recordIds();
@@ -65,4 +66,15 @@ test("a message's records are called by the request or file that it came of; any
     expect(idWith(other)).toBe(place);
   }
   expect(messageRecordId({ topic: "t", partition: 3, offset: "14", headers: {} }, 5)).toBe(place);
+});
+
+test("under a key an id is that key's own: no id that a sender may state is stored under the same name", () => {
+  const named = (stated: string | undefined, idNamespace?: string) =>
+    observationIdOf(stated, { fallbackId: "http:1/0", idNamespace });
+  expect(named("one")).toBe("one");
+  expect(named("one", "key")).not.toBe(named("one", "other"));
+  expect(named(undefined, "key"), "ids of ours are nobody's to state twice").toBe("http:1/0");
+  const stated = { observed_at: new Date(0).toISOString(), sensor_id: "s", source_ip: "45.0.0.1" };
+  const forged = { ...stated, observation_id: named("one", "key") };
+  expect(observationSchema.safeParse(forged).success).toBe(false);
 });

@@ -6,6 +6,7 @@ import { HttpError } from "@noisefloor/http/errors.ts";
 import { memoryBudget, type Reservation } from "@noisefloor/http/memory-budget.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import { receiveBodies } from "@noisefloor/http/request-bodies.ts";
+import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
 import { StreamAwayError } from "@noisefloor/kafka/source.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
@@ -55,7 +56,12 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
     // Before the body is read: whoever may not publish shall not cost memory either.
     scope.addHook("onRequest", async (request) => {
       senderOf(request);
-      deps.requireSpace?.();
+      try {
+        deps.requireSpace?.();
+      } catch (error) {
+        // An answer and no error to log: on a full disk a log line for each request would fill it further.
+        throw storeRefusal(error) ?? error;
+      }
     });
     scope.addHook("onRequest", async (request) => {
       const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
