@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { RejectionReason } from "@noisefloor/domain/observation.ts";
 import { type BatchDeps, countReasons, ingestBatch } from "./pipeline.ts";
 import type { ReplayRecord } from "./sources/file.ts";
 
@@ -13,6 +14,8 @@ export type ReplayDeps = Omit<BatchDeps<ReplayRecord>, "signal"> & {
   readonly rate?: number | undefined;
   /** So many records refused, and none accepted, and the rest will hardly do better: nothing more is read. */
   readonly stopAfterRefused?: number | undefined;
+  /** Records refused for this do not count towards that: of a long file only the end may be young enough. */
+  readonly expectedReason?: RejectionReason | undefined;
   readonly onProgress?: (summary: ReplaySummary) => void;
   /** Aborted, nothing more is read; what was read is still brought in. */
   readonly stop?: AbortSignal;
@@ -83,7 +86,8 @@ export async function replay(records: AsyncIterable<ReplayRecord>, deps: ReplayD
     if (isDoubtful) await Promise.all(underWay);
     else if (underWay.size >= BATCHES_UNDER_WAY) await Promise.race(underWay);
     if (failure !== undefined) throw failure;
-    summary.isHopeless = isDoubtful && summary.accepted === 0 && summary.rejected >= stopAfterRefused;
+    const expected = deps.expectedReason === undefined ? 0 : (summary.reasons[deps.expectedReason] ?? 0);
+    summary.isHopeless = isDoubtful && summary.accepted === 0 && summary.rejected - expected >= stopAfterRefused;
     if (deps.rate !== undefined) await keepRate(summary, deps.rate, deps.now());
   };
 

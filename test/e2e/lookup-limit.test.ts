@@ -97,7 +97,9 @@ test("two processes over one Redis answer 100 lookups together, also when one of
   try {
     const list = join(commandLine.dataDir, "known.json");
     await writeFile(list, JSON.stringify({ name: "Known", type: "cidr", list: [`${KNOWN}/32`] }));
-    expect(await commandLine.run(["benign", "import", list], shared).finished).toMatchObject({ code: 0 });
+    for (const command of [["migrate"], ["benign", "import", list]]) {
+      expect(await commandLine.run(command, shared).finished).toMatchObject({ code: 0 });
+    }
     const [one, other] = [await startQuery(), await startQuery()];
     await lookUp(1, 60, (lookup) => (lookup % 2 === 0 ? one.url : other.url), headers);
     other.child.kill("SIGTERM");

@@ -77,6 +77,8 @@ export async function runReplay(
           rate: options.rate,
           stop: signal,
           stopAfterRefused: options.keepGoing ? undefined : HOPELESS_AFTER,
+          // With the newest at a time of the user's choice, older ones are no sign of a mistake.
+          expectedReason: shiftTo === undefined ? undefined : "older-than-retention",
           accept: sink.accept,
           keepDeadLetters: options.dryRun ? async () => {} : fileDeadLetters(deadLetters.keep),
           onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${sink.verb}, ${rejected} rejected`),
@@ -118,10 +120,10 @@ function describeStop({ dryRun, shiftTo: given }: ReplayOptions, shiftTo: number
 }
 
 /** Throws a UserError when there were records and none was accepted. */
-function assertUseful(summary: ReplaySummary, { format, dryRun }: ReplayOptions): void {
+function assertUseful(summary: ReplaySummary, { format, dryRun, shiftTo }: ReplayOptions): void {
   if (summary.rejected === 0 || summary.accepted > 0) return;
   const [reason = ""] = Object.entries(summary.reasons).sort(([, one], [, other]) => other - one)[0] ?? [];
-  const remedy = REMEDIES[reason]?.(format) ?? (dryRun ? "" : 'see "noisefloor dead-letters list"');
+  const remedy = REMEDIES[reason]?.(format, shiftTo) ?? (dryRun ? "" : 'see "noisefloor dead-letters list"');
   const told = summary.isHopeless
     ? `none of the first ${summary.rejected} records was accepted, the rest was not read`
     : "no record was accepted";
@@ -130,9 +132,12 @@ function assertUseful(summary: ReplaySummary, { format, dryRun }: ReplayOptions)
 }
 
 /** What most likely helps against a reason that all records have, by the reason. */
-const REMEDIES: Readonly<Record<string, (format: string) => string>> = {
-  "older-than-retention": () => "they are older than the retention; --shift-to now moves all times to the present",
-  "in-the-future": () => "their times are in the future; --shift-to now moves all times to the present",
+const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undefined) => string>> = {
+  "older-than-retention": (_format, shiftTo) =>
+    shiftTo === undefined
+      ? "they are older than the retention; --shift-to now moves all times to the present"
+      : `with the newest at ${shiftTo} they are older than the retention; look at --shift-to and RETENTION_DAYS`,
+  "in-the-future": () => "their times are in the future; with --shift-to now the newest falls on the present",
   "not-json": (format) => `they cannot be read as ${format}; look at --format`,
   "invalid-observation": (format) =>
     `they are not what --format ${format} takes; "noisefloor schema" says what that is`,
