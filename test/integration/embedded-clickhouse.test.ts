@@ -10,7 +10,7 @@ import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/e
 import { findRunning } from "@noisefloor/clickhouse/embedded-files.ts";
 import { locateLibrary } from "@noisefloor/clickhouse/embedded-process.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
 
@@ -98,6 +98,15 @@ test("it listens on one port of the loopback address, and speaks no protocol but
   }
   const hexPort = Number(new URL(connection.url).port).toString(16).toUpperCase().padStart(4, "0");
   expect(listening).toEqual([`0100007F:${hexPort}`]);
+});
+
+test.runIf(process.platform === "linux")("it knows none of our environment but the time zone", async () => {
+  vi.stubEnv("SENSOR_KEYS", "a-secret-of-the-service");
+  vi.stubEnv("TZ", "UTC");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { pid } = await start();
+  const variables = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0").filter((variable) => variable !== "");
+  expect(variables.filter((variable) => !variable.startsWith("LD_LIBRARY_PATH="))).toEqual(["TZ=UTC"]);
 });
 
 test("a data directory that another process holds is refused with what to do", async () => {
