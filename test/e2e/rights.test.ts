@@ -1,5 +1,4 @@
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type CommandLine, openCommandLine } from "../support/command-line.ts";
@@ -29,9 +28,9 @@ async function complaintOf(args: string[], env: Record<string, string>): Promise
 }
 
 test("the query service needs no right but to read, and makes no schema", async () => {
-  const server = await startEmbedded(commandLine.dataDir);
-  onTestFinished(() => server.stop());
-  const writer = { ...server.connection, database: "elsewhere" };
+  const compose = await startComposeClickHouse();
+  onTestFinished(() => compose.stop());
+  const writer = { ...compose.connectionAs("noisefloor"), database: "elsewhere" };
   const readOnly = envOf({ ...writer, url: `${writer.url}/?ch_readonly=2` });
   const complaint = 'noisefloor: the database has no schema yet: run "noisefloor migrate"';
   expect(await complaintOf(["query"], readOnly)).toContain(complaint);
@@ -59,7 +58,9 @@ test("a right that the user lacks is named, and so is what to do", async () => {
   const reader = compose.connectionAs("noisefloor_reader");
   const writer = connect({ ...compose.connectionAs("noisefloor"), database: "default" }, "noisefloor-tests");
   await writer.command({ query: "CREATE DATABASE elsewhere" });
-  await writer.command({ query: "CREATE TABLE elsewhere.schema_migrations (version UInt32) ENGINE = Memory" });
+  await writer.command({
+    query: "CREATE TABLE elsewhere.schema_migrations (version UInt32) ENGINE = ReplacingMergeTree ORDER BY version",
+  });
   await writer.close();
   expect(await complaintOf(["query"], envOf({ ...reader, database: "elsewhere" }))).toMatch(
     /^noisefloor: ClickHouse's user lacks the right SELECT.* ON \w+\.schema_migrations: grant it, or set CLICKHOUSE_USER/,
