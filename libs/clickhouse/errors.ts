@@ -20,7 +20,7 @@ export class StoreFullError extends Error {
   override name = "StoreFullError";
 }
 
-const [ACCESS_DENIED, AUTHENTICATION_FAILED] = ["497", "516"];
+const [READONLY, ACCESS_DENIED, AUTHENTICATION_FAILED] = ["164", "497", "516"];
 
 /** For an error with which a server says that its user may not: which right is missing, and what to do. */
 export function missingRight(error: unknown): StoreError | undefined {
@@ -29,6 +29,11 @@ export function missingRight(error: unknown): StoreError | undefined {
   if (error.code === AUTHENTICATION_FAILED) {
     return told(
       "ClickHouse does not take this user with this password: look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD",
+    );
+  }
+  if (error.code === READONLY) {
+    return told(
+      `ClickHouse's user may only read (${error.message.trim()}): set CLICKHOUSE_USER to a user who may do this`,
     );
   }
   if (error.code !== ACCESS_DENIED) return undefined;

@@ -1,5 +1,4 @@
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type CommandLine, openCommandLine } from "../support/command-line.ts";
@@ -7,16 +6,11 @@ import { startComposeClickHouse } from "../support/compose-clickhouse.ts";
 import { eventually } from "../support/eventually.ts";
 
 let commandLine: CommandLine;
-let server: EmbeddedClickHouse;
 
 beforeEach(async () => {
   commandLine = await openCommandLine();
-  server = await startEmbedded(commandLine.dataDir);
 });
-afterEach(async () => {
-  await server.stop();
-  await commandLine.close();
-});
+afterEach(() => commandLine.close());
 
 const envOf = ({ url, username, password, database }: ClickHouseConnection) => ({
   CLICKHOUSE_URL: url,
@@ -34,7 +28,9 @@ async function complaintOf(args: string[], env: Record<string, string>): Promise
 }
 
 test("the query service needs no right but to read, and makes no schema", async () => {
-  const writer = { ...server.connection, database: "elsewhere" };
+  const compose = await startComposeClickHouse();
+  onTestFinished(() => compose.stop());
+  const writer = { ...compose.connectionAs("noisefloor"), database: "elsewhere" };
   const readOnly = envOf({ ...writer, url: `${writer.url}/?ch_readonly=2` });
   const complaint = 'has no schema yet: run "noisefloor migrate"';
   expect(await complaintOf(["query"], readOnly)).toContain(complaint);
@@ -60,14 +56,24 @@ test("the query service needs no right but to read, and makes no schema", async 
 });
 
 test("a right that the user lacks is named, and so is what to do", async () => {
-  const { grafana, connection } = server;
-  expect(await commandLine.run(["migrate"], envOf(connection)).finished).toMatchObject({ code: 0 });
-  expect(await complaintOf(["query"], envOf(grafana))).toMatch(
+  const compose = await startComposeClickHouse();
+  onTestFinished(() => compose.stop());
+  const reader = compose.connectionAs("noisefloor_reader");
+  const writer = connect({ ...compose.connectionAs("noisefloor"), database: "default" }, "noisefloor-tests");
+  await writer.command({ query: "CREATE DATABASE elsewhere" });
+  await writer.command({
+    query: "CREATE TABLE elsewhere.schema_migrations (version UInt32) ENGINE = ReplacingMergeTree ORDER BY version",
+  });
+  await writer.close();
+  expect(await complaintOf(["query"], envOf({ ...reader, database: "elsewhere" }))).toMatch(
     /^noisefloor: ClickHouse's user lacks the right SELECT.* ON \w+\.schema_migrations: grant it, or set CLICKHOUSE_USER/,
   );
-  expect(await complaintOf(["migrate"], envOf(grafana))).toContain("lacks the right CREATE DATABASE ON ");
-  expect(await complaintOf(["query"], envOf({ ...grafana, password: "wrong" }))).toMatch(
-    /cannot be used as user grafana: .* look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD/,
+  expect(await complaintOf(["migrate"], envOf(reader))).toContain("lacks the right CREATE DATABASE ON ");
+  expect(await complaintOf(["query"], envOf(compose.connectionAs("grafana")))).toMatch(
+    /^noisefloor: ClickHouse's user may only read \(.*\): set CLICKHOUSE_USER to a user who may do this/,
+  );
+  expect(await complaintOf(["query"], envOf({ ...reader, password: "wrong" }))).toMatch(
+    /cannot be used as user noisefloor_reader: .* look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD/,
   );
 });
 
@@ -84,7 +90,7 @@ test("in docker-compose.yml queries are answered as a user who reads, and who ca
   const query = commandLine.run(["query"], { ...reader, HTTP_PORT: port });
   await eventually(async () => expect((await fetch(`http://localhost:${port}/readyz`)).status).toBe(200), 60_000);
   expect((await fetch(`http://localhost:${port}/v3/tags`)).status).toBe(200);
-  expect((await fetch(`http://localhost:${port}/v3/community/192.0.2.1`)).status).toBe(404);
+  expect((await fetch(`http://localhost:${port}/v3/community/45.0.0.9`)).status).toBe(404);
   expect((await fetch(`http://localhost:${port}/v3/noise/ips/45.0.0.9/timeline`)).status).toBe(200);
   query.child.kill("SIGTERM");
   expect(await query.finished).toMatchObject({ code: 0, stderr: "" });
