@@ -16,8 +16,8 @@ export type ToJsonArray = <Item>(items: Iterable<Item> | AsyncIterable<Item>) =>
 
 /** So much is made, and written, at a time. */
 const PIECE_BYTES = 64 * 1024;
-/** Other requests are answered in between. */
-const TURN_MS = 10;
+/** Other requests are answered in between. Node takes one new connection each turn, so turns have to be short. */
+const TURN_MS = 2;
 /** An array with more items is serialised item by item; deeper ones count as part of an item. */
 const LARGE_ARRAY = 100;
 const MAX_DEPTH = 3;

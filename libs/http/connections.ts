@@ -8,8 +8,6 @@ const CLOSE_GRACE_MS = 5_000;
 /** How long answers under way may take when we want to stop; what runs us must wait a little longer. */
 const ANSWER_GRACE_MS = 30_000;
 const CUT_INTERVAL_MS = 250;
-/** Connections that wait to be taken. Beyond that the system drops them, and their clients wait for seconds to try again. */
-export const LISTEN_BACKLOG = 4_096;
 
 export const MALFORMED_REQUEST = "Malformed HTTP request";
 
@@ -148,7 +146,7 @@ export async function listenHttpApp(
   further?: { readonly server: FurtherServer; readonly port: number },
 ): Promise<number | undefined> {
   try {
-    await app.listen({ host, port, backlog: LISTEN_BACKLOG }).catch((error: unknown) => {
+    await app.listen({ host, port }).catch((error: unknown) => {
       throw refusalToListen(error, { host, port, portVariable: "HTTP_PORT" });
     });
     return await further?.server.listen(host, further.port).catch((error: unknown) => {

@@ -3,13 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import {
-  answerConnectionError,
-  type FurtherServer,
-  LISTEN_BACKLOG,
-  REFUSES_IN_JSON,
-  trackSockets,
-} from "./connections.ts";
+import { answerConnectionError, type FurtherServer, REFUSES_IN_JSON, trackSockets } from "./connections.ts";
 
 /** Where the certificate (with its chain, leaf first) and its private key are, both in PEM form. */
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
@@ -79,7 +73,7 @@ export async function createTlsServer(
     listen: (host, port) =>
       new Promise((settle, fail) => {
         server.once("error", fail);
-        server.listen(port, host, LISTEN_BACKLOG, () => {
+        server.listen(port, host, () => {
           server.removeListener("error", fail);
           const address = server.address();
           settle(address !== null && typeof address === "object" ? address.port : port);

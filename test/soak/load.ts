@@ -30,10 +30,13 @@ export const load: Scenario = {
     try {
       const service = await startService(commandLine, store);
       const quiet = await measureAll(service.port, 5);
+      say("without anybody hostile:");
       console.table(quiet.rows);
+      service.beginAnew();
       const hostile = behaveBadly({ port: service.port, ...store, sensorKey: KEYS.hostile, seconds: seconds + 2 });
       await sleep(2_000);
       const { rows, broken } = await measureAll(service.port, seconds);
+      say("beside fifty hostile callers:");
       console.table(rows);
       say(`hostile callers got ${await hostile}`);
       say(`rejected: ${await service.figures("noisefloor_http_rejected_total")}`);
@@ -122,7 +125,7 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
   };
   await eventually(async () => {
     if (!(await fetch(`http://127.0.0.1:${port}/readyz`)).ok) throw new Error("the service is not ready");
-  });
+  }, 60_000);
   void (async () => {
     for (let round = 0; !hasEnded; round++) {
       const resident = await residentMiB(child.pid ?? 0);
@@ -134,7 +137,12 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
       await sleep(250);
     }
   })();
-  return { port, memory, lags, figures: async (name: string) => (await linesOf(name)).join(", ") };
+  /** What a start takes is not what callers do. */
+  const beginAnew = () => {
+    memory.length = 0;
+    lags.length = 0;
+  };
+  return { port, memory, lags, beginAnew, figures: async (name: string) => (await linesOf(name)).join(", ") };
 }
 
 /** @returns what they were answered, once they are done. */

@@ -133,7 +133,7 @@ async function sendNonsense(caller: number): Promise<void> {
     await Promise.race([closed(socket), sleep(20)]);
     socket.destroy();
     count("malformed");
-    await sleep(5);
+    await sleep(50);
   }
 }
 
