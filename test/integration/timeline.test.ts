@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { expectedTimeline, type Known, OTHER_LABELS } from "../support/address-oracle.ts";
+import type { Known } from "../support/address-oracle.ts";
 import { type Marked, toWire } from "../support/marked-observations.ts";
+import { expectedTimeline, OTHER_LABELS } from "../support/timeline-oracle.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
 const NOW = Date.now();

@@ -7,15 +7,14 @@ import {
   expectedFlat,
   expectedFull,
   expectedQuick,
-  expectedTimeline,
   isFound,
   type Known,
-  TIMELINE_FIELDS,
 } from "./address-oracle.ts";
 import { expectedActivity } from "./expected-activity.ts";
 import { type KnownEvent, toMarked } from "./known-events.ts";
 import { createOracle } from "./oracle.ts";
 import type { Random } from "./random.ts";
+import { expectedTimeline, TIMELINE_FIELDS } from "./timeline-oracle.ts";
 
 const DATASETS = ["global", "community"];
 const ACTIVITY: readonly { days: number; hours: number; datasets: readonly string[] }[] = [

@@ -7,15 +7,14 @@ import {
   expectedFull,
   expectedQuick,
   expectedRiot,
-  expectedTimeline,
   isFound,
   type Known,
-  TIMELINE_FIELDS,
 } from "./address-oracle.ts";
 import { expectedActivity } from "./expected-activity.ts";
 import { SHARED_ADDRESSES } from "./marked-observations.ts";
 import { createOracle, type Seen } from "./oracle.ts";
 import type { Random } from "./random.ts";
+import { expectedTimeline, TIMELINE_FIELDS } from "./timeline-oracle.ts";
 import { type Asker, isGlobal, judge, type Verdict } from "./visibility-law.ts";
 
 type Answer = { readonly status: number; readonly body: unknown };
