@@ -40,9 +40,9 @@ describe("a parameter", () => {
     expect(refusal(() => readParameter({ days: ["1", "2"] }, days))).toEqual(twice);
   });
 
-  test("of free text is taken as it is written", () => {
+  test("of free text is taken as it is written, an empty one as left out", () => {
     expect(readParameter({ q: " a " }, q)).toBe(" a ");
-    expect(readParameter({ q: "" }, q)).toBe("");
+    expect(readParameter({ q: "" }, q)).toBeUndefined();
     expect(readParameter({}, q)).toBeUndefined();
   });
 });
