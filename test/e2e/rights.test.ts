@@ -59,7 +59,8 @@ test("a right that the user lacks is named, and so is what to do", async () => {
   const writer = connect({ ...compose.connectionAs("noisefloor"), database: "default" }, "noisefloor-tests");
   await writer.command({ query: "CREATE DATABASE elsewhere" });
   await writer.command({
-    query: "CREATE TABLE elsewhere.schema_migrations (version UInt32) ENGINE = ReplacingMergeTree ORDER BY version",
+    query:
+      "CREATE TABLE elsewhere.schema_migrations (version UInt32, name String, checksum String) ENGINE = ReplacingMergeTree ORDER BY version",
   });
   await writer.close();
   expect(await complaintOf(["query"], envOf({ ...reader, database: "elsewhere" }))).toMatch(
