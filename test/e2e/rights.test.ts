@@ -67,7 +67,7 @@ test("a right that the user lacks is named, and so is what to do", async () => {
     /^noisefloor: ClickHouse's user lacks the right SELECT.* ON \w+\.schema_migrations: grant it, or set CLICKHOUSE_USER/,
   );
   expect(await complaintOf(["migrate"], envOf(reader))).toContain("lacks the right CREATE DATABASE ON ");
-  expect(await complaintOf(["query"], envOf(compose.connectionAs("grafana")))).toMatch(
+  expect(await complaintOf(["query"], envOf({ ...compose.connectionAs("grafana"), database: "elsewhere" }))).toMatch(
     /^noisefloor: ClickHouse's user may only read \(.*\): set CLICKHOUSE_USER to a user who may do this/,
   );
   expect(await complaintOf(["query"], envOf({ ...reader, password: "wrong" }))).toMatch(
