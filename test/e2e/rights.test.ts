@@ -62,14 +62,15 @@ test("a right that the user lacks is named, and so is what to do", async () => {
   const writer = connect({ ...compose.connectionAs("noisefloor"), database: "default" }, "noisefloor-tests");
   await writer.command({ query: "CREATE DATABASE elsewhere" });
   await writer.command({
-    query: "CREATE TABLE elsewhere.schema_migrations (version UInt32) ENGINE = ReplacingMergeTree ORDER BY version",
+    query:
+      "CREATE TABLE elsewhere.schema_migrations (version UInt32, name String, checksum String) ENGINE = ReplacingMergeTree ORDER BY version",
   });
   await writer.close();
   expect(await complaintOf(["query"], envOf({ ...reader, database: "elsewhere" }))).toMatch(
     /^noisefloor: ClickHouse's user lacks the right SELECT.* ON \w+\.schema_migrations: grant it, or set CLICKHOUSE_USER/,
   );
   expect(await complaintOf(["migrate"], envOf(reader))).toContain("lacks the right CREATE DATABASE ON ");
-  expect(await complaintOf(["query"], envOf(compose.connectionAs("grafana")))).toMatch(
+  expect(await complaintOf(["query"], envOf({ ...compose.connectionAs("grafana"), database: "elsewhere" }))).toMatch(
     /^noisefloor: ClickHouse's user may only read \(.*\): set CLICKHOUSE_USER to a user who may do this/,
   );
   expect(await complaintOf(["query"], envOf({ ...reader, password: "wrong" }))).toMatch(
