@@ -31,7 +31,7 @@ function open(caller: number): Socket {
 }
 const closed = (socket: Socket) => new Promise<void>((settle) => socket.once("close", () => settle()));
 const keyField = (caller: number) => (caller % 5 === 0 ? `key: ${order.key}\r\n` : "");
-const get = (path: string, caller: number) => `GET ${path} HTTP/1.1\r\nHost: load\r\n${keyField(caller)}\r\n`;
+const get = (path: string, caller: number) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${keyField(caller)}\r\n`;
 
 /** Hundreds of questions at once on each connection, and again when it is cut. */
 async function pipeline(caller: number): Promise<void> {
@@ -84,7 +84,7 @@ async function readSlowly(caller: number): Promise<void> {
       socket.write(
         caller % 2 === 0
           ? get(WORST_ACTIVITY, caller)
-          : `POST /v3/ip HTTP/1.1\r\nHost: load\r\n${keyField(caller)}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(BODY)}\r\n\r\n${BODY}`,
+          : `POST /v3/ip HTTP/1.1\r\nHost: localhost\r\n${keyField(caller)}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(BODY)}\r\n\r\n${BODY}`,
       );
       const gone = closed(socket).then(() => count("slow reader cut"));
       const timer = setInterval(() => trickles && socket.read(512), 500);
@@ -104,7 +104,7 @@ async function stallSending(caller: number): Promise<void> {
       const gone = closed(socket).then(() => count("stalled sender cut"));
       socket.resume();
       socket.write(
-        `POST /v1/observations HTTP/1.1\r\nHost: load\r\nkey: ${order.sensorKey}\r\nContent-Length: ${32 * 1024 * 1024}\r\n\r\n`,
+        `POST /v1/observations HTTP/1.1\r\nHost: localhost\r\nkey: ${order.sensorKey}\r\nContent-Length: ${32 * 1024 * 1024}\r\n\r\n`,
       );
       socket.write(Buffer.alloc(31 * 1024 * 1024, " "));
       while (!isOver() && !socket.destroyed) await Promise.race([gone, sleep(500)]);
@@ -118,9 +118,9 @@ const MALFORMED = [
   "nonsense\r\n\r\n",
   "GET / HT",
   "GET /v3/tags HTTP/1.1\r\n\r\n",
-  `GET /v3/tags HTTP/1.1\r\nHost: load\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
+  `GET /v3/tags HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
   "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-  "POST /v3/ip HTTP/1.1\r\nHost: load\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz",
+  "POST /v3/ip HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz",
   "",
 ];
 
