@@ -1,5 +1,6 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -140,10 +141,16 @@ test.each([
   }
 });
 
+/** Of the others' 429 many large questions at once are the reason, which take long. */
+function countsLookups(id: string): boolean {
+  return QUERY_OPERATIONS.some((operation) => operation.id === id && operation.refusals[429] !== undefined);
+}
+
 test("each status that an operation describes was met, but those for which something must break or be slow", () => {
   const missing: string[] = [];
   for (const { id, statuses } of fuzzed.operations) {
-    for (const status of statuses.filter((one) => one < 500 && one !== 408)) {
+    const met = statuses.filter((one) => one < 500 && one !== 408 && (one !== 429 || countsLookups(id)));
+    for (const status of met) {
       const least = status < 300 || status === 400 ? 10 : 1;
       if (ledger.of(id, status) < least) missing.push(`${id} ${status}: ${ledger.of(id, status)} of at least ${least}`);
     }
