@@ -370,6 +370,10 @@ test("a backup brings everything back into an empty data directory, and nothing 
     code: 1,
     stderr: expect.stringContaining("a backup is never written over"),
   });
+  expect(await noisefloor(["backup", join(folder, "none", "first")]).finished).toMatchObject({
+    code: 1,
+    stderr: `noisefloor: there is no folder ${join(folder, "none")} to put the backup into: make it first\n`,
+  });
   expect(await noisefloor(["restore", place, "--replace"]).finished).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`another process works with the data directory ${dataDir}: stop it, then restore`),
@@ -384,7 +388,7 @@ test("a backup brings everything back into an empty data directory, and nothing 
   });
   expect(await noisefloor(["restore", place]).finished).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("With --replace it does"),
+    stderr: expect.stringContaining("Pass --replace to overwrite it"),
   });
   const second = await startService();
   expect(await ask(second.url)).toEqual(before);
