@@ -229,7 +229,10 @@ async function settleRetention(
   const current = await readRetention(client);
   if (right === "lengthen" && (wanted ?? current) <= current) {
     if (wanted !== undefined && wanted < current) {
-      log.warn({ wanted, current }, "RETENTION_DAYS is shorter than the retention; only a service or migrate shortens it");
+      log.warn(
+        { wanted, current },
+        "RETENTION_DAYS is shorter than the retention; only a service or migrate shortens it",
+      );
     }
     return current;
   }
