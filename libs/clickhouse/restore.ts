@@ -123,7 +123,7 @@ async function requireNoRows(server: ClickHouseClient, database: string, tables:
   const held = await run(server, tablesWithRows, { database, tables: [...tables] });
   if (held.length === 0) return;
   const list = held.map(({ name, rows }) => `${name} (${rows})`).join(", ");
-  throw new HoldsDataError(`the database ${database} holds data, which a restore would replace: rows in ${list}`);
+  throw new HoldsDataError(`the database ${database} is not empty: it has rows in ${list}`);
 }
 
 const partCheck = (table: string, part: string) =>

@@ -67,7 +67,7 @@ export const settingsSchema = z.object({
   BACKUP_S3_ACCESS_KEY: z.string().optional(),
   BACKUP_S3_SECRET_KEY: z.string().optional(),
 
-  KAFKA_BROKERS: list(),
+  KAFKA_BROKERS: list("takes addresses like kafka.example.org:9092, separated by commas", isBroker),
   KAFKA_CLIENT_ID: z.string().default("noisefloor"),
   KAFKA_GROUP_ID: z.string().default("noisefloor-ingest"),
   KAFKA_INSTANCE_ID: z
@@ -102,6 +102,11 @@ function isOrigin(text: string): boolean {
 
 function isHostName(text: string): boolean {
   return text === "*" || (URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text.toLowerCase());
+}
+
+function isBroker(text: string): boolean {
+  const port = /^[^\s:/@]+:(\d{1,5})$/.exec(text)?.[1];
+  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
 /** Plans as a JSON object by name; those not named keep their defaults. */

@@ -43,7 +43,7 @@ export function addAccessCommands(program: Command, createContext: () => Promise
     );
   keys
     .command("revoke")
-    .description("end a key's validity")
+    .description("revoke a key")
     .argument("<id>")
     .action(async (id: string) => (await import("./commands/access.ts")).runKeysRevoke(id, await createContext()));
 
@@ -76,7 +76,7 @@ export function addAccessCommands(program: Command, createContext: () => Promise
     );
   sensors
     .command("revoke")
-    .description("end a key's validity")
+    .description("revoke a key")
     .argument("<id>")
     .action(async (id: string) => (await import("./commands/sensors.ts")).runSensorsRevoke(id, await createContext()));
 }

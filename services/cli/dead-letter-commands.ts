@@ -4,15 +4,14 @@ import type { ListOptions } from "./commands/dead-letters.ts";
 import type { RetryOptions } from "./commands/dead-letters-retry.ts";
 
 const RETRY_HELP = `
-Each letter's original bytes go through the pipeline again, judged as at their intake: by what their sender may write,
-and under the id they had there, so that nothing ever counts twice. What is accepted is stored and its letter is done;
-what is refused stays, with its new reason.
+A retry sends each dead letter's original bytes through the pipeline again: validated as at their intake, with their
+sender's rights, and under the id they had there, so that nothing counts twice. What is accepted is stored and its dead
+letter is done; what is refused stays, with its new reason.
 
-A sender's right: what was refused as not-permitted stays refused, however much the operator may do. With
---override-permission it is stored where it says it belongs (global when it says nothing). That flag also takes letters
-of senders whose right was not noted when they were kept.
+What was refused as not-permitted stays refused, whatever the operator may do. --override-permission stores it where it
+says it belongs (global when it says nothing). That flag also takes dead letters whose sender's rights were not noted.
 
-Not tried are letters that were cut for their size, and lines of files that were not readable: replay their files.`;
+Not retried are dead letters that were cut for their size, and lines of files that could not be read: replay the files.`;
 
 /** Adds the commands for records that were refused. */
 export function addDeadLetterCommands(program: Command, createContext: () => Promise<CommandContext>): void {

@@ -13,7 +13,10 @@ export function warnOfExposure(
   }
   if (isLoopback(host)) return;
   if (isIntakeOpen) {
-    log.warn({ host }, "everybody who reaches this address can store observations: set SENSOR_KEYS");
+    log.warn(
+      { host },
+      'everybody who reaches this address can store observations: set SENSOR_KEYS, or make keys with "noisefloor sensors create"',
+    );
   }
   if (metricsToken === undefined) {
     log.warn({ host }, "everybody who reaches this address can read /metrics: set METRICS_TOKEN");

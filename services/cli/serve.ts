@@ -85,7 +85,7 @@ async function assemble(
     () => storing.close(),
   );
   const toldAs = (what: string) => ({
-    onError: (error: unknown) => log.warn({ err: error }, `${what} cannot be read: the last known state goes on`),
+    onError: (error: unknown) => log.warn({ err: error }, `${what} cannot be read; serving the last known state`),
     onRecovery: () => log.info(`${what} can be read again`),
   });
   const catalogue = await watchTags(watching, toldAs("the tag catalogue"));

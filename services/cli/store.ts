@@ -60,7 +60,7 @@ const AS_LOOK: OpenTerms = { purpose: "look" };
 
 function warnOfWait({ settings, log }: Context): () => void {
   const dataDir = resolve(settings.clickhouse.dataDir);
-  return () => log.warn({ dataDir }, "another command works with the data directory: waiting for its end");
+  return () => log.warn({ dataDir }, "another command uses the data directory, waiting for it to end");
 }
 
 const MAKE_ONE = '"noisefloor start" or "noisefloor migrate" makes one';
@@ -146,9 +146,9 @@ export async function openStore(
 async function dropLeftovers(client: ClickHouseClient, { connection }: OpenClickHouse, log: Logger): Promise<void> {
   try {
     const databases = await dropAbandoned(client, connection.database);
-    if (databases.length > 0) log.info({ databases }, "what a restore or backup that was killed has left was removed");
+    if (databases.length > 0) log.info({ databases }, "removed what an interrupted restore or backup had left");
   } catch (error) {
-    log.debug({ err: error }, "what a restore or backup that was killed has left cannot be removed");
+    log.debug({ err: error }, "cannot remove what an interrupted restore or backup had left");
   }
 }
 
@@ -215,7 +215,7 @@ export async function closingAfter(store: Store, work: (client: ClickHouseClient
 async function settleDurability(client: ClickHouseClient, wanted: boolean | undefined, log: Logger): Promise<void> {
   if (wanted === undefined) return;
   const tables = await applyDurability(client, wanted);
-  if (tables.length > 0) log.info({ isDurable: wanted, tables }, "whether inserts survive a power cut was changed");
+  if (tables.length > 0) log.info({ isDurable: wanted, tables }, "changed whether inserts survive a power cut");
 }
 
 /** @param wanted undefined when nobody said anything: then what holds goes on. */
@@ -229,7 +229,10 @@ async function settleRetention(
   const current = await readRetention(client);
   if (right === "lengthen" && (wanted ?? current) <= current) {
     if (wanted !== undefined && wanted < current) {
-      log.warn({ wanted, current }, "the retention is not shortened: only a service or migrate does that");
+      log.warn(
+        { wanted, current },
+        "RETENTION_DAYS is shorter than the retention; only a service or migrate shortens it",
+      );
     }
     return current;
   }
@@ -240,6 +243,6 @@ async function settleRetention(
     if (isMuch(losses)) await confirmLoss(describeLoss(losses, current, days), days);
   }
   const tables = await applyRetention(client, days);
-  if (tables.length > 0) log.info({ from: current, to: days, tables }, "the retention was changed, in days");
+  if (tables.length > 0) log.info({ from: current, to: days, tables }, "retention changed, in days");
   return days;
 }

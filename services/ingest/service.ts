@@ -108,7 +108,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       retryForMs,
       lingerMs,
       onInsert: figures.onInsert,
-      onWait: (error, attempt) => log.warn({ err: error, attempt, source }, "the store cannot take rows: trying again"),
+      onWait: (error, attempt) => log.warn({ err: error, attempt, source }, "insert failed, retrying"),
     });
   let isStopping = false;
   // Who sent a request hears that the store is away; messages wait, or else a single one with a tag that is not known
@@ -119,7 +119,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
       patiently(catalogue.refresh, {
         forMs: Number.POSITIVE_INFINITY,
         hasGivenUp: () => isStopping || signal?.aborted === true,
-        onWait: (error, attempt) => log.warn({ err: error, attempt }, "the tag catalogue cannot be read: trying again"),
+        onWait: (error, attempt) => log.warn({ err: error, attempt }, "the tag catalogue cannot be read, retrying"),
       }),
   };
   const requests = queueFor("http", HTTP_RETRY_MS, HTTP_LINGER_MS);
@@ -151,7 +151,7 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
         accept: acceptInto(messages),
         keepDeadLetters: deadLettersTo(stream.produce, stream.deadLetterTopic, {
           hasGivenUp: () => isStopping,
-          onWait: (error, attempt) => log.warn({ err: error, attempt }, "dead letters cannot be kept: trying again"),
+          onWait: (error, attempt) => log.warn({ err: error, attempt }, "dead letters cannot be kept, retrying"),
         }),
         onOutcome: figures.onOutcome("kafka"),
         log,

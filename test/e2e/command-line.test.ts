@@ -201,7 +201,7 @@ test("a command that does not know the service's retention deletes nothing", asy
   await writeFile(file, "tags: [{slug: one, name: One}]");
   expect(await noisefloor(["tags", "import", file]).finished).toMatchObject({ code: 0, stderr: "" });
   const shorter = await noisefloor(["tags", "import", file], { RETENTION_DAYS: "100" }).finished;
-  expect(shorter.stderr).toContain("the retention is not shortened");
+  expect(shorter.stderr).toContain("only a service or migrate shortens it");
   expect(await getJson(`${url}/v3/community/45.0.0.8`)).toMatchObject({ noise: true });
 });
 
@@ -370,6 +370,10 @@ test("a backup brings everything back into an empty data directory, and nothing 
     code: 1,
     stderr: expect.stringContaining("a backup is never written over"),
   });
+  expect(await noisefloor(["backup", join(folder, "none", "first")]).finished).toMatchObject({
+    code: 1,
+    stderr: `noisefloor: there is no folder ${join(folder, "none")} to put the backup into: make it first\n`,
+  });
   expect(await noisefloor(["restore", place, "--replace"]).finished).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`another process works with the data directory ${dataDir}: stop it, then restore`),
@@ -384,7 +388,7 @@ test("a backup brings everything back into an empty data directory, and nothing 
   });
   expect(await noisefloor(["restore", place]).finished).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("With --replace it does"),
+    stderr: expect.stringContaining("Pass --replace to overwrite it"),
   });
   const second = await startService();
   expect(await ask(second.url)).toEqual(before);

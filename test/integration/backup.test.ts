@@ -140,7 +140,7 @@ test("a store that holds data is not touched without --replace", async () => {
   await backUp(world, "refused");
   const before = await contentsOf(other);
   await expect(restore(other, "refused", false)).rejects.toThrow(
-    /holds data, .* api_keys \(1\), .*With --replace it does/,
+    /is not empty: .* api_keys \(1\), .*Pass --replace to overwrite it/,
   );
   expect(await contentsOf(other)).toEqual(before);
 });

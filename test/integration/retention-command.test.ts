@@ -168,7 +168,9 @@ test("a retention that would delete more than a tenth is not set unless that is 
   await (await open(70)).close();
   expect(await readRetention(world.client), "nothing is deleted by that").toBe(70);
   const migrating = { settings: { ...settings, retentionDays: 30 }, log, ...rest };
-  await expect(runMigrate({ yes: false }, migrating)).rejects.toThrow(/Nothing was changed: pass --yes if/);
+  await expect(runMigrate({ yes: false }, migrating)).rejects.toThrow(
+    /Nothing was changed: pass --yes or set RETENTION_CONFIRM=30 if/,
+  );
   await expect(runMigrate({ yes: false }, { ...migrating, ask: async () => false })).rejects.toThrow("nothing was");
   expect(await readRetention(world.client)).toBe(70);
   await runMigrate({ yes: true }, migrating);

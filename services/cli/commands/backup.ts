@@ -66,9 +66,12 @@ async function makeAside(
   if (await isThere(path)) throw new UserError(`${path} is there already: a backup is never written over`);
   const aside = `${path}.unfinished`;
   await mkdir(aside, { mode: 0o700 }).catch((error: unknown) => {
-    if (error instanceof Error && error.message.startsWith("EEXIST")) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT")
+      throw new UserError(`there is no folder ${dirname(path)} to put the backup into: make it first`);
+    if (code === "EEXIST") {
       throw new UserError(
-        `${aside} is of a backup that is under way or was broken off: remove it if it was the latter`,
+        `${aside} is there: another backup is running, or one was interrupted; if none is running, delete the folder`,
       );
     }
     throw notWritten(error);

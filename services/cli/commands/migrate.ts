@@ -6,7 +6,11 @@ import { confirm } from "./confirm.ts";
 export async function runMigrate(options: { readonly yes: boolean }, context: CommandContext): Promise<void> {
   const { settings, print } = context;
   const store = await openStore(context, "set", undefined, (effect, days) =>
-    confirm(effect, { yes: options.yes || settings.retentionConfirm === days }, context),
+    confirm(
+      effect,
+      { yes: options.yes || settings.retentionConfirm === days, instead: `set RETENTION_CONFIRM=${days}` },
+      context,
+    ),
   );
   await store.close();
   print("The schema is up to date.");

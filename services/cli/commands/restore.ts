@@ -36,7 +36,7 @@ export async function runRestore(
         progress = fractionBar(`Restoring (${step})`, settings.logLevel !== "silent");
       },
     }).catch((error: unknown) => {
-      if (error instanceof HoldsDataError) throw new UserError(`${error.message}. With --replace it does`);
+      if (error instanceof HoldsDataError) throw new UserError(`${error.message}. Pass --replace to overwrite it`);
       throw error;
     });
     progress.end();

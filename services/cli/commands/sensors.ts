@@ -57,7 +57,9 @@ export async function runSensorsCreate(
     if (!needKey && keys.length > 0) await writeIntakeOpen(client, false, now);
     showNewKey({ id: keyId, dataset, workspace: workspaceId, sensor: sensorId, key }, options, context);
     if (closes && !options.json)
-      context.print("From now on every sender needs a key; noisefloor sensors open ends that.");
+      context.print(
+        "From now on every sender needs a key. To take observations without one again: noisefloor sensors open",
+      );
   });
 }
 

@@ -19,7 +19,9 @@ export async function simulateInto(
   const { signal, print } = context;
   if (days > retentionDays)
     throw new UserError(`only ${retentionDays} days are kept: --days takes 1 to ${retentionDays}`);
-  print(`Simulating ${days} days of a sensor fleet (sensors named simulated-01 to simulated-12) ...`);
+  print(
+    `Simulating ${days === 1 ? "a day" : `${days} days`} of a sensor fleet (sensors named simulated-01 to simulated-12) ...`,
+  );
   const catalogue = await watchTags(client);
   try {
     const queue = insertQueue({ insert: insertInto(client), retryForMs: 30_000, lingerMs: 0 });
