@@ -35,6 +35,7 @@ export function startDeadline(response: ServerResponse, ms: number): Deadline {
   const passed = new Promise<never>((_, fail) => {
     signal.addEventListener("abort", () => fail(signal.reason), { once: true });
   });
+  if (response.destroyed) gone();
   // Nobody listens any more when the work itself has failed.
   passed.catch(() => {});
   return {
