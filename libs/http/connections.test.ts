@@ -1,10 +1,12 @@
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { createHttpApp } from "./app.ts";
 
 let app: FastifyInstance;
@@ -15,10 +17,15 @@ beforeAll(async () => {
     await sleep(200);
     return request.params;
   });
+  app.get("/endless", async (_request, reply) => reply.type("text/plain").send(Readable.from(endlessText())));
   app.post("/body", async () => ({}));
   await app.listen({ host: "127.0.0.1", port: 0 });
 });
 afterAll(() => app.close());
+
+function* endlessText() {
+  for (;;) yield "x".repeat(64 * 1024);
+}
 
 /** The answers to what is sent in one go, until the server ends the connection, as their statuses and bodies. */
 async function answersTo(...parts: readonly string[]): Promise<readonly string[]> {
@@ -55,4 +62,22 @@ test("a request whose own body is malformed is told so at once", async () => {
     "POST /body HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
   expect(await answersTo(`${begun}no length\r\n`)).toEqual([MALFORMED]);
   expect(await answersTo(`${get("/slow/1")}${begun}no length\r\n`)).toEqual(['200 {"name":"1"}']);
+});
+
+test("with a connection that ends while an answer is written, the answers behind it close, and none is begun", async () => {
+  const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, app.server.address());
+  const [asked, closed, answered] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const watch = ({ url = "" }: IncomingMessage, response: ServerResponse) => {
+    asked.add(url);
+    response.once("close", () => closed.add(url)).once("prefinish", () => answered.add(url));
+  };
+  app.server.prependListener("request", watch);
+  onTestFinished(() => void app.server.off("request", watch));
+  const socket = connect(port, "127.0.0.1").on("error", () => {});
+  socket.write(get("/endless") + get("/slow/2") + get("/slow/3"));
+  await once(socket, "readable");
+  await vi.waitFor(() => expect(asked.size).toBe(3));
+  socket.resetAndDestroy();
+  await vi.waitFor(() => expect(closed).toEqual(asked));
+  expect(answered).toEqual(new Set());
 });

@@ -26,13 +26,35 @@ const ERRORS: Readonly<Record<string, readonly [status: string, message: string]
 
 /** The answers under way; one connection may wait for several, for a client need not wait before it sends more. */
 const underWay = new Set<ServerResponse>();
+/** The same by connection. */
+const answersOf = new WeakMap<Socket, Set<ServerResponse>>();
 /** Connections of which nothing more is read: they end with the answers that are under way. */
 const ending = new WeakSet<Socket>();
 
 /** To be called for each request as soon as it is there: its answer must neither be written into nor be cut off. */
 export function trackAnswer(response: ServerResponse): void {
+  const { socket } = response.req;
+  const ofSocket = answersOf.get(socket) ?? trackConnection(socket);
   underWay.add(response);
-  response.once("close", () => underWay.delete(response));
+  ofSocket.add(response);
+  response.once("close", () => {
+    underWay.delete(response);
+    ofSocket.delete(response);
+  });
+}
+
+/** With a connection Node closes the answer whose turn it is, but none behind it: what those hold would never be let go. */
+function trackConnection(socket: Socket): Set<ServerResponse> {
+  const answers = new Set<ServerResponse>();
+  answersOf.set(socket, answers);
+  socket.once("close", () => {
+    for (const answer of answers) {
+      if (answer.socket === socket) continue;
+      answer.destroy();
+      answer.emit("close");
+    }
+  });
+  return answers;
 }
 
 /**

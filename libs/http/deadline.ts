@@ -13,12 +13,14 @@ export class DeadlineError extends HttpError {
   }
 }
 
-/** How long an answer is worth working on: until the time is up or the client has gone. */
+/** How long an answer is worth working on: until the time is up, the client has gone or the work has failed. */
 export type Deadline = {
-  /** Aborts then, with the HttpError that the caller is told as its reason. */
+  /** Aborts then, with the error that the caller is told as its reason. */
   readonly signal: AbortSignal;
   /** Rejects then, with the same. */
   readonly passed: Promise<never>;
+  /** To be called when the work has failed: whatever goes on for it is not worth it any more either. */
+  giveUp(error: unknown): void;
   /** To be called when the work is done. */
   end(): void;
 };
@@ -35,11 +37,13 @@ export function startDeadline(response: ServerResponse, ms: number): Deadline {
   const passed = new Promise<never>((_, fail) => {
     signal.addEventListener("abort", () => fail(signal.reason), { once: true });
   });
+  if (response.destroyed) gone();
   // Nobody listens any more when the work itself has failed.
   passed.catch(() => {});
   return {
     signal,
     passed,
+    giveUp: (error) => controller.abort(error),
     end() {
       clearTimeout(timer);
       response.off("close", gone);

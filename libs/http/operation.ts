@@ -124,6 +124,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
       try {
         return sendable(await Promise.race([make(), deadline.passed]), reply, memory);
       } catch (error) {
+        deadline.giveUp(error);
         memory.release();
         throw error;
       } finally {

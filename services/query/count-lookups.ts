@@ -70,14 +70,22 @@ export function lookupCounting({ limit, onRefused, plansUrl }: CountLookupsOptio
       );
       throw new HttpError(429, message, body);
     }
+    let givenBack: Promise<void> | undefined;
+    const giveBack = () => {
+      givenBack ??= permit.giveBack();
+      return givenBack;
+    };
+    const onAbort = () => void giveBack();
+    // Also later than the lookups end: a caller who is told 503 for what is made of them pays nothing.
+    signal.addEventListener("abort", onAbort, { once: true });
     try {
       const answer = await lookUp();
-      // Also a caller who was told 503 in the meantime pays nothing.
       signal.throwIfAborted();
       return answer;
     } catch (error) {
-      const isMiss = error instanceof HttpError && error.status === 404;
-      if (!isMiss || signal.aborted) await permit.giveBack();
+      const isMiss = error instanceof HttpError && error.status === 404 && !signal.aborted;
+      if (isMiss) signal.removeEventListener("abort", onAbort);
+      else await giveBack();
       throw error;
     }
   };

@@ -1,5 +1,7 @@
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { makeApp } from "../support/http.ts";
 import { networkList } from "../support/network-list.ts";
 import { createWorld, makeTag, type World } from "../support/world.ts";
 
@@ -153,4 +155,16 @@ test("of requests for many addresses that come at once no more are answered than
     ...Array.from({ length: 3 }, () => 200),
     ...Array.from({ length: 9 }, () => 429),
   ]);
+});
+
+test("lookups of which no answer comes cost nothing: there is no memory for what they found", async () => {
+  const app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics), {
+    limits: { answerMemoryBytes: 4 * 1_024 },
+  });
+  const ask = (ips: readonly string[]) =>
+    app.inject({ method: "POST", url: "/v2/noise/multi/quick", payload: JSON.stringify({ ips }) });
+  const tooLarge = await ask(Array.from({ length: 60 }, (_, n) => `45.1.0.${n}`));
+  expect(tooLarge.statusCode).toBe(503);
+  expect((await ask([NOISE])).headers["ratelimit-remaining"]).toBe("99");
+  await app.close();
 });

@@ -41,6 +41,8 @@ export function inTurnPerConnection(onRejected: OnRejected): onRequestHookHandle
     const start = () => {
       connection.active = response;
       response.once("close", () => {
+        // With its connection: what is started now would never close, and hold what it takes for good.
+        if (socket.destroyed) return;
         const next = connection.waiting.shift();
         connection.active = undefined;
         if (connection.waiting.length === 0 && next !== undefined) socket.resume();

@@ -90,6 +90,9 @@ function addPage(app: FastifyInstance, base: string, url: string, operation: str
       try {
         const page = await Promise.race([render(request, reply, deadline.signal), deadline.passed]);
         return reply.type(HTML).send(writePage(base, page));
+      } catch (error) {
+        deadline.giveUp(error);
+        throw error;
       } finally {
         deadline.end();
       }
