@@ -57,13 +57,25 @@ export type Read = <Params extends z.ZodType<Record<string, unknown>>, Row exten
 export type ReadTerms = {
   /** How long the server works on a query at most before it refuses it. */
   readonly maxSeconds: number;
+  /** A `background` query pauses, a little at a time, while the server works on one in the foreground. */
+  readonly priority?: "foreground" | "background";
   /** Hears how each query ended, after how many seconds. */
   readonly onEnd?: (query: string, outcome: "answered" | "cancelled" | "failed", seconds: number) => void;
 };
 
+/**
+ * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups one after the other
+ * slow large questions down and do not stop them.
+ */
+const PRIORITIES = {
+  foreground: { priority: "1" },
+  background: { priority: "2", low_priority_query_wait_time_ms: 50 },
+} as const satisfies Record<string, ClickHouseSettings>;
+
 /** Makes a client into one that reads and nothing else. The server stops a query whose signal aborts. */
-export function reader(client: ClickHouseClient, { maxSeconds, onEnd = () => {} }: ReadTerms): Read {
+export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd = () => {} }: ReadTerms): Read {
   const settings: ClickHouseSettings = {
+    ...(priority && PRIORITIES[priority]),
     max_execution_time: maxSeconds,
     // The server looks for clients that have gone only while it runs a query that can change nothing.
     readonly: "2",

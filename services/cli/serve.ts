@@ -175,8 +175,8 @@ async function assemble(
       onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
     };
     registerQuery(app, {
-      read: reader(client, terms),
-      readSingle: reader(lookingUp, terms),
+      read: reader(client, { ...terms, priority: "background" }),
+      readSingle: reader(lookingUp, { ...terms, priority: "foreground" }),
       catalogue,
       directory,
       plans: settings.plans,

@@ -41,5 +41,15 @@ export async function loadStore(server: ClickHouseConnection, observations: numb
       query_params: { tag: tag.id },
     });
   }
+  // What merging a million rows that came at once takes is not what callers do.
+  for (const table of [
+    "observations",
+    "address_daily",
+    "address_tags",
+    "tag_addresses_hourly",
+    "tag_activity_hourly",
+  ]) {
+    await client.command({ query: `OPTIMIZE TABLE ${table} FINAL` });
+  }
   return { connection, client, tagId: tag.id, key };
 }
