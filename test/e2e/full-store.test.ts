@@ -13,10 +13,12 @@ beforeAll(async () => {
   const made = z.object({ key: z.string() });
   const [ofWorkspace, ofSensor] = await Promise.all([
     disk.run("keys", "create", "default", "--json"),
-    disk.run("sensors", "create", "--dataset", "global", "--json"),
+    disk.run("sensors", "create", "--dataset", "global", "--json", "--yes"),
   ]);
   key = made.parse(JSON.parse(ofWorkspace.stdout)).key;
   sensorKey = made.parse(JSON.parse(ofSensor.stdout)).key;
+  // A running service knows keys that are made beside it within five seconds.
+  await eventually(async () => expect(await get("/ping")).toMatchObject({ status: 200 }));
   await eventually(async () => expect(await publish(SEEN, sensorKey)).toMatchObject({ status: 202 }));
 });
 afterAll(() => disk.close());

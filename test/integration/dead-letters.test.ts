@@ -121,6 +121,14 @@ test("after a missing tag was added, a retry stores what lacked it, once, under 
   ]);
 });
 
+test("every letter has an id that commands take, also one that begins with zeros", async () => {
+  await post(Array.from({ length: 3_000 }, (_, number) => `{${number}`));
+  const { letters } = await list({ limit: 3_000 });
+  expect(letters.filter(({ id }) => !/^[0-9a-f]{16}$/.test(id))).toEqual([]);
+  const zeros = letters.find(({ id }) => id.startsWith("00"));
+  expect(await retry([zeros?.id ?? "none of 3,000"])).toEqual({ ...nothing, refused: 1 });
+});
+
 test("what is refused again is listed with its new reason", async () => {
   await post([seen("45.1.0.2", { tags: ["new-tag"], observed_at: new Date(NOW - 99 * 86_400_000).toISOString() })]);
   await world.addTags([makeTag("new-tag", "suspicious")]);

@@ -2,8 +2,11 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import { defineQuery, run, runForOne } from "../query.ts";
 
-/** A letter is the same however often its file was replayed and whatever reason it was given last. */
-const ID = "lower(hex(sipHash64(source, origin, position, payload)))";
+/**
+ * A letter is the same however often its file was replayed and whatever reason it was given last. Padded, for `hex` leaves
+ * out leading zeros: of 256 letters one would have an id that no command takes.
+ */
+const ID = "leftPad(lower(hex(sipHash64(source, origin, position, payload))), 16, '0')";
 
 /** Some rows of the table as letters, each once, with what was said of it when it was kept last. */
 const lettersIn = (rows: string) => `
