@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { NO_CACHE_LINES } from "../cache-headers.ts";
 import type { HttpError } from "../errors.ts";
 
 const REASON_PHRASES: Readonly<Record<number, string>> = { 429: "Too Many Requests", 503: "Service Unavailable" };
@@ -10,8 +11,7 @@ export function endWith(socket: Socket, { status, body }: HttpError): void {
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${status} ${REASON_PHRASES[status] ?? "Error"}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Cache-Control: no-store\r\nVary: key\r\n` +
-      `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+      `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n${NO_CACHE_LINES}\r\n${text}`,
   );
   const timer = setTimeout(() => socket.destroy(), CLOSE_GRACE_MS);
   socket.once("close", () => clearTimeout(timer));
