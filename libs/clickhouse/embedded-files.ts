@@ -6,7 +6,7 @@ import { answers, type ClickHouseConnection } from "./client.ts";
 import { StoreError } from "./errors.ts";
 import { createPrivately, writePrivately } from "./private-file.ts";
 
-/** Why somebody runs a server: a service, a command for as long as it works, or a restore, which works alone. */
+/** What a server is started for: a service, a command for as long as it runs, or a restore, which runs alone. */
 export type Purpose = "service" | "command" | "restore";
 
 export class EmbeddedClickHouseError extends StoreError {

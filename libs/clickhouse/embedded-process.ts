@@ -16,7 +16,7 @@ export const EMBEDDED_VERSION = "26.7.3-stable.1";
 const PASSED_ON = ["LD_LIBRARY_PATH", "TZ"];
 /** Where both want the processor, our own process goes on taking and answering requests. */
 const NICE = "/usr/bin/nice";
-/** A server that is told to end and does not is killed. */
+/** A server that has not ended this long after its standard input closed is killed. */
 const STOP_MS = 15_000;
 const LOOK_MS = 50;
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedClickHouseError } from "./embedded-files.ts";
 import type { ServerEnd, ServerProcess } from "./embedded-process.ts";
 
-/** What is told of a server that ends unasked. */
+/** Callbacks for a server that ends unasked. */
 export type RestartEvents = {
   /** Called with how it ended, and with the pause before it is started again. */
   readonly onExit?: (end: ServerEnd, retryInMs: number) => void;

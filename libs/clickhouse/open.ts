@@ -14,7 +14,7 @@ export type OpenClickHouse = {
   readonly connection: ClickHouseConnection;
   /** `external` was configured, `running` is another process's for the same data directory, `embedded` is ours. */
   readonly origin: "external" | "running" | "embedded";
-  /** Settles with why if the server of the data directory ends for good, whoever runs it; never for an external one. */
+  /** Settles, with the reason, when the server of the data directory ends for good; never for an external one. */
   readonly ended: Promise<StoreError>;
   /** Ends what this call started, and nothing else. */
   close(): Promise<void>;
