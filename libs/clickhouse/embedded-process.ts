@@ -14,8 +14,6 @@ export const EMBEDDED_VERSION = "26.7.3-stable.1";
 
 /** All that the server gets of our environment. The rest holds secrets, and SQL must not be a way to them. */
 const PASSED_ON = ["LD_LIBRARY_PATH", "TZ"];
-/** Where both want the processor, our own process goes on taking and answering requests. */
-const NICE = "/usr/bin/nice";
 /** A server that has not ended this long after its standard input closed is killed. */
 const STOP_MS = 15_000;
 const LOOK_MS = 50;
@@ -83,8 +81,7 @@ function spawnServer(library: string, options: ProcessOptions): ChildProcess {
   if (options.tcpPort !== undefined) argv.push("--tcp_port", String(options.tcpPort));
   const environment = Object.fromEntries(PASSED_ON.flatMap((name) => passedOn(name, process.env[name])));
   const script = fileURLToPath(new URL("embedded-server.mjs", import.meta.url));
-  const [command = process.execPath, ...first] = [...(existsSync(NICE) ? [NICE, "-n", "5"] : []), process.execPath];
-  return spawn(command, [...first, script, library, ...argv], {
+  return spawn(process.execPath, [script, library, ...argv], {
     // A process group of its own: Ctrl-C goes to the whole foreground group and would end the server before its
     // clients had written what they hold.
     detached: true,

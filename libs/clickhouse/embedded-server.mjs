@@ -1,12 +1,30 @@
 // The child process that is the embedded ClickHouse server. It ends when its parent closes standard input or dies.
 // The engine has this process's other thread for as long as it lives, which is why it needs a process of its own.
+import { writeFileSync } from "node:fs";
 import { Socket } from "node:net";
+import { setPriority } from "node:os";
 import { DataType, load, open } from "ffi-rs";
 
 const [library, ...options] = process.argv.slice(2);
 /** Where the parent says that the server may listen. */
 const GATE = 3;
 const [O_RDWR, O_NOCTTY] = [2, process.platform === "darwin" ? 0x20000 : 0x100];
+
+/** Niceness of the engine: when both want a processor, the service that takes and answers requests goes first. */
+const NICENESS = 10;
+
+/**
+ * Lowers the priority of every thread that this one starts. Linux may schedule each session as one group, in which
+ * niceness counts only among the session's own processes; the engine has a session of its own, so the group gets it too.
+ */
+function yieldToService() {
+  setPriority(NICENESS);
+  try {
+    writeFileSync("/proc/self/autogroup", String(NICENESS));
+  } catch {
+    // This system does not schedule by session.
+  }
+}
 
 /** Calls a function of the C library. */
 function call(funcName, values, retType = DataType.I32) {
@@ -32,6 +50,7 @@ function openTerminal() {
 // An empty path is the program itself, which has the C library.
 open({ library: "c", path: "" });
 const { isOpen, parent } = openTerminal();
+yieldToService();
 // Killed and not let end by itself: while it ends it needs a working directory, and with one every file can be read. What
 // it has acknowledged is stored.
 new Socket({ fd: parent, readable: true })
