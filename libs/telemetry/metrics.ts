@@ -48,7 +48,7 @@ export function createMetrics() {
     }),
     lookups: new Counter({
       name: "noisefloor_lookups_total",
-      help: "Single addresses looked up; divided by noisefloor_lookup_queries_total, how many shared a query",
+      help: "Single addresses looked up in ClickHouse, not in memory; divided by noisefloor_lookup_queries_total, how many shared a query",
       registers,
     }),
     lookupQueries: new Counter({

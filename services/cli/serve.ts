@@ -19,12 +19,15 @@ import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import { openAddressIndex } from "./address-index.ts";
 import { warnOfExposure } from "./exposure.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import type { Store } from "./store.ts";
 
 /** A server that takes longer to say what has changed is away. Less than a key that was revoked may still work. */
 const WATCH_TIMEOUT_MS = 4_000;
+/** For reading all addresses, a slice at a time. */
+const INDEX_TIMEOUT_MS = 60_000;
 
 /** Which of the services one process runs. */
 export type Roles = { readonly ingest: boolean; readonly query: boolean };
@@ -144,6 +147,25 @@ async function assemble(
       disk.floorBytes,
     );
   }
+  const indexing = connect(server.connection, "noisefloor-index", INDEX_TIMEOUT_MS);
+  opened.push(() => indexing.close());
+  const index =
+    roles.query && settings.lookupIndexAddresses > 0
+      ? await openAddressIndex({
+          client: indexing,
+          catalogue,
+          limit: settings.lookupIndexAddresses,
+          retentionDays: retention.current,
+          now,
+          metrics,
+          log,
+          logFailures: toldAs,
+        })
+      : undefined;
+  if (index !== undefined) {
+    opened.push(index.stop);
+    for (const [name, cache] of Object.entries(index.caches)) caches.set(name, cache);
+  }
   const ingest = sensors
     ? await createIngest({
         client: storing,
@@ -154,6 +176,7 @@ async function assemble(
         disk,
         deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
         kafka: settings.kafka,
+        onStored: index?.onStored,
         metrics,
         log,
         now,
@@ -177,6 +200,7 @@ async function assemble(
     registerQuery(app, {
       read: reader(client, { ...terms, priority: "background" }),
       readSingle: reader(lookingUp, { ...terms, priority: "foreground" }),
+      index,
       catalogue,
       directory,
       plans: settings.plans,
@@ -204,7 +228,7 @@ async function assemble(
   const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
   await finishHttpApp(app, {
     operations: [...(roles.query ? QUERY_OPERATIONS : []), ...(roles.ingest ? INGEST_OPERATIONS : [])],
-    checks: { ...storeChecks(watching, migrations), ...ingest?.checks },
+    checks: { ...storeChecks(watching, migrations), ...index?.checks, ...ingest?.checks },
     metrics,
     metricsToken: http.metricsToken,
     log,

@@ -13,7 +13,7 @@ import { deadLettersTo } from "./dead-letter.ts";
 import { limitDeadLetters } from "./dead-letter-quota.ts";
 import { mostRecordsIn } from "./decode.ts";
 import { type IngestMetrics, ingestFigures } from "./figures.ts";
-import { insertQueue } from "./insert-queue.ts";
+import { type InsertObservations, insertQueue } from "./insert-queue.ts";
 import { patiently } from "./patience.ts";
 import { type Accept, acceptInto, type IncomingRecord } from "./pipeline.ts";
 import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "./record-id.ts";
@@ -21,7 +21,7 @@ import { isIntakeOpen, registerIntake } from "./sources/http.ts";
 import { postObservations } from "./sources/intake-operation.ts";
 import { startKafkaIngest } from "./sources/kafka.ts";
 import { checkDeadLetterRetention, createTopics } from "./topics.ts";
-import { insertInto } from "./writer.ts";
+import { insertInto, type ObservationRow } from "./writer.ts";
 
 export type KafkaSettings = {
   readonly connection: KafkaConnection;
@@ -48,6 +48,8 @@ export type IngestDeps = {
   readonly deadLetterBytesPerDay?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
+  /** Called with the rows of each insert that has succeeded. */
+  readonly onStored?: ((rows: readonly ObservationRow[]) => void) | undefined;
   readonly metrics: IngestMetrics;
   readonly log: Logger;
   /** Milliseconds since 1970 UTC. */
@@ -93,7 +95,11 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
     );
   }
   const requireSpace = deps.disk?.requireSpace;
-  const insert = insertInto(client, requireSpace);
+  const insertRows = insertInto(client, requireSpace);
+  const insert: InsertObservations = async (rows, token) => {
+    await insertRows(rows, token);
+    deps.onStored?.(rows);
+  };
   const letters = limitDeadLetters(client, {
     source: "http",
     bytesPerDay: deps.deadLetterBytesPerDay ?? Number.POSITIVE_INFINITY,

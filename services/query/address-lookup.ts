@@ -4,7 +4,7 @@ import type { DataRoom } from "@noisefloor/domain/scope.ts";
 import { retentionStart } from "@noisefloor/domain/window.ts";
 import type { z } from "zod";
 import { coalesce } from "./coalesce.ts";
-import { lookUpAddresses } from "./queries/address-lookup.ts";
+import { lookUpAddresses, summarizeAddresses } from "./queries/address-lookup.ts";
 
 /** What is known of an address. Times in milliseconds since 1970 UTC. */
 export type AddressRecord = {
@@ -14,13 +14,22 @@ export type AddressRecord = {
   readonly riot?: RiotRecord;
 };
 
-export type NoiseRecord = {
-  readonly firstSeen: number;
+/** What a single lookup answers from. Times in milliseconds since 1970 UTC. */
+export type AddressSummary = {
+  readonly noise?: NoiseSummary;
+  readonly riot?: RiotRecord;
+};
+
+export type NoiseSummary = {
   readonly lastSeen: number;
   readonly classification: Classification;
-  readonly tagIds: readonly string[];
   /** The known benign actor whose networks hold the address. */
   readonly actor?: string;
+};
+
+export type NoiseRecord = NoiseSummary & {
+  readonly firstSeen: number;
+  readonly tagIds: readonly string[];
 };
 
 export type RiotRecord = {
@@ -33,7 +42,7 @@ export type RiotRecord = {
   readonly refreshedAt: number;
 };
 
-export type LookUpAddress = (ip: string) => Promise<AddressRecord>;
+export type LookUpAddress = (ip: string) => Promise<AddressSummary>;
 
 export type LookupDeps = {
   readonly read: Read;
@@ -57,42 +66,45 @@ export async function lookUpAll(
 }
 
 /**
- * Looks up single addresses in some rooms. Lookups that arrive while a query is under way share the next one: a query
- * for hundreds of addresses takes hardly longer than one for a single address. A client that goes away does not end a
- * query that others wait for.
- * @param onQuery hears how many addresses each query asked for.
+ * Looks up single addresses of the global dataset in the store. Lookups that arrive while a query is under way share the
+ * next one: a query for hundreds of addresses takes hardly longer than one for a single address. A client that goes away
+ * does not end a query that others wait for.
+ * @param onQuery called with how many addresses each query asked for.
  */
-export function addressLookup(
-  rooms: readonly DataRoom[],
-  deps: LookupDeps,
-  onQuery: (addresses: number) => void = () => {},
-): LookUpAddress {
-  return coalesce((ips) => {
+export function lookUpInStore(deps: LookupDeps, onQuery: (addresses: number) => void = () => {}): LookUpAddress {
+  return coalesce(async (ips) => {
     onQuery(ips.length);
-    return lookUpAll(ips, rooms, deps);
+    const since = retentionStart(deps.now(), deps.retentionDays());
+    const rows = await deps.read(summarizeAddresses, { ips: [...ips], since });
+    return new Map(rows.map((row) => [row.ip, toSummary(row)]));
   }, MAX_ADDRESSES_PER_QUERY);
 }
 
+type SummaryRow = z.output<(typeof summarizeAddresses)["row"]>;
+
 function toRecord(row: z.output<(typeof lookUpAddresses)["row"]>): AddressRecord {
+  const { noise, ...rest } = toSummary(row);
+  return noise === undefined ? rest : { ...rest, noise: { ...noise, firstSeen: row.first_seen, tagIds: row.tag_ids } };
+}
+
+function toSummary(row: SummaryRow): AddressSummary {
   return {
     ...(row.last_seen === 0 ? {} : { noise: toNoise(row) }),
     ...(row.service === "" ? {} : { riot: toRiot(row) }),
   };
 }
 
-function toNoise(row: z.output<(typeof lookUpAddresses)["row"]>): NoiseRecord {
+function toNoise(row: SummaryRow): NoiseSummary {
   const worst = INTENTIONS[row.worst];
   const isActor = row.actor !== "";
   return {
-    firstSeen: row.first_seen,
     lastSeen: row.last_seen,
     classification: classify(worst === undefined ? [] : [worst], isActor),
-    tagIds: row.tag_ids,
     ...(isActor ? { actor: row.actor } : {}),
   };
 }
 
-function toRiot(row: z.output<(typeof lookUpAddresses)["row"]>): RiotRecord {
+function toRiot(row: SummaryRow): RiotRecord {
   return {
     name: row.service,
     category: row.service_category,

@@ -2,11 +2,11 @@ import type { AccessDirectory } from "@noisefloor/clickhouse/access-directory.ts
 import type { Read } from "@noisefloor/clickhouse/query.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Plans } from "@noisefloor/domain/plan.ts";
-import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
-import { addressLookup } from "./address-lookup.ts";
+import { type AddressIndex, lookUpInMemory } from "./address-index/lookup.ts";
+import { lookUpInStore } from "./address-lookup.ts";
 import { authenticator } from "./auth.ts";
 import { lookupCounting } from "./count-lookups.ts";
 import type { LookupLimit } from "./lookup-limit.ts";
@@ -22,6 +22,8 @@ export type QueryDeps = {
   readonly read: Read;
   /** The same for lookups of single addresses, which must not queue behind larger questions. */
   readonly readSingle: Read;
+  /** Answers lookups of single addresses from memory; without it each asks the store. */
+  readonly index?: AddressIndex | undefined;
   readonly catalogue: TagCatalogue;
   readonly directory: AccessDirectory;
   readonly plans: Plans;
@@ -52,10 +54,11 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
 export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const { read, retentionDays, now, catalogue, metrics } = deps;
   const lookupDeps = { read, retentionDays, now };
-  const lookUp = addressLookup([SHARED_GLOBAL], { ...lookupDeps, read: deps.readSingle }, (addresses) => {
+  const inStore = lookUpInStore({ ...lookupDeps, read: deps.readSingle }, (addresses) => {
     metrics.lookups.inc(addresses);
     metrics.lookupQueries.inc();
   });
+  const lookUp = deps.index === undefined ? inStore : lookUpInMemory(deps.index, inStore);
   const authenticate = authenticator(deps.directory, deps.plans);
   const countLookups = lookupCounting({
     limit: deps.limit,

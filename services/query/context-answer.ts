@@ -2,7 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
 import type { z } from "zod";
 import type { AddressContext } from "./address-context.ts";
-import type { NoiseRecord, RiotRecord } from "./address-lookup.ts";
+import type { AddressSummary, NoiseRecord, RiotRecord } from "./address-lookup.ts";
 import type {
   fullContextSchema,
   metadataSchema,
@@ -23,7 +23,7 @@ export function countryName(code: string): string {
 }
 
 /** The short form of operation 4: is it anything, and what sort. */
-export function toQuickContext(ip: string, { noise, riot }: AddressContext): z.input<typeof quickContextSchema> {
+export function toQuickContext(ip: string, { noise, riot }: AddressSummary): z.input<typeof quickContextSchema> {
   return {
     ip,
     business_service_intelligence: { found: riot !== undefined, trust_level: riot?.trustLevel ?? "" },

@@ -1,4 +1,5 @@
--- The last time each address was seen with each tag: enough to say what it was seen doing inside the retention window.
+-- The last time each address was seen with each tag, and under the nil tag seen at all: enough to say inside the retention
+-- window whether it was seen and what it was seen doing.
 CREATE TABLE IF NOT EXISTS address_tags
 (
     source_ip    IPv4,

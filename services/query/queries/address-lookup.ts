@@ -1,40 +1,37 @@
 import { defineQuery } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
+import { ASKED, NETWORK_COLUMNS, NETWORKS, WITH_NETWORKS } from "./networks-of-addresses.ts";
 import { IN_ROOMS, roomsParam } from "./rooms.ts";
+
+const networkRow = {
+  service: z.string(),
+  service_category: z.string(),
+  service_description: z.string(),
+  service_explanation: z.string(),
+  service_reference: z.string(),
+  service_trust_level: z.string(),
+  service_refreshed_at: z.int(),
+  actor: z.string(),
+};
 
 /**
  * What is known of some addresses: when each was first and last seen since `since` (milliseconds; 0 when it was not),
  * the tags it was seen with and the worst intention among them (-1 without tags), the benign service and the benign
  * actor whose networks hold it. The first time counts from the start of the day of `since`.
- * One row for each distinct address asked for. Network lists are joined on the range that starts last before the
- * address; the ranges are disjoint, so it is the only candidate.
+ * One row for each distinct address asked for.
  */
 export const lookUpAddresses = defineQuery({
   name: "address-lookup",
   sql: `
-    WITH
-      service_ranges AS (
-        SELECT 1 AS one, first, last, list_id FROM network_ranges
-        WHERE kind = 'service' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'service')),
-      actor_ranges AS (
-        SELECT 1 AS one, first, last, list_id FROM network_ranges
-        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')),
-      lists AS (SELECT * FROM network_lists FINAL)
+    WITH ${NETWORKS}
     SELECT
       toString(asked.ip) AS ip,
       toUnixTimestamp64Milli(seen.earliest) AS first_seen,
       toUnixTimestamp64Milli(seen.latest) AS last_seen,
       tagged.tag_ids AS tag_ids,
       if(notEmpty(tagged.tag_ids), tagged.worst, -1) AS worst,
-      service.name AS service,
-      service.category AS service_category,
-      service.description AS service_description,
-      service.explanation AS service_explanation,
-      service.reference AS service_reference,
-      service.trust_level AS service_trust_level,
-      toUnixTimestamp64Milli(service.refreshed_at) AS service_refreshed_at,
-      actor.name AS actor
-    FROM (SELECT DISTINCT arrayJoin({ips:Array(IPv4)}) AS ip, toUInt32(ip) AS number, 1 AS one) AS asked
+      ${NETWORK_COLUMNS}
+    FROM ${ASKED}
     LEFT JOIN (
       SELECT source_ip, min(first_seen) AS earliest, max(last_seen) AS latest FROM address_daily
       WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_ROOMS}
@@ -51,12 +48,7 @@ export const lookUpAddresses = defineQuery({
       INNER JOIN (SELECT id, intention FROM tags FINAL) AS tag ON tag.id = seen_with.tag_id
       GROUP BY source_ip
     ) AS tagged ON tagged.source_ip = asked.ip
-    ASOF LEFT JOIN service_ranges AS service_range ON service_range.one = asked.one AND asked.number >= service_range.first
-    ASOF LEFT JOIN actor_ranges AS actor_range ON actor_range.one = asked.one AND asked.number >= actor_range.first
-    LEFT JOIN (SELECT * FROM lists WHERE kind = 'service') AS service
-      ON service.list_id = if(asked.number <= service_range.last, service_range.list_id, '')
-    LEFT JOIN (SELECT * FROM lists WHERE kind = 'actor') AS actor
-      ON actor.list_id = if(asked.number <= actor_range.last, actor_range.list_id, '')`,
+    ${WITH_NETWORKS}`,
   params: z.object({ ips: z.array(z.string()), rooms: roomsParam, since: z.int() }),
   row: z.object({
     ip: z.string(),
@@ -64,13 +56,31 @@ export const lookUpAddresses = defineQuery({
     last_seen: z.int(),
     tag_ids: z.array(z.string()),
     worst: z.int(),
-    service: z.string(),
-    service_category: z.string(),
-    service_description: z.string(),
-    service_explanation: z.string(),
-    service_reference: z.string(),
-    service_trust_level: z.string(),
-    service_refreshed_at: z.int(),
-    actor: z.string(),
+    ...networkRow,
   }),
+});
+
+/** What single lookups need of the same, in the global dataset: a table that has one row for an address and tag is enough. */
+export const summarizeAddresses = defineQuery({
+  name: "address-summary",
+  sql: `
+    WITH ${NETWORKS}
+    SELECT
+      toString(asked.ip) AS ip,
+      toUnixTimestamp64Milli(seen.latest) AS last_seen,
+      if(seen.is_tagged, seen.worst, -1) AS worst,
+      ${NETWORK_COLUMNS}
+    FROM ${ASKED}
+    LEFT JOIN (
+      SELECT source_ip, max(last_seen) AS latest, max(tag.is_known) AS is_tagged,
+        maxIf(toInt8(tag.intention), tag.is_known) AS worst
+      FROM address_tags
+      LEFT JOIN (SELECT id, intention, true AS is_known FROM tags FINAL) AS tag ON tag.id = address_tags.tag_id
+      WHERE source_ip IN {ips:Array(IPv4)} AND dataset = 'global'
+        AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+      GROUP BY source_ip
+    ) AS seen ON seen.source_ip = asked.ip
+    ${WITH_NETWORKS}`,
+  params: z.object({ ips: z.array(z.string()), since: z.int() }),
+  row: z.object({ ip: z.string(), last_seen: z.int(), worst: z.int(), ...networkRow }),
 });

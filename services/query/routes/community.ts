@@ -5,7 +5,7 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { AddressRecord, LookUpAddress } from "../address-lookup.ts";
+import type { AddressSummary, LookUpAddress } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { addressIn } from "../parameters.ts";
@@ -93,7 +93,7 @@ export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): vo
 }
 
 /** Riot decides over the name and the link, noise over the classification and the date, when an address is both. */
-function toAnswer(ip: string, { noise, riot }: AddressRecord, publicUrl: string): z.input<typeof foundSchema> {
+function toAnswer(ip: string, { noise, riot }: AddressSummary, publicUrl: string): z.input<typeof foundSchema> {
   if (noise === undefined && riot === undefined) throw new HttpError(404, NOT_FOUND, { ip, noise: false, riot: false });
   return {
     ip,

@@ -93,15 +93,18 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
     const ip = readPath(request.params.ip, ADDRESS);
     const quick = readParameter(request.query, QUICK);
     const rooms = readRooms("ip", request.query, caller);
+    const readContext = () =>
+      app.admission.run(request, FULL_CONTEXT_COST, signal, async () => {
+        const contexts = await addressContexts([ip], rooms, !quick, deps, signal);
+        return contexts.get(ip) ?? {};
+      });
     const read = async () => {
-      // Shares its query with other lookups, so it never waits behind large questions.
-      if (quick && rooms.length === 1 && rooms[0]?.dataset === SHARED_GLOBAL.dataset) return deps.lookUp(ip);
-      return app.admission.run(request, FULL_CONTEXT_COST, signal, async () =>
-        (await addressContexts([ip], rooms, !quick, deps, signal)).get(ip),
-      );
+      if (!quick) return toFullContext(ip, await readContext(), deps.catalogue);
+      const isGlobal = rooms.length === 1 && rooms[0]?.dataset === SHARED_GLOBAL.dataset;
+      // A single lookup never waits behind large questions.
+      return toQuickContext(ip, await (isGlobal ? deps.lookUp(ip) : readContext()));
     };
-    const context = (await deps.countLookups({ request, reply, caller, lookups: 1, signal }, read)) ?? {};
-    const answer = quick ? toQuickContext(ip, context) : toFullContext(ip, context, deps.catalogue);
+    const answer = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, read);
     return { ...answer, request_metadata: REQUEST_METADATA };
   });
 

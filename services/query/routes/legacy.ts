@@ -7,7 +7,7 @@ import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { addressContexts } from "../address-context.ts";
-import type { AddressRecord, LookUpAddress, RiotRecord } from "../address-lookup.ts";
+import type { AddressSummary, LookUpAddress, RiotRecord } from "../address-lookup.ts";
 import { bulkCost } from "../costs.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS } from "../parameters.ts";
@@ -169,7 +169,7 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
   });
 }
 
-function toQuick(ip: string, record: AddressRecord | undefined): z.input<typeof quickSchema> {
+function toQuick(ip: string, record: AddressSummary | undefined): z.input<typeof quickSchema> {
   const noise = record?.noise !== undefined;
   const riot = record?.riot !== undefined;
   const code = record === undefined ? "0x07" : noise && riot ? "0x10" : riot ? "0x09" : noise ? "0x01" : "0x00";

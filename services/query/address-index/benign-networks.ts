@@ -1,0 +1,49 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import {
+  type RangeColumns,
+  readListDescriptions,
+  readNetworksVersion,
+  readRanges,
+} from "@noisefloor/clickhouse/tables/network-ranges.ts";
+import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
+import { type Watched, type WatchOptions, watch } from "@noisefloor/clickhouse/watch.ts";
+import type { RiotRecord } from "../address-lookup.ts";
+
+/** Finds what is said of the list whose networks hold an address. */
+export type FindList = (address: number) => RiotRecord | undefined;
+
+export type BenignNetworks = { readonly service: FindList; readonly actor: FindList };
+
+/** Keeps the networks of benign services and actors in memory, and up to date. */
+export function watchBenignNetworks(
+  client: ClickHouseClient,
+  options: WatchOptions = {},
+): Promise<Watched<BenignNetworks>> {
+  const read = async (kind: NetworkKind): Promise<FindList> => {
+    const [ranges, lists] = await Promise.all([readRanges(client, kind), readListDescriptions(client, kind)]);
+    return finder(ranges, new Map(lists.map(({ listId, ...described }) => [listId, described])));
+  };
+  return watch(
+    () => readNetworksVersion(client),
+    async () => {
+      const [service, actor] = await Promise.all([read("service"), read("actor")]);
+      return { service, actor };
+    },
+    options,
+  );
+}
+
+function finder({ first, last, list, listIds }: RangeColumns, lists: ReadonlyMap<string, RiotRecord>): FindList {
+  const byNumber = listIds.map((listId) => lists.get(listId));
+  return (address) => {
+    let low = 0;
+    let high = first.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((first[middle] ?? 0) <= address) low = middle + 1;
+      else high = middle;
+    }
+    if (low === 0 || address > (last[low - 1] ?? 0)) return undefined;
+    return byNumber[(list[low - 1] ?? 0) - 1];
+  };
+}

@@ -1,0 +1,168 @@
+/** When an address was last seen, and the worst severity that it was seen with; 0 when no tag says anything of it. */
+export type Sighting = { readonly lastSeen: number; readonly severity: number };
+
+/**
+ * The last time each address was seen with each severity, in memory. Addresses are unsigned 32-bit integers, severities
+ * 0 to 7, times milliseconds since 1970 UTC.
+ */
+export type Sightings = {
+  /** Recording the same, or an older time, once more changes nothing. Higher severities first take the least memory. */
+  record(address: number, severity: number, lastSeen: number): void;
+  /** What is known of an address since a time; undefined when it was not seen since then. */
+  find(address: number, since: number): Sighting | undefined;
+  /** Forgets what was last seen before a time, in steps after each of which other work may be done. */
+  evict(before: number): Generator<void, void, void>;
+  clear(): void;
+  /** How many pairs of address and severity there are. */
+  size(): number;
+  /** The memory they take. */
+  bytes(): number;
+};
+
+/** Addresses share a page by their upper 16 bits. */
+const PAGES = 65_536;
+const PAGES_PER_STEP = 1_024;
+const FIRST_CAPACITY = 4;
+const GROWTH = 1.5;
+
+/**
+ * An entry is two words: the lower 16 bits of the address, 3 of severity and 10 of the time's milliseconds, then its
+ * seconds. Entries of a page are sorted by the first word, so that one binary search finds those of an address, and a
+ * new one moves no more than its page.
+ */
+const WORDS = 2;
+const MILLISECOND_BITS = 10;
+const KEY_BITS_OF_SEVERITY = 3;
+
+type Page = { words: Uint32Array; length: number };
+
+export function createSightings(): Sightings {
+  let pages: (Page | undefined)[] = Array.from({ length: PAGES });
+  let size = 0;
+  let bytes = 0;
+
+  const resize = (page: Page, capacity: number) => {
+    const words = new Uint32Array(capacity * WORDS);
+    words.set(page.words.subarray(0, page.length * WORDS));
+    bytes += words.byteLength - page.words.byteLength;
+    page.words = words;
+  };
+  const pageOf = (address: number): Page => {
+    const existing = pages[address >>> 16];
+    if (existing !== undefined) return existing;
+    const page = { words: new Uint32Array(FIRST_CAPACITY * WORDS), length: 0 };
+    bytes += page.words.byteLength;
+    pages[address >>> 16] = page;
+    return page;
+  };
+  const insert = (page: Page, index: number, first: number, seconds: number) => {
+    if (page.length * WORDS === page.words.length) resize(page, Math.ceil(page.length * GROWTH));
+    const { words } = page;
+    words.copyWithin((index + 1) * WORDS, index * WORDS, page.length * WORDS);
+    words[index * WORDS] = first;
+    words[index * WORDS + 1] = seconds;
+    page.length++;
+    size++;
+  };
+
+  return {
+    record(address, severity, lastSeen) {
+      const page = pageOf(address);
+      const key = keyOf(address, severity);
+      const index = firstFrom(page, key);
+      if (isImplied(page, index, key, lastSeen)) return;
+      const seconds = Math.floor(lastSeen / 1_000);
+      const first = key * 2 ** MILLISECOND_BITS + (lastSeen - seconds * 1_000);
+      if (index === page.length || keyAt(page, index) !== key) insert(page, index, first, seconds);
+      else if (timeAt(page, index) < lastSeen) {
+        page.words[index * WORDS] = first;
+        page.words[index * WORDS + 1] = seconds;
+      }
+    },
+    find(address, since) {
+      const page = pages[address >>> 16];
+      if (page === undefined) return undefined;
+      const end = keyOf(address, 0) + 2 ** KEY_BITS_OF_SEVERITY;
+      let lastSeen = Number.NEGATIVE_INFINITY;
+      let severity = 0;
+      for (let index = firstFrom(page, keyOf(address, 0)); index < page.length && keyAt(page, index) < end; index++) {
+        const time = timeAt(page, index);
+        if (time < since) continue;
+        lastSeen = Math.max(lastSeen, time);
+        severity = keyAt(page, index) % 2 ** KEY_BITS_OF_SEVERITY;
+      }
+      return lastSeen < since ? undefined : { lastSeen, severity };
+    },
+    *evict(before) {
+      for (let start = 0; start < PAGES; start += PAGES_PER_STEP) {
+        for (let number = start; number < start + PAGES_PER_STEP; number++) {
+          const page = pages[number];
+          if (page === undefined) continue;
+          const kept = keepFrom(page, before);
+          size -= page.length - kept;
+          page.length = kept;
+          if (kept === 0) {
+            bytes -= page.words.byteLength;
+            pages[number] = undefined;
+          } else if (kept * WORDS * 2 < page.words.length) resize(page, kept);
+        }
+        yield;
+      }
+    },
+    clear() {
+      pages = Array.from({ length: PAGES });
+      size = 0;
+      bytes = 0;
+    },
+    size: () => size,
+    bytes: () => bytes,
+  };
+}
+
+function keyOf(address: number, severity: number): number {
+  return (address & 0xffff) * 2 ** KEY_BITS_OF_SEVERITY + severity;
+}
+
+function keyAt({ words }: Page, index: number): number {
+  return (words[index * WORDS] ?? 0) >>> MILLISECOND_BITS;
+}
+
+function timeAt({ words }: Page, index: number): number {
+  const milliseconds = (words[index * WORDS] ?? 0) % 2 ** MILLISECOND_BITS;
+  return (words[index * WORDS + 1] ?? 0) * 1_000 + milliseconds;
+}
+
+/** The index of the first entry with this key or a higher one. */
+function firstFrom(page: Page, key: number): number {
+  let low = 0;
+  let high = page.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (keyAt(page, middle) < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** An address that was seen as late with a higher severity is never asked for this one. */
+function isImplied(page: Page, from: number, key: number, lastSeen: number): boolean {
+  for (
+    let index = from;
+    index < page.length && keyAt(page, index) >>> KEY_BITS_OF_SEVERITY === key >>> KEY_BITS_OF_SEVERITY;
+    index++
+  ) {
+    if (keyAt(page, index) > key && timeAt(page, index) >= lastSeen) return true;
+  }
+  return false;
+}
+
+/** Moves the entries last seen from a time on to the front. @returns how many there are. */
+function keepFrom(page: Page, from: number): number {
+  let kept = 0;
+  for (let index = 0; index < page.length; index++) {
+    if (timeAt(page, index) < from) continue;
+    if (kept !== index) page.words.copyWithin(kept * WORDS, index * WORDS, (index + 1) * WORDS);
+    kept++;
+  }
+  return kept;
+}
