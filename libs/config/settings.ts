@@ -8,7 +8,7 @@ import { type Check, type Environment, flag, list, optionalFlag, readEnvironment
 /** 64 bits even as hexadecimal digits: more than can be tried over a network. */
 const MIN_SENSOR_KEY_LENGTH = 16;
 
-/** Every variable that Noisefloor reads, with its default. The table in the README says the same. */
+/** Every variable that Noisefloor reads, with its default. The tables in docs/configuration.md say the same. */
 export const settingsSchema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `takes one of ${LOG_LEVELS.join(", ")}`).default("info"),
   RETENTION_DAYS: wholeNumber(1, 3_650).optional(),

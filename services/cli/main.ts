@@ -17,7 +17,9 @@ process.stdout.on("error", (error: Error) => {
 });
 
 const program = new Command("noisefloor")
-  .description("Self-hosted Internet scan-noise intelligence. Settings come from environment variables; see README.md.")
+  .description(
+    "Self-hosted Internet scan-noise intelligence. Settings come from environment variables; see docs/configuration.md.",
+  )
   .showHelpAfterError();
 
 program

@@ -1,9 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-
-const ROOT = new URL("../../", import.meta.url);
-const read = (path: string) => readFile(fileURLToPath(new URL(path, ROOT)), "utf8");
+import { readText } from "./documents.ts";
 
 /** Rows of a table whose last column is headed "pinned by": what is promised, and `file: name of the test`. */
 function promisesIn(document: string): { promise: string; pinnedBy: string }[] {
@@ -20,12 +16,12 @@ function promisesIn(document: string): { promise: string; pinnedBy: string }[] {
 }
 
 test("every promise of the specification names a test that is there", async () => {
-  const promises = promisesIn(await read("docs/specification.md"));
+  const promises = promisesIn(await readText("docs/specification.md"));
   expect(promises.length).toBeGreaterThan(50);
   for (const { promise, pinnedBy } of promises) {
     const [, file = "", name = ""] = /^([\w/.-]+\.test\.ts): (.+)$/.exec(pinnedBy) ?? [];
     expect(file, `"${promise}" names no test`).not.toBe("");
-    const source = await read(file);
+    const source = await readText(file);
     const isThere = [`"${name}"`, `\`${name}\``].some((title) => source.includes(title));
     expect(isThere, `${file} has no test called "${name}"`).toBe(true);
   }

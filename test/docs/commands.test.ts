@@ -1,0 +1,95 @@
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { listDocuments, ROOT, readSpans, readText, splitDocument } from "./documents.ts";
+
+/** A command line in a document. Those within a sentence may leave out what the command cannot do without. */
+type Line = { readonly document: string; readonly text: string; readonly isWhole: boolean };
+
+/** How documents call the command line, each followed by its arguments. */
+const CALLS = [
+  /^(?:.*\s)?npx noisefloor (.+)$/,
+  /^noisefloor (.+)$/,
+  /\/noisefloor\.js (.+)$/,
+  /^docker compose run --rm migrate (.+)$/,
+  /^npm (start(?: -- .+)?)$/,
+];
+const NPM_SCRIPT = /^npm (?:run )?([a-z][a-z:-]*)(?: -- (.+))?$/;
+
+const checkSchema = z.object({ problems: z.array(z.string()), options: z.record(z.string(), z.array(z.string())) });
+let lines: readonly Line[];
+let checked: z.output<typeof checkSchema>;
+
+function argumentsIn({ text: line }: Line): string[] | undefined {
+  const given = CALLS.map((call) => call.exec(line)?.[1]).find((found) => found !== undefined);
+  const words = given?.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)?.map((word) => word.replaceAll(/["']/g, ""));
+  return words?.filter((word) => word !== "--");
+}
+
+async function run(command: string, args: readonly string[], input = "") {
+  const child = spawn(command, args, { cwd: ROOT, stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin.end(input);
+  const code = new Promise<number | null>((settle) => child.once("close", settle));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { code: await code, stdout, stderr };
+}
+
+beforeAll(async () => {
+  const found: Line[] = [];
+  for (const document of await listDocuments()) {
+    const { code, prose } = splitDocument(await readText(document));
+    const add = (isWhole: boolean) => (line: string) =>
+      found.push({ document, text: line.replace(/\s+#.*$/, "").trim(), isWhole });
+    code.forEach(add(true));
+    readSpans(prose).forEach(add(false));
+  }
+  lines = found;
+  const args = lines.map((line) => argumentsIn(line) ?? ["--help"]);
+  const { stdout, stderr } = await run(
+    process.execPath,
+    ["--import", "tsx/esm", "test/docs/parse-commands.ts"],
+    JSON.stringify(args),
+  );
+  expect(stderr).toBe("");
+  checked = checkSchema.parse(JSON.parse(stdout));
+});
+
+test("every command in the documents exists, with its options and arguments", () => {
+  const commands = lines.filter((line) => argumentsIn(line) !== undefined);
+  expect(commands.length).toBeGreaterThan(50);
+  const incomplete = ["commander.help", "commander.missingArgument", "commander.missingMandatoryOptionValue"];
+  const wrong = lines
+    .map((line, index) => ({ ...line, problem: checked.problems[index] ?? "" }))
+    .filter(({ isWhole, problem }) => problem !== "" && (isWhole || !incomplete.includes(problem)));
+  expect(wrong).toEqual([]);
+});
+
+test("docs/cli.md has every command with every option, and no other", async () => {
+  const sections = (await readText("docs/cli.md")).split("\n").filter((row) => row.startsWith("| `noisefloor "));
+  const documented = sections.map((row) => {
+    const name = /^\| `(noisefloor(?: [a-z-]+)+)/.exec(row)?.[1] ?? row;
+    return [name, [...row.matchAll(/`(--[a-z-]+)`/g)].map(([, option]) => option).toSorted()] as const;
+  });
+  const everywhere = ["--json", "--reason", "--source", "--since"];
+  const defined = Object.entries(checked.options).map(([name, options]) => {
+    return [name, options.filter((option) => !everywhere.includes(option)).toSorted()] as const;
+  });
+  expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(defined));
+});
+
+test("every npm script in the documents exists, and takes its options", async () => {
+  const { scripts } = z
+    .object({ scripts: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(await readText("package.json")));
+  const calls = lines.map((line) => NPM_SCRIPT.exec(line.text)).filter((call) => call !== null);
+  expect(calls.length).toBeGreaterThan(10);
+  expect(Object.keys(scripts)).toEqual(expect.arrayContaining([...new Set(calls.map(([, script]) => script))]));
+  const options = calls.flatMap(([, script, given]) => (script === "soak" && given ? given.split(" ") : []));
+  // An unknown scenario ends the soak after it has read its options, and before it starts a server.
+  const args = ["run", "--silent", "soak", "--", ...options, "--only", "no-such-scenario"];
+  expect(await run("npm", args)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("there is no scenario no-such-scenario;"),
+  });
+});
