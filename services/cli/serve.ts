@@ -16,7 +16,7 @@ import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
 import { createTlsServer } from "@noisefloor/http/tls.ts";
 import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
-import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { openAddressIndex } from "./address-index.ts";

@@ -5,18 +5,18 @@ import type { Plans } from "@noisefloor/domain/plan.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
+import { getTagActivity, registerTagActivity } from "./activity/route.ts";
+import { lookUpInStore } from "./address/lookup.ts";
+import { getIp, getIps, registerIp } from "./address/route.ts";
 import { type AddressIndex, lookUpInMemory } from "./address-index/lookup.ts";
-import { lookUpInStore } from "./address-lookup.ts";
 import { authenticator } from "./auth.ts";
-import { lookupCounting } from "./count-lookups.ts";
-import type { LookupLimit } from "./lookup-limit.ts";
+import { getCommunityIp, registerCommunity } from "./community/route.ts";
+import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
 import { registerPages } from "./pages/register.ts";
-import { getCommunityIp, registerCommunity } from "./routes/community.ts";
-import { getIp, getIps, registerIp } from "./routes/ip.ts";
-import { LEGACY_OPERATIONS, registerLegacy } from "./routes/legacy.ts";
-import { getTagActivity, registerTagActivity } from "./routes/tag-activity.ts";
-import { listTags, registerTags } from "./routes/tags.ts";
-import { getTimeline, registerTimeline } from "./routes/timeline.ts";
+import { lookupCounting } from "./rate-limit/count-lookups.ts";
+import type { LookupLimit } from "./rate-limit/limit.ts";
+import { listTags, registerTags } from "./tags/route.ts";
+import { getTimeline, registerTimeline } from "./timeline/route.ts";
 
 export type QueryDeps = {
   readonly read: Read;

@@ -3,7 +3,7 @@ import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/clien
 import { reader } from "@noisefloor/clickhouse/query.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
-import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeApp, silent } from "../support/http.ts";

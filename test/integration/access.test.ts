@@ -12,7 +12,7 @@ import {
   writeApiKey,
   writeWorkspace,
 } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { commandOver } from "../support/commands.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { DAY, LIMIT, type LimitTrial, limitTrial } from "../support/limit-trial.ts";

@@ -1,4 +1,4 @@
-import { sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import { sharedLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";

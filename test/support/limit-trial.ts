@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { AuthorizedCaller } from "@noisefloor/query/auth.ts";
-import type { LookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import type { LookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import { type Logger, pino } from "pino";
 
 export const LIMIT = 10;

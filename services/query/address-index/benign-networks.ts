@@ -7,7 +7,7 @@ import {
 } from "@noisefloor/clickhouse/tables/network-ranges.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
 import { type Watched, type WatchOptions, watch } from "@noisefloor/clickhouse/watch.ts";
-import type { RiotRecord } from "../address-lookup.ts";
+import type { RiotRecord } from "../address/lookup.ts";
 
 /** Finds what is said of the list whose networks hold an address. */
 export type FindList = (address: number) => RiotRecord | undefined;

@@ -1,6 +1,6 @@
 import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
-import type { AddressSummary, LookUpAddress } from "../address-lookup.ts";
+import type { AddressSummary, LookUpAddress } from "../address/lookup.ts";
 import type { BenignNetworks } from "./benign-networks.ts";
 import type { FollowedSightings } from "./follow.ts";
 

@@ -1,10 +1,10 @@
 import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import type { AddressContext } from "../address-context.ts";
-import type { NoiseRecord, RiotRecord } from "../address-lookup.ts";
-import { countryName } from "../context-answer.ts";
-import type { AddressDetails } from "../queries/address-details.ts";
+import { countryName } from "../address/answer.ts";
+import type { AddressContext } from "../address/contexts.ts";
+import type { AddressDetails } from "../address/details-query.ts";
+import type { NoiseRecord, RiotRecord } from "../address/lookup.ts";
 import { type Html, html } from "./html.ts";
 import type { Page } from "./layout.ts";
 

@@ -1,9 +1,9 @@
 import { DAY_MS } from "@noisefloor/domain/window.ts";
 import type { Logger } from "pino";
-import type { AuthorizedCaller } from "./auth.ts";
-import { type CountFiles, fileCounter } from "./file-lookup-counter.ts";
-import type { CountingState, LookupCounter } from "./lookup-counter.ts";
-import { sharedCounter } from "./shared-lookup-counter.ts";
+import type { AuthorizedCaller } from "../auth.ts";
+import type { CountingState, LookupCounter } from "./counter.ts";
+import { type CountFiles, fileCounter } from "./file-counter.ts";
+import { sharedCounter } from "./shared-counter.ts";
 
 /** What became of asking for more lookups. */
 export type Permit = {

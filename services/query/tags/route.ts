@@ -5,7 +5,7 @@ import { readParameter, text } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Authenticate } from "../auth.ts";
-import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../wire-tag.ts";
+import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "./wire-tag.ts";
 
 const NAME = text({ name: "name", description: "A part of the name, in any case.", example: "ssh" });
 const SLUG = text({ name: "slug", description: "The exact slug.", example: "ssh-scanner" });

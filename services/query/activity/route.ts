@@ -12,14 +12,14 @@ import type { Authenticate } from "../auth.ts";
 import { activityCost } from "../costs.ts";
 import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { readRooms } from "../scopes.ts";
+import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 import {
   type ActivityBucket,
   type ActivityDeps,
   type ActivityQuestion,
   MAX_IPS_PER_BUCKET,
   tagActivity,
-} from "../tag-activity.ts";
-import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
+} from "./activity.ts";
 
 const ID: PathParameter = {
   schema: z.string().regex(UUID_PATTERN).meta({ format: "uuid" }),

@@ -1,7 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
-import { ASKED, NETWORK_COLUMNS, NETWORKS, WITH_NETWORKS } from "./networks-of-addresses.ts";
-import { IN_ROOMS, roomsParam } from "./rooms.ts";
+import { IN_ROOMS, roomsParam } from "../scope-sql.ts";
+import { ASKED, NETWORK_COLUMNS, NETWORKS, WITH_NETWORKS } from "./network-sql.ts";
 
 const networkRow = {
   service: z.string(),

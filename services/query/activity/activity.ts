@@ -2,7 +2,7 @@ import type { Read } from "@noisefloor/clickhouse/query.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { DataRoom } from "@noisefloor/domain/scope.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/window.ts";
-import { countByClassification, countPerBucket, samplePerBucket } from "./queries/tag-activity.ts";
+import { countByClassification, countPerBucket, samplePerBucket } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memoryCounter } from "./lookup-counter.ts";
+import { memoryCounter } from "./counter.ts";
 
 const MOST = 100;
 const key = (who: number | string, day = "2026-01-31") => `${day}:address:${who}`;

@@ -1,8 +1,9 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
 import type { z } from "zod";
-import type { AddressContext } from "./address-context.ts";
-import type { AddressSummary, NoiseRecord, RiotRecord } from "./address-lookup.ts";
+import type { AddressContext } from "./contexts.ts";
+import type { AddressDetails } from "./details-query.ts";
+import type { AddressSummary, NoiseRecord, RiotRecord } from "./lookup.ts";
 import type {
   fullContextSchema,
   metadataSchema,
@@ -10,8 +11,7 @@ import type {
   rawDataSchema,
   requestMetadataSchema,
   scannerSchema,
-} from "./context-schema.ts";
-import type { AddressDetails } from "./queries/address-details.ts";
+} from "./schema.ts";
 
 export const REQUEST_METADATA: z.input<typeof requestMetadataSchema> = { restricted_fields: [] };
 

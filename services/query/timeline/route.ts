@@ -4,11 +4,13 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type LookupDeps, lookUpAll } from "../address-lookup.ts";
+import { type LookupDeps, lookUpAll } from "../address/lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
-import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS, DAYS, WORKSPACE_LABELS } from "../parameters.ts";
+import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import { readRooms } from "../scopes.ts";
+import { count, date, ip, none, timestamp } from "../wire.ts";
 import {
   MAX_LABELED_BYTES,
   MAX_LABELS,
@@ -16,9 +18,7 @@ import {
   TIMELINE_FIELDS,
   type TimelineField,
   timelineOf,
-} from "../queries/timeline.ts";
-import { readRooms } from "../scopes.ts";
-import { count, date, ip, none, timestamp } from "../wire.ts";
+} from "./queries.ts";
 
 const FIELD: Parameter<TimelineField> = {
   name: "field",

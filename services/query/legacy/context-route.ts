@@ -5,18 +5,18 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type AddressContext, addressContexts, readContexts } from "../address-context.ts";
-import type { LookupDeps } from "../address-lookup.ts";
+import { countryName, toFullContext } from "../address/answer.ts";
+import { type AddressContext, addressContexts, readContexts } from "../address/contexts.ts";
+import type { AddressDetails } from "../address/details-query.ts";
+import type { LookupDeps } from "../address/lookup.ts";
 import type { Authenticate } from "../auth.ts";
-import { countryName, toFullContext } from "../context-answer.ts";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
-import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS } from "../parameters.ts";
-import type { AddressDetails } from "../queries/address-details.ts";
+import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
 import { BAD_ADDRESS, classification, count, date, ip, texts } from "../wire.ts";
-import { LEGACY } from "./legacy-schema.ts";
+import { LEGACY } from "./schema.ts";
 
 const fingerprints = z.array(z.strictObject({ fingerprint: z.string(), port: count }));
 

@@ -4,7 +4,7 @@ import type { DataRoom } from "@noisefloor/domain/scope.ts";
 import { retentionStart } from "@noisefloor/domain/window.ts";
 import type { z } from "zod";
 import { coalesce } from "./coalesce.ts";
-import { lookUpAddresses, summarizeAddresses } from "./queries/address-lookup.ts";
+import { lookUpAddresses, summarizeAddresses } from "./lookup-queries.ts";
 
 /** What is known of an address. Times in milliseconds since 1970 UTC. */
 export type AddressRecord = {

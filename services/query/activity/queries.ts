@@ -1,6 +1,6 @@
 import { defineQuery } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
-import { IN_ROOMS, roomsParam } from "./rooms.ts";
+import { IN_ROOMS, roomsParam } from "../scope-sql.ts";
 
 /** The part of a tag's data that a question is about. Times in seconds since 1970 UTC, all on the hour. */
 const slice = {

@@ -5,18 +5,18 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { boolean, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type AddressContext, addressContexts, readContexts } from "../address-context.ts";
-import type { LookUpAddress, LookupDeps } from "../address-lookup.ts";
 import type { Authenticate } from "../auth.ts";
-import { REQUEST_METADATA, toFullContext, toQuickContext } from "../context-answer.ts";
-import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "../context-schema.ts";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
-import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
+import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
 import { readRooms } from "../scopes.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
+import { REQUEST_METADATA, toFullContext, toQuickContext } from "./answer.ts";
+import { type AddressContext, addressContexts, readContexts } from "./contexts.ts";
+import type { LookUpAddress, LookupDeps } from "./lookup.ts";
+import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "./schema.ts";
 
 /** One SDK writes Python's booleans. */
 const QUICK = boolean({

@@ -5,10 +5,10 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { AddressSummary, LookUpAddress } from "../address-lookup.ts";
+import type { AddressSummary, LookUpAddress } from "../address/lookup.ts";
 import type { Authenticate } from "../auth.ts";
-import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { addressIn } from "../parameters.ts";
+import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { classification, date, ip } from "../wire.ts";
 
 /** Existing clients compare these two texts letter by letter. */

@@ -1,7 +1,7 @@
 import type { DataRoom } from "@noisefloor/domain/scope.ts";
 import { retentionStart } from "@noisefloor/domain/window.ts";
-import { type AddressRecord, type LookupDeps, lookUpAll } from "./address-lookup.ts";
-import { type AddressDetails, addressDetails } from "./queries/address-details.ts";
+import { type AddressDetails, addressDetails } from "./details-query.ts";
+import { type AddressRecord, type LookupDeps, lookUpAll } from "./lookup.ts";
 
 /** All that is known of an address in some rooms. */
 export type AddressContext = AddressRecord & {

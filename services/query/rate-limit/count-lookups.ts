@@ -3,8 +3,8 @@ import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Answer } from "@noisefloor/http/operation.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { AuthorizedCaller } from "./auth.ts";
-import type { LookupLimit } from "./lookup-limit.ts";
+import type { AuthorizedCaller } from "../auth.ts";
+import type { LookupLimit } from "./limit.ts";
 
 /** SPEC, Rate-limit object. */
 const limitSchema = z

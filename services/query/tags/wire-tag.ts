@@ -1,7 +1,7 @@
 import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { z } from "zod";
-import { classification, date, texts, uuid } from "./wire.ts";
+import { classification, date, texts, uuid } from "../wire.ts";
 
 const relatedTagSchema = z.strictObject({
   id: uuid,

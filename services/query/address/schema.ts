@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { classification, count, date, ip, none, texts, timestamp, uuid } from "./wire.ts";
+import { classification, count, date, ip, none, texts, timestamp, uuid } from "../wire.ts";
 
 /** API, operation 4: the shape of everything known of an address. Members that no source fills yet are there, empty. */
 

@@ -1,6 +1,6 @@
 import { defineQuery } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
-import { IN_ROOMS, roomsParam } from "./rooms.ts";
+import { IN_ROOMS, roomsParam } from "../scope-sql.ts";
 
 /** Of a tag that is gone from the catalogue nobody knows the intention: it says nothing, as in lookups. */
 const KNOWN_TAGS = "arrayFilter(id -> mapContains(severities, id), tags)";

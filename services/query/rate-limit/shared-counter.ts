@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import type { Logger } from "pino";
-import { KEPT_SECONDS, type LookupCounter, MOST_CALLERS, memoryCounter } from "./lookup-counter.ts";
+import { KEPT_SECONDS, type LookupCounter, MOST_CALLERS, memoryCounter } from "./counter.ts";
 
 const PREFIX = "noisefloor:lookups:";
 /** A Redis that is well answers within a few milliseconds. Whoever waits for one that is not is a client's request. */

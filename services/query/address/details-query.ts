@@ -1,6 +1,6 @@
 import { defineQuery } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
-import { IN_ROOMS, roomsParam } from "./rooms.ts";
+import { IN_ROOMS, roomsParam } from "../scope-sql.ts";
 
 /** The most distinct values of a kind that an answer lists for an address: the first in their order. */
 const MOST_VALUES = 1_000;

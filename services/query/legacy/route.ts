@@ -6,25 +6,17 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { addressContexts } from "../address-context.ts";
-import type { AddressSummary, LookUpAddress, RiotRecord } from "../address-lookup.ts";
+import { addressContexts } from "../address/contexts.ts";
+import type { AddressSummary, LookUpAddress, RiotRecord } from "../address/lookup.ts";
 import { bulkCost } from "../costs.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../count-lookups.ts";
 import { ADDRESS } from "../parameters.ts";
+import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
+import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../tags/wire-tag.ts";
 import { BAD_ADDRESS } from "../wire.ts";
-import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../wire-tag.ts";
-import { CONTEXT_OPERATIONS, type LegacyContextDeps, registerLegacyContext } from "./legacy-context.ts";
-import {
-  EXAMPLE_PING,
-  EXAMPLE_QUICK,
-  EXAMPLE_RIOT,
-  LEGACY,
-  pingSchema,
-  quickSchema,
-  riotSchema,
-} from "./legacy-schema.ts";
+import { CONTEXT_OPERATIONS, type LegacyContextDeps, registerLegacyContext } from "./context-route.ts";
+import { EXAMPLE_PING, EXAMPLE_QUICK, EXAMPLE_RIOT, LEGACY, pingSchema, quickSchema, riotSchema } from "./schema.ts";
 
 const ANY_TEXT = {
   schema: z.string(),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "@noisefloor/clickhouse/make-folder.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { type LookupCounter, memoryCounter } from "./lookup-counter.ts";
+import { type LookupCounter, memoryCounter } from "./counter.ts";
 
 const SAVE_INTERVAL_MS = 5_000;
 /** A disk that hangs must not keep the process from ending. */
