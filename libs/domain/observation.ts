@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isRoutableIpv4 } from "./ipv4.ts";
-import { type PublishRight, roomToPublish, sensorToPublish } from "./publishing.ts";
+import { type PublishRight, scopeToPublish, sensorToPublish } from "./publishing.ts";
 import { inOurWords } from "./schema-wording.ts";
 import { DATASETS, type Dataset } from "./scope.ts";
 import { DAY_MS, retentionStart } from "./window.ts";
@@ -165,8 +165,8 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
       detail: `source_ip "${observation.source_ip}" is not a routable IPv4 address`,
     };
   }
-  const room = roomToPublish(observation, terms.right);
-  if ("reason" in room) return room;
+  const scope = scopeToPublish(observation, terms.right);
+  if ("reason" in scope) return scope;
   const metadataProblem = observation.metadata === undefined ? undefined : judgeMetadata(observation.metadata);
   if (metadataProblem !== undefined) return metadataProblem;
   const observedAt = Date.parse(observation.observed_at);
@@ -180,7 +180,7 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
       detail: `observed_at ${observation.observed_at} is ${age} days old, ${terms.retentionDays} days are kept`,
     };
   }
-  const { dataset, workspaceId } = room;
+  const { dataset, workspaceId } = scope;
   const isRoomFilledIn =
     typeof terms.right === "object" &&
     (observation.dataset === undefined || (observation.workspace_id ?? "") !== workspaceId);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatRight, type PublishRight, parseRight, roomToPublish, type StatedRoom } from "./publishing.ts";
+import { formatRight, type PublishRight, parseRight, type StatedScope, scopeToPublish } from "./publishing.ts";
 import { DATASETS } from "./scope.ts";
 
 const GLOBAL = { dataset: "global", workspaceId: "" } as const;
@@ -8,13 +8,13 @@ const COMMUNITY = { dataset: "community", workspaceId: "" } as const;
 const OF_A = { dataset: "personal", workspaceId: "a" } as const;
 
 /** Where it lands, as "dataset/workspace", or why it lands nowhere. */
-function outcome(stated: StatedRoom, right: PublishRight): string {
-  const room = roomToPublish(stated, right);
-  return "reason" in room ? room.reason : `${room.dataset}/${room.workspaceId}`;
+function outcome(stated: StatedScope, right: PublishRight): string {
+  const scope = scopeToPublish(stated, right);
+  return "reason" in scope ? scope.reason : `${scope.dataset}/${scope.workspaceId}`;
 }
 
 /** What an observation may say, and where it then lands under each right. */
-const TABLE: [StatedRoom, everything: string, shared: string, global: string, community: string, ofA: string][] = [
+const TABLE: [StatedScope, everything: string, shared: string, global: string, community: string, ofA: string][] = [
   [{}, "global/", "global/", "global/", "community/", "personal/a"],
   [{ dataset: "global" }, "global/", "global/", "global/", "not-permitted", "not-permitted"],
   [{ dataset: "community" }, "community/", "community/", "not-permitted", "community/", "not-permitted"],
@@ -68,16 +68,16 @@ test.each(TABLE)(
 describe("whatever is stated", () => {
   const workspace = fc.constantFrom("a", "b", "A", "a ", "personal");
   const stated = fc.record({ dataset: fc.constantFrom(...DATASETS), workspace_id: workspace }, { requiredKeys: [] });
-  const room = fc.oneof(
+  const scope = fc.oneof(
     fc.constant(GLOBAL),
     fc.constant(COMMUNITY),
     workspace.map((workspaceId) => ({ dataset: "personal" as const, workspaceId })),
   );
 
-  test("the key of a room leads to that room or to nowhere", () => {
+  test("the key of a scope leads to that scope or to nowhere", () => {
     fc.assert(
-      fc.property(stated, room, (says, right) => {
-        const verdict = roomToPublish(says, right);
+      fc.property(stated, scope, (says, right) => {
+        const verdict = scopeToPublish(says, right);
         if (!("reason" in verdict)) expect(verdict).toEqual(right);
       }),
     );
@@ -85,8 +85,8 @@ describe("whatever is stated", () => {
 
   test("nothing that is stated is rewritten, and only personal data is anybody's own", () => {
     fc.assert(
-      fc.property(stated, fc.oneof(room, fc.constantFrom("everything", "shared-datasets")), (says, right) => {
-        const verdict = roomToPublish(says, right);
+      fc.property(stated, fc.oneof(scope, fc.constantFrom("everything", "shared-datasets")), (says, right) => {
+        const verdict = scopeToPublish(says, right);
         if ("reason" in verdict) return;
         expect(verdict).toMatchObject({
           ...(says.dataset === undefined ? {} : { dataset: says.dataset }),
@@ -98,26 +98,26 @@ describe("whatever is stated", () => {
     );
   });
 
-  test("a personal key that lacks its workspace, as nobody should have made, opens no room", () => {
+  test("a personal key that lacks its workspace, as nobody should have made, opens no scope", () => {
     fc.assert(
       fc.property(stated, (says) => {
-        expect(roomToPublish(says, { dataset: "personal", workspaceId: "" })).toHaveProperty("reason");
+        expect(scopeToPublish(says, { dataset: "personal", workspaceId: "" })).toHaveProperty("reason");
       }),
     );
   });
 });
 
 test("a refusal says what the sender may publish to and what the observation states", () => {
-  expect(roomToPublish({ dataset: "global" }, OF_A)).toEqual({
+  expect(scopeToPublish({ dataset: "global" }, OF_A)).toEqual({
     reason: "not-permitted",
     detail:
       'the sender may publish to the personal dataset of the workspace "a" only, but the observation states dataset "global"',
   });
-  expect(roomToPublish({ dataset: "personal", workspace_id: "b" }, COMMUNITY)).toMatchObject({
+  expect(scopeToPublish({ dataset: "personal", workspace_id: "b" }, COMMUNITY)).toMatchObject({
     detail:
       'the sender may publish to the community dataset only, but the observation states dataset "personal" and workspace_id "b"',
   });
-  expect(roomToPublish({ dataset: "personal" }, "shared-datasets")).toMatchObject({
+  expect(scopeToPublish({ dataset: "personal" }, "shared-datasets")).toMatchObject({
     detail:
       'the sender may publish to the datasets global and community only (personal data takes a sensor key of its workspace), but the observation states dataset "personal"',
   });

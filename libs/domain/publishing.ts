@@ -1,13 +1,13 @@
-import { DATASETS, type DataRoom, type Dataset, SHARED_GLOBAL } from "./scope.ts";
+import { DATASETS, type Dataset, type Scope, SHARED_GLOBAL } from "./scope.ts";
 
 /** The datasets that belong to nobody in particular. */
 const SHARED_DATASETS: readonly Dataset[] = ["global", "community"];
 
 /**
  * Where a publisher may write: everywhere (the Kafka topic and files, which whoever runs the service guards), the
- * shared datasets, or exactly one room, as a sensor key of the store says.
+ * shared datasets, or exactly one scope, as a sensor key of the store says.
  */
-export type PublishRight = "everything" | "shared-datasets" | DataRoom;
+export type PublishRight = "everything" | "shared-datasets" | Scope;
 
 /** Who sends observations, as far as its key says. */
 export type Sender = {
@@ -26,7 +26,7 @@ export function idNamespaceOf({ keyId, sensorId }: Sender): string | undefined {
   return sensorId === undefined ? keyId : undefined;
 }
 
-/** A right as it is kept beside what it judged: `everything`, `shared-datasets`, or a room as `dataset/workspace`. */
+/** A right as it is kept beside what it judged: `everything`, `shared-datasets`, or a scope as `dataset/workspace`. */
 export function formatRight(right: PublishRight): string {
   return typeof right === "string" ? right : `${right.dataset}/${right.workspaceId}`;
 }
@@ -40,43 +40,43 @@ export function parseRight(text: string): PublishRight | undefined {
 }
 
 /** What an observation itself says of where it belongs. */
-export type StatedRoom = {
+export type StatedScope = {
   readonly dataset?: Dataset | undefined;
   readonly workspace_id?: string | undefined;
 };
 
-export type RoomRefusal = {
+export type ScopeRejection = {
   readonly reason: "not-permitted" | "invalid-observation";
   /** One sentence for the person who runs the sensor. */
   readonly detail: string;
 };
 
 /**
- * The room that an observation belongs to: the one it states, and where it states nothing the one of its publisher's
- * right, which is global for those not bound to one room. This is the one place that decides who may write where. What
+ * The scope that an observation belongs to: the one it states, and where it states nothing the one of its publisher's
+ * right, which is global for those not bound to one scope. This is the one place that decides who may write where. What
  * is stated is never rewritten: a sensor with the wrong key must hear of it, not find its data elsewhere.
  */
-export function roomToPublish(stated: StatedRoom, right: PublishRight): DataRoom | RoomRefusal {
+export function scopeToPublish(stated: StatedScope, right: PublishRight): Scope | ScopeRejection {
   const home = typeof right === "string" ? SHARED_GLOBAL : right;
-  const room = { dataset: stated.dataset ?? home.dataset, workspaceId: stated.workspace_id ?? home.workspaceId };
-  if (!covers(right, room)) {
+  const scope = { dataset: stated.dataset ?? home.dataset, workspaceId: stated.workspace_id ?? home.workspaceId };
+  if (!covers(right, scope)) {
     return {
       reason: "not-permitted",
       detail: `the sender may publish to ${nameOf(right)}, but the observation states ${statement(stated)}`,
     };
   }
-  const isPersonal = room.dataset === "personal";
-  if (isPersonal !== (room.workspaceId !== "")) {
+  const isPersonal = scope.dataset === "personal";
+  if (isPersonal !== (scope.workspaceId !== "")) {
     return {
       reason: "invalid-observation",
       detail: `workspace_id is ${isPersonal ? "required for" : "only allowed in"} the personal dataset`,
     };
   }
-  return room;
+  return scope;
 }
 
 /** The sensor that an observation is of: the one it states, else the one that its sender's key was made for. */
-export function sensorToPublish(stated: string | undefined, own: string | undefined): string | RoomRefusal {
+export function sensorToPublish(stated: string | undefined, own: string | undefined): string | ScopeRejection {
   if (stated === undefined) return own ?? { reason: "invalid-observation", detail: "sensor_id: is missing" };
   if (own === undefined || own === stated) return stated;
   return {
@@ -85,10 +85,10 @@ export function sensorToPublish(stated: string | undefined, own: string | undefi
   };
 }
 
-function covers(right: PublishRight, room: DataRoom): boolean {
+function covers(right: PublishRight, scope: Scope): boolean {
   if (right === "everything") return true;
-  if (right === "shared-datasets") return SHARED_DATASETS.includes(room.dataset);
-  return right.dataset === room.dataset && right.workspaceId === room.workspaceId;
+  if (right === "shared-datasets") return SHARED_DATASETS.includes(scope.dataset);
+  return right.dataset === scope.dataset && right.workspaceId === scope.workspaceId;
 }
 
 function nameOf(right: PublishRight): string {
@@ -100,7 +100,7 @@ function nameOf(right: PublishRight): string {
   return `the ${right.dataset} dataset${whose} only`;
 }
 
-function statement({ dataset, workspace_id }: StatedRoom): string {
+function statement({ dataset, workspace_id }: StatedScope): string {
   const members = Object.entries({ dataset, workspace_id }).filter(([, value]) => value !== undefined);
   return members.map(([name, value]) => `${name} "${value}"`).join(" and ");
 }

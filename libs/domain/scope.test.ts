@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Caller } from "./caller.ts";
-import { DATASETS, type DataRoom, type Dataset, openRooms, parseScopes, type ScopedOperation } from "./scope.ts";
+import { DATASETS, type Dataset, openScopes, parseScopes, type Scope, type ScopedOperation } from "./scope.ts";
 
 test.each([undefined, "", " ", " \t "])(
   "left out or empty (%j) means the global dataset, not asked for by name",
@@ -74,7 +74,7 @@ const entitled: Caller = {
   workspaceId: "ws-1",
   entitlements: new Set(["community_dataset"] as const),
 };
-const room = (dataset: Dataset): DataRoom => ({ dataset, workspaceId: dataset === "personal" ? "ws-1" : "" });
+const scope = (dataset: Dataset): Scope => ({ dataset, workspaceId: dataset === "personal" ? "ws-1" : "" });
 
 /** SPEC, Dataset scopes, row by row: what a scope list opens, or the status with which it is refused. */
 const enforcement: [ScopedOperation, string | undefined, Caller, Dataset[] | number][] = [
@@ -103,9 +103,9 @@ const enforcement: [ScopedOperation, string | undefined, Caller, Dataset[] | num
 ];
 
 test.each(enforcement)("%s asked for %j", (operation, text, caller, expected) => {
-  const opened = openRooms(operation, parseScopes(text), caller);
+  const opened = openScopes(operation, parseScopes(text), caller);
   if (typeof expected === "number") expect(opened).toMatchObject({ status: expected, message: expect.any(String) });
-  else expect(opened).toEqual(expected.map(room));
+  else expect(opened).toEqual(expected.map(scope));
 });
 
 test("personal is never another workspace than the caller's own", () => {
@@ -113,7 +113,7 @@ test("personal is never another workspace than the caller's own", () => {
   const lists = fc.array(fc.constantFrom("global", "community", "personal", "ws-2", "personal:ws-2"), { maxLength: 5 });
   fc.assert(
     fc.property(operations, lists, fc.constantFrom(nobody, member, entitled), (operation, values, caller) => {
-      const opened = openRooms(operation, parseScopes(values.join(",")), caller);
+      const opened = openScopes(operation, parseScopes(values.join(",")), caller);
       for (const { dataset, workspaceId } of Array.isArray(opened) ? opened : []) {
         expect(workspaceId).toBe(dataset === "personal" ? caller.workspaceId : "");
         if (dataset === "personal") expect(workspaceId).toBe("ws-1");

@@ -5,10 +5,10 @@ export const DATASETS = ["global", "community", "personal"] as const;
 export type Dataset = (typeof DATASETS)[number];
 
 /** The rows a question may touch: a dataset, and for `personal` the one workspace whose data it is (else empty). */
-export type DataRoom = { readonly dataset: Dataset; readonly workspaceId: string };
+export type Scope = { readonly dataset: Dataset; readonly workspaceId: string };
 
 /** The global dataset: what operations without scopes answer from. */
-export const SHARED_GLOBAL: DataRoom = { dataset: "global", workspaceId: "" };
+export const SHARED_GLOBAL: Scope = { dataset: "global", workspaceId: "" };
 
 /** What a caller wrote in a scope parameter. `supplied` is false when it was left out or empty. */
 export type RequestedScopes = {
@@ -65,29 +65,29 @@ const ENFORCEMENT = {
 export type ScopeRefusal = { readonly status: 400 | 403; readonly message: string };
 
 /**
- * The rooms of data that a caller's scope list opens, or why it is refused. This is the one place where `personal`
+ * The scopes of data that a caller's scope list opens, or why it is refused. This is the one place where `personal`
  * becomes a workspace, and it can only become the caller's own.
  */
-export function openRooms(
+export function openScopes(
   operation: ScopedOperation,
-  scopes: RequestedScopes,
+  requested: RequestedScopes,
   caller: Caller,
-): DataRoom[] | ScopeRefusal {
+): Scope[] | ScopeRefusal {
   const rule = ENFORCEMENT[operation];
-  if (rule.unrecognized === 400 && scopes.unrecognized.length > 0) {
+  if (rule.unrecognized === 400 && requested.unrecognized.length > 0) {
     return {
       status: 400,
       message: "Invalid parameter: workspace_labels takes global, community and personal, separated by commas",
     };
   }
   const isEntitled = caller.entitlements.has("community_dataset");
-  if (scopes.supplied && rule.unentitled !== "not enforced" && !isEntitled) {
+  if (requested.supplied && rule.unentitled !== "not enforced" && !isEntitled) {
     return { status: 403, message: "workspace_labels requires the Community Dataset entitlement" };
   }
-  const rooms: DataRoom[] = [];
-  for (const dataset of scopes.recognized) {
-    if (dataset !== "personal") rooms.push({ dataset, workspaceId: "" });
-    else if (caller.workspaceId !== undefined) rooms.push({ dataset, workspaceId: caller.workspaceId });
+  const scopes: Scope[] = [];
+  for (const dataset of requested.recognized) {
+    if (dataset !== "personal") scopes.push({ dataset, workspaceId: "" });
+    else if (caller.workspaceId !== undefined) scopes.push({ dataset, workspaceId: caller.workspaceId });
     else {
       return {
         status: rule.personalWithoutWorkspace,
@@ -95,5 +95,5 @@ export function openRooms(
       };
     }
   }
-  return rooms;
+  return scopes;
 }

@@ -4,7 +4,7 @@ import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/senso
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import type { DataRoom } from "@noisefloor/domain/scope.ts";
+import type { Scope } from "@noisefloor/domain/scope.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
@@ -20,10 +20,10 @@ const now = () => NOW;
 const SHARED_KEY = "key-of-the-settings";
 const UNAUTHORIZED = { status: 401, body: { message: "Unauthorized" } };
 
-const GLOBAL: DataRoom = { dataset: "global", workspaceId: "" };
-const COMMUNITY: DataRoom = { dataset: "community", workspaceId: "" };
-const OF_A: DataRoom = { dataset: "personal", workspaceId: "team-a" };
-const OF_B: DataRoom = { dataset: "personal", workspaceId: "team-b" };
+const GLOBAL: Scope = { dataset: "global", workspaceId: "" };
+const COMMUNITY: Scope = { dataset: "community", workspaceId: "" };
+const OF_A: Scope = { dataset: "personal", workspaceId: "team-a" };
+const OF_B: Scope = { dataset: "personal", workspaceId: "team-b" };
 
 let world: World;
 /** An intake without keys of its own, and one with. */
@@ -42,7 +42,7 @@ afterEach(async () => {
 });
 
 /** Makes a key and does not wait for anybody to notice. @param sensorId the one sensor that it is for. */
-async function makeKey({ dataset, workspaceId }: DataRoom, sensorId = ""): Promise<string> {
+async function makeKey({ dataset, workspaceId }: Scope, sensorId = ""): Promise<string> {
   const key = randomUUID();
   const made = Date.now();
   const keyId = randomUUID();
@@ -52,7 +52,7 @@ async function makeKey({ dataset, workspaceId }: DataRoom, sensorId = ""): Promi
   return key;
 }
 
-async function addKey(room: DataRoom, sensorId?: string): Promise<string> {
+async function addKey(room: Scope, sensorId?: string): Promise<string> {
   const key = await makeKey(room, sensorId);
   await world.sensors.refresh();
   return key;
@@ -114,7 +114,7 @@ const STATED = {
 type Statement = keyof typeof STATED;
 
 /** For each right what it lets in, and where that then is; all else is refused. */
-const RIGHTS: [name: string, room: DataRoom | undefined, taken: Partial<Record<Statement, string>>][] = [
+const RIGHTS: [name: string, room: Scope | undefined, taken: Partial<Record<Statement, string>>][] = [
   ["the settings", undefined, { nothing: "global/", global: "global/", community: "community/" }],
   ["the global dataset", GLOBAL, { nothing: "global/", global: "global/" }],
   ["the community dataset", COMMUNITY, { nothing: "community/", community: "community/" }],

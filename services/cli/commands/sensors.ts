@@ -7,7 +7,7 @@ import {
 } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { isSensorId } from "@noisefloor/domain/observation.ts";
-import { DATASETS, type DataRoom } from "@noisefloor/domain/scope.ts";
+import { DATASETS, type Scope } from "@noisefloor/domain/scope.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { findWorkspace, generateKey } from "../access.ts";
 import { withStore } from "../store.ts";
@@ -29,7 +29,7 @@ export async function runSensorsCreate(
   options: SensorKeyOptions & OutputOptions & { readonly yes: boolean },
   context: CommandContext,
 ): Promise<void> {
-  const { dataset, workspaceId } = readRoom(options);
+  const { dataset, workspaceId } = readScope(options);
   const { sensorId = "" } = options;
   if (options.sensorId !== undefined && !isSensorId(options.sensorId)) {
     throw new UserError("--sensor-id takes a text of 1 to 128 characters without control characters");
@@ -89,7 +89,7 @@ export function runSensorsOpen(options: { readonly yes: boolean }, context: Comm
   });
 }
 
-function readRoom({ dataset: name, workspace }: SensorKeyOptions): DataRoom {
+function readScope({ dataset: name, workspace }: SensorKeyOptions): Scope {
   const dataset = DATASETS.find((candidate) => candidate === name);
   if (dataset === undefined) throw new UserError(`there is no dataset "${name}"; there are ${DATASETS.join(", ")}`);
   if (dataset === "personal") {

@@ -1,6 +1,6 @@
 import type { Read } from "@noisefloor/clickhouse/query.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/classification.ts";
-import type { DataRoom } from "@noisefloor/domain/scope.ts";
+import type { Scope } from "@noisefloor/domain/scope.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/window.ts";
 import { countByClassification, countPerBucket, samplePerBucket } from "./queries.ts";
 
@@ -9,7 +9,7 @@ export const MAX_IPS_PER_BUCKET = 1_000;
 
 export type ActivityQuestion = {
   readonly tagId: string;
-  readonly rooms: readonly DataRoom[];
+  readonly scopes: readonly Scope[];
   readonly window: Window;
   readonly widthHours: number;
   readonly includeIps: boolean;
@@ -52,7 +52,7 @@ export async function tagActivity(
   const since = retentionStart(deps.now(), deps.retentionDays());
   const slice = {
     tag: question.tagId,
-    rooms: [...question.rooms],
+    scopes: [...question.scopes],
     from: Math.max(question.window.start, floorToHour(since)) / 1_000,
     end: question.window.end / 1_000,
   };
@@ -74,7 +74,7 @@ export async function tagActivity(
   return { buckets, totalIps, byClassification };
 }
 
-type Grid = { tag: string; rooms: DataRoom[]; from: number; end: number; start: number; width: number };
+type Grid = { tag: string; scopes: Scope[]; from: number; end: number; start: number; width: number };
 /** Distinct addresses by bucket; buckets without any are absent. */
 type Counts = ReadonlyMap<number, number>;
 

@@ -1,17 +1,17 @@
 import { defineQuery } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
-import { IN_ROOMS, roomsParam } from "../scope-sql.ts";
+import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** The part of a tag's data that a question is about. Times in seconds since 1970 UTC, all on the hour. */
 const slice = {
   tag: z.string(),
-  rooms: roomsParam,
+  scopes: scopesParam,
   /** Data before this hour do not count, though buckets are counted from `start`. */
   from: z.int(),
   end: z.int(),
 };
 
-const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_ROOMS}
+const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_SCOPES}
       AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
 
 const BUCKET = "intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32})";
@@ -48,7 +48,7 @@ export const samplePerBucket = (cap: number) =>
 
 /**
  * The distinct addresses of the whole slice by their own classification (severity as in the intention enum): the worst
- * of all tags they were seen with in these rooms since `since` (milliseconds), or benign for a known actor's.
+ * of all tags they were seen with in these scopes since `since` (milliseconds), or benign for a known actor's.
  */
 export const countByClassification = defineQuery({
   name: "tag-activity-classification",
@@ -59,7 +59,7 @@ export const countByClassification = defineQuery({
         SELECT 1 AS one, toUInt32(source_ip) AS number, max(toInt8(tag.intention)) AS worst
         FROM (
           SELECT source_ip, tag_id FROM address_tags
-          WHERE ${IN_ROOMS}
+          WHERE ${IN_SCOPES}
             AND source_ip IN (SELECT source_ip FROM tag_addresses_hourly WHERE ${IN_SLICE})
           GROUP BY source_ip, tag_id
           HAVING max(last_seen) >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')

@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { Authenticate } from "../auth.ts";
 import { activityCost } from "../costs.ts";
 import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
-import { readRooms } from "../scopes.ts";
+import { readScopes } from "../scopes.ts";
 import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 import {
   type ActivityBucket,
@@ -136,12 +136,12 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     const days = readParameter(request.query, DAYS);
     const widthHours = readParameter(request.query, GRANULARITY);
     const includeIps = readParameter(request.query, INCLUDE_IPS);
-    const rooms = readRooms("tag-activity", request.query, caller);
+    const scopes = readScopes("tag-activity", request.query, caller);
     const tag = deps.catalogue.byId(id);
     if (tag === undefined) throw new HttpError(404, "Tag not found");
 
     const window = activityWindow(deps.now(), Math.min(days, caller.terms.reach_days));
-    const question = { tagId: tag.id, rooms, window, widthHours, includeIps };
+    const question = { tagId: tag.id, scopes, window, widthHours, includeIps };
     return app.admission.run(request, costOf(question), signal, async () => {
       const { buckets, totalIps, byClassification } = await tagActivity(question, deps, signal);
       let isTruncated = false;

@@ -1,6 +1,6 @@
 import { defineQuery } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
-import { IN_ROOMS, roomsParam } from "../scope-sql.ts";
+import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** The most distinct values of a kind that an answer lists for an address: the first in their order. */
 const MOST_VALUES = 1_000;
@@ -38,11 +38,11 @@ export const addressDetails = defineQuery({
       ${latest("city", "''")} AS city,
       ${latest("rdns", "''")} AS rdns
     FROM observations FINAL
-    WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_ROOMS}
+    WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY source_ip
     SETTINGS do_not_merge_across_partitions_select_final = 1`,
-  params: z.object({ ips: z.array(z.string()), rooms: roomsParam, since: z.int() }),
+  params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({
     ip: z.string(),
     sensors: z.int(),

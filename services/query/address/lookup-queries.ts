@@ -1,6 +1,6 @@
 import { defineQuery } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
-import { IN_ROOMS, roomsParam } from "../scope-sql.ts";
+import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 import { ASKED, NETWORK_COLUMNS, NETWORKS, WITH_NETWORKS } from "./network-sql.ts";
 
 const networkRow = {
@@ -34,7 +34,7 @@ export const lookUpAddresses = defineQuery({
     FROM ${ASKED}
     LEFT JOIN (
       SELECT source_ip, min(first_seen) AS earliest, max(last_seen) AS latest FROM address_daily
-      WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_ROOMS}
+      WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
         AND day >= toDate(fromUnixTimestamp64Milli({since:Int64}, 'UTC'))
       GROUP BY source_ip HAVING latest >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     ) AS seen ON seen.source_ip = asked.ip
@@ -42,14 +42,14 @@ export const lookUpAddresses = defineQuery({
       SELECT source_ip, arraySort(groupArray(toString(tag_id))) AS tag_ids, max(toInt8(tag.intention)) AS worst
       FROM (
         SELECT source_ip, tag_id, max(last_seen) AS latest FROM address_tags
-        WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_ROOMS}
+        WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
         GROUP BY source_ip, tag_id HAVING latest >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
       ) AS seen_with
       INNER JOIN (SELECT id, intention FROM tags FINAL) AS tag ON tag.id = seen_with.tag_id
       GROUP BY source_ip
     ) AS tagged ON tagged.source_ip = asked.ip
     ${WITH_NETWORKS}`,
-  params: z.object({ ips: z.array(z.string()), rooms: roomsParam, since: z.int() }),
+  params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({
     ip: z.string(),
     first_seen: z.int(),

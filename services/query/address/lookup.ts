@@ -1,6 +1,6 @@
 import type { Read } from "@noisefloor/clickhouse/query.ts";
 import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/classification.ts";
-import type { DataRoom } from "@noisefloor/domain/scope.ts";
+import type { Scope } from "@noisefloor/domain/scope.ts";
 import { retentionStart } from "@noisefloor/domain/window.ts";
 import type { z } from "zod";
 import { coalesce } from "./coalesce.ts";
@@ -53,15 +53,15 @@ export type LookupDeps = {
 /** The most addresses that one query asks for. */
 const MAX_ADDRESSES_PER_QUERY = 1_000;
 
-/** Looks up any number of addresses in some rooms; every one asked for is in the answer. */
+/** Looks up any number of addresses in some scopes; every one asked for is in the answer. */
 export async function lookUpAll(
   ips: readonly string[],
-  rooms: readonly DataRoom[],
+  scopes: readonly Scope[],
   deps: LookupDeps,
   signal?: AbortSignal,
 ): Promise<Map<string, AddressRecord>> {
   const since = retentionStart(deps.now(), deps.retentionDays());
-  const rows = await deps.read(lookUpAddresses, { ips: [...ips], rooms: [...rooms], since }, signal);
+  const rows = await deps.read(lookUpAddresses, { ips: [...ips], scopes: [...scopes], since }, signal);
   return new Map(rows.map((row) => [row.ip, toRecord(row)]));
 }
 

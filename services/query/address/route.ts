@@ -11,7 +11,7 @@ import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
-import { readRooms } from "../scopes.ts";
+import { readScopes } from "../scopes.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "./answer.ts";
 import { type AddressContext, addressContexts, readContexts } from "./contexts.ts";
@@ -92,15 +92,15 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const quick = readParameter(request.query, QUICK);
-    const rooms = readRooms("ip", request.query, caller);
+    const scopes = readScopes("ip", request.query, caller);
     const readContext = () =>
       app.admission.run(request, FULL_CONTEXT_COST, signal, async () => {
-        const contexts = await addressContexts([ip], rooms, !quick, deps, signal);
+        const contexts = await addressContexts([ip], scopes, !quick, deps, signal);
         return contexts.get(ip) ?? {};
       });
     const read = async () => {
       if (!quick) return toFullContext(ip, await readContext(), deps.catalogue);
-      const isGlobal = rooms.length === 1 && rooms[0]?.dataset === SHARED_GLOBAL.dataset;
+      const isGlobal = scopes.length === 1 && scopes[0]?.dataset === SHARED_GLOBAL.dataset;
       // A single lookup never waits behind large questions.
       return toQuickContext(ip, await (isGlobal ? deps.lookUp(ip) : readContext()));
     };
@@ -115,13 +115,13 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const caller = deps.authenticate(request);
       const ips = readAddresses(request.body);
       const quick = readParameter(request.query, QUICK);
-      const rooms = readRooms("ip", request.query, caller);
+      const scopes = readScopes("ip", request.query, caller);
       // Clients find their own strings again in the answer, byte for byte, each once.
       const asked = [...new Set(ips)];
       const found = new Set<string>();
       const routable = asked.filter(isRoutableIpv4);
       const answer = () => {
-        const contexts = noteFound(readContexts(routable, rooms, !quick, deps, signal), found);
+        const contexts = noteFound(readContexts(routable, scopes, !quick, deps, signal), found);
         return quick
           ? toJsonArray(shape(contexts, toQuickContext))
           : toJsonArray(shape(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));

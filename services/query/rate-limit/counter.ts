@@ -36,13 +36,13 @@ export function memoryCounter(mostCallers = MOST_CALLERS) {
   };
   const put = (count: Count) => {
     counts.set(count.key, count);
-    if (counts.size > mostCallers) makeRoom();
+    if (counts.size > mostCallers) evictOldest();
   };
   /**
    * Forgets a tenth at once, so that the search is rarely made: those with the fewest lookups, who gain the least from
    * it, and of them the oldest. Never those at their limit: many made-up callers must not get one its lookups anew.
    */
-  const makeRoom = () => {
+  const evictOldest = () => {
     const below = [...counts.values()].filter(({ used, limit }) => used < limit).sort((a, b) => a.used - b.used);
     for (const { key } of below.slice(0, Math.ceil(mostCallers / 10))) counts.delete(key);
   };

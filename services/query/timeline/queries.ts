@@ -1,6 +1,6 @@
 import { defineQuery } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
-import { IN_ROOMS, roomsParam } from "../scope-sql.ts";
+import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 /** Of a tag that is gone from the catalogue nobody knows the intention: it says nothing, as in lookups. */
 const KNOWN_TAGS = "arrayFilter(id -> mapContains(severities, id), tags)";
@@ -49,7 +49,7 @@ export const timelineOf = (field: TimelineField) =>
             SELECT intDiv(toUnixTimestamp(observed_at), {width:UInt32}) AS bucket,
               ${field === "classification" ? `if({is_actor:Bool}, 'benign', ${LABELS[field]})` : LABELS[field]} AS label
             FROM observations FINAL
-            WHERE source_ip = {ip:IPv4} AND ${IN_ROOMS}
+            WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
               AND observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')
           )
           WHERE label != ''
@@ -74,7 +74,7 @@ export const timelineOf = (field: TimelineField) =>
         do_not_merge_across_partitions_select_final = 1`,
     params: z.object({
       ip: z.string(),
-      rooms: roomsParam,
+      scopes: scopesParam,
       from: z.int(),
       end: z.int(),
       width: z.int(),

@@ -9,7 +9,7 @@ import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
-import { readRooms } from "../scopes.ts";
+import { readScopes } from "../scopes.ts";
 import { count, date, ip, none, timestamp } from "../wire.ts";
 import {
   MAX_LABELED_BYTES,
@@ -108,14 +108,14 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
     const days = Math.min(readParameter(request.query, DAYS), caller.terms.reach_days);
     const field = readParameter(request.query, FIELD);
     const width = readParameter(request.query, GRANULARITY);
-    const rooms = readRooms("timeline", request.query, caller);
+    const scopes = readScopes("timeline", request.query, caller);
 
     const end = deps.now();
     const start = end - days * DAY_MS;
     const from = Math.max(start, retentionStart(end, deps.retentionDays()));
     const ask = async () => {
-      const { noise } = (await lookUpAll([ip], rooms, deps, signal)).get(ip) ?? {};
-      const question = { ip, rooms, from, end, width: width.ms / 1_000, is_actor: noise?.actor !== undefined };
+      const { noise } = (await lookUpAll([ip], scopes, deps, signal)).get(ip) ?? {};
+      const question = { ip, scopes, from, end, width: width.ms / 1_000, is_actor: noise?.actor !== undefined };
       return { noise, rows: await deps.read(timelineOf(field), question, signal) };
     };
     const { noise, rows } = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>

@@ -4,7 +4,7 @@ import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
-import type { DataRoom } from "@noisefloor/domain/scope.ts";
+import type { Scope } from "@noisefloor/domain/scope.ts";
 import type { OpenApiDocument } from "@noisefloor/http/openapi.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
@@ -139,7 +139,7 @@ function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
 
 /** Keys of several plans, with and without the entitlement; of sensors bound to a room, and of those that are not. */
 async function makeKeys(world: World, sensorKey: string, now: number) {
-  const rooms: DataRoom[] = [
+  const rooms: Scope[] = [
     { dataset: "personal", workspaceId: TEAM },
     { dataset: "community", workspaceId: "" },
   ];
