@@ -263,8 +263,7 @@ function hostInUrl(host: string): string {
 async function openLimit(settings: Settings, log: Logger): Promise<LookupLimit> {
   if (settings.redisUrl !== undefined) return sharedLookupLimit(settings.redisUrl, Date.now, log);
   const { clickhouse, http } = settings;
-  const file = join(clickhouse.dataDir, `lookups-${http.port}.json`);
-  return localLookupLimit({ file, formerFile: join(clickhouse.dataDir, "lookups.json") }, Date.now, log);
+  return localLookupLimit(join(clickhouse.dataDir, `lookups-${http.port}.json`), Date.now, log);
 }
 
 function firstFailure(consumer: Promise<never> | undefined, ended: Promise<StoreError>, log: Logger): Promise<never> {

@@ -35,7 +35,7 @@ const BULK_PATHS = ["/v3/ip", "/v2/noise/multi/quick", "/v2/noise/multi/context"
 async function askWithout(store: ClickHouseConnection) {
   const client = connect(store, "noisefloor-tests");
   const directory = await watchAccess(world.client);
-  const limit = await localLookupLimit({ file: "/dev/null/nowhere" }, Date.now, silent);
+  const limit = await localLookupLimit("/dev/null/nowhere", Date.now, silent);
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),

@@ -206,12 +206,12 @@ test("counts of lookups survive a restart, and begin anew with the next UTC day"
   let time = NOW;
   const granted: boolean[] = [];
   for (let start = 0; start < 4; start++) {
-    const limit = await localLookupLimit({ file }, () => time, silent);
+    const limit = await localLookupLimit(file, () => time, silent);
     granted.push((await limit.take(caller, "45.0.0.1", 1)).isGranted);
     await limit.close();
   }
   time += DAY;
-  const limit = await localLookupLimit({ file }, () => time, silent);
+  const limit = await localLookupLimit(file, () => time, silent);
   granted.push((await limit.take(caller, "45.0.0.1", 1)).isGranted);
   await limit.close();
   await rm(file);

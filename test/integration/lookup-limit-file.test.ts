@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { DAY, LIMIT, type LimitTrial, limitTrial } from "../support/limit-trial.ts";
+import { LIMIT, type LimitTrial, limitTrial } from "../support/limit-trial.ts";
 
 let trial: LimitTrial;
 beforeEach(() => {
@@ -14,8 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => trial.close());
 
-const local = async (file: string, formerFile?: string) =>
-  trial.opened(await localLookupLimit({ file, formerFile }, trial.now, trial.log));
+const local = async (file: string) => trial.opened(await localLookupLimit(file, trial.now, trial.log));
 
 describe("without Redis", () => {
   let directory: string;
@@ -88,19 +87,6 @@ describe("without Redis", () => {
     await eventually(async () => expect(trial.logged).toHaveLength(1), 10_000);
     await limit.close();
     expect(trial.logged.at(-1)).toContain("cannot be saved");
-  });
-
-  test("what earlier releases kept for all processes goes on once, in the first process's own file", async () => {
-    const former = join(directory, "lookups.json");
-    const key = `${new Date(trial.time).toISOString().slice(0, 10)}:workspace:${trial.caller.workspaceId}`;
-    const storage = [{ key, value: 7, expiresAt: trial.time + DAY }];
-    await writeFile(former, JSON.stringify({ version: 1, dumpedAt: trial.time, storage }));
-    const [one, other] = [join(directory, "lookups-1.json"), join(directory, "lookups-2.json")];
-    expect(await trial.grantedOf(await local(one, former), LIMIT)).toBe(3);
-    expect(await trial.grantedOf(await local(other, former), LIMIT)).toBe(LIMIT);
-    await trial.close();
-    expect((await trial.take(await local(one, former))).isGranted).toBe(false);
-    expect((await readdir(directory)).sort()).toEqual(["lookups-1.json", "lookups-2.json"]);
   });
 
   test("refused lookups do not make it write", async () => {

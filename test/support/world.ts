@@ -78,7 +78,7 @@ export async function createWorld(
   const publicUrl = PUBLIC_URL;
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
-  const limit = await localLookupLimit({ file }, now, silent);
+  const limit = await localLookupLimit(file, now, silent);
   const register = (made: FastifyInstance, metrics: Metrics, more: Partial<QueryDeps> = {}) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),

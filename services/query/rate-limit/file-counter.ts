@@ -1,4 +1,4 @@
-import { readFile, rename, stat, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "@noisefloor/clickhouse/make-folder.ts";
@@ -12,30 +12,15 @@ const CLOSE_WAIT_MS = 3_000;
 
 const fileSchema = z.object({
   version: z.literal(1),
-  // Files of earlier releases have no limits in them: then nobody is known to be at theirs.
-  storage: z.array(
-    z.object({
-      key: z.string(),
-      value: z.int().nonnegative(),
-      limit: z.int().nonnegative().default(Number.MAX_SAFE_INTEGER),
-    }),
-  ),
+  storage: z.array(z.object({ key: z.string(), value: z.int().nonnegative(), limit: z.int().nonnegative() })),
 });
 
-export type CountFiles = {
-  /** This process's own: two that wrote the same would take each other's counts away. */
-  readonly file: string;
-  /** Where counts were kept before each process had its own file. The first that starts without one takes it over. */
-  readonly formerFile?: string | undefined;
-};
-
-/** Counts in memory, and in a file that outlasts the process. Where the file cannot be written, in memory only. */
-export async function fileCounter({ file, formerFile }: CountFiles, log: Logger): Promise<LookupCounter> {
+/**
+ * Counts in memory, and in a file that outlasts the process. Where the file cannot be written, in memory only.
+ * @param file this process's own: two that wrote the same would take each other's counts away.
+ */
+export async function fileCounter(file: string, log: Logger): Promise<LookupCounter> {
   const counter = memoryCounter();
-  if (formerFile !== undefined && !(await isThere(file))) {
-    // Usually there is none. One that cannot be moved costs its counts and nothing else.
-    await rename(formerFile, file).catch(() => {});
-  }
   await restore(counter, file, log);
   let isChanged = false;
   let isTold = false;
@@ -84,13 +69,6 @@ export async function fileCounter({ file, formerFile }: CountFiles, log: Logger)
       if (isLate) log.warn({ file }, "counts of lookups could not be saved in time: a restart forgets the latest");
     },
   };
-}
-
-async function isThere(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** A file that cannot be read costs its counts and nothing else. */

@@ -2,7 +2,7 @@ import { DAY_MS } from "@noisefloor/domain/window.ts";
 import type { Logger } from "pino";
 import type { AuthorizedCaller } from "../auth.ts";
 import type { CountingState, LookupCounter } from "./counter.ts";
-import { type CountFiles, fileCounter } from "./file-counter.ts";
+import { fileCounter } from "./file-counter.ts";
 import { sharedCounter } from "./shared-counter.ts";
 
 /** What became of asking for more lookups. */
@@ -37,9 +37,9 @@ export async function sharedLookupLimit(redisUrl: string, now: () => number, log
   return limitOver(await sharedCounter(redisUrl, log), now);
 }
 
-/** Counts in this process, and in a file that outlasts it. */
-export async function localLookupLimit(files: CountFiles, now: () => number, log: Logger): Promise<LookupLimit> {
-  return limitOver(await fileCounter(files, log), now);
+/** Counts in this process, and in a file of its own that outlasts it. */
+export async function localLookupLimit(file: string, now: () => number, log: Logger): Promise<LookupLimit> {
+  return limitOver(await fileCounter(file, log), now);
 }
 
 function limitOver(counter: LookupCounter, now: () => number): LookupLimit {
