@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonArrayMaker, serializeAnswer } from "./answer-body.ts";
+import { JsonText, jsonArrayMaker, serializeAnswer } from "./answer-body.ts";
 
 const unlimited = { grow: () => {}, shrink: () => {}, release: () => {} };
 const forEver = new AbortController().signal;
@@ -25,8 +25,10 @@ test("rows that were serialised one after the other are a member like any other"
   async function* read() {
     yield* rows;
   }
-  const made = { id: "x", data: { list: await toJsonArray(read()), empty: await toJsonArray([]) }, end: 1 };
-  expect(await serialize(made)).toBe(JSON.stringify({ id: "x", data: { list: rows, empty: [] }, end: 1 }));
+  const texts = rows.map((row) => new JsonText<(typeof rows)[number]>(JSON.stringify(row)));
+  const list = await toJsonArray(read());
+  const made = { id: "x", data: { list, texts: await toJsonArray(texts), empty: await toJsonArray([]) }, end: 1 };
+  expect(await serialize(made)).toBe(JSON.stringify({ id: "x", data: { list: rows, texts: rows, empty: [] }, end: 1 }));
 });
 
 test("while a large answer is made others have their turn", async () => {

@@ -11,8 +11,19 @@ export class JsonArray<Item> {
   }
 }
 
+/** An item that is JSON text already. */
+export class JsonText<Item> {
+  declare readonly item?: Item;
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** Makes a member of an answer out of its items, one after the other. */
-export type ToJsonArray = <Item>(items: Iterable<Item> | AsyncIterable<Item>) => Promise<JsonArray<Item>>;
+export type ToJsonArray = <Item>(
+  items: Iterable<Item | JsonText<Item>> | AsyncIterable<Item | JsonText<Item>>,
+) => Promise<JsonArray<Item>>;
 
 /** So much is made, and written, at a time. */
 const PIECE_BYTES = 64 * 1024;
@@ -71,7 +82,7 @@ export function jsonArrayMaker(memory: AnswerReservation, signal: AbortSignal): 
 async function writeItems(items: Iterable<unknown> | AsyncIterable<unknown>, writer: Writer): Promise<void> {
   let separator = "[";
   const write = (item: unknown) => {
-    writer.write(separator + JSON.stringify(item));
+    writer.write(separator + (item instanceof JsonText ? item.text : JSON.stringify(item)));
     separator = ",";
   };
   if (Symbol.asyncIterator in items) {

@@ -101,14 +101,14 @@ test.each(["global", "greynoise", " global ", "global,global", ""])(
 test("more addresses than one query lists are listed all the same, bucket for bucket", async () => {
   const wide = makeTag("wide", "suspicious");
   await world.addTags([wide]);
-  const [first, each, hours] = [0x2e000000, 1_200, 24];
+  const [first, each, hours] = [0x2e000000, 1_200, 72];
   await world.client.command({
     query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, transport, tags)
       SELECT toString(number), toStartOfHour(fromUnixTimestamp64Milli({now:Int64}, 'UTC')) - toIntervalHour(intDiv(number, ${each})),
         'global', 's', toIPv4(${first} + number), 'tcp', [{tag:UUID}] FROM numbers(${each * hours})`,
     query_params: { now: NOW, tag: wide.id },
   });
-  const { body } = await world.get(`/v3/tags/${wide.id}/activity?granularity=1h&include_ips=true`);
+  const { body } = await world.get(`/v3/tags/${wide.id}/activity?days=3&granularity=1h&include_ips=true`);
   const { activity, aggregations, metadata } = answerSchema.parse(body);
   const toText = (number: number) => [24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join(".");
   const expected = Array.from({ length: hours }, (_, hour) => {

@@ -18,8 +18,10 @@ export type ActivityQuestion = {
 export type ActivityBucket = Window & {
   /** Distinct addresses in the bucket, exactly. */
   readonly activeIps: number;
-  /** All of them, or a uniform sample of {@link MAX_IPS_PER_BUCKET}; ascending. Empty unless asked for. */
-  readonly ips: readonly string[];
+  /** All of them, or a uniform sample of {@link MAX_IPS_PER_BUCKET}; ascending, separated by commas. */
+  readonly ips: string;
+  /** How many that are; 0 unless asked for. */
+  readonly listedIps: number;
 };
 
 export type Activity = {
@@ -39,8 +41,8 @@ export type ActivityDeps = {
 
 /** How often a question is asked again when new data arrive between counting and listing. */
 const MAX_ATTEMPTS = 4;
-/** So many addresses are listed by one query: what makes objects of its rows stops all else meanwhile. */
-const MAX_IPS_PER_QUERY = 20_000;
+/** So many addresses are listed by one query, whose answer is parsed in one go: some 700 kB. */
+const MAX_IPS_PER_QUERY = 50_000;
 const HIGHEST_HASH = 0xffff_ffff;
 
 /** Answers how many, and which, distinct addresses a tag had in each bucket of a window. */
@@ -83,7 +85,8 @@ async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
 }
 
 async function* withoutIps(windows: readonly Window[], counts: Counts): AsyncGenerator<ActivityBucket> {
-  for (const [bucket, window] of windows.entries()) yield { ...window, activeIps: counts.get(bucket) ?? 0, ips: [] };
+  for (const [bucket, window] of windows.entries())
+    yield { ...window, activeIps: counts.get(bucket) ?? 0, ips: "", listedIps: 0 };
 }
 
 /** Lists a few buckets at a time. */
@@ -142,14 +145,15 @@ async function countAndList(
       continue;
     }
     return windows.map((window, bucket) => {
-      const ips = lists.get(bucket)?.ips ?? [];
-      const activeIps = ips.length < MAX_IPS_PER_BUCKET ? ips.length : Math.max(ips.length, countOf(bucket));
-      return { ...window, activeIps, ips };
+      const { ips, found } = lists.get(bucket) ?? { ips: "", found: 0 };
+      const listedIps = Math.min(found, MAX_IPS_PER_BUCKET);
+      const activeIps = listedIps < MAX_IPS_PER_BUCKET ? listedIps : Math.max(listedIps, countOf(bucket));
+      return { ...window, activeIps, ips, listedIps };
     });
   }
 }
 
-type Listed = { readonly found: number; readonly ips: readonly string[] };
+type Listed = { readonly found: number; readonly ips: string };
 
 /**
  * The addresses of each bucket, or a uniform sample of those with more than the cap: the addresses with the lowest

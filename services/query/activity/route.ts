@@ -2,6 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { UUID_PATTERN } from "@noisefloor/domain/tag.ts";
 import { activityWindow, formatTimestamp, HOUR_MS, MAX_WIDTH_HOURS, widthSchema } from "@noisefloor/domain/window.ts";
+import { JsonText } from "@noisefloor/http/answer-body.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { refusal } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
@@ -147,8 +148,8 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
       let isTruncated = false;
       const shape = async function* () {
         for await (const bucket of buckets) {
-          isTruncated ||= bucket.activeIps > bucket.ips.length;
-          yield toBucket(bucket, includeIps);
+          isTruncated ||= bucket.activeIps > bucket.listedIps;
+          yield includeIps ? toListedBucket(bucket) : toBucket(bucket);
         }
       };
       return {
@@ -172,7 +173,15 @@ function costOf({ window, widthHours, includeIps }: ActivityQuestion): number {
   return activityCost({ days: hours / 24, buckets: Math.ceil(hours / widthHours), includeIps });
 }
 
-function toBucket(bucket: ActivityBucket, includeIps: boolean): z.input<typeof bucketSchema> {
+type WireBucket = z.input<typeof bucketSchema>;
+
+/** Its addresses are JSON text already when they are put in: they are most of the answer. */
+function toListedBucket(bucket: ActivityBucket): JsonText<WireBucket> {
+  const ips = bucket.listedIps === 0 ? "[]" : `["${bucket.ips.replaceAll(",", '","')}"]`;
+  return new JsonText(`${JSON.stringify(toBucket(bucket)).slice(0, -1)},"ips":${ips}}`);
+}
+
+function toBucket(bucket: ActivityBucket): WireBucket {
   return {
     start: formatTimestamp(bucket.start),
     end: formatTimestamp(bucket.end),
@@ -180,6 +189,5 @@ function toBucket(bucket: ActivityBucket, includeIps: boolean): z.input<typeof b
     include_end: false,
     timestamp: formatTimestamp(bucket.start),
     active_ips: bucket.activeIps,
-    ...(includeIps ? { ips: [...bucket.ips] } : {}),
   };
 }
