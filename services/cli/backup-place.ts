@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { BackupPlace } from "@noisefloor/clickhouse/backup.ts";
+import type { BackupPlace } from "@noisefloor/clickhouse/backup/backup.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { UserError } from "./commands/command.ts";
 import { printable } from "./commands/output.ts";

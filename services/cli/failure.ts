@@ -1,4 +1,4 @@
-import { fullDisk, isTransient, missingRight, StoreError } from "@noisefloor/clickhouse/errors.ts";
+import { fullDisk, isTransient, missingRight, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { ListenError } from "@noisefloor/http/connections.ts";
 import { TlsFilesError } from "@noisefloor/http/tls.ts";

@@ -1,4 +1,4 @@
-import type { TableLoss } from "@noisefloor/clickhouse/retention-loss.ts";
+import type { TableLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 
 /** Less of a table goes without a question: a retention that is shortened a little deletes a little. */

@@ -1,13 +1,18 @@
 import { resolve } from "node:path";
-import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
-import { applyDurability } from "@noisefloor/clickhouse/durability.ts";
-import { holdsStore } from "@noisefloor/clickhouse/embedded.ts";
-import { isNotThere, StoreError } from "@noisefloor/clickhouse/errors.ts";
-import { migrate, readApplied, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
-import { explainLoss, type OpenClickHouse, type OpenTerms, openClickHouse } from "@noisefloor/clickhouse/open.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
-import { readLoss } from "@noisefloor/clickhouse/retention-loss.ts";
-import { dropAbandoned } from "@noisefloor/clickhouse/working-database.ts";
+import { dropAbandoned } from "@noisefloor/clickhouse/backup/working-database.ts";
+import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { isNotThere, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
+import { migrate, readApplied, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
+import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
+import {
+  explainLoss,
+  type OpenClickHouse,
+  type OpenTerms,
+  openClickHouse,
+} from "@noisefloor/clickhouse/server/open.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";

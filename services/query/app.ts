@@ -1,6 +1,6 @@
-import type { AccessDirectory } from "@noisefloor/clickhouse/access-directory.ts";
-import type { Read } from "@noisefloor/clickhouse/query.ts";
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { AccessDirectory } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Plans } from "@noisefloor/domain/plan.ts";
 import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";

@@ -1,4 +1,4 @@
-import type { AccessDirectory } from "@noisefloor/clickhouse/access-directory.ts";
+import type { AccessDirectory } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { Caller } from "@noisefloor/domain/caller.ts";
 import { type Plans, type PlanTerms, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";

@@ -1,6 +1,6 @@
-import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
-import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
-import { reader } from "@noisefloor/clickhouse/query.ts";
+import { watchAccess } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";

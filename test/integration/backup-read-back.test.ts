@@ -1,9 +1,9 @@
 import { copyFile, cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { backUpDatabase, type MadeBackup, readBack } from "@noisefloor/clickhouse/backup.ts";
-import { requireWholeOnDisk } from "@noisefloor/clickhouse/backup-files.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
+import { backUpDatabase, type MadeBackup, readBack } from "@noisefloor/clickhouse/backup/backup.ts";
+import { requireWholeOnDisk } from "@noisefloor/clickhouse/backup/backup-files.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readWorkingDatabases } from "../support/backups.ts";
 import { createWorld, type World } from "../support/world.ts";

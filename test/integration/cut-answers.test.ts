@@ -1,4 +1,4 @@
-import { watchRetention } from "@noisefloor/clickhouse/retention.ts";
+import { watchRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { type Cut, type CuttingProxy, startCuttingProxy } from "../support/cutting-proxy.ts";

@@ -1,6 +1,6 @@
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/disk-space.ts";
-import { StoreError } from "@noisefloor/clickhouse/errors.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { migrate, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/migrate.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
-import { type RestoreTerms, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
-import { applyRetention } from "@noisefloor/clickhouse/retention.ts";
+import { type RestoreTerms, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { migrate, readMigrations, requireCurrentSchema } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";

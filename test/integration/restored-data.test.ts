@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
-import { migrate } from "@noisefloor/clickhouse/migrate.ts";
-import { type RestoreTerms, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
-import { readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
+import { type RestoreTerms, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { readStoredTables } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import {
   type BackupServer,

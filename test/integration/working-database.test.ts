@@ -1,5 +1,5 @@
 import { openStore } from "@noisefloor/cli/store.ts";
-import { openWorkingDatabase } from "@noisefloor/clickhouse/working-database.ts";
+import { openWorkingDatabase } from "@noisefloor/clickhouse/backup/working-database.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readWorkingDatabases } from "../support/backups.ts";
 import { commandOver } from "../support/commands.ts";

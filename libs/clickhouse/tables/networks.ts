@@ -2,7 +2,7 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import type { Ipv4Network } from "@noisefloor/domain/ipv4.ts";
 import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/ranges.ts";
 import { z } from "zod";
-import { defineQuery, run, runForOne, toDateTime64 } from "../query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 
 /** Whether a list names benign services (riot) or the networks of known benign scan operators (actors). */
 export type NetworkKind = "service" | "actor";

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { DATASETS } from "@noisefloor/domain/scope.ts";
 import { z } from "zod";
-import { insertNewest } from "../newest-row.ts";
-import { defineQuery, run, runForOne, toDateTime64 } from "../query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { insertNewest } from "./replace-rows.ts";
 
 const sensorKeySchema = z.object({
   keyId: z.string(),

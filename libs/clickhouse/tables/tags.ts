@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { type Tag, tagSchema } from "@noisefloor/domain/tag.ts";
 import { z } from "zod";
-import { insertNewest } from "../newest-row.ts";
-import { defineQuery, run, runForOne } from "../query.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
+import { insertNewest } from "./replace-rows.ts";
 
 const allTags = defineQuery({
   name: "all-tags",

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { ENTITLEMENTS } from "@noisefloor/domain/caller.ts";
 import { z } from "zod";
-import { insertNewest } from "../newest-row.ts";
-import { defineQuery, run, runForOne, toDateTime64 } from "../query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { insertNewest } from "./replace-rows.ts";
 
 const workspaceSchema = z.object({
   workspaceId: z.string(),

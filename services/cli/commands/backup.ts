@@ -6,10 +6,10 @@ import {
   backUpDatabase,
   type MadeBackup,
   readBack,
-} from "@noisefloor/clickhouse/backup.ts";
-import { requireWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup-files.ts";
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
+} from "@noisefloor/clickhouse/backup/backup.ts";
+import { requireWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup/backup-files.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { fractionBar } from "../progress.ts";
 import { asCommand, assertStoreExists } from "../store.ts";

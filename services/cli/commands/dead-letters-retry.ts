@@ -1,6 +1,6 @@
+import { watchTags } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { writeVerdicts } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import { countLetterRows } from "@noisefloor/clickhouse/tables/dead-letters.ts";
-import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { isHomeMeant, isMeant, type LetterFilter, type OpenedLetter } from "@noisefloor/ingest/letters/letter.ts";
 import { type RetryOutcome, retryLetters } from "@noisefloor/ingest/letters/retry.ts";

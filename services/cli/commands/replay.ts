@@ -1,6 +1,6 @@
-import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/disk-space.ts";
-import { explainLoss } from "@noisefloor/clickhouse/open.ts";
-import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { watchTags } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation.ts";
 import { limitDeadLetters } from "@noisefloor/ingest/dead-letter-quota.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";

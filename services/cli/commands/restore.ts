@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
-import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
-import { readNewestReceipt } from "@noisefloor/clickhouse/stored-tables.ts";
+import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { readNewestReceipt } from "@noisefloor/clickhouse/schema/table-statistics.ts";
+import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/window.ts";
 import { readBackupPlace } from "../backup-place.ts";

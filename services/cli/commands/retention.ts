@@ -1,5 +1,5 @@
-import { readLoss } from "@noisefloor/clickhouse/retention-loss.ts";
-import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
+import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
+import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { isMuch } from "../retention-loss.ts";
 import { closingAfter, openStoreAsItIs } from "../store.ts";

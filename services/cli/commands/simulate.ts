@@ -1,4 +1,4 @@
-import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { watchTags } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { acceptInto } from "@noisefloor/ingest/pipeline.ts";

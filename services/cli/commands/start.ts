@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { writePrivately } from "@noisefloor/clickhouse/private-file.ts";
+import { writePrivately } from "@noisefloor/clickhouse/server/private-file.ts";
 import { readSenders } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { makeFirstWorkspace } from "../access.ts";
 import { type Roles, type RunningService, serve } from "../serve.ts";

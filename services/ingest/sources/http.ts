@@ -1,5 +1,5 @@
 import { createHash, randomUUID, scryptSync, timingSafeEqual } from "node:crypto";
-import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
+import type { SensorDirectory } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import { clientNetwork } from "@noisefloor/domain/client-address.ts";
 import { idNamespaceOf, type Sender } from "@noisefloor/domain/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";

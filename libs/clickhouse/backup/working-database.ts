@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { isNotThere } from "./errors.ts";
-import { defineQuery, run, runForOne } from "./query.ts";
-import { identifier } from "./sql-text.ts";
+import { isNotThere } from "../client/errors.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
+import { identifier } from "../client/sql-text.ts";
 
 /** A database beside the store's own, in which one command works as long as it lasts. */
 export type WorkingDatabase = {

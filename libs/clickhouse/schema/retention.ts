@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { StoreError } from "./errors.ts";
-import { defineQuery, run } from "./query.ts";
-import { type Watched, type WatchOptions, watch } from "./watch.ts";
+import { type Watched, type WatchOptions, watch } from "../caches/polling-cache.ts";
+import { StoreError } from "../client/errors.ts";
+import { defineQuery, run } from "../client/query.ts";
 
 /**
  * The tables whose rows age, each with the time that counts and how long after it a row is deleted. A rollup of an hour

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { missingRight, StoreError, StoreFullError } from "./errors.ts";
-import { defineQuery, run } from "./query.ts";
-import { type WatchOptions, watch } from "./watch.ts";
+import { type WatchOptions, watch } from "../caches/polling-cache.ts";
+import { missingRight, StoreError, StoreFullError } from "../client/errors.ts";
+import { defineQuery, run } from "../client/query.ts";
 
 /** Of the disks that hold the observations, the one with the most room: that is where the server writes next. */
 const diskSpace = defineQuery({

@@ -1,15 +1,15 @@
 import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
+import { type ClickHouseClient, type ClickHouseConnection, connect, PATIENT_MS } from "../client/connect.ts";
+import { isTransient } from "../client/errors.ts";
+import { defineQuery, run } from "../client/query.ts";
+import { identifier } from "../client/sql-text.ts";
+import { migrate, readMigrations, tablesOf } from "../schema/migrate.ts";
 import { BackupError, type BackupPlace, type BackupTerms, readTableNames } from "./backup.ts";
-import { type ClickHouseClient, type ClickHouseConnection, connect, PATIENT_MS } from "./client.ts";
-import { isTransient } from "./errors.ts";
 import { type KeptKeys, keepRevocations } from "./key-revocations.ts";
-import { migrate, readMigrations, tablesOf } from "./migrate.ts";
 import { activeParts, putInPlace, requireSameStructure } from "./put-in-place.ts";
-import { defineQuery, run } from "./query.ts";
 import { countObservations, type HeldObservations, type ReadBackupTerms, readBackup } from "./read-backup.ts";
 import { RESTORE_MARKER } from "./restore-marker.ts";
-import { identifier } from "./sql-text.ts";
 import { openWorkingDatabase } from "./working-database.ts";
 
 export type RestoreTerms = ReadBackupTerms & {

@@ -1,4 +1,4 @@
-import { StoreError } from "./errors.ts";
+import { StoreError } from "../client/errors.ts";
 
 /** A small table's content, kept in memory and up to date. */
 export type Watched<T> = {

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { ClickHouseClient } from "./client.ts";
-import { defineQuery, runForOne } from "./query.ts";
-import { identifier } from "./sql-text.ts";
-import { OPEN_INTAKE_ID } from "./tables/sensor-keys.ts";
+import type { ClickHouseClient } from "../client/connect.ts";
+import { defineQuery, runForOne } from "../client/query.ts";
+import { identifier } from "../client/sql-text.ts";
+import { OPEN_INTAKE_ID } from "../tables/sensor-keys.ts";
 
 /** What a restore does to keys. */
 export type KeptKeys = {

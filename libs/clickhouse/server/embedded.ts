@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { access, rm, utimes } from "node:fs/promises";
 import { resolve } from "node:path";
 import getPort from "get-port";
-import { answers, type ClickHouseConnection } from "./client.ts";
+import { answers, type ClickHouseConnection } from "../client/connect.ts";
 import { embeddedConfigXml } from "./embedded-config.ts";
 import {
   EmbeddedClickHouseError,
@@ -20,7 +20,7 @@ import { locateLibrary, type ServerProcess, startServerProcess } from "./embedde
 import { type RestartOptions, supervise } from "./embedded-restart.ts";
 import { makeFolder } from "./make-folder.ts";
 import { writePrivately } from "./private-file.ts";
-import { claimStart } from "./start-claim.ts";
+import { claimStart } from "./start-lock.ts";
 
 export const DATABASE = "noisefloor";
 const START_TIMEOUT_MS = 20_000;

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { answers, type ClickHouseConnection, refusal } from "./client.ts";
+import { answers, type ClickHouseConnection, refusal } from "../client/connect.ts";
+import { isTransient, missingRight, StoreError } from "../client/errors.ts";
 import { startEmbedded } from "./embedded.ts";
 import { DataDirectoryHeldError, embeddedFiles, findRunning, type Purpose, readServerNote } from "./embedded-files.ts";
 import type { RestartEvents } from "./embedded-restart.ts";
-import { isTransient, missingRight, StoreError } from "./errors.ts";
-import { isAlive } from "./start-claim.ts";
+import { isAlive } from "./start-lock.ts";
 
 /** Which ClickHouse to use: the given server, else the one that belongs to the data directory. */
 export type ClickHouseChoice = { readonly server?: ClickHouseConnection | undefined; readonly dataDir: string };

@@ -1,7 +1,7 @@
 import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
-import { isNotThere, isTransient, StoreError } from "./errors.ts";
-import { defineQuery, run, runForOne } from "./query.ts";
+import { isNotThere, isTransient, StoreError } from "../client/errors.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
 import { AGEING_TABLES, daysIn } from "./retention.ts";
 
 /** What a table holds. */

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import type { Caller } from "@noisefloor/domain/caller.ts";
-import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "./tables/workspaces.ts";
-import { type WatchOptions, watch } from "./watch.ts";
+import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "../tables/workspaces.ts";
+import { type WatchOptions, watch } from "./polling-cache.ts";
 
 /** Who the keys belong to, in memory: looking a key up costs no query. */
 export type AccessDirectory = {

@@ -1,11 +1,11 @@
 import { ClickHouseError, type ClickHouseSettings } from "@clickhouse/client";
 import { z } from "zod";
+import { type ClickHouseClient, type ClickHouseConnection, connect, PATIENT_MS } from "../client/connect.ts";
+import { defineQuery, run } from "../client/query.ts";
+import { identifier } from "../client/sql-text.ts";
+import { applyRetention, readRetention } from "../schema/retention.ts";
 import { BackupError } from "./backup.ts";
-import { type ClickHouseClient, type ClickHouseConnection, connect, PATIENT_MS } from "./client.ts";
-import { defineQuery, run } from "./query.ts";
 import { putRestoreMarker, removeRestoreMarker } from "./restore-marker.ts";
-import { applyRetention, readRetention } from "./retention.ts";
-import { identifier } from "./sql-text.ts";
 
 export const activeParts = defineQuery({
   name: "active-parts",

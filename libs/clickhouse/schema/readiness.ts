@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { ClickHouseClient } from "./client.ts";
+import type { ClickHouseClient } from "../client/connect.ts";
+import { defineQuery, run } from "../client/query.ts";
 import { type Migration, requireCurrentSchema } from "./migrate.ts";
-import { defineQuery, run } from "./query.ts";
 
 const anything = defineQuery({
   name: "anything",

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, runForOne, toDateTime64 } from "./query.ts";
+import { defineQuery, runForOne, toDateTime64 } from "../client/query.ts";
 
 const newestUpdate = defineQuery({
   name: "newest-update",

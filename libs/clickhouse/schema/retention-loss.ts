@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, run } from "./query.ts";
+import { defineQuery, run } from "../client/query.ts";
 import { AGEING_TABLES } from "./retention.ts";
-import { unlessRefused } from "./stored-tables.ts";
+import { unlessRefused } from "./table-statistics.ts";
 
 /** What a table would lose by a shorter retention. */
 export type TableLoss = {

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { answers, type ClickHouseConnection } from "./client.ts";
-import { StoreError } from "./errors.ts";
+import { answers, type ClickHouseConnection } from "../client/connect.ts";
+import { StoreError } from "../client/errors.ts";
 import { createPrivately, writePrivately } from "./private-file.ts";
 
 /** What a server is started for: a service, a command for as long as it runs, or a restore, which runs alone. */

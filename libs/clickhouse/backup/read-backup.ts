@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
+import { defineQuery, runForOne } from "../client/query.ts";
+import { identifier } from "../client/sql-text.ts";
+import { MigrationError, migrate, readApplied, readMigrations, tablesOf, viewsOf } from "../schema/migrate.ts";
+import { AGEING_TABLES, applyRetention, readRetention } from "../schema/retention.ts";
 import { BackupError, type BackupPlace, type BackupTerms, restoreInto } from "./backup.ts";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "./client.ts";
-import { MigrationError, migrate, readApplied, readMigrations, tablesOf, viewsOf } from "./migrate.ts";
-import { defineQuery, runForOne } from "./query.ts";
-import { AGEING_TABLES, applyRetention, readRetention } from "./retention.ts";
-import { identifier } from "./sql-text.ts";
 
 export type ReadBackupTerms = BackupTerms & {
   /** The folder of our migrations. */

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, runForOne } from "./query.ts";
+import { defineQuery, runForOne } from "../client/query.ts";
 
 /**
  * A table that is there while a restore puts its parts in place, and stays when that breaks off: what the database then

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import { type CataloguedTag, readTags, readTagsVersion } from "./tables/tags.ts";
-import { type WatchOptions, watch } from "./watch.ts";
+import { type CataloguedTag, readTags, readTagsVersion } from "../tables/tags.ts";
+import { type WatchOptions, watch } from "./polling-cache.ts";
 
 /** The tags as they stood a moment ago, in memory. */
 export type TagCatalogue = {

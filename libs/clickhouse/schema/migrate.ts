@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "./client.ts";
-import { isNotThere, StoreError } from "./errors.ts";
-import { defineQuery, run, toDateTime64 } from "./query.ts";
-import { isRestoreUnfinished } from "./restore-marker.ts";
+import { isRestoreUnfinished } from "../backup/restore-marker.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
+import { isNotThere, StoreError } from "../client/errors.ts";
+import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 
 /** One numbered file with one idempotent statement, so that none can be applied by half. */
 export type Migration = {

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
-import { isTransient, missingRight, StoreError } from "./errors.ts";
-import { defineQuery, run } from "./query.ts";
+import { isTransient, missingRight, StoreError } from "../client/errors.ts";
+import { defineQuery, run } from "../client/query.ts";
+import { identifier, literal } from "../client/sql-text.ts";
 import { RESTORE_MARKER } from "./restore-marker.ts";
-import { identifier, literal } from "./sql-text.ts";
 import { openWorkingDatabase } from "./working-database.ts";
 
 /** Where a backup lies, as the server sees it. */

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import type { Sender } from "@noisefloor/domain/publishing.ts";
-import { readSenders, readSensorKeysVersion } from "./tables/sensor-keys.ts";
-import { hashKey } from "./tables/workspaces.ts";
-import { type WatchOptions, watch } from "./watch.ts";
+import { readSenders, readSensorKeysVersion } from "../tables/sensor-keys.ts";
+import { hashKey } from "../tables/workspaces.ts";
+import { type WatchOptions, watch } from "./polling-cache.ts";
 
 /** Who the senders with a sensor key are and where they may publish to, in memory: checking a key costs no query. */
 export type SensorDirectory = {

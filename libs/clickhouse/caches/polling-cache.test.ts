@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { watch } from "./watch.ts";
+import { watch } from "./polling-cache.ts";
 
 test("a refresh shows every change made before it was asked for, also while an earlier look is under way", async () => {
   let version = "1";

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, run } from "./query.ts";
+import { defineQuery, run } from "../client/query.ts";
 import { AGEING_TABLES } from "./retention.ts";
 
 /**
