@@ -1,4 +1,4 @@
-import type { AccessDirectory } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Plans } from "@noisefloor/domain/plan.ts";
@@ -23,7 +23,7 @@ export type QueryDeps = {
   /** The same for lookups of single addresses, which must not queue behind larger questions. */
   readonly readSingle: Read;
   readonly catalogue: TagCatalogue;
-  readonly directory: AccessDirectory;
+  readonly directory: AccessCache;
   readonly plans: Plans;
   readonly limit: LookupLimit;
   readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRefused">;

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { watchSensors } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
-import { watchTags } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { openSensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
@@ -38,8 +38,8 @@ const observation = (index: number) => ({
 
 test("while the store is away, Kafka waits and HTTP says 503; when it is back, everything is there", async () => {
   const client = connect(server.connection, "noisefloor-tests");
-  const catalogue = await watchTags(client);
-  const sensors = await watchSensors(client);
+  const catalogue = await openTagCatalogue(client);
+  const sensors = await openSensorKeyCache(client);
   const kafka = freshKafka();
   const deps = {
     client,

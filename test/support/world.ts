@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { watchAccess } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import { type SensorDirectory, watchSensors } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
-import { type TagCatalogue, watchTags } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import { type SensorKeyCache, openSensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { type TagCatalogue, openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
@@ -41,7 +41,7 @@ export type World = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
-  readonly sensors: SensorDirectory;
+  readonly sensors: SensorKeyCache;
   /** The query interface, to be asked with `inject`. */
   readonly app: FastifyInstance;
   /** Adds the query interface to another application over the same store. */
@@ -70,9 +70,9 @@ export async function createWorld(
   const connection = { ...server, database: `test_${randomUUID().replaceAll("-", "")}` };
   await migrate(connection, MIGRATIONS);
   const client = connect(connection, "noisefloor-tests");
-  const catalogue = await watchTags(client, { intervalMs: 200 });
-  const sensors = await watchSensors(client, { intervalMs: 200 });
-  const directory = await watchAccess(client, { intervalMs: 200 });
+  const catalogue = await openTagCatalogue(client, { intervalMs: 200 });
+  const sensors = await openSensorKeyCache(client, { intervalMs: 200 });
+  const directory = await openAccessCache(client, { intervalMs: 200 });
   const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
   await directory.refresh();
   const publicUrl = PUBLIC_URL;

@@ -2,18 +2,16 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { identifier } from "../client/sql-text.ts";
+import { KEY_TABLES } from "../schema/tables.ts";
 import { OPEN_INTAKE_ID } from "../tables/sensor-keys.ts";
 
-/** What a restore does to keys. */
-export type KeptKeys = {
+/** How many keys a restore changes. */
+export type KeyChanges = {
   /** Valid in the backup and revoked since: they stay revoked. */
   readonly revoked: number;
-  /** Made since the backup, and valid until now: they are gone. */
+  /** Made since the backup and still valid: the restore removes them. */
   readonly lost: number;
 };
-
-/** Of API clients and of sensors. */
-const KEY_TABLES = ["api_keys", "sensor_keys"];
 
 const changedKeys = (backup: string, live: string) =>
   defineQuery({
@@ -26,8 +24,12 @@ const changedKeys = (backup: string, live: string) =>
     row: z.object({ revoked: z.int(), lost: z.int() }),
   });
 
-/** Revokes in a restored database what has been revoked in the one whose place it is to take. */
-export async function keepRevocations(server: ClickHouseClient, restored: string, replaced: string): Promise<KeptKeys> {
+/** Revokes in a restored database the keys that are revoked in the database that it will replace. */
+export async function keepRevocations(
+  server: ClickHouseClient,
+  restored: string,
+  replaced: string,
+): Promise<KeyChanges> {
   const sum = { revoked: 0, lost: 0 };
   for (const table of KEY_TABLES) {
     const [backup, live] = [`${identifier(restored)}.${table}`, `${identifier(replaced)}.${table}`];

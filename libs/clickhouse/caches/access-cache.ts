@@ -1,10 +1,10 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import type { Caller } from "@noisefloor/domain/caller.ts";
 import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "../tables/workspaces.ts";
-import { type WatchOptions, watch } from "./polling-cache.ts";
+import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** Who the keys belong to, in memory: looking a key up costs no query. */
-export type AccessDirectory = {
+export type AccessCache = {
   /** The caller behind a key; undefined when the key is not known or was revoked. */
   callerOf(key: string): Caller | undefined;
   refresh(): Promise<void>;
@@ -14,8 +14,8 @@ export type AccessDirectory = {
 };
 
 /** Reads workspaces and keys and keeps them up to date: a key made or revoked anywhere counts here within seconds. */
-export async function watchAccess(client: ClickHouseClient, options: WatchOptions = {}): Promise<AccessDirectory> {
-  const { current, refresh, ageSeconds, stop } = await watch(
+export async function openAccessCache(client: ClickHouseClient, options: PollingOptions = {}): Promise<AccessCache> {
+  const { current, refresh, ageSeconds, stop } = await openPollingCache(
     () => readAccessVersion(client),
     async () => {
       const [workspaces, keys] = await Promise.all([readWorkspaces(client), readApiKeys(client)]);

@@ -2,10 +2,10 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import type { Sender } from "@noisefloor/domain/publishing.ts";
 import { readSenders, readSensorKeysVersion } from "../tables/sensor-keys.ts";
 import { hashKey } from "../tables/workspaces.ts";
-import { type WatchOptions, watch } from "./polling-cache.ts";
+import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** Who the senders with a sensor key are and where they may publish to, in memory: checking a key costs no query. */
-export type SensorDirectory = {
+export type SensorKeyCache = {
   /** Who sends with a key; undefined when the key is not known or was revoked. */
   senderOf(key: string): Sender | undefined;
   /** Whether senders need a key. Revoked ones count: ending the last one must not open what it guarded. */
@@ -17,8 +17,11 @@ export type SensorDirectory = {
 };
 
 /** Reads the sensors' keys and keeps them up to date: one made or revoked anywhere counts here within seconds. */
-export async function watchSensors(client: ClickHouseClient, options: WatchOptions = {}): Promise<SensorDirectory> {
-  const { current, refresh, ageSeconds, stop } = await watch(
+export async function openSensorKeyCache(
+  client: ClickHouseClient,
+  options: PollingOptions = {},
+): Promise<SensorKeyCache> {
+  const { current, refresh, ageSeconds, stop } = await openPollingCache(
     () => readSensorKeysVersion(client),
     async () => {
       const { keys, needKey } = await readSenders(client);

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { type CataloguedTag, readTags, readTagsVersion } from "../tables/tags.ts";
-import { type WatchOptions, watch } from "./polling-cache.ts";
+import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
 /** The tags as they stood a moment ago, in memory. */
 export type TagCatalogue = {
@@ -18,8 +18,8 @@ export type TagCatalogue = {
 };
 
 /** Reads the catalogue and keeps it up to date. */
-export async function watchTags(client: ClickHouseClient, options: WatchOptions = {}): Promise<TagCatalogue> {
-  const { current, refresh, ageSeconds, stop } = await watch(
+export async function openTagCatalogue(client: ClickHouseClient, options: PollingOptions = {}): Promise<TagCatalogue> {
+  const { current, refresh, ageSeconds, stop } = await openPollingCache(
     () => readTagsVersion(client),
     async () => {
       const tags = await readTags(client);

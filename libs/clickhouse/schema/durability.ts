@@ -1,11 +1,11 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import { defineQuery, run } from "../client/query.ts";
-import { AGEING_TABLES } from "./retention.ts";
+import { AGEING_TABLES } from "./tables.ts";
 
 /**
- * Settings of a table, not of an insert: no insert can ask for them by itself. Merged parts too: the embedded server deletes
- * the parts that they were made of at once, others after eight minutes.
+ * Settings of a table, because an insert cannot ask for them. They cover merged parts too: the embedded server deletes
+ * the parts that a merge has read at once, other servers after eight minutes.
  */
 const DURABLE = ["fsync_after_insert", "fsync_part_directory", "min_rows_to_fsync_after_merge"];
 
@@ -20,13 +20,19 @@ const tableDefinitions = defineQuery({
   row: z.object({ name: z.string(), definition: z.string() }),
 });
 
+/** Whether the observations survive a power cut once an insert is answered. */
+export async function readDurability(client: ClickHouseClient): Promise<boolean> {
+  const [observations] = await run(client, tableDefinitions, { names: ["observations"] });
+  return observations !== undefined && isDurableTable(observations.definition);
+}
+
 /**
- * Makes every table that observations and dead letters go to bring each part to the disk before an insert is answered or
- * the parts that it was merged from are deleted, or leaves that to the operating system.
+ * With `isDurable`, every table that observations and dead letters go to brings each part to the disk before an insert is
+ * answered or merged parts are deleted; without it, the operating system decides when.
  * @returns the tables that were changed.
  */
 export async function applyDurability(client: ClickHouseClient, isDurable: boolean): Promise<string[]> {
-  const tables = await run(client, tableDefinitions, { names: Object.keys(AGEING_TABLES) });
+  const tables = await run(client, tableDefinitions, { names: AGEING_TABLES.map(({ name }) => name) });
   const changed = tables.filter(({ definition }) => isDurableTable(definition) !== isDurable).map(({ name }) => name);
   const change = isDurable
     ? `MODIFY SETTING ${DURABLE.map((setting) => `${setting} = 1`)}`

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { isRestoreUnfinished } from "../backup/restore-marker.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
 import { isNotThere, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { isRestoreUnfinished } from "./restore-marker.ts";
 
 /** One numbered file with one idempotent statement, so that none can be applied by half. */
 export type Migration = {
@@ -43,7 +43,7 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
   return migrations;
 }
 
-/** The tables that the migrations make; what else a database holds is its owner's. */
+/** The tables that the migrations make; all others in a database are the user's own. */
 export function tablesOf(migrations: readonly Migration[]): string[] {
   return migrations.flatMap(({ sql }) => /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
 }
@@ -54,7 +54,7 @@ export function viewsOf(migrations: readonly Migration[]): string[] {
 }
 
 /**
- * Which of these migrations a database has.
+ * The migrations among these that were applied to a database.
  * @throws MigrationError when it has others, or one that has changed since.
  */
 export async function readApplied(
@@ -62,7 +62,7 @@ export async function readApplied(
   migrations: readonly Migration[],
 ): Promise<readonly Migration[]> {
   const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
-  refuseDrift(migrations, applied);
+  assertNoDrift(migrations, applied);
   return migrations.filter(({ version }) => applied.has(version));
 }
 
@@ -71,21 +71,21 @@ export async function readApplied(
  * SHA-256. Safe when several processes run it at once: every statement is idempotent (a test applies each twice) and so
  * is its record, so no lock is needed that a killed process could leave behind.
  * @returns the migrations that this call applied.
- * @param terms `onApply` hears of each one that is applied. Only a restore itself may migrate a database in which one
- * has not ended, or that has lost a table or a view: it makes all of them anew.
+ * @param options `onApply` is called for each one that is applied. `isForRestore` allows what only a restore may do:
+ * migrate a database that an interrupted restore has mixed, or make lost tables and views anew.
  * @throws MigrationError when a file that was applied has changed since, the server knows a version that we do not, a
  * table or a view is lost, or a restore has not ended.
  */
 export async function migrate(
   connection: ClickHouseConnection,
   directory: string,
-  terms: { readonly onApply?: (migration: Migration) => void; readonly isForRestore?: boolean } = {},
+  options: { readonly onApply?: (migration: Migration) => void; readonly isForRestore?: boolean } = {},
 ): Promise<Migration[]> {
   const migrations = await readMigrations(directory);
   await createDatabase(connection);
   const client = connect(connection, "noisefloor-migrate");
   try {
-    if (!terms.isForRestore) await refuseUnfinishedRestore(client);
+    if (!options.isForRestore) await assertNoUnfinishedRestore(client);
     await client.command({
       query: `CREATE TABLE IF NOT EXISTS schema_migrations
         (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
@@ -94,7 +94,7 @@ export async function migrate(
     const applied = new Set(await readApplied(client, migrations));
     const lost = await readLost(client, [...tablesOf([...applied]), ...viewsOf([...applied])]);
     const isLost = lost.length > 0;
-    if (isLost && !terms.isForRestore) {
+    if (isLost && !options.isForRestore) {
       throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which makes them anew`);
     }
     const missing = migrations.filter((migration) => isLost || !applied.has(migration));
@@ -103,11 +103,11 @@ export async function migrate(
       for (const migration of missing) {
         await client.command({ query: migration.sql });
         done.push(migration);
-        terms.onApply?.(migration);
+        options.onApply?.(migration);
       }
     } finally {
-      // Together, for an insert takes longer than most of them. What is not recorded is applied once more, which changes
-      // nothing.
+      // In one insert, which takes longer than most migrations. One that was not recorded is applied again, which
+      // changes nothing.
       await recordMigrations(client, done);
     }
     return missing;
@@ -130,11 +130,11 @@ async function recordMigrations(client: ClickHouseClient, migrations: readonly M
  * Throws a MigrationError unless a server's schema is exactly the one that these migrations make and no restore is half
  * done. Takes only the right to read.
  */
-export async function requireCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
+export async function assertCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
   const applied = await readApplied(client, migrations).catch((error: unknown) => {
     throw isNotThere(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
   });
-  await refuseUnfinishedRestore(client);
+  await assertNoUnfinishedRestore(client);
   const missing = migrations.find((migration) => !applied.includes(migration));
   if (missing !== undefined) {
     throw new MigrationError(`migration ${missing.name} has not been applied: ${MIGRATE}`);
@@ -153,10 +153,10 @@ async function readLost(client: ClickHouseClient, names: readonly string[]): Pro
   return names.filter((name) => !existing.has(name));
 }
 
-async function refuseUnfinishedRestore(client: ClickHouseClient): Promise<void> {
+async function assertNoUnfinishedRestore(client: ClickHouseClient): Promise<void> {
   if (!(await isRestoreUnfinished(client))) return;
   throw new MigrationError(
-    'a restore is under way or has broken off, so that the data are mixed: wait for its end, or run "noisefloor restore" again',
+    'a restore is under way or was interrupted, so that the data are mixed: wait for its end, or run "noisefloor restore" again',
   );
 }
 
@@ -172,7 +172,7 @@ async function createDatabase(connection: ClickHouseConnection): Promise<void> {
   }
 }
 
-function refuseDrift(
+function assertNoDrift(
   migrations: readonly Migration[],
   applied: ReadonlyMap<number, { name: string; checksum: string }>,
 ): void {

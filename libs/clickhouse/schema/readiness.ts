@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
-import { type Migration, requireCurrentSchema } from "./migrate.ts";
+import { assertCurrentSchema, type Migration } from "./migrate.ts";
 
 const anything = defineQuery({
   name: "anything",
@@ -14,6 +14,6 @@ const anything = defineQuery({
 export function storeChecks(client: ClickHouseClient, migrations: readonly Migration[]) {
   return {
     clickhouse: async () => void (await run(client, anything, {})),
-    migrations: () => requireCurrentSchema(client, migrations),
+    migrations: () => assertCurrentSchema(client, migrations),
   };
 }

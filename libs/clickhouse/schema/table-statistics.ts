@@ -1,13 +1,13 @@
 import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
 import { isNotThere, isTransient, StoreError } from "../client/errors.ts";
-import { defineQuery, run, runForOne } from "../client/query.ts";
-import { AGEING_TABLES, daysIn } from "./retention.ts";
+import { defineQuery, run } from "../client/query.ts";
+import { parseRetention } from "./retention.ts";
+import { AGEING_TABLES } from "./tables.ts";
 
-/** What a table holds. */
-export type StoredTable = {
+export type TableStatistics = {
   readonly table: string;
-  /** As they lie on disk: rows that replace each other count until they are merged. */
+  /** As on disk: rows that replace each other count until the server merges them. */
   readonly rows: number;
   readonly bytesOnDisk: number;
   /**
@@ -28,24 +28,20 @@ const tableSizes = defineQuery({
   row: z.object({ name: z.string(), definition: z.string(), rows: z.int(), bytes: z.int() }),
 });
 
-const ageing = Object.entries(AGEING_TABLES);
-
 const timeSpans = defineQuery({
   name: "table-time-spans",
-  sql: ageing
-    .map(
-      ([table, { time }]) => `SELECT '${table}' AS name, count() AS rows,
+  sql: AGEING_TABLES.map(
+    ({ name, time }) => `SELECT '${name}' AS name, count() AS rows,
         toUnixTimestamp64Milli(toDateTime64(min(${time}), 3, 'UTC')) AS oldest,
-        toUnixTimestamp64Milli(toDateTime64(max(${time}), 3, 'UTC')) AS newest FROM ${table}`,
-    )
-    .join(" UNION ALL "),
+        toUnixTimestamp64Milli(toDateTime64(max(${time}), 3, 'UTC')) AS newest FROM ${name}`,
+  ).join(" UNION ALL "),
   params: z.object({}),
   row: z.object({ name: z.string(), rows: z.int(), oldest: z.int(), newest: z.int() }),
 });
 
-/** Every table of the store by its name, with what it holds and for how long. */
-export async function readStoredTables(client: ClickHouseClient): Promise<StoredTable[]> {
-  const spans = new Map((await unlessRefused(run(client, timeSpans, {})))?.map((span) => [span.name, span]));
+/** Of every table in the database, by name: what it holds and for how long. */
+export async function readTableStatistics(client: ClickHouseClient): Promise<TableStatistics[]> {
+  const spans = new Map((await unlessOverLimit(run(client, timeSpans, {})))?.map((span) => [span.name, span]));
   return (await run(client, tableSizes, {})).map(({ name, definition, rows, bytes }) => {
     const span = spans.get(name);
     const isEmpty = span === undefined || span.rows === 0;
@@ -55,45 +51,32 @@ export async function readStoredTables(client: ClickHouseClient): Promise<Stored
       bytesOnDisk: bytes,
       from: isEmpty ? undefined : span.oldest,
       to: isEmpty ? undefined : span.newest,
-      retentionDays: daysIn(definition),
+      retentionDays: parseRetention(definition),
     };
   });
 }
 
-const newestReceipt = defineQuery({
-  name: "newest-receipt",
-  sql: "SELECT toUnixTimestamp64Milli(max(received_at)) AS at FROM observations",
-  params: z.object({}),
-  row: z.object({ at: z.int() }),
-});
-
-/** When the store took its newest observation, in milliseconds since 1970 UTC; undefined when it holds none. */
-export async function readNewestReceipt(client: ClickHouseClient): Promise<number | undefined> {
-  const { at } = await runForOne(client, newestReceipt, {});
-  return at === 0 ? undefined : at;
-}
-
 /**
- * How many rows of each table, of those that age, are older than `days` days now. Partitions that are as a whole older or
- * newer are not read. @returns undefined when the server may not read so much, or not for so long.
+ * How many rows of each ageing table are older than `days` days now. The server reads only partitions that hold both
+ * older and newer rows. @returns undefined when the server may not read so much, or not for so long.
  */
 export async function countOlderRows(client: ClickHouseClient, days: number): Promise<Map<string, number> | undefined> {
   if (!Number.isInteger(days) || days < 1) throw new RangeError(`${days} is not a whole number of days from 1`);
   const olderRows = defineQuery({
     name: "rows-beyond-retention",
-    sql: ageing
-      .map(([table, { ttl }]) => `SELECT '${table}' AS name, count() AS rows FROM ${table} WHERE ${ttl(days)} <= now()`)
-      .join(" UNION ALL "),
+    sql: AGEING_TABLES.map(
+      ({ name, ttl }) => `SELECT '${name}' AS name, count() AS rows FROM ${name} WHERE ${ttl(days)} <= now()`,
+    ).join(" UNION ALL "),
     params: z.object({}),
     row: z.object({ name: z.string(), rows: z.int() }),
   });
-  const counted = await unlessRefused(run(client, olderRows, {}));
+  const counted = await unlessOverLimit(run(client, olderRows, {}));
   return counted && new Map(counted.map(({ name, rows }) => [name, rows]));
 }
 
-/** Of a large store some answers take more than the server gives; the others are told all the same. */
-export async function unlessRefused<T>(asked: Promise<T>): Promise<T | undefined> {
-  return asked.catch((error: unknown) => {
+/** A large store's count may exceed the server's limits; the caller shows its other numbers all the same. */
+export async function unlessOverLimit<T>(answer: Promise<T>): Promise<T | undefined> {
+  return answer.catch((error: unknown) => {
     if (isNotThere(error) && error instanceof Error) throw new StoreError(`a table is lost: ${error.message}`);
     if (error instanceof ClickHouseError || isTransient(error)) return undefined;
     throw error;

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { type WatchOptions, watch } from "../caches/polling-cache.ts";
+import { openPollingCache, type PollingOptions } from "../caches/polling-cache.ts";
 import { missingRight, StoreError, StoreFullError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 
@@ -31,7 +31,7 @@ export type DiskGuard = {
   stop(): void;
 };
 
-export type DiskGuardOptions = WatchOptions & {
+export type DiskGuardOptions = PollingOptions & {
   /** Left out, 2 % of the disk and at least 256 MiB. */
   readonly floorBytes?: number | undefined;
   /** Called once when the server does not say it, as to a user who may not ask: then there is no floor. */
@@ -56,7 +56,7 @@ async function readDiskSpace(client: ClickHouseClient): Promise<DiskSpace | Stor
 }
 
 /** Polls how much space the store's disk has left. */
-export async function watchDisk(client: ClickHouseClient, options: DiskGuardOptions = {}): Promise<DiskGuard> {
+export async function openDiskGuard(client: ClickHouseClient, options: DiskGuardOptions = {}): Promise<DiskGuard> {
   let isUnknown = false;
   let latest: DiskSpace | undefined;
   let isBelow = false;
@@ -72,7 +72,10 @@ export async function watchDisk(client: ClickHouseClient, options: DiskGuardOpti
     if (latest !== undefined && isBelow !== wasBelow) options.onFloor?.(isBelow, latest.freeBytes);
     return JSON.stringify(latest ?? null);
   };
-  const { current, ageSeconds, stop } = await watch(read, async () => latest, { intervalMs: POLL_MS, ...options });
+  const { current, ageSeconds, stop } = await openPollingCache(read, async () => latest, {
+    intervalMs: POLL_MS,
+    ...options,
+  });
   return {
     freeBytes: () => current()?.freeBytes,
     floorBytes: () => {

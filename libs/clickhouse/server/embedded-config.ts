@@ -1,3 +1,5 @@
+import { DASHBOARD_TABLES } from "../schema/tables.ts";
+
 /** What the embedded server's configuration depends on. Passwords go in as hex SHA-256. */
 export type EmbeddedSettings = {
   readonly configFile: string;
@@ -6,22 +8,6 @@ export type EmbeddedSettings = {
   readonly writerSha256: string;
   readonly grafanaSha256: string;
 };
-
-/** What dashboards read: everything but workspaces and keys. The container's users.xml names the same. */
-const DASHBOARD_TABLES = [
-  "observations",
-  "tag_activity_hourly",
-  "tag_addresses_hourly",
-  "address_daily",
-  "address_tags",
-  "tags",
-  "network_lists",
-  "network_prefixes",
-  "network_ranges",
-  "network_generations",
-  "dead_letters",
-  "dead_letter_verdicts",
-];
 
 /**
  * The embedded server's configuration file.

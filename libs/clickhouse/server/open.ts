@@ -20,7 +20,7 @@ export type OpenClickHouse = {
   close(): Promise<void>;
 };
 
-export type OpenTerms = {
+export type OpenOptions = {
   /** A `look` changes nothing and can be had again: it may lose the server of a command that ends. */
   readonly purpose: Purpose | "look";
   /** Ends the waiting for another command. */
@@ -39,7 +39,7 @@ export type OpenTerms = {
  * @throws StoreError when the configured server does not answer or does not take the credentials, or when a restore has
  * the data directory for itself.
  */
-export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms): Promise<OpenClickHouse> {
+export async function openClickHouse(choice: ClickHouseChoice, options: OpenOptions): Promise<OpenClickHouse> {
   if (choice.server !== undefined) {
     const reason = await refusal(choice.server);
     if (reason === undefined) {
@@ -50,8 +50,8 @@ export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms)
     );
   }
   let hasWaited = false;
-  const isLook = terms.purpose === "look";
-  const patientUntil = isLook ? Date.now() + LOOK_PATIENCE_MS : terms.purpose === "restore" ? 0 : Infinity;
+  const isLook = options.purpose === "look";
+  const patientUntil = isLook ? Date.now() + LOOK_PATIENCE_MS : options.purpose === "restore" ? 0 : Infinity;
   let startUntil = Date.now() + START_PATIENCE_MS;
   for (;;) {
     const running = await findRunning(choice.dataDir);
@@ -61,15 +61,15 @@ export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms)
       );
     }
     if (running?.purpose === "command" && Date.now() < patientUntil) {
-      if (!hasWaited) terms.onWait?.();
+      if (!hasWaited) options.onWait?.();
       hasWaited = true;
       startUntil = Date.now() + START_PATIENCE_MS;
     } else if (running !== undefined) {
       return anothers(running.connection, choice.dataDir);
     } else {
       try {
-        const events = terms.onRestart?.(embeddedFiles(choice.dataDir).log) ?? {};
-        const purpose = isLook ? "command" : terms.purpose;
+        const events = options.onRestart?.(embeddedFiles(choice.dataDir).log) ?? {};
+        const purpose = isLook ? "command" : options.purpose;
         const embedded = await startEmbedded(choice.dataDir, { purpose, restart: events });
         return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
       } catch (error) {
@@ -78,7 +78,7 @@ export async function openClickHouse(choice: ClickHouseChoice, terms: OpenTerms)
       }
     }
     await sleep(ATTEMPT_MS);
-    if (terms.signal?.aborted) {
+    if (options.signal?.aborted) {
       throw new StoreError(`stopped while another command had the data directory ${resolve(choice.dataDir)}`);
     }
   }

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { defineQuery, runForOne } from "../client/query.ts";
 
 /**
- * A table that is there while a restore puts its parts in place, and stays when that breaks off: what the database then
- * holds is partly of the backup and partly not.
+ * A table that exists while a restore swaps tables, and stays when the swap is interrupted: then some tables of the
+ * database are the backup's and some are not.
  */
 export const RESTORE_MARKER = "restore_unfinished";
 
@@ -15,7 +15,6 @@ const markers = defineQuery({
   row: z.object({ markers: z.int() }),
 });
 
-/** Has a restore begun to put its parts in place, and not ended? */
 export async function isRestoreUnfinished(client: ClickHouseClient): Promise<boolean> {
   return (await runForOne(client, markers, { marker: RESTORE_MARKER })).markers > 0;
 }
