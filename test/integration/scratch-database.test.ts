@@ -3,7 +3,7 @@ import { openScratchDatabase } from "@noisefloor/clickhouse/backup/scratch-datab
 import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readScratchDatabases } from "../support/backups.ts";
+import { numberOf, readScratchDatabases } from "../support/backups.ts";
 import { commandOver } from "../support/commands.ts";
 import { eventually } from "../support/eventually.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -78,7 +78,9 @@ test("a lock ends with the connection of the process that held it", async () => 
       clickhouse_settings: { readonly: "2", cancel_http_readonly_queries_on_client_close: 1 },
     })
     .catch(() => {});
-  await eventually(async () => expect(await acquireServerLock(world.connection, id)).toBeUndefined());
+  const running = `SELECT count() FROM system.processes WHERE query_id = '${id}'`;
+  await eventually(async () => expect(await numberOf(world, running)).toBe(1));
+  expect(await acquireServerLock(world.connection, id)).toBeUndefined();
   await holder.close();
   await sleeping;
   await eventually(async () => {
