@@ -5,7 +5,7 @@ import { openSensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cac
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import type { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
-import { type ReadTerms, reader } from "@noisefloor/clickhouse/client/query.ts";
+import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { storeChecks } from "@noisefloor/clickhouse/schema/readiness.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
@@ -170,7 +170,7 @@ async function assemble(
   if (directory !== undefined && limit !== undefined) {
     caches.set("keys", directory);
     const publicUrl = http.publicUrl ?? `http://localhost:${http.port}`;
-    const terms: ReadTerms = {
+    const terms: ReaderOptions = {
       maxSeconds: queryTimeoutSeconds,
       onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
     };

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { dropAbandonedScratch } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { isNotThere, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { assertCurrentSchema, migrate, readApplied, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
@@ -78,7 +78,7 @@ export async function assertStoreExists({ clickhouse }: Settings): Promise<void>
 /** @throws StoreError when a server that answers has no database or no schema. */
 async function assertSchemaExists({ clickhouse }: Settings, client: ClickHouseClient): Promise<void> {
   await readApplied(client, await readMigrations(MIGRATIONS_DIRECTORY)).catch((error: unknown) => {
-    if (!isNotThere(error)) throw error;
+    if (!isUnknownTable(error)) throw error;
     const { server } = clickhouse;
     throw new StoreError(
       server === undefined

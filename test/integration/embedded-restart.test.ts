@@ -86,7 +86,7 @@ test("a server that ends unasked is started again at the same address, and nobod
 });
 
 test("one that cannot be started again is given up, with how it ended and where its log is", async () => {
-  server = await startEmbedded(dataDir, { restart: { giveUpAfterMs: 500 } });
+  server = await startEmbedded(dataDir, { restart: { maxDownMs: 500 } });
   const port = portOf(server);
   process.kill(server.pid, "SIGKILL");
   await eventually(async () => expect(await answers(server?.connection ?? fail())).toBe(false));

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
-import { isTransient, missingRight } from "../client/errors.ts";
+import { explainMissingRight, isTransient } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { type BackupAction, BackupError, formatServerError } from "./errors.ts";
@@ -63,7 +63,7 @@ export async function runOperation(
     return await pollUntilEnd(client, id, operation, options);
   } catch (error) {
     // A missing right gets the same message in every command.
-    if (!(error instanceof ClickHouseError) || missingRight(error) !== undefined) throw error;
+    if (!(error instanceof ClickHouseError) || explainMissingRight(error) !== undefined) throw error;
     throw new BackupError(formatServerError(`${error.message} (${error.type ?? ""})`, place, action));
   }
 }

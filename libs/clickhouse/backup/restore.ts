@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ClickHouseClient, type ClickHouseConnection, connect, PATIENT_MS } from "../client/connect.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { applyDurability, readDurability } from "../schema/durability.ts";
 import { migrate } from "../schema/migrate.ts";
@@ -46,7 +46,7 @@ export async function restoreDatabase(
   from: BackupPlace,
   options: RestoreOptions,
 ): Promise<Restored | undefined> {
-  const server = connect({ ...connection, database: "default" }, "noisefloor-restore", PATIENT_MS);
+  const server = connect({ ...connection, database: "default" }, "noisefloor-restore", LONG_REQUEST_MS);
   const { database } = connection;
   try {
     // Data that an interrupted restore has mixed are not worth keeping.
@@ -81,8 +81,8 @@ async function restoreThrough(
   from: BackupPlace,
   options: RestoreOptions,
 ): Promise<Restored | undefined> {
-  const prepared = connect({ ...connection, database: scratch }, "noisefloor-restore", PATIENT_MS);
-  const live = connect(connection, "noisefloor-restore", PATIENT_MS);
+  const prepared = connect({ ...connection, database: scratch }, "noisefloor-restore", LONG_REQUEST_MS);
+  const live = connect(connection, "noisefloor-restore", LONG_REQUEST_MS);
   try {
     await options.onStep?.("reading");
     if (!(await loadBackup(server, { ...connection, database: scratch }, from, options))) return undefined;

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { type ClickHouseConnection, connect, PATIENT_MS } from "../client/connect.ts";
+import { type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
 import { BackupError } from "./errors.ts";
@@ -33,7 +33,7 @@ const databaseComment = defineQuery({
 export async function openScratchDatabase(connection: ClickHouseConnection): Promise<ScratchDatabase> {
   const release = await acquireServerLock(connection, lockFor(connection.database));
   if (release === undefined) throw new BackupError("another restore of this store is under way: wait for its end");
-  const server = connect({ ...connection, database: "default" }, "noisefloor-restore", PATIENT_MS);
+  const server = connect({ ...connection, database: "default" }, "noisefloor-restore", LONG_REQUEST_MS);
   const name = nameFor(connection.database);
   const close = async () => {
     try {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
-import { type ClickHouseConnection, connect, PATIENT_MS } from "../client/connect.ts";
+import { type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
 
@@ -25,7 +25,7 @@ export async function acquireServerLock(
   connection: ClickHouseConnection,
   id: string,
 ): Promise<(() => Promise<void>) | undefined> {
-  const client = connect({ ...connection, database: "default" }, "noisefloor-lock", PATIENT_MS);
+  const client = connect({ ...connection, database: "default" }, "noisefloor-lock", LONG_REQUEST_MS);
   const mark = randomUUID();
   let failure: unknown;
   const sleeping = client

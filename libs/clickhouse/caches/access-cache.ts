@@ -3,7 +3,7 @@ import type { Caller } from "@noisefloor/domain/caller.ts";
 import { hashKey, readAccessVersion, readApiKeys, readWorkspaces } from "../tables/workspaces.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
-/** Who the keys belong to, in memory: looking a key up costs no query. */
+/** Which caller each API key belongs to, kept in memory: looking a key up costs no query. */
 export type AccessCache = {
   /** The caller behind a key; undefined when the key is not known or was revoked. */
   callerOf(key: string): Caller | undefined;

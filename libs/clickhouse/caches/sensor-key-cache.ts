@@ -4,11 +4,11 @@ import { readSenders, readSensorKeysVersion } from "../tables/sensor-keys.ts";
 import { hashKey } from "../tables/workspaces.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
-/** Who the senders with a sensor key are and where they may publish to, in memory: checking a key costs no query. */
+/** Which sender each sensor key belongs to and where it may publish, kept in memory: checking a key costs no query. */
 export type SensorKeyCache = {
-  /** Who sends with a key; undefined when the key is not known or was revoked. */
+  /** The sender behind a key; undefined when the key is unknown or revoked. */
   senderOf(key: string): Sender | undefined;
-  /** Whether senders need a key. Revoked ones count: ending the last one must not open what it guarded. */
+  /** Whether senders need a key. Revoked keys count: revoking the last one must not open the intake. */
   hasKeys(): boolean;
   refresh(): Promise<void>;
   /** Seconds since it was last known to be up to date. */

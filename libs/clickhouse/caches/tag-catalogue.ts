@@ -2,7 +2,7 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { type CataloguedTag, readTags, readTagsVersion } from "../tables/tags.ts";
 import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
 
-/** The tags as they stood a moment ago, in memory. */
+/** The tag catalogue, kept in memory and refreshed by polling. */
 export type TagCatalogue = {
   /** In order of their slugs. */
   all(): readonly CataloguedTag[];
@@ -10,7 +10,7 @@ export type TagCatalogue = {
   byId(id: string): CataloguedTag | undefined;
   /** By UUID or slug, as sensors name them. */
   resolve(reference: string): CataloguedTag | undefined;
-  /** Reads the catalogue again if it has changed. @param signal for one that waits for a store that is away. */
+  /** Reads the catalogue again if it has changed. @param signal ends the wait for a store that does not answer. */
   refresh(signal?: AbortSignal): Promise<void>;
   /** Seconds since it was last known to be up to date. */
   ageSeconds(): number;

@@ -1,19 +1,19 @@
 import { z } from "zod";
 import { IncompleteAnswerError } from "./errors.ts";
 
-/** What we read of a document in the format JSONCompact. */
+/** The members of a JSONCompact document that we read. */
 const documentSchema = z.object({
   meta: z.array(z.object({ name: z.string() })),
   data: z.array(z.array(z.unknown())),
   rows: z.int(),
-  /** A server may close the document when the query fails half-way, and then says so in it. */
+  /** Present when the query failed half-way and the server closed the document all the same. */
   exception: z.undefined().optional(),
 });
 
 /**
  * The rows of an answer in the format JSONCompact, as objects by column name.
- * @throws IncompleteAnswerError unless the document ends where the server ended it and holds as many rows as it states:
- * a full disk, a lost connection or a proxy may cut an answer whose status was 200, and a cut one reads as fewer rows.
+ * @throws IncompleteAnswerError unless the document is complete and holds as many rows as it states: a full disk, a lost
+ * connection or a proxy may cut an answer whose status was 200, which would read as fewer rows.
  */
 export function answerRows(text: string): Record<string, unknown>[] {
   const { meta, data, rows } = readDocument(text);

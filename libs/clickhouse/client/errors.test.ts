@@ -1,6 +1,6 @@
 import { ClickHouseError } from "@clickhouse/client";
 import { expect, test } from "vitest";
-import { failureKind, isTooMuchAtOnce, missingRight } from "./errors.ts";
+import { explainMissingRight, failureKind, isTooMuchAtOnce } from "./errors.ts";
 
 const DENIED = "reader: Not enough privileges. To execute this query, it's necessary to have the grant";
 
@@ -12,23 +12,25 @@ test.each([
   ],
   [`${DENIED} INSERT(a) ON scans.tags. (ACCESS_DENIED) (version 26.1)`, "the right INSERT(a) ON scans.tags:"],
   ["reader: Access denied", "a right (reader: Access denied):"],
-])("a right that a user lacks is told with what to do: %s", (message, right) => {
-  const told = missingRight(new ClickHouseError({ message, code: "497", type: "ACCESS_DENIED" }));
-  expect(told?.message).toBe(`ClickHouse's user lacks ${right} grant it, or set CLICKHOUSE_USER to a user who has it`);
+])("the error for a right that a user lacks says what to do: %s", (message, right) => {
+  const explained = explainMissingRight(new ClickHouseError({ message, code: "497", type: "ACCESS_DENIED" }));
+  expect(explained?.message).toBe(
+    `ClickHouse's user lacks ${right} grant it, or set CLICKHOUSE_USER to a user who has it`,
+  );
 });
 
-test("a password that is not taken is told with the variables to look at", () => {
+test("the error for a rejected password names the variables to check", () => {
   const error = new ClickHouseError({
     message: "x: Authentication failed",
     code: "516",
     type: "AUTHENTICATION_FAILED",
   });
-  expect(missingRight(error)?.message).toContain("look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD");
+  expect(explainMissingRight(error)?.message).toContain("check CLICKHOUSE_USER and CLICKHOUSE_PASSWORD");
 });
 
 test("other errors are not about rights", () => {
-  expect(missingRight(new ClickHouseError({ message: "Memory limit", code: "241", type: "x" }))).toBeUndefined();
-  expect(missingRight(new Error("Not enough privileges"))).toBeUndefined();
+  expect(explainMissingRight(new ClickHouseError({ message: "Memory limit", code: "241", type: "x" }))).toBeUndefined();
+  expect(explainMissingRight(new Error("Not enough privileges"))).toBeUndefined();
 });
 
 test.each([
@@ -37,11 +39,11 @@ test.each([
   "upstream connect error or disconnect/reset before headers",
   "upstream request timeout",
   "Timeout error.",
-])("what a proxy says of a server that is away is waited for: %s", (message) => {
+])("what a proxy answers for a server that is away is transient: %s", (message) => {
   expect(failureKind(new Error(message))).toBe("transient");
 });
 
-test("an error of our own is not waited for, whatever it says", () => {
+test("an error of our own is not transient, whatever its message", () => {
   expect(failureKind(new TypeError("503"))).toBe("unknown");
   expect(failureKind(new RangeError("Invalid string length"))).toBe("unknown");
   expect(failureKind(new Error("row 15032 is wrong"))).toBe("unknown");
@@ -61,7 +63,7 @@ test.each([
   ["HTTP_CONNECTION_LIMIT_REACHED", "762"],
   ["RESOURCE_LIMIT_EXCEEDED", "776"],
   ["MEMORY_RESERVATION_KILLED", "777"],
-])("what passes by itself, or would meet the next process too, is waited for: %s", (type, code) => {
+])("what passes by itself, or would meet the next process too, is transient: %s", (type, code) => {
   const error = new ClickHouseError({ message: "x", code, type });
   expect([failureKind(error), isTooMuchAtOnce(error)]).toEqual(["transient", false]);
 });
@@ -75,6 +77,6 @@ test.each([
   [new Error("<html><head><title>502 Bad Gateway</title></head>"), false],
   [Object.assign(new Error("connect ETIMEDOUT 10.0.0.1:8123"), { code: "ETIMEDOUT" }), false],
   [new ClickHouseError({ message: "504", code: "252", type: "TOO_MANY_PARTS" }), false],
-])("of what is waited for it is told whether less at once may go through: %s", (error, isTooMuch) => {
+])("some transient errors may pass for a smaller request: %s", (error, isTooMuch) => {
   expect([failureKind(error), isTooMuchAtOnce(error)]).toEqual(["transient", isTooMuch]);
 });

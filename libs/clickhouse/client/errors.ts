@@ -1,6 +1,6 @@
 import { ClickHouseError } from "@clickhouse/client";
 
-/** The store cannot be used as it is: the message says why and what the user can do. */
+/** The store cannot be used as it is; the message says why and what the user can do. */
 export class StoreError extends Error {
   override name = "StoreError";
 }
@@ -10,61 +10,58 @@ export class StoreTimeoutError extends Error {
   override name = "StoreTimeoutError";
 }
 
-/** The answer broke off: what came of it must not be read as all there is. */
+/** The answer was cut off: the part that arrived must not be read as the whole. */
 export class IncompleteAnswerError extends Error {
   override name = "IncompleteAnswerError";
 }
 
-/** The store's disk is nearly full: nothing may be written until there is room again. */
+/** The store's disk is nearly full: nothing may be written until space is free again. */
 export class StoreFullError extends Error {
   override name = "StoreFullError";
 }
 
 const [READONLY, ACCESS_DENIED, AUTHENTICATION_FAILED] = ["164", "497", "516"];
 
-/** For an error with which a server says that its user may not: which right is missing, and what to do. */
-export function missingRight(error: unknown): StoreError | undefined {
+/** For an error about access rights: which right the user lacks, and what to do. Undefined for other errors. */
+export function explainMissingRight(error: unknown): StoreError | undefined {
   if (!(error instanceof ClickHouseError)) return undefined;
-  const told = (message: string) => new StoreError(message, { cause: error });
+  const explained = (message: string) => new StoreError(message, { cause: error });
   if (error.code === AUTHENTICATION_FAILED) {
-    return told(
-      "ClickHouse does not take this user with this password: look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD",
-    );
+    return explained("ClickHouse rejects this user or password: check CLICKHOUSE_USER and CLICKHOUSE_PASSWORD");
   }
   if (error.code === READONLY) {
-    return told(
+    return explained(
       `ClickHouse's user may only read (${error.message.trim()}): set CLICKHOUSE_USER to a user who may do this`,
     );
   }
   if (error.code !== ACCESS_DENIED) return undefined;
   const grant = /the grant (.+?)[.\s]*(?:\(ACCESS_DENIED\).*)?$/s.exec(error.message)?.[1];
   const right = grant === undefined ? `a right (${error.message})` : `the right ${grant}`;
-  return told(`ClickHouse's user lacks ${right}: grant it, or set CLICKHOUSE_USER to a user who has it`);
+  return explained(`ClickHouse's user lacks ${right}: grant it, or set CLICKHOUSE_USER to a user who has it`);
 }
 
 const NOT_ENOUGH_SPACE = "243";
 
-/** For an error with which a server says that its disk is full: what the user can do. */
-export function fullDisk(error: unknown): StoreError | undefined {
+/** For an error about a full disk: what the user can do. Undefined for other errors. */
+export function explainFullDisk(error: unknown): StoreError | undefined {
   if (!(error instanceof Error)) return undefined;
   const isFull = error instanceof ClickHouseError && error.code === NOT_ENOUGH_SPACE;
-  // What the system refuses in the middle of a write has a code that other faults have, too.
+  // When the system rejects a write half-way, the server's code is one that other faults have, too.
   if (!isFull && !/no space left on device/i.test(error.message)) return undefined;
   const message = `ClickHouse's disk is full (${error.message.trim()}): free some space, then run this again`;
   return new StoreError(message, { cause: error });
 }
 
-/** Does a server say that it has no such database or table? */
-export function isNotThere(error: unknown): boolean {
+/** Whether a server says that it has no such database or table. */
+export function isUnknownTable(error: unknown): boolean {
   const [unknownTable, unknownDatabase] = ["60", "81"];
   return error instanceof ClickHouseError && (error.code === unknownTable || error.code === unknownDatabase);
 }
 
 /**
- * Codes with which a server says "not now" rather than "not this": too many parts, timeouts, limits of memory, queries,
- * sessions and connections, a lost connection or a shutdown of its own, a table that is locked, read-only or being restarted
- * for the moment, a full or failing disk, no file handle left. Where such a thing lasts, an end of this process would mend
- * nothing: it waits, and says so.
+ * Codes of errors that pass by themselves: too many parts, timeouts, limits of memory, queries, sessions and connections,
+ * a lost connection, a server that shuts down, a table that is locked, read-only or restarting, a full or failing disk, no
+ * file handle left. If one lasts, a restart of our process would not help: callers retry and say so.
  */
 export const TRANSIENT_CODES: ReadonlyMap<string, string> = new Map([
   ["74", "CANNOT_READ_FROM_FILE_DESCRIPTOR"],
@@ -125,16 +122,16 @@ const TRANSIENT_SYSTEM_CODES: ReadonlySet<string> = new Set([
   "ETIMEDOUT",
 ]);
 
-/** How a proxy says that the server behind it does not answer. The client passes on the text, but not the status. */
-const FROM_A_PROXY = /\b50[234]\b|no healthy upstream|upstream connect error|upstream request timeout/i;
-const A_PROXY_DID_NOT_WAIT = /\b504\b|upstream request timeout/i;
+/** What a proxy answers when the server behind it does not. The client passes on the text, but not the status. */
+const FROM_PROXY = /\b50[234]\b|no healthy upstream|upstream connect error|upstream request timeout/i;
+const PROXY_TIMEOUT = /\b504\b|upstream request timeout/i;
 const PROXY_TEXT_LENGTH = 500;
-/** How the client says that an answer took longer than it waits. */
+/** The client's message when an answer takes longer than the request timeout. */
 const CLIENT_TIMEOUT = "Timeout error.";
 
 const TRANSIENT_KINDS = [StoreTimeoutError, IncompleteAnswerError, StoreFullError];
 
-/** Is the same request worth sending again? Judged by codes; by words only where the client gives no code. */
+/** Whether to send the same request again. Codes decide; the message only where the client gives no code. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ClickHouseError) return TRANSIENT_CODES.has(error.code);
   if (TRANSIENT_KINDS.some((kind) => error instanceof kind)) return true;
@@ -142,14 +139,14 @@ export function isTransient(error: unknown): boolean {
   if ("code" in error && typeof error.code === "string") return TRANSIENT_SYSTEM_CODES.has(error.code);
   // The client's own time limits and a socket closed without an answer come without a code.
   if (error.message === CLIENT_TIMEOUT || error.message.includes("socket hang up")) return true;
-  return isFromAProxy(error, FROM_A_PROXY);
+  return isFromProxy(error, FROM_PROXY);
 }
 
-function isFromAProxy(error: Error, text: RegExp): boolean {
+function isFromProxy(error: Error, text: RegExp): boolean {
   return error.constructor === Error && text.test(error.message.slice(0, PROXY_TEXT_LENGTH));
 }
 
-/** Codes with which a server says that a query is too much for it: time, memory, rows or bytes to read. */
+/** Codes of a query that exceeds a limit of the server: time, memory, rows or bytes to read. */
 export const OVER_LIMIT_CODES: ReadonlyMap<string, string> = new Map([
   ["158", "TOO_MANY_ROWS"],
   ["159", "TIMEOUT_EXCEEDED"],
@@ -159,24 +156,24 @@ export const OVER_LIMIT_CODES: ReadonlyMap<string, string> = new Map([
   ["396", "TOO_MANY_ROWS_OR_BYTES"],
 ]);
 
-/** Did a query hit one of the server's limits? The same question would again, as long as the server is as busy. */
+/** Whether a query exceeded a limit of the server. The same query would again, as long as the server is as busy. */
 export function isOverLimit(error: unknown): boolean {
   return error instanceof ClickHouseError && OVER_LIMIT_CODES.has(error.code);
 }
 
 /**
- * Does a server, or its user's settings, lack the memory or the time for this much at once, or whoever waits for its answer
- * the patience? Less may go through.
+ * Whether the request was too much for the server's memory or for the time that the server, its user's settings, the
+ * client or a proxy allow: a smaller one may succeed.
  */
 export function isTooMuchAtOnce(error: unknown): boolean {
   if (error instanceof ClickHouseError) return TOO_MUCH_AT_ONCE_CODES.has(error.code);
   if (!(error instanceof Error) || "code" in error) return false;
-  return error.message === CLIENT_TIMEOUT || isFromAProxy(error, A_PROXY_DID_NOT_WAIT);
+  return error.message === CLIENT_TIMEOUT || isFromProxy(error, PROXY_TIMEOUT);
 }
 
 const TOO_MUCH_AT_ONCE_CODES: ReadonlySet<string> = new Set(["159", "241"]);
 
-/** Codes with which a server says that it cannot take a row for what is in it. The same row would be refused again. */
+/** Codes of a row that the server rejects for its content. It would reject the same row again. */
 export const DATA_CODES: ReadonlyMap<string, string> = new Map([
   ["6", "CANNOT_PARSE_TEXT"],
   ["25", "CANNOT_PARSE_ESCAPE_SEQUENCE"],
@@ -200,7 +197,7 @@ export const DATA_CODES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What to do about a failed insert: wait for what passes by itself, look for the bad rows, or stop because nobody knows.
+ * What a failed insert calls for: `transient` a retry, `data` a search for the bad rows, `unknown` a stop.
  */
 export const FAILURE_KINDS = ["transient", "data", "unknown"] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];

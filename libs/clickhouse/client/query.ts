@@ -3,7 +3,7 @@ import { z } from "zod";
 import { answerRows } from "./answer.ts";
 import { IncompleteAnswerError, StoreTimeoutError } from "./errors.ts";
 
-/** One read: its SQL, what it takes and what a row of its answer is, side by side. Values are bound, never spliced. */
+/** One read: its SQL, its parameters and the shape of its rows, side by side. Values are bound, never spliced. */
 export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
   readonly name: string;
   readonly sql: string;
@@ -18,15 +18,15 @@ export function defineQuery<Params extends z.ZodType<Record<string, unknown>>, R
 }
 
 /**
- * Runs a query and checks each row against its definition. Rejects with the client's error when the server refuses,
- * and with a ZodError when an answer is not what the definition says: both are ours to mend, never a caller's fault.
+ * Runs a query and checks each row against its definition. Rejects with the client's error when the server rejects the
+ * query, and with a ZodError when an answer does not fit the definition: both are faults of ours, not of a caller.
  */
 export function run<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
 ): Promise<z.output<Row>[]> {
-  return ask(client, definition, params, {});
+  return send(client, definition, params, {});
 }
 
 /**
@@ -47,19 +47,19 @@ export async function runForOne<Params extends z.ZodType<Record<string, unknown>
   return row;
 }
 
-/** Asks a query on behalf of somebody who may stop waiting for the answer. */
+/** Runs a query for a caller who may stop waiting for the answer. */
 export type Read = <Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
   signal?: AbortSignal,
 ) => Promise<z.output<Row>[]>;
 
-export type ReadTerms = {
-  /** How long the server works on a query at most before it refuses it. */
+export type ReaderOptions = {
+  /** The server ends a query that takes longer. */
   readonly maxSeconds: number;
   /** A `background` query pauses, a little at a time, while the server works on one in the foreground. */
   readonly priority?: "foreground" | "background";
-  /** Hears how each query ended, after how many seconds. */
+  /** Called at the end of each query, with how it ended and after how many seconds. */
   readonly onEnd?: (query: string, outcome: "answered" | "cancelled" | "failed", seconds: number) => void;
 };
 
@@ -72,8 +72,8 @@ const PRIORITIES = {
   background: { priority: "2", low_priority_query_wait_time_ms: 50 },
 } as const satisfies Record<string, ClickHouseSettings>;
 
-/** Makes a client into one that reads and nothing else. The server stops a query whose signal aborts. */
-export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd = () => {} }: ReadTerms): Read {
+/** Turns a client into one that only reads. The server stops a query whose signal aborts. */
+export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd = () => {} }: ReaderOptions): Read {
   const settings: ClickHouseSettings = {
     ...(priority && PRIORITIES[priority]),
     max_execution_time: maxSeconds,
@@ -82,14 +82,14 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
     cancel_http_readonly_queries_on_client_close: 1,
   };
   return async (definition, params, signal) => {
-    // Also a server that no longer answers at all must not hold its callers longer than it may work.
+    // A server that no longer answers must not keep its callers waiting either.
     const atMost = AbortSignal.timeout((maxSeconds + 1) * 1_000);
     const ended = signal === undefined ? atMost : AbortSignal.any([signal, atMost]);
     const start = performance.now();
     const end = (outcome: "answered" | "cancelled" | "failed") =>
       onEnd(definition.name, outcome, (performance.now() - start) / 1_000);
     try {
-      const rows = await ask(client, definition, params, { settings, signal: ended });
+      const rows = await send(client, definition, params, { settings, signal: ended });
       end("answered");
       return rows;
     } catch (error) {
@@ -99,7 +99,7 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
   };
 }
 
-async function ask<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+async function send<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
@@ -108,7 +108,7 @@ async function ask<Params extends z.ZodType<Record<string, unknown>>, Row extend
   const result = await client.query({
     query: definition.sql,
     query_params: definition.params.parse(params),
-    // One document whose end shows: of JSONEachRow the client drops a last line that was cut, without an error.
+    // One document, whose end can be checked: in JSONEachRow the client silently drops a last line that was cut.
     format: "JSONCompact",
     clickhouse_settings: { ...settings, log_comment: definition.name },
     ...(signal === undefined ? {} : { abort_signal: signal }),

@@ -1,9 +1,9 @@
-/** Text for statements that take no bound values: every character that could end it is escaped. */
+/** A string literal, for statements that accept no bound values. */
 export function literal(text: string): string {
   return `'${text.replace(/[\\']/g, (character) => `\\${character}`)}'`;
 }
 
-/** The name of a database or table, whatever its owner called it. */
+/** The quoted name of a database or table. */
 export function identifier(name: string): string {
   return `\`${name.replace(/[\\`]/g, (character) => `\\${character}`)}\``;
 }

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
-import { isNotThere, StoreError } from "../client/errors.ts";
+import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 import { isRestoreUnfinished } from "./restore-marker.ts";
 
@@ -132,7 +132,7 @@ async function recordMigrations(client: ClickHouseClient, migrations: readonly M
  */
 export async function assertCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
   const applied = await readApplied(client, migrations).catch((error: unknown) => {
-    throw isNotThere(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
+    throw isUnknownTable(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
   });
   await assertNoUnfinishedRestore(client);
   const missing = migrations.find((migration) => !applied.includes(migration));

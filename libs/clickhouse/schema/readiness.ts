@@ -10,7 +10,7 @@ const anything = defineQuery({
   row: z.object({ one: z.literal(1) }),
 });
 
-/** What a service asks of its store before it calls itself ready, by name; each rejects while it is not so. */
+/** The store's part of a service's readiness, by name; each check rejects while it fails. */
 export function storeChecks(client: ClickHouseClient, migrations: readonly Migration[]) {
   return {
     clickhouse: async () => void (await run(client, anything, {})),

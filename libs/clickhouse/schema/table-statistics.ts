@@ -1,6 +1,6 @@
 import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
-import { isNotThere, isTransient, StoreError } from "../client/errors.ts";
+import { isTransient, isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { parseRetention } from "./retention.ts";
 import { AGEING_TABLES } from "./tables.ts";
@@ -77,7 +77,7 @@ export async function countOlderRows(client: ClickHouseClient, days: number): Pr
 /** A large store's count may exceed the server's limits; the caller shows its other numbers all the same. */
 export async function unlessOverLimit<T>(answer: Promise<T>): Promise<T | undefined> {
   return answer.catch((error: unknown) => {
-    if (isNotThere(error) && error instanceof Error) throw new StoreError(`a table is lost: ${error.message}`);
+    if (isUnknownTable(error) && error instanceof Error) throw new StoreError(`a table is lost: ${error.message}`);
     if (error instanceof ClickHouseError || isTransient(error)) return undefined;
     throw error;
   });

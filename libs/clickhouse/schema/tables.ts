@@ -57,7 +57,7 @@ export type AgeingTable = {
   readonly ttl: (days: number) => string;
 };
 
-/** The observations come last: their table says which retention holds, so a change that broke off must not look done. */
+/** The observations come last: their table says which retention holds, so an interrupted change must not look done. */
 export const AGEING_TABLES: readonly AgeingTable[] = entries.flatMap(([name, { ageing }]) =>
   ageing ? [{ name, time: ageing.time, ttl: (days: number) => `${ageing.from} + toIntervalDay(${days})` }] : [],
 );

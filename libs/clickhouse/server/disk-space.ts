@@ -1,10 +1,10 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import { openPollingCache, type PollingOptions } from "../caches/polling-cache.ts";
-import { missingRight, StoreError, StoreFullError } from "../client/errors.ts";
+import { explainMissingRight, StoreError, StoreFullError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 
-/** Of the disks that hold the observations, the one with the most room: that is where the server writes next. */
+/** Of the disks that hold the observations, the one with the most free space: the server writes there next. */
 const diskSpace = defineQuery({
   name: "disk-space",
   sql: `SELECT max(free_space) AS freeBytes, argMax(total_space, free_space) AS totalBytes FROM system.disks
@@ -12,21 +12,21 @@ const diskSpace = defineQuery({
       (SELECT arrayFlatten(groupArray(data_paths)) FROM system.tables WHERE database = currentDatabase() AND name = 'observations'))
     HAVING count() > 0`,
   params: z.object({}),
-  // Not whole numbers: object storage says that it has 2^64 bytes.
+  // Not integers: object storage reports 2^64 bytes.
   row: z.object({ freeBytes: z.number(), totalBytes: z.number() }),
 });
 
 type DiskSpace = { readonly freeBytes: number; readonly totalBytes: number };
 
-/** The free space of the store's disk, in memory: asking costs no query. */
+/** The free space of the store's disk, kept in memory, so that checking it costs no query. */
 export type DiskGuard = {
-  /** Bytes; undefined while the server does not say. */
+  /** Undefined while the server does not report it. */
   freeBytes(): number | undefined;
-  /** Below so many free bytes nothing is stored. */
+  /** Below so many free bytes, nothing is stored. */
   floorBytes(): number | undefined;
   /** @throws StoreFullError below the floor. */
   requireSpace(): void;
-  /** Seconds since the server last said it. */
+  /** Seconds since the server last reported it. */
   ageSeconds(): number;
   stop(): void;
 };
@@ -34,7 +34,7 @@ export type DiskGuard = {
 export type DiskGuardOptions = PollingOptions & {
   /** Left out, 2 % of the disk and at least 256 MiB. */
   readonly floorBytes?: number | undefined;
-  /** Called once when the server does not say it, as to a user who may not ask: then there is no floor. */
+  /** Called once when the server does not report it, as to a user without the right: then there is no floor. */
   readonly onUnknown?: (error: unknown) => void;
   /** Called when the free space has fallen below the floor or risen above it again. */
   readonly onFloor?: (isBelow: boolean, freeBytes: number) => void;
@@ -43,13 +43,13 @@ export type DiskGuardOptions = PollingOptions & {
 const POLL_MS = 3_000;
 const LEAST_FLOOR_BYTES = 256 * 1024 * 1024;
 
-/** @returns why it is not known, when the server is there and does not say. */
+/** @returns the reason, when the server answers and does not report it. */
 async function readDiskSpace(client: ClickHouseClient): Promise<DiskSpace | StoreError> {
   try {
     const [space] = await run(client, diskSpace, {});
     return space ?? new StoreError("none of the server's disks holds the table observations");
   } catch (error) {
-    const denied = missingRight(error);
+    const denied = explainMissingRight(error);
     if (denied === undefined) throw error;
     return denied;
   }

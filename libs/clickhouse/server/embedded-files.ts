@@ -6,14 +6,14 @@ import { answers, type ClickHouseConnection } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
 import { createPrivately, writePrivately } from "./private-file.ts";
 
-/** What a server is started for: a service, a command for as long as it runs, or a restore, which runs alone. */
+/** Why a server was started: for a service, for one command, or for a restore, which runs alone. */
 export type Purpose = "service" | "command" | "restore";
 
 export class EmbeddedClickHouseError extends StoreError {
   override name = "EmbeddedClickHouseError";
 }
 
-/** Another process runs a server in this data directory; what to do is to use that one. */
+/** Another process runs a server in this data directory; use that one. */
 export class DataDirectoryHeldError extends EmbeddedClickHouseError {
   override name = "DataDirectoryHeldError";
 }
@@ -24,7 +24,7 @@ export function heldElsewhere(dataDir: string): DataDirectoryHeldError {
   );
 }
 
-/** `nowhere` is the folder in which the server starts, and which is removed before anybody can ask it anything. */
+/** `nowhere` is the server's working directory, which is removed before the server listens. */
 export type EmbeddedFiles = Readonly<
   Record<"root" | "data" | "config" | "credentials" | "starting" | "server" | "log" | "nowhere", string>
 >;
@@ -46,7 +46,7 @@ export function embeddedFiles(dataDir: string): EmbeddedFiles {
 const credentialsSchema = z.object({ writer: z.string(), grafana: z.string() });
 export type EmbeddedCredentials = z.infer<typeof credentialsSchema>;
 
-/** The data directory's passwords, made the first time. Of two processes that make them at once, one's are kept. */
+/** The data directory's passwords, made at the first start. If two processes make them at once, one's are kept. */
 export async function readOrMakeCredentials(file: string): Promise<EmbeddedCredentials> {
   const fresh = { writer: randomBytes(24).toString("base64url"), grafana: randomBytes(24).toString("base64url") };
   await createPrivately(file, JSON.stringify(fresh));
@@ -61,11 +61,10 @@ const noteSchema = z.object({
   username: z.string(),
   password: z.string(),
   database: z.string(),
-  // Without it an earlier version wrote the file.
-  purpose: z.enum(["service", "command", "restore"]).default("service"),
+  purpose: z.enum(["service", "command", "restore"]),
 });
 
-/** What the process that runs the server of a data directory says of it. */
+/** Written by the process that runs the server of a data directory, for other processes to find that server. */
 export type ServerNote = {
   readonly pid: number;
   readonly connection: ClickHouseConnection;
@@ -76,7 +75,7 @@ export async function writeServerNote(file: string, { pid, connection, purpose }
   await writePrivately(file, JSON.stringify({ pid, ...connection, purpose }));
 }
 
-/** The note, whether or not its server answers at the moment. */
+/** The note, whether or not its server answers. */
 export async function readServerNote(dataDir: string): Promise<ServerNote | undefined> {
   const text = await readFile(embeddedFiles(dataDir).server, "utf8").catch(() => "");
   const parsed = noteSchema.safeParse(parseJson(text));
@@ -85,7 +84,7 @@ export async function readServerNote(dataDir: string): Promise<ServerNote | unde
   return { pid, connection, purpose };
 }
 
-/** The server that another process runs for this data directory, if one answers, and why it does. */
+/** The note of the server that another process runs for this data directory, if that server answers. */
 export async function findRunning(dataDir: string): Promise<ServerNote | undefined> {
   const note = await readServerNote(dataDir);
   return note !== undefined && (await answers(note.connection)) ? note : undefined;

@@ -12,19 +12,19 @@ import { EmbeddedClickHouseError } from "./embedded-files.ts";
 /** The release of the platform packages that carries a server which can listen; see the install instructions below. */
 export const EMBEDDED_VERSION = "26.7.3-stable.1";
 
-/** All that the server gets of our environment. The rest holds secrets, and SQL must not be a way to them. */
+/** The only variables of our environment that the server gets: SQL must not be a way to the secrets in the others. */
 const PASSED_ON = ["LD_LIBRARY_PATH", "TZ"];
-/** A server that has not ended this long after its standard input closed is killed. */
+/** A server that has not ended this long after its standard input was closed is killed. */
 const STOP_MS = 15_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 export type ProcessOptions = {
   readonly data: string;
   readonly config: string;
-  /** A folder to start in, which is made, and removed before the server listens. */
+  /** The working directory, which is made here and removed before the server listens. */
   readonly nowhere: string;
   readonly httpPort: number;
-  /** For ClickHouse's own protocol; without it only HTTP is spoken. */
+  /** For ClickHouse's own protocol; left out, the server speaks only HTTP. */
   readonly tcpPort?: number | undefined;
   readonly environment?: Readonly<Record<string, string>>;
   readonly isReady: () => Promise<boolean>;
@@ -36,7 +36,7 @@ export type ServerEnd = { readonly code: number | null; readonly signal: NodeJS.
 /** A server process that answers. */
 export type ServerProcess = {
   readonly pid: number;
-  /** Settles when it has ended, wanted or not. */
+  /** Settles when it has ended, by `stop` or unexpectedly. */
   readonly ended: Promise<ServerEnd>;
   /** Ends it and waits for that. Safe to call twice. */
   stop(): Promise<void>;
@@ -44,11 +44,11 @@ export type ServerProcess = {
 
 /**
  * Starts the engine as a server on the loopback address, and waits until it is ready. It ends with this process.
- * @throws EmbeddedClickHouseError with the server's last words when it ends, or is not ready in time.
+ * @throws EmbeddedClickHouseError with the server's last output when it ends, or is not ready in time.
  */
 export async function startServerProcess(options: ProcessOptions): Promise<ServerProcess> {
   const library = locateLibrary();
-  // One that was killed in its middle may have left the folder, and in it what the start of this one is known by.
+  // A start that was killed may have left the folder and in it the file by which the next start is recognised.
   await rm(options.nowhere, { recursive: true, force: true });
   await mkdir(options.nowhere);
   const child = spawnServer(library, options);
@@ -104,16 +104,16 @@ async function waitUntilReady(
   const deadline = Date.now() + timeoutMs;
   while (Date.now() < deadline) {
     const hasEnded = child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
-    // With a terminal the engine outlives a query that failed.
+    // The engine has a terminal, so it goes on after a query that failed.
     if (hasEnded || lastWords().includes("DB::Exception")) {
       throw new EmbeddedClickHouseError(`the embedded ClickHouse ended while starting:\n${lastWords()}`);
     }
     if (!isGateOpen) isGateOpen = await openGate(child, nowhere);
     else if (await isReady()) return;
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
   throw new EmbeddedClickHouseError(
-    `the embedded ClickHouse did not answer within ${timeoutMs / 1000} s; its last words:\n${lastWords()}`,
+    `the embedded ClickHouse did not answer within ${timeoutMs / 1000} s; its last output:\n${lastWords()}`,
   );
 }
 

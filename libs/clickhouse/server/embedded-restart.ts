@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedClickHouseError } from "./embedded-files.ts";
 import type { ServerEnd, ServerProcess } from "./embedded-process.ts";
 
-/** Callbacks for a server that ends unasked. */
+/** Callbacks for a server that ends unexpectedly. */
 export type RestartEvents = {
   /** Called with how it ended, and with the pause before it is started again. */
   readonly onExit?: (end: ServerEnd, retryInMs: number) => void;
@@ -13,17 +13,17 @@ export type RestartEvents = {
 };
 
 export type RestartOptions = RestartEvents & {
-  /** A server that is not back after so long is given up. */
-  readonly giveUpAfterMs?: number;
+  /** A server that is not back after so long stays down. */
+  readonly maxDownMs?: number;
 };
 
-export const GIVE_UP_AFTER_MS = 120_000;
+export const MAX_DOWN_MS = 120_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** One that lived so long did not end of its start. */
+/** A server that ran this long did not end because of its start. */
 const STABLE_MS = 60_000;
 
-/** A server that is started again whenever it ends unasked. */
+/** A server that is started again whenever it ends unexpectedly. */
 export type SupervisedServer = {
   readonly pid: number;
   /** Settles when it has ended for good, with why. */
@@ -33,7 +33,7 @@ export type SupervisedServer = {
 
 /** How a server is started once more, at the same address. */
 export type Restarter = {
-  /** Keeps others from starting one meanwhile; called before each attempt. Rejects when another has been faster. */
+  /** Keeps other processes from starting one; called before each attempt. Rejects when another was faster. */
   hold(): Promise<void>;
   start(): Promise<ServerProcess>;
   release(): Promise<void>;
@@ -53,13 +53,13 @@ export function supervise(
   const stopping = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
 
-  /** @returns the last pause; undefined when the server is not to come back. */
+  /** @returns the last pause; undefined when the server stays down. */
   const bringBack = async (end: ServerEnd, options: RestartOptions, firstPauseMs: number) => {
-    const { giveUpAfterMs = GIVE_UP_AFTER_MS } = options;
+    const { maxDownMs = MAX_DOWN_MS } = options;
     const downSince = performance.now();
     let pauseMs = firstPauseMs;
     options.onExit?.(end, pauseMs);
-    // Now and not after the pause: a command that took the directory meanwhile might keep it for hours.
+    // Before the pause: a command that took the directory during it might keep it for hours.
     await restarter.hold().catch(() => {});
     for (;;) {
       await pause(pauseMs);
@@ -71,7 +71,7 @@ export function supervise(
         options.onRestart?.(performance.now() - downSince);
         return pauseMs;
       } catch (error) {
-        if (performance.now() - downSince > giveUpAfterMs) return undefined;
+        if (performance.now() - downSince > maxDownMs) return undefined;
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
         options.onFailedStart?.(error, pauseMs);
       }

@@ -20,14 +20,14 @@ import { locateLibrary, type ServerProcess, startServerProcess } from "./embedde
 import { type RestartOptions, supervise } from "./embedded-restart.ts";
 import { makeFolder } from "./make-folder.ts";
 import { writePrivately } from "./private-file.ts";
-import { claimStart } from "./start-lock.ts";
+import { acquireStartLock } from "./start-lock.ts";
 
 export const DATABASE = "noisefloor";
 const START_TIMEOUT_MS = 20_000;
 
 export type EmbeddedClickHouse = {
   readonly connection: ClickHouseConnection;
-  /** For dashboards on this machine: may read the tables of the database and nothing else. */
+  /** For dashboards on this machine: reads the tables that the registry gives them. */
   readonly grafana: ClickHouseConnection;
   readonly tcpPort: number | undefined;
   /** The server process, which is a child of ours; another one after a restart. */
@@ -42,36 +42,36 @@ export type EmbeddedClickHouse = {
 export type EmbeddedOptions = {
   /** A free one unless given; a restart takes the same. */
   readonly httpPort?: number;
-  /** For ClickHouse's own protocol, which a stranger can end the server with: for tests only. */
+  /** For ClickHouse's own protocol, by which any local process can end the server: for tests only. */
   readonly tcpPort?: number;
   readonly startTimeoutMs?: number;
   readonly purpose?: Purpose;
-  /** Given, a server that ends unasked is started again. */
+  /** Given, a server that ends unexpectedly is started again. */
   readonly restart?: RestartOptions;
 };
 
 /**
  * Starts a real ClickHouse server for this data directory, bound to 127.0.0.1. It ends with this process, also when that
- * is killed; its data stay.
+ * is killed; the data stay.
  * @throws DataDirectoryHeldError when another process runs a server there.
  * @throws EmbeddedClickHouseError when the platform package is missing, the directory cannot be used, or the server does
- * not answer in time; the message says what to do and carries the server's last words.
+ * not answer in time; the message says what to do and ends with the server's last output.
  */
 export async function startEmbedded(dataDir: string, options: EmbeddedOptions = {}): Promise<EmbeddedClickHouse> {
   locateLibrary();
   const files = embeddedFiles(dataDir);
   await usingDirectory(dataDir, () => makeFolder(files.data));
-  await claim(dataDir, files);
+  await lockStart(dataDir, files);
   try {
-    // Looked for once more: another may have started since the caller did.
+    // Checked again under the lock: another process may have started one meanwhile.
     if ((await findRunning(dataDir)) !== undefined) throw heldElsewhere(dataDir);
-    return await startClaimed(dataDir, files, options);
+    return await startLocked(dataDir, files, options);
   } finally {
     await rm(files.starting, { force: true });
   }
 }
 
-async function startClaimed(
+async function startLocked(
   dataDir: string,
   files: EmbeddedFiles,
   options: EmbeddedOptions,
@@ -95,15 +95,15 @@ async function startClaimed(
     }
     return server;
   };
-  let isClaimed = false;
+  let isLocked = false;
   const hold = async () => {
-    if (isClaimed) await utimes(files.starting, new Date(), new Date());
-    else await claim(dataDir, files);
-    isClaimed = true;
+    if (isLocked) await utimes(files.starting, new Date(), new Date());
+    else await lockStart(dataDir, files);
+    isLocked = true;
   };
   const release = async () => {
-    if (isClaimed) await rm(files.starting, { force: true });
-    isClaimed = false;
+    if (isLocked) await rm(files.starting, { force: true });
+    isLocked = false;
   };
   const server = supervise(await start(), { hold, start, release }, files.log, options.restart);
   const stop = async () => {
@@ -150,12 +150,12 @@ async function startProcess(
   }
 }
 
-async function claim(dataDir: string, files: EmbeddedFiles): Promise<void> {
-  const isClaimed = await usingDirectory(dataDir, () => claimStart(files.starting));
-  if (!isClaimed) throw heldElsewhere(dataDir);
+async function lockStart(dataDir: string, files: EmbeddedFiles): Promise<void> {
+  const isLocked = await usingDirectory(dataDir, () => acquireStartLock(files.starting));
+  if (!isLocked) throw heldElsewhere(dataDir);
 }
 
-/** Tells in a sentence what the system has against a data directory: below a file, of somebody else, on a full disk. */
+/** Turns the system's errors about a data directory (no folder, no right, a full disk) into a sentence. */
 async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -165,7 +165,7 @@ async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promi
   }
 }
 
-/** @returns the passwords of the server for which it makes the files. */
+/** Writes the server's configuration. @returns its passwords. */
 async function prepareFiles(files: EmbeddedFiles): Promise<EmbeddedCredentials> {
   const credentials = await readOrMakeCredentials(files.credentials);
   await writePrivately(

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { answers, type ClickHouseConnection, refusal } from "../client/connect.ts";
-import { isTransient, missingRight, StoreError } from "../client/errors.ts";
+import { answers, type ClickHouseConnection, connectionError } from "../client/connect.ts";
+import { explainMissingRight, isTransient, StoreError } from "../client/errors.ts";
 import { startEmbedded } from "./embedded.ts";
 import { DataDirectoryHeldError, embeddedFiles, findRunning, type Purpose, readServerNote } from "./embedded-files.ts";
 import type { RestartEvents } from "./embedded-restart.ts";
@@ -21,38 +21,37 @@ export type OpenClickHouse = {
 };
 
 export type OpenOptions = {
-  /** A `look` changes nothing and can be had again: it may lose the server of a command that ends. */
+  /** A `look` only reads and can be repeated: it may use the server of a command, which ends with that command. */
   readonly purpose: Purpose | "look";
-  /** Ends the waiting for another command. */
+  /** Aborts the wait for another command. */
   readonly signal?: AbortSignal;
-  /** Hears that another command is waited for. */
+  /** Called once when it has to wait for another command. */
   readonly onWait?: () => void;
-  /** Called when a server of ours ends unasked and is started again, with where its log is. */
+  /** Called with the path of the log of a server that this call starts. @returns what to call when that restarts. */
   readonly onRestart?: (logFile: string) => RestartEvents;
 };
 
 /**
- * One way to a server for every command: with an external server nothing is embedded; beside a running `noisefloor
- * start` that one's server is used; else one is started for as long as the caller needs it. A command's server ends with
- * that command, so services and other commands wait for that end and run their own; who only looks waits a moment, but
- * not for a replay of hours.
+ * Opens the configured server; else the one that another process runs for the same data directory, such as
+ * `noisefloor start`; else an embedded one for as long as the caller needs it. A command's server ends with that command,
+ * so services and other commands wait for its end; a `look` waits a moment, but not for a replay of hours.
  * @throws StoreError when the configured server does not answer or does not take the credentials, or when a restore has
- * the data directory for itself.
+ * the data directory to itself.
  */
 export async function openClickHouse(choice: ClickHouseChoice, options: OpenOptions): Promise<OpenClickHouse> {
   if (choice.server !== undefined) {
-    const reason = await refusal(choice.server);
+    const reason = await connectionError(choice.server);
     if (reason === undefined) {
       return { connection: choice.server, origin: "external", ended: new Promise(() => {}), close: async () => {} };
     }
     throw new StoreError(
-      `ClickHouse at ${choice.server.url} cannot be used as user ${choice.server.username}: ${describe(missingRight(reason) ?? reason)}`,
+      `ClickHouse at ${choice.server.url} cannot be used as user ${choice.server.username}: ${formatReason(explainMissingRight(reason) ?? reason)}`,
     );
   }
   let hasWaited = false;
   const isLook = options.purpose === "look";
-  const patientUntil = isLook ? Date.now() + LOOK_PATIENCE_MS : options.purpose === "restore" ? 0 : Infinity;
-  let startUntil = Date.now() + START_PATIENCE_MS;
+  const waitUntil = isLook ? Date.now() + LOOK_WAIT_MS : options.purpose === "restore" ? 0 : Infinity;
+  let startUntil = Date.now() + START_WAIT_MS;
   for (;;) {
     const running = await findRunning(choice.dataDir);
     if (running?.purpose === "restore") {
@@ -60,12 +59,12 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
         `a restore is under way in the data directory ${resolve(choice.dataDir)}: try again when it has ended`,
       );
     }
-    if (running?.purpose === "command" && Date.now() < patientUntil) {
+    if (running?.purpose === "command" && Date.now() < waitUntil) {
       if (!hasWaited) options.onWait?.();
       hasWaited = true;
-      startUntil = Date.now() + START_PATIENCE_MS;
+      startUntil = Date.now() + START_WAIT_MS;
     } else if (running !== undefined) {
-      return anothers(running.connection, choice.dataDir);
+      return useRunning(running.connection, choice.dataDir);
     } else {
       try {
         const events = options.onRestart?.(embeddedFiles(choice.dataDir).log) ?? {};
@@ -73,7 +72,7 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
         const embedded = await startEmbedded(choice.dataDir, { purpose, restart: events });
         return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
       } catch (error) {
-        // Two started at the same moment: the other one won, and says where it listens as soon as it is up.
+        // Another process was faster. It writes down where its server listens as soon as that is up.
         if (!(error instanceof DataDirectoryHeldError) || Date.now() > startUntil) throw error;
       }
     }
@@ -86,38 +85,38 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
 
 const ATTEMPT_MS = 250;
 /** Longer than another process may take to start its server. */
-const START_PATIENCE_MS = 30_000;
+const START_WAIT_MS = 30_000;
 /** As long as most commands take. */
-const LOOK_PATIENCE_MS = 3_000;
-const LOOK_INTERVAL_MS = 5_000;
-const LOOKS_AT_LOSS = 4;
+const LOOK_WAIT_MS = 3_000;
+const POLL_MS = 5_000;
+const LOSS_ATTEMPTS = 4;
 
 /**
- * Another process's server goes when that process does, and may come back elsewhere: somebody has to look. One that ended
- * alone comes back where it was, for its process starts it again.
+ * Another process's server ends with that process and may come back at another address, so it is polled. A server that
+ * ends alone comes back at its address, because its process restarts it.
  */
-function anothers(connection: ClickHouseConnection, dataDir: string): OpenClickHouse {
+function useRunning(connection: ClickHouseConnection, dataDir: string): OpenClickHouse {
   let timer: NodeJS.Timeout | undefined;
   const ended = new Promise<StoreError>((settle) => {
-    const look = async () => {
+    const poll = async () => {
       const note = await readServerNote(dataDir);
       const isSame = note?.connection.url === connection.url && note.connection.password === connection.password;
       if (isSame && (isAlive(note.pid) || (await answers(connection)))) return;
       settle(new StoreError("the process whose ClickHouse was used has ended"));
     };
-    timer = setInterval(look, LOOK_INTERVAL_MS);
+    timer = setInterval(poll, POLL_MS);
     timer.unref();
   });
   return { connection, origin: "running", ended, close: async () => clearInterval(timer) };
 }
 
-/** @returns what to tell of an error: that a server went with the process that ran it is no fault of that server. */
+/** @returns the error, or one that says that the process which ran the server has ended, if that is the cause. */
 export async function explainLoss(server: OpenClickHouse, error: unknown): Promise<unknown> {
   if (server.origin !== "running" || !(isTransient(error) || (error instanceof Error && isTransient(error.cause)))) {
     return error;
   }
-  // A server that is ending may take another moment to be gone.
-  for (let look = 0; look < LOOKS_AT_LOSS; look++) {
+  // A server that is shutting down may answer for another moment.
+  for (let attempt = 0; attempt < LOSS_ATTEMPTS; attempt++) {
     if (!(await answers(server.connection))) {
       return new StoreError("the process whose ClickHouse was used has ended: run it again", { cause: error });
     }
@@ -126,8 +125,8 @@ export async function explainLoss(server: OpenClickHouse, error: unknown): Promi
   return error;
 }
 
-/** A connection that is refused at each of a name's addresses comes as a bundle of errors without a message. */
-function describe(error: Error): string {
+/** A connection that fails at each of a name's addresses gives an AggregateError without a message. */
+function formatReason(error: Error): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   return first instanceof Error ? first.message : String(first);
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { link, rename, rm, writeFile } from "node:fs/promises";
 
-/** Writes a file that only its owner may read, so that nobody ever sees it by half. */
+/** Writes a file that only its owner may read. Readers see the old content or the new, never a part. */
 export async function writePrivately(file: string, text: string): Promise<void> {
   await withPrivateFile(file, text, (unfinished) => rename(unfinished, file));
 }
 
-/** The same unless there is one already. Of two processes that make it at once, one's stands. @returns whether ours does. */
+/** The same unless the file exists. If two processes make it at once, one's is kept. @returns whether ours is. */
 export async function createPrivately(file: string, text: string): Promise<boolean> {
   let isOurs = true;
   await withPrivateFile(file, text, async (unfinished) => {

@@ -2,33 +2,33 @@ import { readFile, rm, stat } from "node:fs/promises";
 import { createPrivately } from "./private-file.ts";
 
 /** A start that takes longer has failed. */
-const CLAIM_MS = 25_000;
+const LOCK_MS = 25_000;
 
 /**
- * Of servers that start at once in one directory one gets the engine's lock, but each of the others, before it finds out,
- * has removed the files with which that one answers its first questions. So one starts at a time; the claim of a process
- * that was killed does not stand for long.
- * @returns whether nobody else starts one. Then the file is the caller's to remove.
+ * Takes the lock file that lets one process at a time start a server in a data directory. The engine's own lock is not
+ * enough: a server that fails to get it has already removed files that the other one starts with. The lock of a process
+ * that was killed expires.
+ * @returns whether the caller has it now, and removes it after the start.
  */
-export async function claimStart(file: string): Promise<boolean> {
-  const claimedAt = await stat(file).then(
+export async function acquireStartLock(file: string): Promise<boolean> {
+  const lockedAt = await stat(file).then(
     ({ mtimeMs }) => mtimeMs,
     () => undefined,
   );
-  if (claimedAt !== undefined) {
-    const isYoung = Math.abs(Date.now() - claimedAt) < CLAIM_MS;
+  if (lockedAt !== undefined) {
+    const isYoung = Math.abs(Date.now() - lockedAt) < LOCK_MS;
     const holder = Number(await readFile(file, "utf8").catch(() => ""));
     if (!isYoung || !isAlive(holder)) await rm(file, { force: true });
   }
   return createPrivately(file, String(process.pid));
 }
 
-/** Does a process live? Another container's counts as dead: the engine's lock is there still. */
+/** Whether a process lives. One in another container counts as dead, which is safe: the engine has a lock of its own. */
 export function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0);
   } catch (error) {
-    // One of another user's.
+    // The process is another user's.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }

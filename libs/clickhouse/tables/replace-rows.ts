@@ -12,11 +12,11 @@ const newestUpdate = defineQuery({
 
 /**
  * Inserts rows that replace those with the same ids, into a table in which the row with the newest `updated_at` counts.
- * Of a machine whose clock is behind the row would be inserted and never be seen, without a word: so what is written is
- * newer than what is there, whatever the clock says.
+ * They get a newer time than the rows they replace, whatever the clock says: with a clock that is behind, a change would
+ * be inserted and never be seen.
  * @param now milliseconds since 1970 UTC.
  */
-export async function insertNewest<IdColumn extends string>(
+export async function replaceRows<IdColumn extends string>(
   client: ClickHouseClient,
   { table, idColumn, rows }: { table: string; idColumn: IdColumn; rows: readonly Readonly<Record<IdColumn, string>>[] },
   now: number,
