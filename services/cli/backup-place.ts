@@ -7,8 +7,8 @@ import { printable } from "./commands/output.ts";
 const PLACES = "a path, disk:NAME/PATH, or the https URL of a folder in a bucket";
 
 /**
- * Reads the PLACE argument of backup and restore. A path is on this machine when the server is the data directory's own,
- * else on the server's machine, below the folder that it allows.
+ * Reads the PLACE argument of backup and restore. A path is on this machine when the server is the data directory's
+ * own, else on the server's machine, below the folder that it allows.
  * @throws UserError when it names no place.
  */
 export function readBackupPlace(text: string, isOwnServer: boolean, settings: Settings): BackupPlace {

@@ -4,7 +4,9 @@ import { formatTimestamp } from "@noisefloor/domain/window.ts";
 /** A table may lose this share without a question: a retention that is shortened a little deletes a little. */
 const UNCONFIRMED_SHARE = 0.1;
 
-/** Whether a table would lose so much that the user must confirm it. @param losses undefined when it was not counted. */
+/**
+ * Whether a table would lose so much that the user must confirm it. @param losses undefined when it was not counted.
+ */
 export function isMuch(losses: readonly TableLoss[] | undefined): boolean {
   return losses === undefined || losses.some(isLarge);
 }

@@ -110,8 +110,8 @@ async function openConnection({ clickhouse }: Settings, options: OpenOptions) {
 }
 
 /**
- * Opens the configured or embedded ClickHouse for `start`, `ingest` or `migrate`, which alone prepare a store: they make
- * one where there is none, bring its schema up to date, and set its retention, durability and starter tags.
+ * Opens the configured or embedded ClickHouse for `start`, `ingest` or `migrate`, which alone prepare a store: they
+ * make one where there is none, bring its schema up to date, and set its retention, durability and starter tags.
  * @param confirmLoss called before a shorter retention deletes more than a tenth of what is stored.
  */
 export async function openStore(
@@ -150,8 +150,8 @@ async function dropLeftovers({ connection }: OpenClickHouse, log: Logger): Promi
 }
 
 /**
- * Opens the store for a service that only reads. It leaves a configured server as it is, so that the service can run as a
- * user who may change nothing; the embedded server has no other service to prepare it.
+ * Opens the store for a service that only reads. It leaves a configured server as it is, so that the service can run as
+ * a user who may change nothing; the embedded server has no other service to prepare it.
  * @throws MigrationError when the schema is not current.
  */
 export async function openStoreToRead(context: Context, options: OpenOptions): Promise<Store> {

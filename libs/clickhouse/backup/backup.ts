@@ -20,8 +20,8 @@ const NAME_INSIDE = "noisefloor";
 
 /**
  * Makes a backup of a database, without the rollups: a server copies its tables one after the other, so rollups would
- * count observations that the backup lacks. The server goes on working meanwhile. It reports success even when its writes
- * failed, as on a full disk: only what `verifyBackup` has read is a backup.
+ * count observations that the backup lacks. The server goes on working meanwhile. It reports success even when its
+ * writes failed, as on a full disk: only what `verifyBackup` has read is a backup.
  * @returns undefined when it was cancelled.
  * @throws BackupError
  */
@@ -46,8 +46,9 @@ export async function backUpDatabase(
 }
 
 /**
- * Has the server read a backup's manifest, which is at its end, and compare one table in it with the database's own. That
- * finds an archive that is cut off, and in a compressed one every gap; it does not find a file of a folder that is short.
+ * Has the server read a backup's manifest, which is at its end, and compare one table in it with the database's own.
+ * That finds an archive that is cut off, and in a compressed one every gap; it does not find a file of a folder that is
+ * short.
  * @returns whether it was read; false when that was cancelled.
  * @throws BackupError
  */

@@ -26,7 +26,8 @@ const partCheck = (table: string, part: string) =>
 /**
  * Reads every part that came out of a backup and compares checksums: a backup that rotted on its disk is found here and
  * not months later.
- * @param client of the scratch database. Its merges stay stopped: a part that is listed must still be there when checked.
+ * @param client of the scratch database. Its merges stay stopped: a part that is listed must still be there when
+ * checked.
  * @returns whether all were checked; false when that was cancelled.
  * @throws BackupError
  */

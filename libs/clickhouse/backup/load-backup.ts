@@ -19,9 +19,9 @@ export type LoadOptions = BackupOptions & {
 };
 
 /**
- * Loads a backup's own tables, without the rollups, into an empty database and migrates it to our schema. A user's views
- * and tables are left out: a view would fire for every row, and a table may read from elsewhere. TTL deletes nothing
- * meanwhile.
+ * Loads a backup's own tables, without the rollups, into an empty database and migrates it to our schema. A user's
+ * views and tables are left out: a view would fire for every row, and a table may read from elsewhere. TTL deletes
+ * nothing meanwhile.
  * @returns whether it was loaded; false when it was cancelled.
  * @throws BackupError
  */
@@ -72,8 +72,8 @@ const openMutations = defineQuery({
 const POLL_MS = 100;
 
 /**
- * Gives every table the backup's retention, or the longer one that is wanted. Each part stores when its rows end, so the
- * change must reach all parts before TTL merges are allowed again.
+ * Gives every table the backup's retention, or the longer one that is wanted. Each part stores when its rows end, so
+ * the change must reach all parts before TTL merges are allowed again.
  */
 async function settleRetention(client: ClickHouseClient, { retentionDays = 0, signal }: LoadOptions): Promise<boolean> {
   const days = Math.max(retentionDays, await readRetention(client));

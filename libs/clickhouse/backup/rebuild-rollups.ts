@@ -25,8 +25,8 @@ const viewSelect = defineQuery({
 });
 
 /**
- * Fills the rollups from the observations by the SELECT of their views, one partition at a time so that the server needs
- * memory for a week and not for all.
+ * Fills the rollups from the observations by the SELECT of their views, one partition at a time so that the server
+ * needs memory for a week and not for all.
  * @param client of the database `database`, whose rollups are empty.
  * @returns whether it was done; false when it was cancelled.
  */

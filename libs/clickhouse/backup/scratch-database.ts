@@ -57,7 +57,8 @@ export async function openScratchDatabase(connection: ClickHouseConnection): Pro
 }
 
 /**
- * Drops the scratch database that a restore which was killed has left: else its space would be taken until the next one.
+ * Drops the scratch database that a restore which was killed has left: else its space would be taken until the next
+ * one.
  * @returns the name of the database that was dropped, if any.
  */
 export async function dropAbandonedScratch(connection: ClickHouseConnection): Promise<string | undefined> {

@@ -5,9 +5,9 @@ import { COPIED_TABLES, TABLES } from "../schema/tables.ts";
 import { BackupError } from "./errors.ts";
 
 /**
- * Exchanges every table of the store with the scratch database's, in one statement that takes moments and copies nothing.
- * Views, a user's own too, go by name and read the new tables. The server exchanges one table after the other: when that
- * is interrupted, a marker is left.
+ * Exchanges every table of the store with the scratch database's, in one statement that takes moments and copies
+ * nothing. Views, a user's own too, go by name and read the new tables. The server exchanges one table after the other:
+ * when that is interrupted, a marker is left.
  * @param live of the store's database, in which every table exists.
  * @throws BackupError
  */

@@ -81,7 +81,9 @@ export async function openPollingCache<T>(
   };
 }
 
-/** Calls made while one poll is under way share the next: that one may have begun before the change they want to see. */
+/**
+ * Calls made while one poll is under way share the next: that one may have begun before the change they want to see.
+ */
 function oneAtATime(poll: () => Promise<void>) {
   let underWay: Promise<void> | undefined;
   let next: Promise<void> | undefined;

@@ -12,8 +12,8 @@ const documentSchema = z.object({
 
 /**
  * The rows of an answer in the format JSONCompact, as objects by column name.
- * @throws IncompleteAnswerError unless the document is complete and holds as many rows as it states: a full disk, a lost
- * connection or a proxy may cut an answer whose status was 200, which would read as fewer rows.
+ * @throws IncompleteAnswerError unless the document is complete and holds as many rows as it states: a full disk, a
+ * lost connection or a proxy may cut an answer whose status was 200, which would read as fewer rows.
  */
 export function answerRows(text: string): Record<string, unknown>[] {
   const { meta, data, rows } = readDocument(text);

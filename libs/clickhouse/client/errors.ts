@@ -59,9 +59,9 @@ export function isUnknownTable(error: unknown): boolean {
 }
 
 /**
- * Codes of errors that pass by themselves: too many parts, timeouts, limits of memory, queries, sessions and connections,
- * a lost connection, a server that shuts down, a table that is locked, read-only or restarting, a full or failing disk, no
- * file handle left. If one lasts, a restart of our process would not help: callers retry and say so.
+ * Codes of errors that pass by themselves: too many parts, timeouts, limits of memory, queries, sessions and
+ * connections, a lost connection, a server that shuts down, a table that is locked, read-only or restarting, a full or
+ * failing disk, no file handle left. If one lasts, a restart of our process would not help: callers retry and say so.
  */
 export const TRANSIENT_CODES: ReadonlyMap<string, string> = new Map([
   ["74", "CANNOT_READ_FROM_FILE_DESCRIPTOR"],

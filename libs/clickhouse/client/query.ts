@@ -64,8 +64,8 @@ export type ReaderOptions = {
 };
 
 /**
- * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups one after the other
- * slow large questions down and do not stop them.
+ * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups one after the
+ * other slow large questions down and do not stop them.
  */
 const PRIORITIES = {
   foreground: { priority: "1" },
@@ -116,7 +116,9 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
   return z.array(definition.row).parse(answerRows(await result.text()));
 }
 
-/** `YYYY-MM-DD hh:mm:ss.sss` in UTC: the spelling that every ClickHouse reads as DateTime64(3), whatever its settings. */
+/**
+ * `YYYY-MM-DD hh:mm:ss.sss` in UTC: the spelling that every ClickHouse reads as DateTime64(3), whatever its settings.
+ */
 export function toDateTime64(time: number): string {
   return new Date(time).toISOString().replace("T", " ").slice(0, 23);
 }

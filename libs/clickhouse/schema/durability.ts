@@ -27,8 +27,8 @@ export async function readDurability(client: ClickHouseClient): Promise<boolean>
 }
 
 /**
- * With `isDurable`, every table that observations and dead letters go to brings each part to the disk before an insert is
- * answered or merged parts are deleted; without it, the operating system decides when.
+ * With `isDurable`, every table that observations and dead letters go to brings each part to the disk before an insert
+ * is answered or merged parts are deleted; without it, the operating system decides when.
  * @returns the tables that were changed.
  */
 export async function applyDurability(client: ClickHouseClient, isDurable: boolean): Promise<string[]> {

@@ -30,8 +30,8 @@ export function parseRetention(createTableQuery: string): number | undefined {
 }
 
 /**
- * Makes every table keep its rows for `days` days. Tables that already do are left alone, because a changed TTL rewrites
- * data; the server goes on with that after this has returned, for as long as it takes.
+ * Makes every table keep its rows for `days` days. Tables that already do are left alone, because a changed TTL
+ * rewrites data; the server goes on with that after this has returned, for as long as it takes.
  * @returns the tables that were changed.
  */
 export async function applyRetention(client: ClickHouseClient, days: number): Promise<string[]> {

@@ -20,7 +20,9 @@ const DERIVED = { backup: "derived", isForDashboards: true } as const;
 const COPIED = { backup: "copied", isForDashboards: true } as const;
 const PRIVATE = { backup: "copied", isForDashboards: false } as const;
 
-/** Every table that the migrations make. A test compares this list with the migrations and with the grants of users.xml. */
+/**
+ * Every table that the migrations make. A test compares this list with the migrations and with the grants of users.xml.
+ */
 export const TABLES: Readonly<Record<string, TableProperties>> = {
   schema_migrations: PRIVATE,
   tags: COPIED,

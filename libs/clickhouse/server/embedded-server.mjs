@@ -15,7 +15,8 @@ const NICENESS = 10;
 
 /**
  * Lowers the priority of every thread that this one starts. Linux may schedule each session as one group, in which
- * niceness counts only among the session's own processes; the engine has a session of its own, so the group gets it too.
+ * niceness counts only among the session's own processes; the engine has a session of its own, so the group gets it
+ * too.
  */
 function yieldToService() {
   setPriority(NICENESS);
@@ -51,8 +52,8 @@ function openTerminal() {
 open({ library: "c", path: "" });
 const { isOpen, parent } = openTerminal();
 yieldToService();
-// Killed and not let end by itself: while it ends it needs a working directory, and with one every file can be read. What
-// it has acknowledged is stored.
+// Killed and not let end by itself: while it ends it needs a working directory, and with one every file can be read.
+// What it has acknowledged is stored.
 new Socket({ fd: parent, readable: true })
   .on("error", () => {})
   .on("close", () => process.kill(process.pid, "SIGKILL"))

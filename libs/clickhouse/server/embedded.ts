@@ -51,11 +51,11 @@ export type EmbeddedOptions = {
 };
 
 /**
- * Starts a real ClickHouse server for this data directory, bound to 127.0.0.1. It ends with this process, also when that
- * is killed; the data stay.
+ * Starts a real ClickHouse server for this data directory, bound to 127.0.0.1. It ends with this process, also when
+ * that is killed; the data stay.
  * @throws DataDirectoryHeldError when another process runs a server there.
- * @throws EmbeddedClickHouseError when the platform package is missing, the directory cannot be used, or the server does
- * not answer in time; the message says what to do and ends with the server's last output.
+ * @throws EmbeddedClickHouseError when the platform package is missing, the directory cannot be used, or the server
+ * does not answer in time; the message says what to do and ends with the server's last output.
  */
 export async function startEmbedded(dataDir: string, options: EmbeddedOptions = {}): Promise<EmbeddedClickHouse> {
   locateLibrary();

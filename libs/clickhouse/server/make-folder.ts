@@ -2,8 +2,8 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * Makes a folder that only its owner may enter, and its parents. Node's own `recursive` never ends where a parent exists
- * and cannot hold folders, as below /proc.
+ * Makes a folder that only its owner may enter, and its parents. Node's own `recursive` never ends where a parent
+ * exists and cannot hold folders, as below /proc.
  */
 export async function makeFolder(path: string): Promise<void> {
   const missing: string[] = [];

@@ -32,9 +32,9 @@ export type OpenOptions = {
 };
 
 /**
- * Opens the configured server; else the one that another process runs for the same data directory, such as
- * `noisefloor start`; else an embedded one for as long as the caller needs it. A command's server ends with that command,
- * so services and other commands wait for its end; a `look` waits a moment, but not for a replay of hours.
+ * Opens the configured server; else the one that another process runs for the same data directory, such as `noisefloor
+ * start`; else an embedded one for as long as the caller needs it. A command's server ends with that command, so
+ * services and other commands wait for its end; a `look` waits a moment, but not for a replay of hours.
  * @throws StoreError when the configured server does not answer or does not take the credentials, or when a restore has
  * the data directory to itself.
  */

@@ -23,7 +23,9 @@ export async function acquireStartLock(file: string): Promise<boolean> {
   return createPrivately(file, String(process.pid));
 }
 
-/** Whether a process lives. One in another container counts as dead, which is safe: the engine has a lock of its own. */
+/**
+ * Whether a process lives. One in another container counts as dead, which is safe: the engine has a lock of its own.
+ */
 export function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0);

@@ -11,7 +11,9 @@ const newestReceipt = defineQuery({
   row: z.object({ at: z.int() }),
 });
 
-/** When the intake received the newest stored observation, in milliseconds since 1970 UTC; undefined when there is none. */
+/**
+ * When the intake received the newest stored observation, in milliseconds since 1970 UTC; undefined when there is none.
+ */
 export async function readNewestReceipt(client: ClickHouseClient): Promise<number | undefined> {
   const { at } = await runForOne(client, newestReceipt, {});
   return at === 0 ? undefined : at;

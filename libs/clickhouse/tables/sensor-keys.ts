@@ -20,8 +20,9 @@ const sensorKeySchema = z.object({
 export type SensorKey = z.infer<typeof sensorKeySchema>;
 
 /**
- * The row that says, unless it is revoked, that senders without a key are accepted although keys exist. It is stored among
- * the keys so that services read it with them, and so that a restore does not open an intake that was closed since.
+ * The row that says, unless it is revoked, that senders without a key are accepted although keys exist. It is stored
+ * among the keys so that services read it with them, and so that a restore does not open an intake that was closed
+ * since.
  */
 export const OPEN_INTAKE_ID = "open-intake";
 

@@ -69,8 +69,8 @@ async function makeInPlace(
 }
 
 /**
- * Makes a backup in a folder of its own, verifies it, and moves it to its place: what has the final name is a backup. The
- * folder also keeps the server, which removes empty folders beside an archive that failed, from those of the user.
+ * Makes a backup in a folder of its own, verifies it, and moves it to its place: what has the final name is a backup.
+ * The folder also keeps the server, which removes empty folders beside an archive that failed, from those of the user.
  */
 async function makeAside(
   path: string,

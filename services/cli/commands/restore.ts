@@ -87,8 +87,8 @@ function formatKeys({ keys: { revoked, lost } }: Restored): string[] {
 }
 
 /**
- * The consumer group has read on since the backup. The messages are still in the topic for as long as that keeps them, and
- * must be read again; ids keep anything from counting twice.
+ * The consumer group has read on since the backup. The messages are still in the topic for as long as that keeps them,
+ * and must be read again; ids keep anything from counting twice.
  */
 function formatCatchUp(newestReceipt: number | undefined, { kafka }: Settings): string[] {
   if (newestReceipt === undefined) return [];
