@@ -1,3 +1,4 @@
+import { runKeysCreate, runWorkspacesWrite } from "@noisefloor/cli/commands/access.ts";
 import { runDeadLettersList } from "@noisefloor/cli/commands/dead-letters.ts";
 import { runMigrate } from "@noisefloor/cli/commands/migrate.ts";
 import { runRetention } from "@noisefloor/cli/commands/retention.ts";
@@ -156,6 +157,20 @@ test("a command that only looks adds nothing, and of an older schema says what t
   const refusal = /migration dead_letter_verdicts has not been applied: run "noisefloor migrate"/;
   await expect(retention()).rejects.toThrow(refusal);
   await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(refusal);
+});
+
+test("a command that writes neither migrates, nor changes the retention, nor adds tags", async () => {
+  const command = commandOver(world);
+  const wanting = { ...command, settings: { ...command.settings, retentionDays: 365 } };
+  await runWorkspacesWrite("default", { isNew: true }, wanting);
+  await runKeysCreate("default", { json: true, label: "" }, wanting);
+  expect(command.lines.join("\n")).toContain('"key":');
+  expect(await readRetention(world.client)).toBe(100);
+  expect(await run(world.client, storedRows, {}), "no starter tags").toEqual([{ rows: 4, tags: 1 }]);
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'sensor_keys'" });
+  await expect(runKeysCreate("default", { json: true, label: "" }, wanting)).rejects.toThrow(
+    /migration sensor_keys has not been applied: run "noisefloor migrate"/,
+  );
 });
 
 test("a retention that would delete more than a tenth is not set unless that is confirmed", async () => {

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { lastWordsOf } from "@noisefloor/telemetry/last-words.ts";
 import { EmbeddedClickHouseError } from "./embedded-files.ts";
 
-/** The release of the platform packages that carries a server which can listen; see the install instructions below. */
+/** The release of the platform packages whose engine can listen; see the install instructions below. */
 export const EMBEDDED_VERSION = "26.7.3-stable.1";
 
 /** The only variables of our environment that the server gets: SQL must not be a way to the secrets in the others. */
@@ -118,8 +118,8 @@ async function waitUntilReady(
 }
 
 /**
- * Lets the server listen once it is without a working directory. This engine lets every user of SQL read every file of
- * ours, by functions that first ask where the working directory is: when there is none, each of them fails.
+ * Lets the server listen once its working directory is gone. With one, every SQL user could read every file that we
+ * can: the functions that read files look up the working directory first, and fail without one.
  */
 async function openGate(child: ChildProcess, nowhere: string): Promise<boolean> {
   if (!existsSync(join(nowhere, "up"))) return false;
@@ -129,7 +129,7 @@ async function openGate(child: ChildProcess, nowhere: string): Promise<boolean> 
   return true;
 }
 
-/** The engine that the platform package carries. Throws, with what to do, when it is not installed. */
+/** The path of the engine in the platform's package. Throws, with what to do, when the package is not installed. */
 export function locateLibrary(platform: string = process.platform, arch: string = process.arch): string {
   const suffix = platform === "linux" ? "-gnu" : "";
   const packageName = `@chdb/lib-${platform}-${arch}${suffix}`;

@@ -1,16 +1,16 @@
 // The child process that is the embedded ClickHouse server. It ends when its parent closes standard input or dies.
-// The engine has this process's other thread for as long as it lives, which is why it needs a process of its own.
+// The engine occupies a thread for as long as it runs and cannot be stopped, so it needs a process of its own.
 import { writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { setPriority } from "node:os";
 import { DataType, load, open } from "ffi-rs";
 
 const [library, ...options] = process.argv.slice(2);
-/** Where the parent says that the server may listen. */
+/** The file descriptor that the parent closes to let the server listen. */
 const GATE = 3;
 const [O_RDWR, O_NOCTTY] = [2, process.platform === "darwin" ? 0x20000 : 0x100];
 
-/** Niceness of the engine: when both want a processor, the service that takes and answers requests goes first. */
+/** Niceness of the engine: when both want a processor, the service that answers requests goes first. */
 const NICENESS = 10;
 
 /**
@@ -34,9 +34,9 @@ function call(funcName, values, retType = DataType.I32) {
 }
 
 /**
- * Gives the engine a terminal for its standard input. Without one it takes every error of a connection for its own and
- * aborts: a stranger's malformed request would end the server.
- * @returns whether there is one, and where our parent is to be heard now.
+ * Gives the engine a terminal as standard input. Without one it treats the error of a connection as its own and aborts:
+ * one malformed request would end the server.
+ * @returns whether there is one, and the file descriptor of the pipe from the parent.
  */
 function openTerminal() {
   const parent = call("dup", [0]);
@@ -52,15 +52,15 @@ function openTerminal() {
 open({ library: "c", path: "" });
 const { isOpen, parent } = openTerminal();
 yieldToService();
-// Killed and not let end by itself: while it ends it needs a working directory, and with one every file can be read.
-// What it has acknowledged is stored.
+// SIGKILL, not an orderly end: while the engine shuts down it needs a working directory, and with one SQL can read
+// every file. Inserts that it has acknowledged are stored.
 new Socket({ fd: parent, readable: true })
   .on("error", () => {})
   .on("close", () => process.kill(process.pid, "SIGKILL"))
   .resume();
 
 const queries = [
-  // Tells the parent that the engine is past all for which it needs the working directory.
+  // Shows the parent that the engine needs the working directory no more.
   "SELECT 1 INTO OUTFILE 'up'",
   `CREATE TEMPORARY TABLE gate (line String) ENGINE = File(LineAsString, ${GATE})`,
   "SELECT * FROM gate",
@@ -80,5 +80,5 @@ await load({
   paramsValue: [argv.length, argv],
   runInNewThread: true,
 });
-// The returned number is not an exit code of ClickHouse's; what went wrong stands on standard error.
+// The returned number is not an exit code of ClickHouse; errors are on standard error.
 process.exit(0);
