@@ -1,4 +1,4 @@
-import { isOverLimit, isTransient, StoreFullError } from "@noisefloor/clickhouse/errors.ts";
+import { isOverLimit, isTransient, StoreFullError } from "@noisefloor/clickhouse/client/errors.ts";
 import { HttpError } from "./errors.ts";
 import type { RefusalOf } from "./refusals.ts";
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
   type ApiKey,
   hashKey,

@@ -1,10 +1,10 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
-import type { WatchOptions } from "@noisefloor/clickhouse/watch.ts";
+import type { PollingOptions } from "@noisefloor/clickhouse/caches/polling-cache.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
 import type { ObservationRow } from "@noisefloor/ingest/writer.ts";
-import { watchBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
+import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import { followSightings } from "@noisefloor/query/address-index/follow.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/lookup.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
@@ -29,13 +29,13 @@ export type AddressIndexOptions = {
   readonly metrics: Pick<Metrics, "gauge">;
   readonly log: Logger;
   /** What is logged when something cannot be read. */
-  readonly logFailures: (what: string) => WatchOptions;
+  readonly logFailures: (what: string) => PollingOptions;
 };
 
 /** Keeps all that single lookups are answered from in this process's memory. */
 export async function openAddressIndex(options: AddressIndexOptions): Promise<OpenAddressIndex> {
   const { client, catalogue, limit, metrics, log, logFailures } = options;
-  const networks = await watchBenignNetworks(client, logFailures("the networks of benign services and actors"));
+  const networks = await cacheBenignNetworks(client, logFailures("the networks of benign services and actors"));
   let wasLoaded = false;
   const sightings = followSightings(client, {
     ...options,

@@ -4,20 +4,21 @@ import { positiveInteger } from "./positive-integer.ts";
 
 const PLACES_HELP = `
 A place is
-  a path           a folder, or a file that ends in .tar, .tar.gz or .tar.zst. With CLICKHOUSE_URL it is on the server's
+  a path           a folder, or a file that ends in .tar.gz or .tar.zst. With CLICKHOUSE_URL it is on the server's
                    machine, below the folder that its configuration allows (backups.allowed_path)
   disk:NAME/PATH   on a disk of the server's configuration (backups.allowed_disk)
   https://...      a folder in a bucket that speaks S3; keys in BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY
 `;
 
 const BACKUP_HELP = `
-Everything that is stored goes into it: observations, rollups, tags, lists, workspaces and keys (their hashes), dead
-letters of the table. Services may go on meanwhile. Ctrl-C cancels it.`;
+Everything that is stored goes into it: observations, tags, lists, workspaces and keys (their hashes), dead letters of
+the table. Rollups do not: a restore rebuilds them. Services may go on meanwhile. Ctrl-C cancels it.`;
 
 const RESTORE_HELP = `
-Stop the services first. The backup is read and checked beside the database and then put in place as a whole: if it is
-damaged or missing, or Ctrl-C cancels it, the database stays as it was. Meanwhile it needs as much space again. If it is
-interrupted in its last moment, no service starts until it was run again, which then needs no --replace.
+Stop the services first. The backup is read and checked beside the database, its rollups are rebuilt, and then its tables
+are exchanged with the database's: if it is damaged or missing, or Ctrl-C cancels it, the database stays as it was.
+Meanwhile it needs as much space again. If it is interrupted in its last moment, no service starts until it was run
+again, which then needs no --replace.
 The retention becomes the backup's. Keys revoked since the backup stay revoked if the store still knows of it, and keys
 made since are gone; in an empty store the backup's keys are valid again. What came over Kafka since then must be read
 again: the restore prints how.`;

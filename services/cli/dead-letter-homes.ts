@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readVerdicts } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import { parseObservedAt, REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/window.ts";

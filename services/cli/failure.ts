@@ -1,4 +1,4 @@
-import { fullDisk, isTransient, missingRight, StoreError } from "@noisefloor/clickhouse/errors.ts";
+import { explainFullDisk, explainMissingRight, isTransient, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { ListenError } from "@noisefloor/http/connections.ts";
 import { TlsFilesError } from "@noisefloor/http/tls.ts";
@@ -12,7 +12,7 @@ const TOLD_PLAINLY = [UserError, ConfigError, StoreError, StreamError, TlsFilesE
 /** What to say of the error with which a command ended. */
 export function tellFailure(thrown: unknown): unknown {
   const cause = thrown instanceof ReplayError ? thrown.cause : thrown;
-  const error = missingRight(cause) ?? fullDisk(cause) ?? cause;
+  const error = explainMissingRight(cause) ?? explainFullDisk(cause) ?? cause;
   const isPlain = TOLD_PLAINLY.some((kind) => error instanceof kind) || isTransient(error);
   return isPlain && error instanceof Error ? `noisefloor: ${error.message || String(error)}` : error;
 }

@@ -1,18 +1,20 @@
-import type { TableLoss } from "@noisefloor/clickhouse/retention-loss.ts";
+import type { TableLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 
-/** Less of a table goes without a question: a retention that is shortened a little deletes a little. */
-const UNASKED_SHARE = 0.1;
+/** A table may lose this share without a question: a retention that is shortened a little deletes a little. */
+const UNCONFIRMED_SHARE = 0.1;
 
-/** Whether a table would lose so much that it is asked for first. @param losses undefined when it was not counted. */
+/**
+ * Whether a table would lose so much that the user must confirm it. @param losses undefined when it was not counted.
+ */
 export function isMuch(losses: readonly TableLoss[] | undefined): boolean {
   return losses === undefined || losses.some(isLarge);
 }
 
-const isLarge = ({ rows, lost }: TableLoss) => lost > rows * UNASKED_SHARE;
+const isLarge = ({ rows, lost }: TableLoss) => lost > rows * UNCONFIRMED_SHARE;
 
 /** What a shorter retention would delete, as a sentence without its full stop. */
-export function describeLoss(losses: readonly TableLoss[] | undefined, current: number, days: number): string {
+export function formatLoss(losses: readonly TableLoss[] | undefined, current: number, days: number): string {
   const begin = `RETENTION_DAYS=${days} instead of the ${current} days that hold now would delete for good`;
   if (losses === undefined) return `${begin} all that is older, and how much that is could not be counted`;
   const parts = losses

@@ -1,14 +1,14 @@
 import { join } from "node:path";
-import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { watchDisk } from "@noisefloor/clickhouse/disk-space.ts";
-import type { StoreError } from "@noisefloor/clickhouse/errors.ts";
-import { readMigrations } from "@noisefloor/clickhouse/migrate.ts";
-import { type ReadTerms, reader } from "@noisefloor/clickhouse/query.ts";
-import { storeChecks } from "@noisefloor/clickhouse/readiness.ts";
-import { watchRetention } from "@noisefloor/clickhouse/retention.ts";
-import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
-import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
+import { openSensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
+import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { storeChecks } from "@noisefloor/clickhouse/schema/readiness.ts";
+import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
 import { closeHttpApp, listenHttpApp } from "@noisefloor/http/connections.ts";
@@ -91,9 +91,9 @@ async function assemble(
     onError: (error: unknown) => log.warn({ err: error }, `${what} cannot be read; serving the last known state`),
     onRecovery: () => log.info(`${what} can be read again`),
   });
-  const catalogue = await watchTags(watching, toldAs("the tag catalogue"));
+  const catalogue = await openTagCatalogue(watching, toldAs("the tag catalogue"));
   opened.push(catalogue.stop);
-  const retention = await watchRetention(watching, toldAs("the retention"));
+  const retention = await openRetentionCache(watching, toldAs("the retention"));
   opened.push(retention.stop);
   const caches = new Map<string, { ageSeconds(): number }>([
     ["tags", catalogue],
@@ -117,13 +117,13 @@ async function assemble(
     limits: http.limits,
   });
   const secure = http.tls && { server: await createTlsServer(app, http.tls, log), port: http.tls.port };
-  const sensors = roles.ingest ? await watchSensors(watching, toldAs("the sensors' keys")) : undefined;
+  const sensors = roles.ingest ? await openSensorKeyCache(watching, toldAs("the sensors' keys")) : undefined;
   if (sensors !== undefined) {
     opened.push(sensors.stop);
     caches.set("sensors", sensors);
   }
   const disk = roles.ingest
-    ? await watchDisk(watching, {
+    ? await openDiskGuard(watching, {
         ...toldAs("the disk's free space"),
         floorBytes: settings.minFreeDiskBytes,
         onFloor: (isBelow, freeBytes) =>
@@ -186,14 +186,14 @@ async function assemble(
     opened.push(ingest.stop);
     ingest.register(app);
   }
-  const directory = roles.query ? await watchAccess(watching, toldAs("workspaces and keys")) : undefined;
+  const directory = roles.query ? await openAccessCache(watching, toldAs("workspaces and keys")) : undefined;
   if (directory !== undefined) opened.push(directory.stop);
   const limit = roles.query ? await openLimit(settings, log) : undefined;
   if (limit !== undefined) opened.push(limit.close);
   if (directory !== undefined && limit !== undefined) {
     caches.set("keys", directory);
     const publicUrl = http.publicUrl ?? `http://localhost:${http.port}`;
-    const terms: ReadTerms = {
+    const terms: ReaderOptions = {
       maxSeconds: queryTimeoutSeconds,
       onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
     };

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readLetterBytes } from "@noisefloor/clickhouse/tables/dead-letters.ts";
 import { DAY_MS, formatTimestamp } from "@noisefloor/domain/window.ts";
 import type { Logger } from "pino";

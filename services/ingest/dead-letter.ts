@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 import { formatRight, type Sender } from "@noisefloor/domain/publishing.ts";

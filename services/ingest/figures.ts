@@ -1,4 +1,4 @@
-import { FAILURE_KINDS } from "@noisefloor/clickhouse/errors.ts";
+import { FAILURE_KINDS } from "@noisefloor/clickhouse/client/errors.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { InsertQueueTerms } from "./insert-queue.ts";

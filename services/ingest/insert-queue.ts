@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type FailureKind, failureKind, isTooMuchAtOnce } from "@noisefloor/clickhouse/errors.ts";
+import { type FailureKind, failureKind, isTooMuchAtOnce } from "@noisefloor/clickhouse/client/errors.ts";
 import { patiently } from "./patience.ts";
 import type { ObservationRow } from "./writer.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { failureKind } from "@noisefloor/clickhouse/errors.ts";
+import { failureKind } from "@noisefloor/clickhouse/client/errors.ts";
 
 /** How long to go on trying while the store, or whatever else it is, cannot be reached or is overloaded. */
 export type Patience = {

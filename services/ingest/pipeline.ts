@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from "node:timers/promises";
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import {
   type AcceptanceTerms,
   type Accepted,

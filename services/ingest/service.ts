@@ -1,7 +1,7 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import type { DiskGuard } from "@noisefloor/clickhouse/disk-space.ts";
-import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import { kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
 import { requireTopics, watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
@@ -41,7 +41,7 @@ export type IngestDeps = {
   readonly catalogue: TagCatalogue;
   readonly retentionDays: () => number;
   readonly sensorKeys: readonly string[];
-  readonly sensors: SensorDirectory;
+  readonly sensors: SensorKeyCache;
   /** Without it nothing is refused for want of space. */
   readonly disk?: DiskGuard | undefined;
   /** What the dead letters of one key's sender may take in the table a UTC day. */

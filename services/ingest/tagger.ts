@@ -1,4 +1,4 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 
 /** The ids behind tag references, without repetition, or a rejection that names the first unknown one. */

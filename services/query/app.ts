@@ -1,6 +1,6 @@
-import type { AccessDirectory } from "@noisefloor/clickhouse/access-directory.ts";
-import type { Read } from "@noisefloor/clickhouse/query.ts";
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Plans } from "@noisefloor/domain/plan.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
@@ -25,7 +25,7 @@ export type QueryDeps = {
   /** Answers lookups of single addresses from memory; without it each asks the store. */
   readonly index?: AddressIndex | undefined;
   readonly catalogue: TagCatalogue;
-  readonly directory: AccessDirectory;
+  readonly directory: AccessCache;
   readonly plans: Plans;
   readonly limit: LookupLimit;
   readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRefused">;

@@ -1,4 +1,4 @@
-import type { AccessDirectory } from "@noisefloor/clickhouse/access-directory.ts";
+import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { Caller } from "@noisefloor/domain/caller.ts";
 import { type Plans, type PlanTerms, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
@@ -12,7 +12,7 @@ export type Authenticate = (request: FastifyRequest) => AuthorizedCaller;
 
 const ANONYMOUS: Caller = { plan: UNAUTHENTICATED_PLAN, entitlements: new Set() };
 
-export function authenticator(directory: AccessDirectory, plans: Plans): Authenticate {
+export function authenticator(directory: AccessCache, plans: Plans): Authenticate {
   const least = plans.get(UNAUTHENTICATED_PLAN);
   if (least === undefined) throw new Error(`there is no plan called ${UNAUTHENTICATED_PLAN}`);
   return (request) => {

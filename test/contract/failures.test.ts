@@ -1,6 +1,6 @@
-import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
-import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
-import { reader } from "@noisefloor/clickhouse/query.ts";
+import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
@@ -34,7 +34,7 @@ const BULK_PATHS = ["/v3/ip", "/v2/noise/multi/quick", "/v2/noise/multi/context"
 /** What an interface answers whose store is there no more, though tags and keys are known as they last stood. */
 async function askWithout(store: ClickHouseConnection) {
   const client = connect(store, "noisefloor-tests");
-  const directory = await watchAccess(world.client);
+  const directory = await openAccessCache(world.client);
   const limit = await localLookupLimit("/dev/null/nowhere", Date.now, silent);
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
     registerQuery(made, {

@@ -31,7 +31,7 @@ test("a backup whose writes fail is none: it says so, and leaves nothing", async
   await commandLine.run(["simulate", "--days", "12"]).finished;
   const folder = join(commandLine.dataDir, "backups");
   await mkdir(folder);
-  for (const name of ["folder", "archive.tar", "archive.tar.zst"]) {
+  for (const name of ["folder", "archive.tar.gz", "archive.tar.zst"]) {
     // No file may grow beyond a quarter of a megabyte: the system refuses what is written from there on.
     const refused = await inShell('ulimit -f 512; exec "$@"', ["backup", join(folder, name)]);
     expect(refused, name).toEqual({
@@ -41,6 +41,10 @@ test("a backup whose writes fail is none: it says so, and leaves nothing", async
     });
     expect(await readdir(folder), name).toEqual([]);
   }
+  expect(await commandLine.run(["backup", join(folder, "archive.tar")]).finished).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("a .tar cannot be checked for gaps: name a folder, or a file that ends in"),
+  });
   expect(await commandLine.run(["backup", join(folder, "whole")]).finished).toMatchObject({ code: 0 });
   expect(await readdir(folder)).toEqual(["whole"]);
 });

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { connect } from "@noisefloor/clickhouse/client.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { type CommandLine, openCommandLine, type Started } from "../support/command-line.ts";

@@ -1,4 +1,4 @@
-import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type CommandLine, openCommandLine } from "../support/command-line.ts";

@@ -4,7 +4,7 @@ import { INTENTIONS, type Intention } from "@noisefloor/domain/classification.ts
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import type { LookUpAddress } from "@noisefloor/query/address/lookup.ts";
-import { watchBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
+import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import { type FollowOptions, followSightings } from "@noisefloor/query/address-index/follow.ts";
 import { lookUpInMemory } from "@noisefloor/query/address-index/lookup.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -66,7 +66,7 @@ async function openIndexed(more: Partial<FollowOptions> = {}, store: LookUpAddre
     intervalMs: 50,
     ...more,
   });
-  const networks = await watchBenignNetworks(world.client, { intervalMs: 50 });
+  const networks = await cacheBenignNetworks(world.client, { intervalMs: 50 });
   const index = { sightings, networks };
   const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index }));
   return {

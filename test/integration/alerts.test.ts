@@ -62,7 +62,7 @@ const scrape = async ({ url }: RunningService, instance: string) => {
 beforeAll(async () => {
   world = await createWorld(Date.now);
   const { settings, log } = commandOver(world);
-  store = await openStore({ settings, log }, "set");
+  store = await openStore({ settings, log });
   const { groups } = rulesSchema.parse(parse(await readFile(RULES, "utf8")));
   rules = groups.flatMap((group) => group.rules);
   const intake = await start({ ingest: true, query: false });

@@ -1,4 +1,4 @@
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";

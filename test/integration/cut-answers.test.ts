@@ -1,4 +1,4 @@
-import { watchRetention } from "@noisefloor/clickhouse/retention.ts";
+import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { type Cut, type CuttingProxy, startCuttingProxy } from "../support/cutting-proxy.ts";
@@ -85,7 +85,7 @@ test("an answer of the store that was cut anywhere is a 503, never an answer wit
 });
 
 test("keys, sensors' keys, tags and the retention stay as they were known while answers come cut", async () => {
-  const retention = await watchRetention(world.client, { intervalMs: 1_000_000 });
+  const retention = await openRetentionCache(world.client, { intervalMs: 1_000_000 });
   const cuts: Cut[] = [true, false].flatMap((looksWhole) => KEPT.map((keep) => ({ keep, looksWhole })));
   for (const cut of cuts) {
     proxy.cut(cut);

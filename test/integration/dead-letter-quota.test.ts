@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import type { PlacedRecord } from "@noisefloor/ingest/dead-letter.ts";
 import { type DeadLetterQuotaOptions, limitDeadLetters } from "@noisefloor/ingest/dead-letter-quota.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/pipeline.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { runReplay } from "@noisefloor/cli/commands/replay.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { RejectionReason } from "@noisefloor/domain/observation.ts";

@@ -1,6 +1,6 @@
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/disk-space.ts";
-import { StoreError } from "@noisefloor/clickhouse/errors.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { type DiskGuard, openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -23,8 +23,8 @@ let asked = 0;
 
 beforeEach(async () => {
   world = await createWorld(now);
-  roomy = await watchDisk(world.client, { floorBytes: 0 });
-  full = await watchDisk(world.client, { floorBytes: PETABYTE });
+  roomy = await openDiskGuard(world.client, { floorBytes: 0 });
+  full = await openDiskGuard(world.client, { floorBytes: PETABYTE });
   guard = full;
 });
 afterEach(async () => {
@@ -63,7 +63,7 @@ async function intake(kafka?: ReturnType<typeof freshKafka>) {
 test("the free space of the disk that holds the observations is known, and so is the floor", async () => {
   expect(roomy.freeBytes()).toBeGreaterThan(1024 * 1024);
   expect(full.floorBytes()).toBe(PETABYTE);
-  const byDefault = await watchDisk(world.client);
+  const byDefault = await openDiskGuard(world.client);
   expect(byDefault.floorBytes()).toBeGreaterThanOrEqual(256 * 1024 * 1024);
   byDefault.stop();
 });
@@ -71,7 +71,7 @@ test("the free space of the disk that holds the observations is known, and so is
 test("where the server does not say how much space is free there is no floor, and a word about it", async () => {
   const elsewhere = connect({ ...world.connection, database: "default" }, "noisefloor-tests");
   const told: unknown[] = [];
-  const unknown = await watchDisk(elsewhere, { onUnknown: (error) => told.push(error) });
+  const unknown = await openDiskGuard(elsewhere, { onUnknown: (error) => told.push(error) });
   expect(unknown.freeBytes()).toBeUndefined();
   unknown.requireSpace();
   unknown.stop();

@@ -1,18 +1,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore } from "@noisefloor/cli/store.ts";
-import { applyDurability } from "@noisefloor/clickhouse/durability.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
-import { AGEING_TABLES } from "@noisefloor/clickhouse/retention.ts";
+import { openStore, openStoreAsItIs } from "@noisefloor/cli/store.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
+import { AGEING_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { commandOver } from "../support/commands.ts";
 import { createWorld, makeTag, RETENTION_DAYS, type World } from "../support/world.ts";
 
 const NOW = Date.now();
-const TABLES = Object.keys(AGEING_TABLES).sort();
+const TABLES = AGEING_TABLES.map(({ name }) => name).sort();
 
 /** Of its own: what other tests bring to the disk would count. */
 let server: EmbeddedClickHouse;
@@ -79,14 +79,15 @@ test("a durable intake brings observations, what is derived from them, dead lett
 
 test("a service sets it, a command beside it leaves it alone, and so does who says nothing", async () => {
   const { settings, log } = commandOver(world);
-  const changedBy = async (isDurable: boolean | undefined, right: "set" | "lengthen") => {
-    const store = await openStore({ settings: { ...settings, isDurable }, log }, right);
+  const changedBy = async (isDurable: boolean | undefined, opener: "service" | "command") => {
+    const wanting = { ...settings, isDurable };
+    const store = opener === "service" ? await openStore({ settings: wanting, log }) : await openStoreAsItIs(wanting);
     await store.close();
     // What is as it was wanted before is not changed again.
     return synced(accepted).then(({ files }) => (files > 0 ? "durable" : "not durable"));
   };
-  expect(await changedBy(true, "lengthen")).toBe("not durable");
-  expect(await changedBy(true, "set")).toBe("durable");
-  expect(await changedBy(undefined, "set")).toBe("durable");
-  expect(await changedBy(false, "set")).toBe("not durable");
+  expect(await changedBy(true, "command")).toBe("not durable");
+  expect(await changedBy(true, "service")).toBe("durable");
+  expect(await changedBy(undefined, "service")).toBe("durable");
+  expect(await changedBy(false, "service")).toBe("not durable");
 });

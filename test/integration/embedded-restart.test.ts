@@ -3,9 +3,9 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { createServer, connect as dial } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { answers } from "@noisefloor/clickhouse/client.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
-import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
+import { answers } from "@noisefloor/clickhouse/client/connect.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 
@@ -86,7 +86,7 @@ test("a server that ends unasked is started again at the same address, and nobod
 });
 
 test("one that cannot be started again is given up, with how it ended and where its log is", async () => {
-  server = await startEmbedded(dataDir, { restart: { giveUpAfterMs: 500 } });
+  server = await startEmbedded(dataDir, { restart: { maxDownMs: 500 } });
   const port = portOf(server);
   process.kill(server.pid, "SIGKILL");
   await eventually(async () => expect(await answers(server?.connection ?? fail())).toBe(false));

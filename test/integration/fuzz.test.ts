@@ -1,4 +1,4 @@
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import fc from "fast-check";

@@ -1,6 +1,6 @@
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { DATA_CODES, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/errors.ts";
-import { defineQuery, run, toDateTime64 } from "@noisefloor/clickhouse/query.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { DATA_CODES, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/client/errors.ts";
+import { defineQuery, run, toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
 import { type InsertQueueTerms, insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { insertInto, type ObservationRow } from "@noisefloor/ingest/writer.ts";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";

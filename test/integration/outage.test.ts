@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
-import { migrate } from "@noisefloor/clickhouse/migrate.ts";
-import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
-import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { openSensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import getPort from "get-port";
@@ -38,8 +38,8 @@ const observation = (index: number) => ({
 
 test("while the store is away, Kafka waits and HTTP says 503; when it is back, everything is there", async () => {
   const client = connect(server.connection, "noisefloor-tests");
-  const catalogue = await watchTags(client);
-  const sensors = await watchSensors(client);
+  const catalogue = await openTagCatalogue(client);
+  const sensors = await openSensorKeyCache(client);
   const kafka = freshKafka();
   const deps = {
     client,

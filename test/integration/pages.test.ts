@@ -1,4 +1,4 @@
-import { reader } from "@noisefloor/clickhouse/query.ts";
+import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
 import { registerPages } from "@noisefloor/query/pages/register.ts";

@@ -6,7 +6,7 @@ import { runTagsImport, runTagsList, runTagsRemove } from "@noisefloor/cli/comma
 import { importTags } from "@noisefloor/cli/reference/import-tags.ts";
 import { readNetworkList } from "@noisefloor/cli/reference/network-list-file.ts";
 import { addStarterTags } from "@noisefloor/cli/reference/starter-tags.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import {
   type NetworkKind,
   type NetworkList,

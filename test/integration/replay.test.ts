@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import { ReplayError, replay } from "@noisefloor/ingest/replay.ts";

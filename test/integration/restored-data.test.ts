@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
-import { migrate } from "@noisefloor/clickhouse/migrate.ts";
-import { type RestoreTerms, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/retention.ts";
-import { readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
+import { type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import {
   type BackupServer,
   backUpWorld,
   contentsOf,
   numberOf,
-  readWorkingDatabases,
+  readScratchDatabases,
   restoreWorld,
   startBackupServer,
 } from "../support/backups.ts";
@@ -87,19 +87,19 @@ test("what has aged since the backup is told of, and kept when it is to be kept 
 
   let merged = 0;
   const merge = async () => {
-    const [copy] = (await readWorkingDatabases(other)).filter((name) => name.startsWith(other.connection.database));
+    const [copy] = (await readScratchDatabases(other)).filter((name) => name.startsWith(other.connection.database));
     await command(other, `OPTIMIZE TABLE ${copy}.observations FINAL`);
     merged++;
   };
-  const terms: RestoreTerms = {
+  const options: RestoreOptions = {
     migrations: MIGRATIONS,
     replace: true,
     retentionDays: 30,
     signal: new AbortController().signal,
     onProgress: () => void merge().catch(() => {}),
   };
-  const restored = await restoreDatabase(other.connection, { kind: "file", path: server.place("aged") }, terms);
-  expect(restored).toMatchObject({ observations: 4, outlived: 0, retentionDays: 30, from: expect.any(Number) });
+  const restored = await restoreDatabase(other.connection, { kind: "file", path: server.place("aged") }, options);
+  expect(restored).toMatchObject({ observations: 4, expired: 0, retentionDays: 30, from: expect.any(Number) });
   await command(other, "OPTIMIZE TABLE observations FINAL");
   expect(await numberOf(other, RAW), `after ${merged} merges while it was read`).toBe(4);
   expect(await readRetention(other.client)).toBe(30);
@@ -123,7 +123,7 @@ test("what a store has lost is made anew by a restore, and until then no service
   await expect(migrate(world.connection, MIGRATIONS)).rejects.toThrow(
     /^the database has lost observations, tag_activity_hourly, address_daily_mv: restore a backup/,
   );
-  await expect(readStoredTables(world.client)).rejects.toThrow(/^a table is lost: /);
+  await expect(readTableStatistics(world.client)).rejects.toThrow(/^a table is lost: /);
   await restoreWorld(world, server.place("lost"));
   expect(await contentsOf(world)).toEqual(before);
   await world.store(seenAt([NOW, NOW]));

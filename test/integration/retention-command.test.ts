@@ -1,11 +1,13 @@
+import { runKeysCreate, runWorkspacesWrite } from "@noisefloor/cli/commands/access.ts";
 import { runDeadLettersList } from "@noisefloor/cli/commands/dead-letters.ts";
 import { runMigrate } from "@noisefloor/cli/commands/migrate.ts";
 import { runRetention } from "@noisefloor/cli/commands/retention.ts";
 import { openStore } from "@noisefloor/cli/store.ts";
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
-import { applyRetention, readRetention, watchRetention } from "@noisefloor/clickhouse/retention.ts";
-import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
+import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { countOlderRows, readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
@@ -95,7 +97,7 @@ test("a table that came with an update keeps its rows as long as all the others,
     return tables.find(({ table }) => table === "dead_letter_verdicts")?.retention_days;
   };
   expect(await kept()).toBe(30);
-  const store = await openStore({ settings, log }, "set");
+  const store = await openStore({ settings, log });
   await store.close();
   expect(await kept()).toBe(100);
 });
@@ -113,7 +115,7 @@ test("a change of the retention that broke off is finished by the next start", a
   const alone = "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(80)";
   await world.client.command({ query: alone });
   const { settings, log } = commandOver(world);
-  const store = await openStore({ settings, log }, "set");
+  const store = await openStore({ settings, log });
   await store.close();
   expect(store.retentionDays).toBe(80);
   expect(await applyRetention(world.client, 80), "tables that were left behind").toEqual([]);
@@ -142,7 +144,7 @@ test("sizes are told also when the server may not read what it would take to cou
   );
   onTestFinished(() => limited.close());
   expect(await countOlderRows(limited, 30)).toBeUndefined();
-  const observations = (await readStoredTables(limited)).find(({ table }) => table === "observations");
+  const observations = (await readTableStatistics(limited)).find(({ table }) => table === "observations");
   expect(observations).toMatchObject({ rows: 4, retentionDays: 100, from: undefined });
 });
 
@@ -157,10 +159,24 @@ test("a command that only looks adds nothing, and of an older schema says what t
   await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(refusal);
 });
 
+test("a command that writes neither migrates, nor changes the retention, nor adds tags", async () => {
+  const command = commandOver(world);
+  const wanting = { ...command, settings: { ...command.settings, retentionDays: 365 } };
+  await runWorkspacesWrite("default", { isNew: true }, wanting);
+  await runKeysCreate("default", { json: true, label: "" }, wanting);
+  expect(command.lines.join("\n")).toContain('"key":');
+  expect(await readRetention(world.client)).toBe(100);
+  expect(await run(world.client, storedRows, {}), "no starter tags").toEqual([{ rows: 4, tags: 1 }]);
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'sensor_keys'" });
+  await expect(runKeysCreate("default", { json: true, label: "" }, wanting)).rejects.toThrow(
+    /migration sensor_keys has not been applied: run "noisefloor migrate"/,
+  );
+});
+
 test("a retention that would delete more than a tenth is not set unless that is confirmed", async () => {
   const { settings, log, ...rest } = commandOver(world);
   const open = (retentionDays: number, retentionConfirm?: number) =>
-    openStore({ settings: { ...settings, retentionDays, retentionConfirm }, log }, "set");
+    openStore({ settings: { ...settings, retentionDays, retentionConfirm }, log });
   const refusal =
     /^RETENTION_DAYS=30 instead of the 100 days that hold now would delete for good 2 of 4 rows of observations \(\S+Z to \S+Z\)\. Set RETENTION_CONFIRM=30 if/;
   await expect(open(30)).rejects.toThrow(refusal);
@@ -180,7 +196,7 @@ test("a retention that would delete more than a tenth is not set unless that is 
 });
 
 test("a running intake refuses what a retention that was shortened meanwhile would delete without a word", async () => {
-  const retention = await watchRetention(world.client, { intervalMs: 50 });
+  const retention = await openRetentionCache(world.client, { intervalMs: 50 });
   const ingest = await ingestOf(world, undefined, () => NOW, [], createMetrics(), retention.current);
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);
   onTestFinished(async () => {

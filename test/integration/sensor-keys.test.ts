@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/sensors.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { Scope } from "@noisefloor/domain/scope.ts";

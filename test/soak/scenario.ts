@@ -1,4 +1,4 @@
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
 import { openStage, type ProvingGround, type Stage } from "../support/proving-ground.ts";

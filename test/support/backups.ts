@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runBackup } from "@noisefloor/cli/commands/backup.ts";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
-import type { ClickHouseConnection } from "@noisefloor/clickhouse/client.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { z } from "zod";
 import { commandOver } from "./commands.ts";
 import type { World } from "./world.ts";
@@ -73,14 +73,14 @@ const contents = defineQuery({
 export const contentsOf = async (of: World) =>
   (await run(of.client, contents, {})).sort((one, another) => (one.name < another.name ? -1 : 1));
 
-const workingDatabases = defineQuery({
-  name: "test-working-databases",
-  sql: "SELECT name FROM system.databases WHERE name LIKE '%restoring%' OR name LIKE '%backing_up%'",
+const scratchDatabases = defineQuery({
+  name: "test-scratch-databases",
+  sql: "SELECT name FROM system.databases WHERE name LIKE '%\\_restoring' ORDER BY name",
   params: z.object({}),
   row: z.object({ name: z.string() }),
 });
 
-/** The databases that commands have made beside the stores of a world's server. */
-export async function readWorkingDatabases(of: World): Promise<string[]> {
-  return (await run(of.client, workingDatabases, {})).map(({ name }) => name);
+/** The databases in which restores work, of all stores of a world's server. */
+export async function readScratchDatabases(of: World): Promise<string[]> {
+  return (await run(of.client, scratchDatabases, {})).map(({ name }) => name);
 }

@@ -1,4 +1,4 @@
-import type { ClickHouseConnection } from "@noisefloor/clickhouse/client.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import type { TestProject } from "vitest/node";
 import { provideClickHouse, provideKafka } from "./servers.ts";
 

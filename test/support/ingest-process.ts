@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ClickHouseConnection } from "@noisefloor/clickhouse/client.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import getPort from "get-port";
 import type { CommandLine, Finished } from "./command-line.ts";

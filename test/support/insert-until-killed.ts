@@ -1,5 +1,5 @@
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 
 /** Starts an embedded server and inserts 1, 2, 3, ..., writing each number once it is acknowledged, until it is killed. */
 const server = await startEmbedded(process.argv[2] ?? "");

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client.ts";
-import { migrate } from "@noisefloor/clickhouse/migrate.ts";
-import { DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/retention.ts";
+import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/schema/retention.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClickHouseConnection } from "@noisefloor/clickhouse/client.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import getPort from "get-port";
 
 /** A ClickHouse of one's own that can be killed, and comes back at the same address with its data. */

@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { fingerprint, type KnownEvent, NAMED_BY_ITS_PLACE } from "./known-events.ts";
 

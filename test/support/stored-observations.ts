@@ -1,4 +1,4 @@
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import type { World } from "./world.ts";
 

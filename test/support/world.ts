@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
-import { migrate } from "@noisefloor/clickhouse/migrate.ts";
-import { reader } from "@noisefloor/clickhouse/query.ts";
-import { type SensorDirectory, watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
+import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { reader } from "@noisefloor/clickhouse/client/query.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import { type TagCatalogue, watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Entitlement } from "@noisefloor/domain/caller.ts";
 import type { Intention } from "@noisefloor/domain/classification.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
@@ -41,7 +41,7 @@ export type World = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
-  readonly sensors: SensorDirectory;
+  readonly sensors: SensorKeyCache;
   /** The query interface, to be asked with `inject`. */
   readonly app: FastifyInstance;
   /** Adds the query interface to another application over the same store. */
@@ -70,9 +70,9 @@ export async function createWorld(
   const connection = { ...server, database: `test_${randomUUID().replaceAll("-", "")}` };
   await migrate(connection, MIGRATIONS);
   const client = connect(connection, "noisefloor-tests");
-  const catalogue = await watchTags(client, { intervalMs: 200 });
-  const sensors = await watchSensors(client, { intervalMs: 200 });
-  const directory = await watchAccess(client, { intervalMs: 200 });
+  const catalogue = await openTagCatalogue(client, { intervalMs: 200 });
+  const sensors = await openSensorKeyCache(client, { intervalMs: 200 });
+  const directory = await openAccessCache(client, { intervalMs: 200 });
   const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
   await directory.refresh();
   const publicUrl = PUBLIC_URL;

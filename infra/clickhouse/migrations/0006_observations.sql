@@ -1,4 +1,5 @@
 -- Raw observations. A redelivered one has the same sorting key and is replaced by itself.
+-- An insert that is tried again because its answer was lost is known by its token, here and in each rollup.
 -- The TTL here is the default retention; the service sets it from RETENTION_DAYS at start.
 CREATE TABLE IF NOT EXISTS observations
 (
@@ -32,3 +33,4 @@ ENGINE = ReplacingMergeTree(received_at)
 PARTITION BY toMonday(observed_at)
 ORDER BY (source_ip, dataset, workspace_id, observed_at, sensor_id, observation_id)
 TTL toDateTime(observed_at, 'UTC') + toIntervalDay(100)
+SETTINGS non_replicated_deduplication_window = 1000

@@ -11,3 +11,4 @@ ENGINE = AggregatingMergeTree
 PARTITION BY toMonday(hour)
 ORDER BY (tag_id, dataset, workspace_id, hour)
 TTL hour + toIntervalHour(1) + toIntervalDay(100)
+SETTINGS non_replicated_deduplication_window = 1000

@@ -12,3 +12,4 @@ ENGINE = AggregatingMergeTree
 PARTITION BY toMonday(day)
 ORDER BY (source_ip, dataset, workspace_id, day)
 TTL day + toIntervalDay(1) + toIntervalDay(100)
+SETTINGS non_replicated_deduplication_window = 1000

@@ -1,11 +1,12 @@
 -- Keys of sensors, by their SHA-256 in hex. A key fixes where its sensor publishes: a dataset, and for personal data the
--- one workspace whose data it is (else empty).
+-- one workspace whose data it is (else empty). sensor_id is the one sensor that may use it, empty for any.
 CREATE TABLE IF NOT EXISTS sensor_keys
 (
     key_id       String,
     label        String,
     dataset      LowCardinality(String),
     workspace_id String,
+    sensor_id    String,
     key_sha256   String,
     created_at   DateTime64(3, 'UTC'),
     is_revoked   Bool,

@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "../client.ts";
-import { type ColumnQuery, type RowReader, readColumns } from "../columns.ts";
+import { type ColumnQuery, type RowReader, readColumns } from "../client/columns.ts";
+import type { ClickHouseClient } from "../client/connect.ts";
 
 /**
  * Addresses of the global dataset with the severity that they were seen with and the last time of that, as columns of
@@ -17,7 +17,7 @@ export type SightingColumns = {
 export type SightingChanges = SightingColumns & {
   /** The last block that was read; 0 when there was none. */
   readonly lastBlock: number;
-  /** Changes when a tag comes, goes or changes its intention, and when the table is another one. */
+  /** Changes when a tag comes, goes or changes its intention, and when a restore has exchanged the tables. */
   readonly version: string;
 };
 
@@ -76,8 +76,8 @@ export function readSightingsAfter(client: ClickHouseClient, block: number): Pro
       SELECT
         ifNull(concat(
           (SELECT toString(groupBitXor(cityHash64(id, intention))) FROM tags FINAL), ' ',
-          (SELECT toString(any(uuid)) FROM system.tables
-            WHERE database = currentDatabase() AND name = 'address_changes')), ''),
+          (SELECT toString(groupBitXor(cityHash64(name, uuid))) FROM system.tables
+            WHERE database = currentDatabase() AND name IN ('address_tags', 'address_changes'))), ''),
         toUInt64(max(last_block)), ${COLUMNS}
       FROM (${bySeverity(rows)} ORDER BY address, severity DESC)`,
     params: { block },

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, run, toDateTime64 } from "../query.ts";
+import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 
 const verdictSchema = z.object({
   letter: z.string(),

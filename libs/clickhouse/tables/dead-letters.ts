@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, run, runForOne } from "../query.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
 
 /**
  * A letter is the same however often its file was replayed and whatever reason it was given last. Padded, for `hex` leaves

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { ClickHouseClient } from "../client.ts";
-import { readColumns } from "../columns.ts";
-import { defineQuery, run, runForOne } from "../query.ts";
+import { readColumns } from "../client/columns.ts";
+import type { ClickHouseClient } from "../client/connect.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
 import type { NetworkKind } from "./networks.ts";
 
 /** The disjoint ranges of all lists of a kind in ascending order, both ends inclusive, as columns of equal length. */

@@ -2,12 +2,12 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import type { Ipv4Network } from "@noisefloor/domain/ipv4.ts";
 import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/ranges.ts";
 import { z } from "zod";
-import { defineQuery, run, runForOne, toDateTime64 } from "../query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 
 /** Whether a list names benign services (riot) or the networks of known benign scan operators (actors). */
 export type NetworkKind = "service" | "actor";
 
-/** A published list of networks with what we say of whoever stands behind it. */
+/** A published list of networks, with how the API describes their operator. */
 export type NetworkList = {
   readonly listId: string;
   readonly name: string;
@@ -88,7 +88,7 @@ const storedLists = defineQuery({
 /** The lists of a kind, by their ids. */
 export const readNetworkLists = (client: ClickHouseClient, kind: NetworkKind) => run(client, storedLists, { kind });
 
-/** Takes lists away, and with them what only they said of addresses. */
+/** Removes lists, and with them the ranges that only they cover. */
 export async function removeNetworkLists(
   client: ClickHouseClient,
   kind: NetworkKind,

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { DATASETS } from "@noisefloor/domain/scope.ts";
 import { z } from "zod";
-import { insertNewest } from "../newest-row.ts";
-import { defineQuery, run, runForOne, toDateTime64 } from "../query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { replaceRows } from "./replace-rows.ts";
 
 const sensorKeySchema = z.object({
   keyId: z.string(),
@@ -20,8 +20,9 @@ const sensorKeySchema = z.object({
 export type SensorKey = z.infer<typeof sensorKeySchema>;
 
 /**
- * The row that says, unless it is revoked, that senders without a key are welcome although keys were made. It stands among
- * the keys so that services hear of it with them, and no restore of a backup opens what was closed since.
+ * The row that says, unless it is revoked, that senders without a key are accepted although keys exist. It is stored
+ * among the keys so that services read it with them, and so that a restore does not open an intake that was closed
+ * since.
  */
 export const OPEN_INTAKE_ID = "open-intake";
 
@@ -51,7 +52,7 @@ export async function readSensorKeys(client: ClickHouseClient): Promise<SensorKe
 /** Who may send: every key that was ever made, revoked ones too, and whether a sender needs one. */
 export type Senders = {
   readonly keys: SensorKey[];
-  /** Once a key was made, revoked or not: ending the last one must not open what it guarded. Opening it does. */
+  /** True once a key was made, also when it was revoked: revoking the last key must not open the intake. */
   readonly needKey: boolean;
 };
 
@@ -92,5 +93,5 @@ export async function writeSensorKey(client: ClickHouseClient, key: SensorKey, n
     created_at: toDateTime64(key.createdAt),
     is_revoked: key.isRevoked,
   };
-  await insertNewest(client, { table: "sensor_keys", idColumn: "key_id", rows: [row] }, now);
+  await replaceRows(client, { table: "sensor_keys", idColumn: "key_id", rows: [row] }, now);
 }

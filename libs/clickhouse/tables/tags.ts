@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { type Tag, tagSchema } from "@noisefloor/domain/tag.ts";
 import { z } from "zod";
-import { insertNewest } from "../newest-row.ts";
-import { defineQuery, run, runForOne } from "../query.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
+import { replaceRows } from "./replace-rows.ts";
 
 const allTags = defineQuery({
   name: "all-tags",
@@ -36,7 +36,7 @@ export async function readTagsVersion(client: ClickHouseClient): Promise<string>
 
 /** Adds tags, replacing those with the same id. */
 export async function writeTags(client: ClickHouseClient, tags: readonly Tag[], now: number): Promise<void> {
-  await insertNewest(client, { table: "tags", idColumn: "id", rows: tags }, now);
+  await replaceRows(client, { table: "tags", idColumn: "id", rows: tags }, now);
 }
 
 /** Takes tags out of the catalogue. Observations that carry them keep their ids. */

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { ENTITLEMENTS } from "@noisefloor/domain/caller.ts";
 import { z } from "zod";
-import { insertNewest } from "../newest-row.ts";
-import { defineQuery, run, runForOne, toDateTime64 } from "../query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
+import { replaceRows } from "./replace-rows.ts";
 
 const workspaceSchema = z.object({
   workspaceId: z.string(),
@@ -62,7 +62,7 @@ export async function readAccessVersion(client: ClickHouseClient): Promise<strin
 export async function writeWorkspace(client: ClickHouseClient, workspace: Workspace, now: number): Promise<void> {
   const { workspaceId: workspace_id, name, plan, entitlements } = workspace;
   const rows = [{ workspace_id, name, plan, entitlements }];
-  await insertNewest(client, { table: "workspaces", idColumn: "workspace_id", rows }, now);
+  await replaceRows(client, { table: "workspaces", idColumn: "workspace_id", rows }, now);
 }
 
 /** Adds a key or replaces the one with its id. */
@@ -75,10 +75,10 @@ export async function writeApiKey(client: ClickHouseClient, key: ApiKey, now: nu
     created_at: toDateTime64(key.createdAt),
     is_revoked: key.isRevoked,
   };
-  await insertNewest(client, { table: "api_keys", idColumn: "key_id", rows: [row] }, now);
+  await replaceRows(client, { table: "api_keys", idColumn: "key_id", rows: [row] }, now);
 }
 
-/** What of a key is stored. */
+/** The store holds keys by this hash alone. */
 export function hashKey(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }

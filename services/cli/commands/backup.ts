@@ -1,25 +1,23 @@
 import { chmod, lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import {
-  BackupError,
-  type BackupPlace,
-  backUpDatabase,
-  type MadeBackup,
-  readBack,
-} from "@noisefloor/clickhouse/backup.ts";
-import { requireWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup-files.ts";
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
+import { backUpDatabase, type MadeBackup, verifyBackup } from "@noisefloor/clickhouse/backup/backup.ts";
+import { assertWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup/backup-files.ts";
+import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
+import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { fractionBar } from "../progress.ts";
 import { asCommand, assertStoreExists } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { formatBytes } from "./output.ts";
 
-/** `noisefloor backup`. The schema is left as it is: a backup is what one makes before an update. */
+/** `noisefloor backup`. It leaves the schema as it is: people make a backup before an update. */
 export async function runBackup(destination: string, context: CommandContext): Promise<void> {
   const { settings, signal, print } = context;
-  const place = readBackupPlace(destination, settings.clickhouse.server === undefined, settings);
+  const isOwnServer = settings.clickhouse.server === undefined;
+  const place = readBackupPlace(destination, isOwnServer, settings);
+  if (isOwnServer) assertVerifiable(destination);
   await assertStoreExists(settings);
   const server = await openClickHouse(settings.clickhouse, asCommand(context, signal));
   const client = connect({ ...server.connection, database: "default" }, "noisefloor-backup");
@@ -27,18 +25,11 @@ export async function runBackup(destination: string, context: CommandContext): P
   try {
     const { database } = server.connection;
     const make = (to: BackupPlace) => backUpDatabase(client, database, to, { signal, onProgress: progress.show });
-    const isOurs = server.origin !== "external" && place.kind === "file";
-    const made = isOurs
-      ? await makeAside(place.path, make, (from) => readBack(client, database, from, { signal }))
-      : await make(place);
-    if (!isOurs && made !== undefined) {
-      // It lies where it is to stay: a look that is cancelled would leave one of which nobody knows whether it is whole.
-      const uncancelled = { signal: new AbortController().signal };
-      await readBack(client, database, place, uncancelled).catch((error: unknown) => {
-        if (!(error instanceof BackupError)) throw error;
-        throw new UserError(`${error.message} Do not rely on what lies at ${destination} now`);
-      });
-    }
+    const verify = (from: BackupPlace, until: AbortSignal) => verifyBackup(client, database, from, { signal: until });
+    const made =
+      server.origin !== "external" && place.kind === "file"
+        ? await makeAside(place.path, make, (from) => verify(from, signal))
+        : await makeInPlace(place, destination, make, verify);
     progress.end();
     if (made === undefined) {
       process.exitCode = 130;
@@ -54,40 +45,51 @@ export async function runBackup(destination: string, context: CommandContext): P
   }
 }
 
+/** In a bare .tar a server does not see a gap that a full disk has left; it does in a compressed one. */
+function assertVerifiable(destination: string): void {
+  if (!/\.tar$/i.test(destination)) return;
+  throw new UserError("a .tar cannot be checked for gaps: name a folder, or a file that ends in .tar.gz or .tar.zst");
+}
+
+/** Makes a backup where it is to stay, on the server's machine, on one of its disks or in a bucket. */
+async function makeInPlace(
+  place: BackupPlace,
+  destination: string,
+  make: (to: BackupPlace) => Promise<MadeBackup | undefined>,
+  verify: (from: BackupPlace, until: AbortSignal) => Promise<boolean>,
+): Promise<MadeBackup | undefined> {
+  const made = await make(place);
+  if (made === undefined) return undefined;
+  // Not to be cancelled: that would leave a backup of which nobody knows whether it is whole.
+  await verify(place, new AbortController().signal).catch((error: unknown) => {
+    if (!(error instanceof BackupError)) throw error;
+    throw new UserError(`${error.message} Do not rely on what lies at ${destination} now`);
+  });
+  return made;
+}
+
 /**
- * Makes a backup in a folder of its own, sees that it can be read back, and moves it to its place: what has the name is a
- * backup. A server that gives up an archive also removes every empty folder beside it, the data directory's among them.
+ * Makes a backup in a folder of its own, verifies it, and moves it to its place: what has the final name is a backup.
+ * The folder also keeps the server, which removes empty folders beside an archive that failed, from those of the user.
  */
 async function makeAside(
   path: string,
   make: (to: BackupPlace) => Promise<MadeBackup | undefined>,
-  read: (from: BackupPlace) => Promise<boolean>,
+  verify: (from: BackupPlace) => Promise<boolean>,
 ): Promise<MadeBackup | undefined> {
-  if (await isThere(path)) throw new UserError(`${path} is there already: a backup is never written over`);
+  if (await exists(path)) throw new UserError(`${path} is there already: a backup is never written over`);
   const aside = `${path}.unfinished`;
   await mkdir(aside, { mode: 0o700 }).catch((error: unknown) => {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT")
-      throw new UserError(`there is no folder ${dirname(path)} to put the backup into: make it first`);
-    if (code === "EEXIST") {
-      throw new UserError(
-        `${aside} is there: another backup is running, or one was interrupted; if none is running, delete the folder`,
-      );
-    }
-    throw notWritten(error);
+    throw explainFolder(error, path, aside);
   });
   try {
     const place = { kind: "file", path: join(aside, basename(path)) } as const;
     const made = await make(place);
     if (made === undefined) return undefined;
-    await hideFromOthers(place.path).catch((error: unknown) => {
-      throw notWritten(error);
-    });
-    await requireWholeOnDisk(place.path, made.storedBytes);
-    if (!(await read(place))) return undefined;
-    await rename(place.path, path).catch((error: unknown) => {
-      throw notWritten(error);
-    });
+    await hideFromOthers(place.path).catch(rejectUnwritten);
+    await assertWholeOnDisk(place.path, made.storedBytes);
+    if (!(await verify(place))) return undefined;
+    await rename(place.path, path).catch(rejectUnwritten);
     await syncFolder(dirname(path));
     return made;
   } finally {
@@ -95,18 +97,33 @@ async function makeAside(
   }
 }
 
-function isThere(path: string): Promise<boolean> {
+function explainFolder(error: unknown, path: string, aside: string): UserError {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT") {
+    return new UserError(`there is no folder ${dirname(path)} to put the backup into: make it first`);
+  }
+  if (code !== "EEXIST") return unwritten(error);
+  return new UserError(
+    `${aside} is there: another backup is running, or one was interrupted; if none is running, delete the folder`,
+  );
+}
+
+function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,
   );
 }
 
-/** It holds what the store holds, hashes of keys among it. */
+/** A backup holds what the store holds, hashes of keys among it. */
 async function hideFromOthers(path: string): Promise<void> {
   await chmod(path, (await lstat(path)).isDirectory() ? 0o700 : 0o600);
 }
 
-function notWritten(error: unknown): UserError {
+function rejectUnwritten(error: unknown): never {
+  throw unwritten(error);
+}
+
+function unwritten(error: unknown): UserError {
   return new UserError(`the backup cannot be written: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -1,6 +1,6 @@
+import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { writeVerdicts } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import { countLetterRows } from "@noisefloor/clickhouse/tables/dead-letters.ts";
-import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { isHomeMeant, isMeant, type LetterFilter, type OpenedLetter } from "@noisefloor/ingest/letters/letter.ts";
 import { type RetryOutcome, retryLetters } from "@noisefloor/ingest/letters/retry.ts";
@@ -10,7 +10,7 @@ import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
 import { progressBar } from "../progress.ts";
-import { closingAfter, openStore, openStoreAsItIs, type Store } from "../store.ts";
+import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { requireId } from "./dead-letters.ts";
 import { type OutputOptions, printable } from "./output.ts";
@@ -37,7 +37,7 @@ export async function runDeadLettersRetry(
   for (const id of ids) requireId(id, context);
   const topicRead = ids.length > 0 ? ids.some(isTopicId) : isTopicRead(filter, context);
   const { settings } = context;
-  const store = options.dryRun ? await openStoreAsItIs(settings) : await openStore(context, "lengthen");
+  const store = await openStoreAsItIs(settings, options.dryRun ? undefined : asCommand(context));
   await closingAfter(store, async () => {
     const { signal } = context;
     const tally = newTally();
@@ -95,7 +95,7 @@ async function withRetry(
   signal: AbortSignal,
   work: (retry: Retry) => Promise<void>,
 ): Promise<void> {
-  const catalogue = await watchTags(client);
+  const catalogue = await openTagCatalogue(client);
   const queue = insertQueue({ insert: insertInto(client), retryForMs: 60_000, lingerMs: 0 });
   try {
     await work((topic, letters) =>

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import {
   homeOf,

@@ -5,7 +5,7 @@ import { confirm } from "./confirm.ts";
 /** `noisefloor migrate`. */
 export async function runMigrate(options: { readonly yes: boolean }, context: CommandContext): Promise<void> {
   const { settings, print } = context;
-  const store = await openStore(context, "set", undefined, (effect, days) =>
+  const store = await openStore(context, undefined, (effect, days) =>
     confirm(
       effect,
       { yes: options.yes || settings.retentionConfirm === days, instead: `set RETENTION_CONFIRM=${days}` },

@@ -1,6 +1,6 @@
-import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/disk-space.ts";
-import { explainLoss } from "@noisefloor/clickhouse/open.ts";
-import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { type DiskGuard, openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation.ts";
 import { limitDeadLetters } from "@noisefloor/ingest/dead-letter-quota.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
@@ -21,7 +21,7 @@ import { createTopics } from "@noisefloor/ingest/topics.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import { fileProgress } from "../progress.ts";
-import { asCommand, openStore, openStoreAsItIs, type Store } from "../store.ts";
+import { asCommand, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 
 export type ReplayOptions = {
@@ -51,11 +51,9 @@ export async function runReplay(
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
   });
   try {
-    const store = options.dryRun
-      ? await openStoreAsItIs(settings)
-      : await openStore(context, "lengthen", asCommand(context, signal));
-    const catalogue = await watchTags(store.client);
-    const disk = await watchDisk(store.client, { floorBytes: settings.minFreeDiskBytes });
+    const store = await openStoreAsItIs(settings, options.dryRun ? undefined : asCommand(context, signal));
+    const catalogue = await openTagCatalogue(store.client);
+    const disk = await openDiskGuard(store.client, { floorBytes: settings.minFreeDiskBytes });
     const sink = options.dryRun ? NOWHERE : await openSink(context, store, disk);
     const deadLetters = limitDeadLetters(store.client, {
       source: "file",

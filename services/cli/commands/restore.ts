@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { connect } from "@noisefloor/clickhouse/client.ts";
-import { openClickHouse } from "@noisefloor/clickhouse/open.ts";
-import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/restore.ts";
-import { readNewestReceipt } from "@noisefloor/clickhouse/stored-tables.ts";
+import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
+import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/window.ts";
 import { readBackupPlace } from "../backup-place.ts";
@@ -46,9 +46,9 @@ export async function runRestore(
     }
     const client = connect(server.connection, "noisefloor-restore");
     try {
-      for (const line of tellObservations(restored, settings)) print(line);
-      for (const line of tellKeys(restored)) print(line);
-      for (const line of tellMessages(await readNewestReceipt(client), settings)) print(line);
+      for (const line of formatObservations(restored, settings)) print(line);
+      for (const line of formatKeys(restored)) print(line);
+      for (const line of formatCatchUp(await readNewestReceipt(client), settings)) print(line);
     } finally {
       await client.close();
     }
@@ -58,13 +58,16 @@ export async function runRestore(
   }
 }
 
-function tellObservations({ observations, from, to, retentionDays, outlived }: Restored, settings: Settings): string[] {
+function formatObservations(
+  { observations, from, to, retentionDays, expired }: Restored,
+  settings: Settings,
+): string[] {
   const span = from === undefined || to === undefined ? "" : ` from ${formatTimestamp(from)} to ${formatTimestamp(to)}`;
   const lines = [`Restored ${observations} observations${span}, kept for ${retentionDays} days.`];
-  if (outlived > 0 && from !== undefined) {
+  if (expired > 0 && from !== undefined) {
     const enough = Math.ceil((Date.now() - from) / DAY_MS) + 1;
     lines.push(
-      `${outlived} of them are older than that and are deleted with the next merges. The backup still has them:`,
+      `${expired} of them are older than that and are deleted with the next merges. The backup still has them:`,
       `to keep them, restore it again with --replace and RETENTION_DAYS=${enough}, and leave that set.`,
     );
   }
@@ -76,7 +79,7 @@ function tellObservations({ observations, from, to, retentionDays, outlived }: R
   return lines;
 }
 
-function tellKeys({ keys: { revoked, lost } }: Restored): string[] {
+function formatKeys({ keys: { revoked, lost } }: Restored): string[] {
   const lines = [];
   if (revoked > 0) lines.push(`Keys that were revoked since the backup stay revoked: ${revoked}.`);
   if (lost > 0) lines.push(`Keys that were made since the backup are gone, to be made anew: ${lost}.`);
@@ -84,10 +87,10 @@ function tellKeys({ keys: { revoked, lost } }: Restored): string[] {
 }
 
 /**
- * The consumer group has read on since the backup. What it read since then is in the topic still, for as long as that
- * keeps it, and must be read again: ids see to it that nothing counts twice.
+ * The consumer group has read on since the backup. The messages are still in the topic for as long as that keeps them,
+ * and must be read again; ids keep anything from counting twice.
  */
-function tellMessages(newestReceipt: number | undefined, { kafka }: Settings): string[] {
+function formatCatchUp(newestReceipt: number | undefined, { kafka }: Settings): string[] {
   if (newestReceipt === undefined) return [];
   const newest = `The newest observation was received at ${formatTimestamp(newestReceipt)}.`;
   if (kafka === undefined) return [newest];

@@ -1,5 +1,5 @@
-import { readLoss } from "@noisefloor/clickhouse/retention-loss.ts";
-import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
+import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
+import { countOlderRows, readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { isMuch } from "../retention-loss.ts";
 import { closingAfter, openStoreAsItIs } from "../store.ts";
@@ -16,7 +16,7 @@ export async function runRetention(
   await closingAfter(store, async () => {
     const current = store.retentionDays;
     const asked = options.days ?? settings.retentionDays;
-    const tables = await readStoredTables(store.client);
+    const tables = await readTableStatistics(store.client);
     const older = await countOlderRows(store.client, asked ?? current);
     if (options.json) {
       const rows = tables.map(({ table, rows, bytesOnDisk, from, to, retentionDays }) => ({
@@ -40,10 +40,11 @@ export async function runRetention(
     }));
     show(rows, options, context);
     print();
-    if (older === undefined)
-      return print("What is older was not counted: the server takes too long or may not read it.");
-    const gone = [...older].filter(([, count]) => count > 0).sort();
-    for (const line of tell(current, asked ?? current, gone)) print(line);
+    if (older === undefined) {
+      return print("Older rows were not counted: the server takes too long or its user may not read them.");
+    }
+    const nonEmpty = [...older].filter(([, count]) => count > 0).sort();
+    for (const line of formatEffect(current, asked ?? current, nonEmpty)) print(line);
     if (asked !== undefined && asked < current && isMuch(await readLoss(store.client, current, asked))) {
       print(`That is more than a tenth: a service takes RETENTION_CONFIRM=${asked} too, noisefloor migrate --yes.`);
     }
@@ -52,13 +53,14 @@ export async function runRetention(
 
 const timeOf = (time: number | undefined) => (time === undefined ? null : formatTimestamp(time));
 
-function tell(current: number, asked: number, gone: readonly (readonly [string, number])[]): string[] {
+/** What a retention of `asked` instead of `current` days would do. @param older rows by table. */
+function formatEffect(current: number, asked: number, older: readonly (readonly [string, number])[]): string[] {
   const effect = "It takes effect when a service or noisefloor migrate starts with it.";
   if (asked > current) {
     const lost = "what is deleted by then does not come back";
     return [`RETENTION_DAYS=${asked} would keep new data ${asked - current} days longer; ${lost}. ${effect}`];
   }
-  const lines = gone.map(([table, rows]) => `  ${table}: ${rows} rows`);
+  const lines = older.map(([table, rows]) => `  ${table}: ${rows} rows`);
   if (asked < current) {
     if (lines.length === 0) return [`RETENTION_DAYS=${asked} would delete nothing that is stored now. ${effect}`];
     return [`RETENTION_DAYS=${asked} would delete for good:`, ...lines, effect];

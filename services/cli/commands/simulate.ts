@@ -1,4 +1,4 @@
-import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
@@ -6,7 +6,7 @@ import { replay } from "@noisefloor/ingest/replay.ts";
 import type { ReplayRecord } from "@noisefloor/ingest/sources/file.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { simulate } from "../simulation.ts";
-import { closingAfter, openStore, type Store } from "../store.ts";
+import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { printSummary } from "./replay.ts";
 
@@ -22,7 +22,7 @@ export async function simulateInto(
   print(
     `Simulating ${days === 1 ? "a day" : `${days} days`} of a sensor fleet (sensors named simulated-01 to simulated-12) ...`,
   );
-  const catalogue = await watchTags(client);
+  const catalogue = await openTagCatalogue(client);
   try {
     const queue = insertQueue({ insert: insertInto(client), retryForMs: 30_000, lingerMs: 0 });
     const summary = await replay(toRecords(simulate(days, Date.now())), {
@@ -42,7 +42,7 @@ export async function simulateInto(
 
 /** `noisefloor simulate`. */
 export async function runSimulate(days: number, context: CommandContext): Promise<void> {
-  const store = await openStore(context, "lengthen");
+  const store = await openStoreAsItIs(context.settings, asCommand(context));
   await closingAfter(store, async () => {
     await simulateInto(store, days, context);
   });

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { writePrivately } from "@noisefloor/clickhouse/private-file.ts";
+import { writePrivately } from "@noisefloor/clickhouse/server/private-file.ts";
 import { readSenders } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { makeFirstWorkspace } from "../access.ts";
 import { type Roles, type RunningService, serve } from "../serve.ts";
@@ -21,8 +21,8 @@ export async function runServices(
   onReady: (service: RunningService, store: Store) => Promise<void> = async () => {},
 ): Promise<void> {
   const { settings, log, signal } = context;
-  const terms = asService(context, signal);
-  const store = roles.ingest ? await openStore(context, "set", terms) : await openStoreToRead(context, terms);
+  const options = asService(context, signal);
+  const store = roles.ingest ? await openStore(context, options) : await openStoreToRead(context, options);
   try {
     const service = await serve(roles, store, settings, log);
     log.info({ url: service.url, httpsUrl: service.httpsUrl, clickhouse: store.server.origin }, "listening");

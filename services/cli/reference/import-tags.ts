@@ -1,5 +1,5 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { deleteTags, readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tag.ts";
 import { z } from "zod";

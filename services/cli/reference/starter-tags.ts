@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import { formatDate } from "@noisefloor/domain/window.ts";

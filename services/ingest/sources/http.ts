@@ -1,5 +1,5 @@
 import { createHash, randomUUID, scryptSync, timingSafeEqual } from "node:crypto";
-import type { SensorDirectory } from "@noisefloor/clickhouse/sensor-directory.ts";
+import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import { clientNetwork } from "@noisefloor/domain/client-address.ts";
 import { idNamespaceOf, type Sender } from "@noisefloor/domain/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
@@ -36,7 +36,7 @@ export type HttpIntakeDeps = Omit<BatchDeps<PlacedRecord>, "right" | "sensorId" 
   /** Keys of the settings: whoever has one may publish to the shared datasets. */
   readonly sensorKeys: readonly string[];
   /** Keys of the store: each may publish to its one room. */
-  readonly sensors: SensorDirectory;
+  readonly sensors: SensorKeyCache;
   /** Throws while nothing can be stored: no body is read then. */
   readonly requireSpace?: (() => void) | undefined;
 };

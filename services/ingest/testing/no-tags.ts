@@ -1,4 +1,4 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 
 /** A catalogue without a tag, for tests of what needs no store. */
 export const noTags: TagCatalogue = {

@@ -1,4 +1,4 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { UUID_PATTERN } from "@noisefloor/domain/tag.ts";
 import { activityWindow, formatTimestamp, HOUR_MS, MAX_WIDTH_HOURS, widthSchema } from "@noisefloor/domain/window.ts";

@@ -1,4 +1,9 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import {
+  openPollingCache,
+  type PollingCache,
+  type PollingOptions,
+} from "@noisefloor/clickhouse/caches/polling-cache.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
   type RangeColumns,
   readListDescriptions,
@@ -6,7 +11,6 @@ import {
   readRanges,
 } from "@noisefloor/clickhouse/tables/network-ranges.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
-import { type Watched, type WatchOptions, watch } from "@noisefloor/clickhouse/watch.ts";
 import type { RiotRecord } from "../address/lookup.ts";
 
 /** Finds what is said of the list whose networks hold an address. */
@@ -15,15 +19,15 @@ export type FindList = (address: number) => RiotRecord | undefined;
 export type BenignNetworks = { readonly service: FindList; readonly actor: FindList };
 
 /** Keeps the networks of benign services and actors in memory, and up to date. */
-export function watchBenignNetworks(
+export function cacheBenignNetworks(
   client: ClickHouseClient,
-  options: WatchOptions = {},
-): Promise<Watched<BenignNetworks>> {
+  options: PollingOptions = {},
+): Promise<PollingCache<BenignNetworks>> {
   const read = async (kind: NetworkKind): Promise<FindList> => {
     const [ranges, lists] = await Promise.all([readRanges(client, kind), readListDescriptions(client, kind)]);
     return finder(ranges, new Map(lists.map(({ listId, ...described }) => [listId, described])));
   };
-  return watch(
+  return openPollingCache(
     () => readNetworksVersion(client),
     async () => {
       const [service, actor] = await Promise.all([read("service"), read("actor")]);

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
   countSightings,
   readSightingsAfter,

@@ -1,4 +1,4 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
 import type { z } from "zod";
 import type { AddressContext } from "./contexts.ts";

@@ -1,4 +1,4 @@
-import type { Read } from "@noisefloor/clickhouse/query.ts";
+import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { Scope } from "@noisefloor/domain/scope.ts";
 import { retentionStart } from "@noisefloor/domain/window.ts";

@@ -1,4 +1,4 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
 import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";

@@ -1,5 +1,5 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { countryName } from "../address/answer.ts";
 import type { AddressContext } from "../address/contexts.ts";

@@ -1,4 +1,4 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Plans } from "@noisefloor/domain/plan.ts";
 import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
 import { sealRoutes } from "@noisefloor/http/app.ts";

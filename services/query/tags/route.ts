@@ -1,4 +1,4 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { refusal } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { readParameter, text } from "@noisefloor/http/parameters.ts";

@@ -1,5 +1,5 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
-import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { z } from "zod";
 import { classification, date, texts, uuid } from "../wire.ts";
 

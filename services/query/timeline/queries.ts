@@ -1,4 +1,4 @@
-import { defineQuery } from "@noisefloor/clickhouse/query.ts";
+import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
-import { migrate } from "@noisefloor/clickhouse/migrate.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { addCaller, MIGRATIONS, makeTag } from "../../support/world.ts";
 

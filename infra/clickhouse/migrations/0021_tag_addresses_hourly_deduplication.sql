@@ -1,1 +1,0 @@
-ALTER TABLE tag_addresses_hourly MODIFY SETTING non_replicated_deduplication_window = 1000

@@ -1,0 +1,18 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { readRetention } from "../schema/retention.ts";
+import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
+
+/**
+ * The retention in days, kept up to date: an intake that went by a longer one from before would take in observations
+ * that the server deletes at once.
+ */
+export function openRetentionCache(
+  client: ClickHouseClient,
+  options: PollingOptions = {},
+): Promise<PollingCache<number>> {
+  return openPollingCache(
+    async () => String(await readRetention(client)),
+    () => readRetention(client),
+    options,
+  );
+}

@@ -1,0 +1,46 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import type { Sender } from "@noisefloor/domain/publishing.ts";
+import { readSenders, readSensorKeysVersion } from "../tables/sensor-keys.ts";
+import { hashKey } from "../tables/workspaces.ts";
+import { openPollingCache, type PollingOptions } from "./polling-cache.ts";
+
+/** Which sender each sensor key belongs to and where it may publish, kept in memory: checking a key costs no query. */
+export type SensorKeyCache = {
+  /** The sender behind a key; undefined when the key is unknown or revoked. */
+  senderOf(key: string): Sender | undefined;
+  /** Whether senders need a key. Revoked keys count: revoking the last one must not open the intake. */
+  hasKeys(): boolean;
+  refresh(): Promise<void>;
+  /** Seconds since it was last known to be up to date. */
+  ageSeconds(): number;
+  stop(): void;
+};
+
+/** Reads the sensors' keys and keeps them up to date: one made or revoked anywhere counts here within seconds. */
+export async function openSensorKeyCache(
+  client: ClickHouseClient,
+  options: PollingOptions = {},
+): Promise<SensorKeyCache> {
+  const { current, refresh, ageSeconds, stop } = await openPollingCache(
+    () => readSensorKeysVersion(client),
+    async () => {
+      const { keys, needKey } = await readSenders(client);
+      const valid = keys.filter(({ isRevoked }) => !isRevoked);
+      const senders = new Map<string, Sender>(
+        valid.map(({ sha256, dataset, workspaceId, keyId, sensorId }) => [
+          sha256,
+          { right: { dataset, workspaceId }, keyId, sensorId: sensorId || undefined },
+        ]),
+      );
+      return { senders, needKey, isEmpty: keys.length === 0 };
+    },
+    { ...options, isEmpty: (content) => content.isEmpty },
+  );
+  return {
+    senderOf: (key) => current().senders.get(hashKey(key)),
+    hasKeys: () => current().needKey,
+    refresh,
+    ageSeconds,
+    stop,
+  };
+}

@@ -1,0 +1,124 @@
+import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import { z } from "zod";
+import { answerRows } from "./answer.ts";
+import { IncompleteAnswerError, StoreTimeoutError } from "./errors.ts";
+
+/** One read: its SQL, its parameters and the shape of its rows, side by side. Values are bound, never spliced. */
+export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
+  readonly name: string;
+  readonly sql: string;
+  readonly params: Params;
+  readonly row: Row;
+};
+
+export function defineQuery<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+  definition: QueryDefinition<Params, Row>,
+): QueryDefinition<Params, Row> {
+  return definition;
+}
+
+/**
+ * Runs a query and checks each row against its definition. Rejects with the client's error when the server rejects the
+ * query, and with a ZodError when an answer does not fit the definition: both are faults of ours, not of a caller.
+ */
+export function run<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+  client: ClickHouseClient,
+  definition: QueryDefinition<Params, Row>,
+  params: z.input<Params>,
+): Promise<z.output<Row>[]> {
+  return send(client, definition, params, {});
+}
+
+/**
+ * The same for a query that always answers with one row.
+ * @throws IncompleteAnswerError when it does not.
+ */
+export async function runForOne<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+  client: ClickHouseClient,
+  definition: QueryDefinition<Params, Row>,
+  params: z.input<Params>,
+): Promise<z.output<Row>> {
+  const [row, ...more] = await run(client, definition, params);
+  if (row === undefined || more.length > 0) {
+    throw new IncompleteAnswerError(
+      `${definition.name}: expected one row, got ${row === undefined ? 0 : more.length + 1}`,
+    );
+  }
+  return row;
+}
+
+/** Runs a query for a caller who may stop waiting for the answer. */
+export type Read = <Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+  definition: QueryDefinition<Params, Row>,
+  params: z.input<Params>,
+  signal?: AbortSignal,
+) => Promise<z.output<Row>[]>;
+
+export type ReaderOptions = {
+  /** The server ends a query that takes longer. */
+  readonly maxSeconds: number;
+  /** A `background` query pauses, a little at a time, while the server works on one in the foreground. */
+  readonly priority?: "foreground" | "background";
+  /** Called at the end of each query, with how it ended and after how many seconds. */
+  readonly onEnd?: (query: string, outcome: "answered" | "cancelled" | "failed", seconds: number) => void;
+};
+
+/**
+ * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups one after the
+ * other slow large questions down and do not stop them.
+ */
+const PRIORITIES = {
+  foreground: { priority: "1" },
+  background: { priority: "2", low_priority_query_wait_time_ms: 50 },
+} as const satisfies Record<string, ClickHouseSettings>;
+
+/** Turns a client into one that only reads. The server stops a query whose signal aborts. */
+export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd = () => {} }: ReaderOptions): Read {
+  const settings: ClickHouseSettings = {
+    ...(priority && PRIORITIES[priority]),
+    max_execution_time: maxSeconds,
+    // The server looks for clients that have gone only while it runs a query that can change nothing.
+    readonly: "2",
+    cancel_http_readonly_queries_on_client_close: 1,
+  };
+  return async (definition, params, signal) => {
+    // A server that no longer answers must not keep its callers waiting either.
+    const atMost = AbortSignal.timeout((maxSeconds + 1) * 1_000);
+    const ended = signal === undefined ? atMost : AbortSignal.any([signal, atMost]);
+    const start = performance.now();
+    const end = (outcome: "answered" | "cancelled" | "failed") =>
+      onEnd(definition.name, outcome, (performance.now() - start) / 1_000);
+    try {
+      const rows = await send(client, definition, params, { settings, signal: ended });
+      end("answered");
+      return rows;
+    } catch (error) {
+      end(signal?.aborted ? "cancelled" : "failed");
+      throw atMost.aborted ? new StoreTimeoutError(`no answer within ${maxSeconds} seconds`) : error;
+    }
+  };
+}
+
+async function send<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
+  client: ClickHouseClient,
+  definition: QueryDefinition<Params, Row>,
+  params: z.input<Params>,
+  { settings, signal }: { readonly settings?: ClickHouseSettings; readonly signal?: AbortSignal | undefined },
+): Promise<z.output<Row>[]> {
+  const result = await client.query({
+    query: definition.sql,
+    query_params: definition.params.parse(params),
+    // One document, whose end can be checked: in JSONEachRow the client silently drops a last line that was cut.
+    format: "JSONCompact",
+    clickhouse_settings: { ...settings, log_comment: definition.name },
+    ...(signal === undefined ? {} : { abort_signal: signal }),
+  });
+  return z.array(definition.row).parse(answerRows(await result.text()));
+}
+
+/**
+ * `YYYY-MM-DD hh:mm:ss.sss` in UTC: the spelling that every ClickHouse reads as DateTime64(3), whatever its settings.
+ */
+export function toDateTime64(time: number): string {
+  return new Date(time).toISOString().replace("T", " ").slice(0, 23);
+}

@@ -1,0 +1,190 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
+import { isUnknownTable, StoreError } from "../client/errors.ts";
+import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { isRestoreUnfinished } from "./restore-marker.ts";
+
+/** One numbered file with one idempotent statement, so that none can be applied by half. */
+export type Migration = {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+};
+
+export class MigrationError extends StoreError {
+  override name = "MigrationError";
+}
+
+const MIGRATE = 'run "noisefloor migrate", as a user who may create tables';
+
+const appliedMigrations = defineQuery({
+  name: "applied-migrations",
+  sql: "SELECT version, name, checksum FROM schema_migrations FINAL ORDER BY version",
+  params: z.object({}),
+  row: z.object({ version: z.int(), name: z.string(), checksum: z.string() }),
+});
+
+/** Reads `NNNN_name.sql` files in order. Throws a MigrationError when numbers repeat or a name does not fit. */
+export async function readMigrations(directory: string): Promise<Migration[]> {
+  const migrations: Migration[] = [];
+  for (const file of (await readdir(directory)).sort()) {
+    const match = /^(\d{4})_([a-z0-9_]+)\.sql$/.exec(file);
+    if (match === null) throw new MigrationError(`${file} is not named NNNN_name.sql`);
+    const sql = await readFile(join(directory, file), "utf8");
+    const version = Number(match[1]);
+    if (migrations.at(-1)?.version === version) throw new MigrationError(`two migrations have the number ${match[1]}`);
+    const checksum = createHash("sha256").update(sql).digest("hex");
+    migrations.push({ version, name: match[2] ?? "", sql, checksum });
+  }
+  return migrations;
+}
+
+/** The tables that the migrations make; all others in a database are the user's own. */
+export function tablesOf(migrations: readonly Migration[]): string[] {
+  return migrations.flatMap(({ sql }) => /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
+}
+
+/** The views that the migrations make. */
+export function viewsOf(migrations: readonly Migration[]): string[] {
+  return migrations.flatMap(({ sql }) => /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
+}
+
+/**
+ * The migrations among these that were applied to a database.
+ * @throws MigrationError when it has others, or one that has changed since.
+ */
+export async function readApplied(
+  client: ClickHouseClient,
+  migrations: readonly Migration[],
+): Promise<readonly Migration[]> {
+  const applied = new Map((await run(client, appliedMigrations, {})).map((row) => [row.version, row]));
+  assertNoDrift(migrations, applied);
+  return migrations.filter(({ version }) => applied.has(version));
+}
+
+/**
+ * Brings a server's schema up to date: makes the database, applies what is missing in order, records each file's
+ * SHA-256. Safe when several processes run it at once: every statement is idempotent (a test applies each twice) and so
+ * is its record, so no lock is needed that a killed process could leave behind.
+ * @returns the migrations that this call applied.
+ * @param options `onApply` is called for each one that is applied. `isForRestore` allows what only a restore may do:
+ * migrate a database that an interrupted restore has mixed, or make lost tables and views anew.
+ * @throws MigrationError when a file that was applied has changed since, the server knows a version that we do not, a
+ * table or a view is lost, or a restore has not ended.
+ */
+export async function migrate(
+  connection: ClickHouseConnection,
+  directory: string,
+  options: { readonly onApply?: (migration: Migration) => void; readonly isForRestore?: boolean } = {},
+): Promise<Migration[]> {
+  const migrations = await readMigrations(directory);
+  await createDatabase(connection);
+  const client = connect(connection, "noisefloor-migrate");
+  try {
+    if (!options.isForRestore) await assertNoUnfinishedRestore(client);
+    await client.command({
+      query: `CREATE TABLE IF NOT EXISTS schema_migrations
+        (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
+        ENGINE = ReplacingMergeTree ORDER BY version`,
+    });
+    const applied = new Set(await readApplied(client, migrations));
+    const lost = await readLost(client, [...tablesOf([...applied]), ...viewsOf([...applied])]);
+    const isLost = lost.length > 0;
+    if (isLost && !options.isForRestore) {
+      throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which makes them anew`);
+    }
+    const missing = migrations.filter((migration) => isLost || !applied.has(migration));
+    const done: Migration[] = [];
+    try {
+      for (const migration of missing) {
+        await client.command({ query: migration.sql });
+        done.push(migration);
+        options.onApply?.(migration);
+      }
+    } finally {
+      // In one insert, which takes longer than most migrations. One that was not recorded is applied again, which
+      // changes nothing.
+      await recordMigrations(client, done);
+    }
+    return missing;
+  } finally {
+    await client.close();
+  }
+}
+
+async function recordMigrations(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
+  if (migrations.length === 0) return;
+  const applied_at = toDateTime64(Date.now());
+  await client.insert({
+    table: "schema_migrations",
+    values: migrations.map(({ version, name, checksum }) => ({ version, name, checksum, applied_at })),
+    format: "JSONEachRow",
+  });
+}
+
+/**
+ * Throws a MigrationError unless a server's schema is exactly the one that these migrations make and no restore is half
+ * done. Takes only the right to read.
+ */
+export async function assertCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
+  const applied = await readApplied(client, migrations).catch((error: unknown) => {
+    throw isUnknownTable(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
+  });
+  await assertNoUnfinishedRestore(client);
+  const missing = migrations.find((migration) => !applied.includes(migration));
+  if (missing !== undefined) {
+    throw new MigrationError(`migration ${missing.name} has not been applied: ${MIGRATE}`);
+  }
+}
+
+const existingTables = defineQuery({
+  name: "existing-tables",
+  sql: "SELECT name FROM system.tables WHERE database = currentDatabase()",
+  params: z.object({}),
+  row: z.object({ name: z.string() }),
+});
+
+async function readLost(client: ClickHouseClient, names: readonly string[]): Promise<string[]> {
+  const existing = new Set((await run(client, existingTables, {})).map(({ name }) => name));
+  return names.filter((name) => !existing.has(name));
+}
+
+async function assertNoUnfinishedRestore(client: ClickHouseClient): Promise<void> {
+  if (!(await isRestoreUnfinished(client))) return;
+  throw new MigrationError(
+    'a restore is under way or was interrupted, so that the data are mixed: wait for its end, or run "noisefloor restore" again',
+  );
+}
+
+async function createDatabase(connection: ClickHouseConnection): Promise<void> {
+  const client = connect({ ...connection, database: "default" }, "noisefloor-migrate");
+  try {
+    await client.command({
+      query: "CREATE DATABASE IF NOT EXISTS {name:Identifier}",
+      query_params: { name: connection.database },
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+function assertNoDrift(
+  migrations: readonly Migration[],
+  applied: ReadonlyMap<number, { name: string; checksum: string }>,
+): void {
+  const known = new Map(migrations.map((migration) => [migration.version, migration]));
+  for (const [version, { name, checksum }] of applied) {
+    const file = known.get(version);
+    const label = `${String(version).padStart(4, "0")}_${name}`;
+    if (file === undefined) {
+      throw new MigrationError(`the database has migration ${label}, which this version of Noisefloor does not know`);
+    }
+    if (file.checksum !== checksum) {
+      throw new MigrationError(`migration ${label} has changed since it was applied: write a new one instead`);
+    }
+  }
+}

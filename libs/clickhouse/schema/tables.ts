@@ -1,0 +1,76 @@
+/** One table of the store: what retention, backups and grants have to know of it. Its columns are in its migration. */
+type TableProperties = {
+  /** Left out, rows are kept for ever. */
+  readonly ageing?: {
+    /** The column whose time counts. */
+    readonly time: string;
+    /** SQL: from when on a row's age counts. A rollup's row must outlive the last observation that it counts. */
+    readonly from: string;
+  };
+  /**
+   * Only a `copied` table is in a backup. A restore fills a `derived` one from the observations, by the view `<table>_mv`,
+   * and leaves a `transient` one as it is.
+   */
+  readonly backup: "copied" | "derived" | "transient";
+  /** Whether dashboards may read it: everything but workspaces and keys. */
+  readonly isForDashboards: boolean;
+  /** Its rows are keys: a restore keeps revoked what was revoked since the backup. */
+  readonly holdsKeys?: true;
+};
+
+const HOURLY = { time: "hour", from: "(hour + toIntervalHour(1))" };
+const DERIVED = { backup: "derived", isForDashboards: true } as const;
+const COPIED = { backup: "copied", isForDashboards: true } as const;
+const PRIVATE = { backup: "copied", isForDashboards: false } as const;
+
+/**
+ * Every table that the migrations make. A test compares this list with the migrations and with the grants of users.xml.
+ */
+export const TABLES: Readonly<Record<string, TableProperties>> = {
+  schema_migrations: PRIVATE,
+  tags: COPIED,
+  network_lists: COPIED,
+  network_prefixes: COPIED,
+  network_ranges: COPIED,
+  network_generations: COPIED,
+  workspaces: PRIVATE,
+  api_keys: { ...PRIVATE, holdsKeys: true },
+  sensor_keys: { ...PRIVATE, holdsKeys: true },
+  tag_activity_hourly: { ...DERIVED, ageing: HOURLY },
+  tag_addresses_hourly: { ...DERIVED, ageing: HOURLY },
+  address_daily: { ...DERIVED, ageing: { time: "day", from: "(day + toIntervalDay(1))" } },
+  address_tags: { ...DERIVED, ageing: { time: "last_seen", from: "toDateTime(last_seen, 'UTC')" } },
+  address_changes: { backup: "transient", isForDashboards: false },
+  dead_letters: { ...COPIED, ageing: { time: "received_at", from: "toDateTime(received_at, 'UTC')" } },
+  dead_letter_verdicts: { ...COPIED, ageing: { time: "judged_at", from: "toDateTime(judged_at, 'UTC')" } },
+  observations: { ...COPIED, ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" } },
+};
+
+const entries = Object.entries(TABLES);
+const namesOf = (isWanted: (properties: TableProperties) => boolean) =>
+  entries.filter(([, properties]) => isWanted(properties)).map(([name]) => name);
+
+export const COPIED_TABLES = namesOf(({ backup }) => backup === "copied");
+export const DERIVED_TABLES = namesOf(({ backup }) => backup === "derived");
+export const DASHBOARD_TABLES = namesOf(({ isForDashboards }) => isForDashboards);
+export const KEY_TABLES = namesOf(({ holdsKeys }) => holdsKeys === true);
+
+/** A table whose rows are deleted some days after their time. */
+export type AgeingTable = {
+  readonly name: string;
+  readonly time: string;
+  /** The TTL in the server's own spelling: the moment at which a row ends. */
+  readonly ttl: (days: number) => string;
+};
+
+/** The observations come last: their table says which retention holds, so an interrupted change must not look done. */
+export const AGEING_TABLES: readonly AgeingTable[] = entries.flatMap(([name, { ageing }]) =>
+  ageing ? [{ name, time: ageing.time, ttl: (days: number) => `${ageing.from} + toIntervalDay(${days})` }] : [],
+);
+
+/** @throws RangeError for a table whose rows are kept for ever. */
+export function ageingTable(name: string): AgeingTable {
+  const found = AGEING_TABLES.find((table) => table.name === name);
+  if (found === undefined) throw new RangeError(`the rows of ${name} do not age`);
+  return found;
+}

@@ -1,0 +1,96 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { openPollingCache, type PollingOptions } from "../caches/polling-cache.ts";
+import { explainMissingRight, StoreError, StoreFullError } from "../client/errors.ts";
+import { defineQuery, run } from "../client/query.ts";
+
+/** Of the disks that hold the observations, the one with the most free space: the server writes there next. */
+const diskSpace = defineQuery({
+  name: "disk-space",
+  sql: `SELECT max(free_space) AS freeBytes, argMax(total_space, free_space) AS totalBytes FROM system.disks
+    WHERE arrayExists(stored -> startsWith(stored, path),
+      (SELECT arrayFlatten(groupArray(data_paths)) FROM system.tables WHERE database = currentDatabase() AND name = 'observations'))
+    HAVING count() > 0`,
+  params: z.object({}),
+  // Not integers: object storage reports 2^64 bytes.
+  row: z.object({ freeBytes: z.number(), totalBytes: z.number() }),
+});
+
+type DiskSpace = { readonly freeBytes: number; readonly totalBytes: number };
+
+/** The free space of the store's disk, kept in memory, so that checking it costs no query. */
+export type DiskGuard = {
+  /** Undefined while the server does not report it. */
+  freeBytes(): number | undefined;
+  /** Below so many free bytes, nothing is stored. */
+  floorBytes(): number | undefined;
+  /** @throws StoreFullError below the floor. */
+  requireSpace(): void;
+  /** Seconds since the server last reported it. */
+  ageSeconds(): number;
+  stop(): void;
+};
+
+export type DiskGuardOptions = PollingOptions & {
+  /** Left out, 2 % of the disk and at least 256 MiB. */
+  readonly floorBytes?: number | undefined;
+  /** Called once when the server does not report it, as to a user without the right: then there is no floor. */
+  readonly onUnknown?: (error: unknown) => void;
+  /** Called when the free space has fallen below the floor or risen above it again. */
+  readonly onFloor?: (isBelow: boolean, freeBytes: number) => void;
+};
+
+const POLL_MS = 3_000;
+const LEAST_FLOOR_BYTES = 256 * 1024 * 1024;
+
+/** @returns the reason, when the server answers and does not report it. */
+async function readDiskSpace(client: ClickHouseClient): Promise<DiskSpace | StoreError> {
+  try {
+    const [space] = await run(client, diskSpace, {});
+    return space ?? new StoreError("none of the server's disks holds the table observations");
+  } catch (error) {
+    const denied = explainMissingRight(error);
+    if (denied === undefined) throw error;
+    return denied;
+  }
+}
+
+/** Polls how much space the store's disk has left. */
+export async function openDiskGuard(client: ClickHouseClient, options: DiskGuardOptions = {}): Promise<DiskGuard> {
+  let isUnknown = false;
+  let latest: DiskSpace | undefined;
+  let isBelow = false;
+  const floorOf = ({ totalBytes }: DiskSpace) =>
+    options.floorBytes ?? Math.max(LEAST_FLOOR_BYTES, Math.floor(totalBytes / 50));
+  const read = async () => {
+    const found = await readDiskSpace(client);
+    latest = found instanceof Error ? undefined : found;
+    if (found instanceof Error && !isUnknown) options.onUnknown?.(found);
+    isUnknown = found instanceof Error;
+    const wasBelow = isBelow;
+    isBelow = latest !== undefined && latest.freeBytes < floorOf(latest);
+    if (latest !== undefined && isBelow !== wasBelow) options.onFloor?.(isBelow, latest.freeBytes);
+    return JSON.stringify(latest ?? null);
+  };
+  const { current, ageSeconds, stop } = await openPollingCache(read, async () => latest, {
+    intervalMs: POLL_MS,
+    ...options,
+  });
+  return {
+    freeBytes: () => current()?.freeBytes,
+    floorBytes: () => {
+      const space = current();
+      return space && floorOf(space);
+    },
+    requireSpace() {
+      const space = current();
+      if (space !== undefined && space.freeBytes < floorOf(space)) {
+        throw new StoreFullError(
+          `the disk of the store has ${space.freeBytes} bytes free, less than the ${floorOf(space)} that are kept free`,
+        );
+      }
+    },
+    ageSeconds,
+    stop,
+  };
+}

@@ -1,0 +1,82 @@
+import { DASHBOARD_TABLES } from "../schema/tables.ts";
+
+/** What the embedded server's configuration depends on. Passwords go in as hex SHA-256. */
+export type EmbeddedSettings = {
+  readonly configFile: string;
+  readonly logFile: string;
+  readonly database: string;
+  readonly writerSha256: string;
+  readonly grafanaSha256: string;
+};
+
+/**
+ * The embedded server's configuration file.
+ *
+ * The session that keeps the server alive runs as `default`, which must exist and has no password; one session is all
+ * it may have, so nobody else can log in as it. The services are `noisefloor`; dashboards are `grafana`, which may
+ * only read, within limits that it cannot change. The container's users.xml gives it the same ones.
+ */
+export function embeddedConfigXml(settings: EmbeddedSettings): string {
+  return `<clickhouse>
+  <users_config>${xml(settings.configFile)}</users_config>
+  <logger>
+    <log>${xml(settings.logFile)}</log>
+    <size>10M</size>
+    <count>3</count>
+  </logger>
+  <!-- A backup goes wherever the user of this process may write, and only noisefloor, the same person, may ask for one. -->
+  <backups><allowed_path>/</allowed_path></backups>
+  <max_server_memory_usage_to_ram_ratio>0.6</max_server_memory_usage_to_ram_ratio>
+  <!-- grafana may change some settings although it may only read: that takes this. -->
+  <access_control_improvements>
+    <settings_constraints_replace_previous>true</settings_constraints_replace_previous>
+  </access_control_improvements>
+  <profiles>
+    <default/>
+    <keepalive><max_sessions_for_user>1</max_sessions_for_user></keepalive>
+    <dashboards>
+      <readonly>1</readonly>
+      <max_execution_time>60</max_execution_time>
+      <max_threads>2</max_threads>
+      <max_memory_usage>1073741824</max_memory_usage>
+      <max_memory_usage_for_user>2147483648</max_memory_usage_for_user>
+      <max_temporary_data_on_disk_size_for_user>1073741824</max_temporary_data_on_disk_size_for_user>
+      <max_concurrent_queries_for_user>20</max_concurrent_queries_for_user>
+      <max_result_rows>1000000</max_result_rows>
+      <max_result_bytes>268435456</max_result_bytes>
+      <constraints>
+        <max_execution_time><min>1</min><max>300</max><changeable_in_readonly/></max_execution_time>
+        <additional_table_filters><changeable_in_readonly/></additional_table_filters>
+        <limit><changeable_in_readonly/></limit>
+      </constraints>
+    </dashboards>
+  </profiles>
+  <quotas><default/></quotas>
+  <users>
+    <default>
+      <password></password>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>keepalive</profile>
+      <quota>default</quota>
+    </default>
+    <noisefloor>
+      <password_sha256_hex>${settings.writerSha256}</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>default</profile>
+      <quota>default</quota>
+    </noisefloor>
+    <grafana>
+      <password_sha256_hex>${settings.grafanaSha256}</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>dashboards</profile>
+      <quota>default</quota>
+      <grants>${DASHBOARD_TABLES.map((table) => `<query>GRANT SELECT ON ${settings.database}.${table}</query>`).join("")}</grants>
+    </grafana>
+  </users>
+</clickhouse>
+`;
+}
+
+function xml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

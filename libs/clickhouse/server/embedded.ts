@@ -1,0 +1,186 @@
+import { createHash } from "node:crypto";
+import { access, rm, utimes } from "node:fs/promises";
+import { resolve } from "node:path";
+import getPort from "get-port";
+import { answers, type ClickHouseConnection } from "../client/connect.ts";
+import { embeddedConfigXml } from "./embedded-config.ts";
+import {
+  EmbeddedClickHouseError,
+  type EmbeddedCredentials,
+  type EmbeddedFiles,
+  embeddedFiles,
+  findRunning,
+  forgetServer,
+  heldElsewhere,
+  type Purpose,
+  readOrMakeCredentials,
+  writeServerNote,
+} from "./embedded-files.ts";
+import { locateLibrary, type ServerProcess, startServerProcess } from "./embedded-process.ts";
+import { type RestartOptions, supervise } from "./embedded-restart.ts";
+import { makeFolder } from "./make-folder.ts";
+import { writePrivately } from "./private-file.ts";
+import { acquireStartLock } from "./start-lock.ts";
+
+export const DATABASE = "noisefloor";
+const START_TIMEOUT_MS = 20_000;
+
+export type EmbeddedClickHouse = {
+  readonly connection: ClickHouseConnection;
+  /** For dashboards on this machine: reads the tables that the registry gives them. */
+  readonly grafana: ClickHouseConnection;
+  readonly tcpPort: number | undefined;
+  /** The server process, which is a child of ours; another one after a restart. */
+  readonly pid: number;
+  readonly logFile: string;
+  /** Settles when the server has ended for good, wanted or not, with why. */
+  readonly ended: Promise<EmbeddedClickHouseError>;
+  /** Ends the server and waits for it. Safe to call twice. */
+  stop(): Promise<void>;
+};
+
+export type EmbeddedOptions = {
+  /** A free one unless given; a restart takes the same. */
+  readonly httpPort?: number;
+  /** For ClickHouse's own protocol, by which any local process can end the server: for tests only. */
+  readonly tcpPort?: number;
+  readonly startTimeoutMs?: number;
+  readonly purpose?: Purpose;
+  /** Given, a server that ends unexpectedly is started again. */
+  readonly restart?: RestartOptions;
+};
+
+/**
+ * Starts a real ClickHouse server for this data directory, bound to 127.0.0.1. It ends with this process, also when
+ * that is killed; the data stay.
+ * @throws DataDirectoryHeldError when another process runs a server there.
+ * @throws EmbeddedClickHouseError when the platform package is missing, the directory cannot be used, or the server
+ * does not answer in time; the message says what to do and ends with the server's last output.
+ */
+export async function startEmbedded(dataDir: string, options: EmbeddedOptions = {}): Promise<EmbeddedClickHouse> {
+  locateLibrary();
+  const files = embeddedFiles(dataDir);
+  await usingDirectory(dataDir, () => makeFolder(files.data));
+  await lockStart(dataDir, files);
+  try {
+    // Checked again under the lock: another process may have started one meanwhile.
+    if ((await findRunning(dataDir)) !== undefined) throw heldElsewhere(dataDir);
+    return await startLocked(dataDir, files, options);
+  } finally {
+    await rm(files.starting, { force: true });
+  }
+}
+
+async function startLocked(
+  dataDir: string,
+  files: EmbeddedFiles,
+  options: EmbeddedOptions,
+): Promise<EmbeddedClickHouse> {
+  const credentials = await usingDirectory(dataDir, () => prepareFiles(files));
+  const httpPort = options.httpPort ?? (await getPort({ host: "127.0.0.1" }));
+  const connection = {
+    url: `http://127.0.0.1:${httpPort}`,
+    username: "noisefloor",
+    password: credentials.writer,
+    database: DATABASE,
+  };
+  const start = async () => {
+    const server = await startProcess(dataDir, files, { ...options, httpPort }, connection);
+    const note = { pid: process.pid, connection, purpose: options.purpose ?? "service" };
+    try {
+      await usingDirectory(dataDir, () => writeServerNote(files.server, note));
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    return server;
+  };
+  let isLocked = false;
+  const hold = async () => {
+    if (isLocked) await utimes(files.starting, new Date(), new Date());
+    else await lockStart(dataDir, files);
+    isLocked = true;
+  };
+  const release = async () => {
+    if (isLocked) await rm(files.starting, { force: true });
+    isLocked = false;
+  };
+  const server = supervise(await start(), { hold, start, release }, files.log, options.restart);
+  const stop = async () => {
+    await server.stop();
+    await forgetServer(dataDir);
+  };
+  return {
+    connection,
+    grafana: { ...connection, username: "grafana", password: credentials.grafana },
+    tcpPort: options.tcpPort,
+    get pid() {
+      return server.pid;
+    },
+    logFile: files.log,
+    ended: server.ended,
+    stop,
+  };
+}
+
+/** Whether a server was ever started in this data directory. */
+export async function holdsStore(dataDir: string): Promise<boolean> {
+  return access(embeddedFiles(dataDir).data).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function startProcess(
+  dataDir: string,
+  files: EmbeddedFiles,
+  options: EmbeddedOptions & { readonly httpPort: number },
+  connection: ClickHouseConnection,
+): Promise<ServerProcess> {
+  try {
+    return await startServerProcess({
+      ...files,
+      httpPort: options.httpPort,
+      tcpPort: options.tcpPort,
+      isReady: () => answers(connection),
+      timeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
+    });
+  } catch (error) {
+    throw error instanceof Error && error.message.includes("Cannot lock file") ? heldElsewhere(dataDir) : error;
+  }
+}
+
+async function lockStart(dataDir: string, files: EmbeddedFiles): Promise<void> {
+  const isLocked = await usingDirectory(dataDir, () => acquireStartLock(files.starting));
+  if (!isLocked) throw heldElsewhere(dataDir);
+}
+
+/** Turns the system's errors about a data directory (no folder, no right, a full disk) into a sentence. */
+async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new EmbeddedClickHouseError(`the data directory ${resolve(dataDir)} cannot be used: ${error.message}`);
+  }
+}
+
+/** Writes the server's configuration. @returns its passwords. */
+async function prepareFiles(files: EmbeddedFiles): Promise<EmbeddedCredentials> {
+  const credentials = await readOrMakeCredentials(files.credentials);
+  await writePrivately(
+    files.config,
+    embeddedConfigXml({
+      configFile: files.config,
+      logFile: files.log,
+      database: DATABASE,
+      writerSha256: sha256(credentials.writer),
+      grafanaSha256: sha256(credentials.grafana),
+    }),
+  );
+  return credentials;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,28 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { defineQuery, runForOne, toDateTime64 } from "../client/query.ts";
+
+const newestUpdate = defineQuery({
+  name: "newest-update",
+  sql: `SELECT toUnixTimestamp64Milli(max(updated_at)) AS updatedAt FROM {table:Identifier}
+    WHERE toString({idColumn:Identifier}) IN {ids:Array(String)}`,
+  params: z.object({ table: z.string(), idColumn: z.string(), ids: z.array(z.string()) }),
+  row: z.object({ updatedAt: z.int() }),
+});
+
+/**
+ * Inserts rows that replace those with the same ids, into a table in which the row with the newest `updated_at` counts.
+ * They get a newer time than the rows they replace, whatever the clock says: with a clock that is behind, a change
+ * would be inserted and never be seen.
+ * @param now milliseconds since 1970 UTC.
+ */
+export async function replaceRows<IdColumn extends string>(
+  client: ClickHouseClient,
+  { table, idColumn, rows }: { table: string; idColumn: IdColumn; rows: readonly Readonly<Record<IdColumn, string>>[] },
+  now: number,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const newest = await runForOne(client, newestUpdate, { table, idColumn, ids: rows.map((row) => row[idColumn]) });
+  const updated_at = toDateTime64(Math.max(now, newest.updatedAt + 1));
+  await client.insert({ table, values: rows.map((row) => ({ ...row, updated_at })), format: "JSONEachRow" });
+}
