@@ -7,18 +7,18 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { lastWordsOf } from "@noisefloor/telemetry/last-words.ts";
+import { keepOutputTail } from "@noisefloor/telemetry/output-tail.ts";
 import getPort from "get-port";
 
 const run = promisify(execFile);
 
-/** The release that the pom names; part of the cache folder's name, so that a new pom gets jars of its own. */
+/** The release that the pom pins. The cache folder is named after it, so that another release gets its own jars. */
 const KAFKA_VERSION = "4.3.0";
 
 export type LocalBroker = {
   /** `host:port` */
   readonly address: string;
-  /** Ends the process as told, and starts it again at the same address with what it had stored. */
+  /** Ends the process with the signal and starts it again, at the same address and with its data. */
   restart(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
   stop(): Promise<void>;
 };
@@ -28,46 +28,46 @@ export class LocalBrokerError extends Error {
 }
 
 /**
- * Runs Apache Kafka itself as a process on this machine (one KRaft node, loopback only, data thrown away at the end),
- * for development and tests. Needs a JVM from 17 on, and Maven the first time, to fetch the jars.
+ * Runs Apache Kafka itself as a process on this machine (one KRaft node, loopback only, data deleted at the end),
+ * for development and tests. Needs a JVM from 17 on, and Maven the first time, to download the jars.
  * @param folder holds the `pom.xml` that pins the jars and the broker's `log4j2.properties`.
  */
 export async function startLocalBroker(folder: string): Promise<LocalBroker> {
-  const jars = await fetchJars(join(folder, "pom.xml"));
+  const jars = await ensureJars(join(folder, "pom.xml"));
   const directory = await mkdtemp(join(tmpdir(), "noisefloor-kafka-"));
   const [port, controllerPort] = [await getPort({ host: "127.0.0.1" }), await getPort({ host: "127.0.0.1" })];
   const properties = join(directory, "server.properties");
   await writeFile(properties, serverProperties(join(directory, "data"), port, controllerPort));
   const java = [`-Dlog4j2.configurationFile=${join(folder, "log4j2.properties")}`, "-cp", join(jars, "*")];
-  // One in 64 begins with a dash: it would be taken for an option of its own.
+  // Joined with "=": one id in 64 begins with a dash and would be parsed as an option.
   const clusterId = randomBytes(16).toString("base64url");
   await run("java", [...java, "kafka.tools.StorageTool", "format", `--cluster-id=${clusterId}`, "-c", properties]);
 
-  const begin = () => runBroker([...java, "kafka.Kafka", properties], port);
-  const forget = () => rm(directory, { recursive: true, force: true });
-  let running = await begin().catch(async (error: unknown) => {
-    await forget();
+  const startBroker = () => runBroker([...java, "kafka.Kafka", properties], port);
+  const deleteData = () => rm(directory, { recursive: true, force: true });
+  let running = await startBroker().catch(async (error: unknown) => {
+    await deleteData();
     throw error;
   });
   return {
     address: `127.0.0.1:${port}`,
     async restart(signal) {
       await running.end(signal);
-      running = await begin();
+      running = await startBroker();
     },
     async stop() {
       await running.end("SIGTERM");
-      await forget();
+      await deleteData();
     },
   };
 }
 
 type RunningBroker = { end(signal: "SIGTERM" | "SIGKILL"): Promise<void> };
 
-/** Runs the broker's process until it takes connections. */
+/** Starts the broker's process and waits until it accepts connections. */
 async function runBroker(java: readonly string[], port: number): Promise<RunningBroker> {
   const child = spawn("java", ["-Xmx512m", ...java], { stdio: ["ignore", "pipe", "pipe"] });
-  const lastWords = lastWordsOf(child);
+  const outputTail = keepOutputTail(child);
   const ended = new Promise<void>((settle) => child.once("close", () => settle()));
   const killAtExit = () => child.kill("SIGKILL");
   process.once("exit", killAtExit);
@@ -84,11 +84,11 @@ async function runBroker(java: readonly string[], port: number): Promise<Running
     await sleep(100);
   }
   await end("SIGTERM");
-  throw new LocalBrokerError(`the Kafka broker did not come up; its last words:\n${lastWords()}`);
+  throw new LocalBrokerError(`the Kafka broker did not accept connections; its last output:\n${outputTail()}`);
 }
 
-/** The folder with the broker's jars, fetched with Maven if they are not there yet. */
-async function fetchJars(pom: string): Promise<string> {
+/** The folder with the broker's jars; downloads them with Maven when they are missing. */
+async function ensureJars(pom: string): Promise<string> {
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "noisefloor");
   const jars = join(cache, `kafka-${KAFKA_VERSION}`);
   if (existsSync(jars) && (await readdir(jars)).length > 0) return jars;
@@ -96,13 +96,13 @@ async function fetchJars(pom: string): Promise<string> {
   const unfinished = await mkdtemp(join(cache, "unfinished-"));
   try {
     await run("mvn", ["-q", "-B", "-f", pom, "dependency:copy-dependencies", `-DoutputDirectory=${unfinished}`]);
-    // Renamed only when complete: a fetch that was broken off must not look like a finished one.
+    // Renamed only when complete: an interrupted download must not look like a finished one.
     await rename(unfinished, jars);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
     if (existsSync(jars)) return jars;
     throw new LocalBrokerError(
-      `Kafka's jars cannot be fetched: install a JVM from 17 on and Maven, or set KAFKA_BROKERS (${String(error)})`,
+      `could not download Kafka's jars: install a JVM from 17 on and Maven, or set KAFKA_BROKERS (${String(error)})`,
     );
   }
   return jars;

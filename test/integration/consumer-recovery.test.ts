@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import { kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
-import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
-import type { HandleBatch, StreamProducer, StreamSource } from "@noisefloor/kafka/source.ts";
+import { ensureTopics } from "@noisefloor/kafka/admin.ts";
+import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
+import type { HandleBatch, StreamConsumer, StreamProducer } from "@noisefloor/kafka/port.ts";
 import kafkajs from "kafkajs";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -44,7 +44,7 @@ function disturb({ prototype }: Library, method: string, times: number, instead:
 function sourceOf(handle?: HandleBatch) {
   const seen: string[] = [];
   let restarts = 0;
-  const source = kafkaSource(
+  const source = kafkaConsumer(
     kafka.connection,
     { ...kafka, fromBeginning: true, onRestart: () => void restarts++ },
     silent,
@@ -57,7 +57,7 @@ function sourceOf(handle?: HandleBatch) {
 const publish = (text: string) => producer.produce(kafka.topic, [{ key: null, value: Buffer.from(text) }]);
 
 /** Why the source has died, or "alive" while it has not. */
-const fateOf = (source: StreamSource) =>
+const fateOf = (source: StreamConsumer) =>
   Promise.race([source.failure.catch((error: unknown) => String(error)), sleep(100).then(() => "alive")]);
 
 test("a coordinator that is away, which the client library gives up on, is waited for", async () => {

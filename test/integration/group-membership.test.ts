@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import { kafkaSource, type Subscription } from "@noisefloor/kafka/kafkajs.ts";
-import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
-import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { ensureTopics } from "@noisefloor/kafka/admin.ts";
+import { type ConsumerOptions, kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
+import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -15,8 +15,8 @@ async function member(kafka: KafkaSettings, instanceId: string | undefined) {
   const received: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void said.push(line) });
   const { topic, groupId, sessionTimeoutMs } = kafka;
-  const subscription: Subscription = { topic, groupId, sessionTimeoutMs, fromBeginning: true, instanceId };
-  const source = kafkaSource(kafka.connection, subscription, log);
+  const options: ConsumerOptions = { topic, groupId, sessionTimeoutMs, fromBeginning: true, instanceId };
+  const source = kafkaConsumer(kafka.connection, options, log);
   await source.start(async ({ messages }) => {
     received.push(...messages.map(({ value }) => String(value)));
   });

@@ -1,6 +1,6 @@
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import { kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
-import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
+import { ensureTopics } from "@noisefloor/kafka/admin.ts";
+import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { silent } from "../support/http.ts";
@@ -19,7 +19,7 @@ const makeTopic = (config: Record<string, string> = {}) =>
 async function readAll(): Promise<string[]> {
   const { groupId } = freshKafka();
   const seen: string[] = [];
-  const source = kafkaSource(kafka.connection, { ...kafka, groupId, fromBeginning: true }, silent);
+  const source = kafkaConsumer(kafka.connection, { ...kafka, groupId, fromBeginning: true }, silent);
   await source.start(async ({ messages }) => {
     for (const { value, damage } of messages) seen.push(damage ?? String(value?.subarray(0, 20)));
   });

@@ -1,4 +1,4 @@
-/** What we use of two packages that come without types. */
+/** What we use of two packages that have no types. */
 declare module "snappyjs" {
   export function uncompress(compressed: Uint8Array, maxLength: number): Uint8Array;
 }

@@ -1,8 +1,8 @@
-/** Castagnoli's polynomial, its bits the other way round. */
+/** Castagnoli's polynomial, bit-reversed. */
 const POLYNOMIAL = 0x82f63b78;
-/** So many bytes are taken at once, which is twice as fast as one after the other. */
+/** Bytes per step: twice as fast as one at a time. */
 const STRIDE = 8;
-/** For each place in a stride what each byte there comes to, in 1,024 bytes of this. */
+/** One table of 256 entries for each position in a stride ("slicing by 8"). */
 const TABLES = makeTables();
 
 function makeTables(): DataView {
@@ -19,7 +19,7 @@ function makeTables(): DataView {
   return tables;
 }
 
-/** The CRC-32C of some bytes, as Kafka's record batches carry it. Node brings only the other CRC-32. */
+/** The CRC-32C of some bytes, as Kafka's record batches carry it. Node has only CRC-32 (IEEE). */
 export function crc32c({ buffer, byteOffset, length }: Buffer): number {
   const bytes = new DataView(buffer, byteOffset, length);
   let [crc, at] = [-1, 0];

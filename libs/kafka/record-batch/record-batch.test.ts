@@ -1,12 +1,12 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { decodeMessages, type FetchResponse } from "../kafkajs-patches/fetch-decoder.ts";
 import { crc32c } from "./crc32c.ts";
-import { type Answer, decodeMessages } from "./kafkajs-fetch-decoder.ts";
-import { batchLength, MOST_BATCH_COST, readRecordBatch } from "./record-batch.ts";
+import { batchLength, MAX_BATCH_MEMORY, readRecordBatch } from "./record-batch.ts";
 
 const [GZIP, SNAPPY, LZ4, ZSTD] = [1, 2, 3, 4];
 
-/** Sevens of bits, the lowest first, and every other number negative. */
+/** A zigzag varint, as Kafka encodes numbers in records. */
 function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value < 0 ? -2 * value - 1 : 2 * value;
@@ -14,21 +14,21 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-const sized = (text: string) => Buffer.concat([varint(Buffer.byteLength(text)), Buffer.from(text)]);
+const prefixed = (text: string) => Buffer.concat([varint(Buffer.byteLength(text)), Buffer.from(text)]);
 
 /** @param index as far from the first as its offset is. */
 function record(index: number, value: string, headers: readonly (readonly [string, string])[] = []): Buffer {
-  const head = Buffer.concat([Buffer.from([0]), varint(index * 1_000), varint(index), varint(-1), sized(value)]);
-  const tail = headers.flatMap(([name, text]) => [sized(name), sized(text)]);
+  const head = Buffer.concat([Buffer.from([0]), varint(index * 1_000), varint(index), varint(-1), prefixed(value)]);
+  const tail = headers.flatMap(([name, text]) => [prefixed(name), prefixed(text)]);
   const body = Buffer.concat([head, varint(headers.length), ...tail]);
   return Buffer.concat([varint(body.length), body]);
 }
 
 /** A batch as a broker sends it, from offset 5,000,000,000 on. */
-function batchOf(count: number, packed: Buffer, codec = 0, lastDelta = count - 1): Buffer {
+function batchOf(count: number, compressed: Buffer, codec = 0, lastDelta = count - 1): Buffer {
   const header = Buffer.alloc(61);
   header.writeBigInt64BE(5_000_000_000n, 0);
-  header.writeInt32BE(49 + packed.length, 8);
+  header.writeInt32BE(49 + compressed.length, 8);
   header.writeInt8(2, 16);
   header.writeInt16BE(codec, 21);
   header.writeInt32BE(lastDelta, 23);
@@ -36,7 +36,7 @@ function batchOf(count: number, packed: Buffer, codec = 0, lastDelta = count - 1
   header.writeBigInt64BE(1_790_000_000_999n, 35);
   header.writeBigInt64BE(-1n, 43);
   header.writeInt32BE(count, 57);
-  const batch = Buffer.concat([header, packed]);
+  const batch = Buffer.concat([header, compressed]);
   batch.writeUInt32BE(crc32c(batch.subarray(21)), 17);
   return batch;
 }
@@ -45,8 +45,8 @@ function batchOf(count: number, packed: Buffer, codec = 0, lastDelta = count - 1
 const batchWith = (deltas: readonly number[], lastDelta = deltas.length - 1) =>
   batchOf(deltas.length, Buffer.concat(deltas.map((delta) => record(delta, `${delta}`))), 0, lastDelta);
 
-/** A broker's answer, as far as it is about one partition after the other. */
-function answerOf(...partitions: (readonly Buffer[])[]): Answer {
+/** A fetch response, from where it lists one partition after the other. */
+function responseOf(...partitions: (readonly Buffer[])[]): FetchResponse {
   const parts = partitions.flatMap((batches) => {
     const size = Buffer.alloc(4);
     size.writeInt32BE(batches.reduce((sum, batch) => sum + batch.length, 0));
@@ -55,25 +55,25 @@ function answerOf(...partitions: (readonly Buffer[])[]): Answer {
   return { buffer: Buffer.concat(parts), offset: 0 };
 }
 
-test("a batch of more messages than fit onto a stack is read, each with its offset, time and value", async () => {
+test("a batch of more messages than fit onto a stack is decoded, each with its offset, time and value", async () => {
   const count = 150_000;
   const batch = batchOf(count, Buffer.concat(Array.from({ length: count }, (_, index) => record(index, `${index}`))));
-  const messages = await decodeMessages(answerOf([batch]));
+  const messages = await decodeMessages(responseOf([batch]));
   expect(messages).toHaveLength(count);
   expect(messages.at(-1)).toMatchObject({ offset: "5000149999", timestamp: "1790149999000", isControlRecord: false });
   expect(String(messages.at(-1)?.value)).toBe("149999");
 });
 
-test("what takes more memory than there is is left for the next answer", async () => {
+test("a response that exceeds the memory limit is decoded in part, the rest is left for the next fetch", async () => {
   const batch = batchOf(1, record(0, "x".repeat(45 * 1024 * 1024)));
-  const answer = answerOf([], [batch, batch], [batch, batch], [batch]);
-  const read = [await decodeMessages(answer), await decodeMessages(answer), await decodeMessages(answer)];
+  const response = responseOf([], [batch, batch], [batch, batch], [batch]);
+  const read = [await decodeMessages(response), await decodeMessages(response), await decodeMessages(response)];
   expect(read.map(({ length }) => length)).toEqual([0, 2, 1]);
-  expect(await decodeMessages(answer)).toEqual([]);
-  expect(answer.offset).toBe(answer.buffer.length);
+  expect(await decodeMessages(response)).toEqual([]);
+  expect(response.offset).toBe(response.buffer.length);
 });
 
-test("thousands of headers in a message cost no more than their bytes, and no name of theirs does harm", async () => {
+test("thousands of headers cost time linear in their bytes, and no header name does harm", async () => {
   const headers = Array.from({ length: 20_000 }, (_, index) => [`name ${index}`, "x"] as const);
   const odd = [
     ["__proto__", "a"],
@@ -95,8 +95,8 @@ test("thousands of headers in a message cost no more than their bytes, and no na
 });
 
 const varuint = (value: number) => varint(value % 2 === 0 ? value / 2 : -(value + 1) / 2);
-/** Each claims to be, or is, too large when it is unpacked. */
-const bombs: [method: string, codec: number, packed: () => Buffer][] = [
+/** Each is too large when decompressed, or claims to be. */
+const bombs: [method: string, codec: number, compressed: () => Buffer][] = [
   ["gzip", GZIP, () => Buffer.concat(Array(257).fill(gzipSync(Buffer.alloc(2 ** 20))))],
   ["snappy", SNAPPY, () => Buffer.concat([varuint(2 ** 29), Buffer.alloc(100)])],
   ["snappy in Java's frames", SNAPPY, () => xerial(Array.from({ length: 9 }, () => varuint(2 ** 26)))],
@@ -137,27 +137,27 @@ function zstd(window: number, blocks: readonly { type: number; length: number }[
   return Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, window]), ...parts]);
 }
 
-test.each(bombs)("a bomb packed with %s is not unpacked", async (_method, codec, packed) => {
-  const batch = batchOf(3, packed(), codec);
+test.each(bombs)("a bomb compressed with %s is not decompressed", async (_method, codec, compressed) => {
+  const batch = batchOf(3, compressed(), codec);
   const before = process.memoryUsage().rss;
   const start = performance.now();
   const { records } = await readRecordBatch(batch);
   expect(performance.now() - start).toBeLessThan(10_000);
-  expect(process.memoryUsage().rss - before).toBeLessThan(2 * MOST_BATCH_COST);
+  expect(process.memoryUsage().rss - before).toBeLessThan(2 * MAX_BATCH_MEMORY);
   expect(records).toMatchObject([{ offset: "5000000002", key: null, headers: {} }]);
-  expect(records[0]?.damage).toMatch(/^the batch of the offsets 5000000000 to 5000000002 cannot be read: /);
+  expect(records[0]?.damage).toMatch(/^the batch of offsets 5000000000 to 5000000002 cannot be decoded: /);
   expect(records[0]?.value?.equals(batch)).toBe(true);
 });
 
-test("a zstd frame that asks for a huge window and has tiny blocks is unpacked at once", async () => {
-  const packed = zstd(
+test("a zstd frame with a huge window and tiny blocks is decompressed fast", async () => {
+  const compressed = zstd(
     0xa0,
     Array.from({ length: 20_000 }, () => ({ type: 1, length: 1 })),
   );
   const start = performance.now();
-  const { records } = await readRecordBatch(batchOf(1, packed, ZSTD));
+  const { records } = await readRecordBatch(batchOf(1, compressed, ZSTD));
   expect(performance.now() - start).toBeLessThan(1_000);
-  expect(records[0]?.damage).toMatch("cannot be read");
+  expect(records[0]?.damage).toMatch("cannot be decoded");
 });
 
 test.each([
@@ -168,7 +168,7 @@ test.each([
   ["fewer records than it says", batchOf(2, record(0, "one"))],
   ["more records than it says", batchOf(1, Buffer.concat([record(0, "one"), record(1, "two")]), 0, 1)],
   [
-    "more records, packed, than it says",
+    "more records, compressed, than it says",
     batchOf(1, gzipSync(Buffer.concat([record(0, "one"), record(1, "two")])), GZIP, 1),
   ],
   ["fewer records than none", batchOf(-1, record(0, "one"))],
@@ -181,21 +181,21 @@ test.each([
   ["bytes that are not snappy", batchOf(1, Buffer.from("not snappy"), SNAPPY)],
   ["bytes that are not lz4", batchOf(1, Buffer.from("not lz4 at all"), LZ4)],
   ["bytes that are not zstd", batchOf(1, Buffer.from("not zstd"), ZSTD)],
-])("a batch with %s is told as one message that stands for it", async (_what, batch) => {
+])("a batch with %s becomes one message that stands for it", async (_what, batch) => {
   const { records } = await readRecordBatch(batch);
   expect(records).toHaveLength(1);
-  expect(records[0]?.damage).toMatch("cannot be read");
+  expect(records[0]?.damage).toMatch("cannot be decoded");
   expect(records[0]?.value?.equals(batch)).toBe(true);
 });
 
-test("a batch that did not fit into the broker's answer is left for the next one", () => {
+test("a batch that is cut off at the end of the response is left for the next fetch", () => {
   const batch = batchOf(1, record(0, "one"));
   expect(batchLength(Buffer.concat([batch, batch]))).toBe(batch.length);
   expect(batchLength(batch.subarray(0, batch.length - 1))).toBeUndefined();
   expect(batchLength(batch.subarray(0, 10))).toBeUndefined();
 });
 
-test("of a batch that was cleaned of records the others are read, and then where it ends", async () => {
+test("of a compacted batch the remaining records are decoded, and then its end", async () => {
   const { records } = await readRecordBatch(batchWith([1, 4], 9));
   expect(records).toMatchObject([
     { offset: "5000000001", value: Buffer.from("1"), isControlRecord: false },
@@ -204,12 +204,12 @@ test("of a batch that was cleaned of records the others are read, and then where
   ]);
 });
 
-test.each([0, GZIP])("of a batch that was cleaned of all its records it is read where it ends", async (codec) => {
+test.each([0, GZIP])("of a batch whose records were all compacted away its end is decoded", async (codec) => {
   const { records } = await readRecordBatch(batchOf(0, Buffer.alloc(0), codec, 9));
   expect(records).toMatchObject([{ offset: "5000000009", key: null, value: null, isControlRecord: true }]);
 });
 
-test("whichever bit of a batch has changed, nothing of it is taken and all of it is kept", async () => {
+test("whichever bit of a batch has flipped, no record of it is delivered and all its bytes are kept", async () => {
   const batch = batchWith([0, 1, 2]);
   // From the checksum on: what comes before is the broker's own.
   for (let bit = 8 * 17; bit < 8 * batch.length; bit++) {
@@ -217,7 +217,7 @@ test("whichever bit of a batch has changed, nothing of it is taken and all of it
     flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
     const { records } = await readRecordBatch(flipped);
     expect(records).toMatchObject([{ key: null, isControlRecord: false, batchContext: { inTransaction: false } }]);
-    expect(records[0]?.damage).toMatch("its bytes do not come to its checksum");
+    expect(records[0]?.damage).toMatch("checksum mismatch");
     expect(records[0]?.value?.equals(flipped)).toBe(true);
     const offset = Number(records[0]?.offset);
     expect(offset >= 5_000_000_000 && offset <= 5_000_000_002, `bit ${bit}: the offset ${offset} is of the batch`).toBe(
@@ -226,10 +226,10 @@ test("whichever bit of a batch has changed, nothing of it is taken and all of it
   }
 });
 
-test("behind a batch whose bytes have changed nothing is read until it is asked for anew", async () => {
+test("after a corrupt batch nothing is decoded until the next response", async () => {
   const [good, changed] = [batchWith([0]), batchWith([0])];
   changed.writeUInt8(changed.readUInt8(66) ^ 1, 66);
-  const answer = answerOf([good, changed, good], [good]);
-  expect((await decodeMessages(answer)).map(({ damage }) => damage !== undefined)).toEqual([false, true]);
-  expect(await decodeMessages(answer)).toHaveLength(1);
+  const response = responseOf([good, changed, good], [good]);
+  expect((await decodeMessages(response)).map(({ damage }) => damage !== undefined)).toEqual([false, true]);
+  expect(await decodeMessages(response)).toHaveLength(1);
 });

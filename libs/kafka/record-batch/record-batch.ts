@@ -1,7 +1,7 @@
 import { decompress } from "./codecs.ts";
 import { crc32c } from "./crc32c.ts";
 
-/** A record as the client library wants it, without what only its other users read. */
+/** A record in the shape that kafkajs expects, without the members that we do not read. */
 export type DecodedRecord = {
   readonly magicByte: number;
   readonly attributes: number;
@@ -11,50 +11,50 @@ export type DecodedRecord = {
   readonly value: Buffer | null;
   readonly headers: Record<string, Buffer | undefined>;
   readonly isControlRecord: boolean;
-  /** The library looks here for those of an aborted transaction. */
+  /** kafkajs reads it to find the records of aborted transactions. */
   readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
   /**
-   * Why the batch could not be read: then this record stands for all of it, at its last offset, and its value is the
-   * batch as it lies on the broker.
+   * Why the batch cannot be decoded: then this record stands for all of it, at its last offset, and its value is the
+   * batch's bytes as the broker stores them.
    */
   readonly damage?: string;
 };
 
 export type RecordBatch = {
   readonly records: readonly DecodedRecord[];
-  /** About how much memory they take. */
-  readonly cost: number;
-  /** Its bytes are not those that were published: then its header says nothing for sure either. */
+  /** About how many bytes they take in memory. */
+  readonly memory: number;
+  /** The checksum does not match, so that nothing in the header can be trusted either. */
   readonly isCorrupt?: boolean;
 };
 
-/** The record batches' format since Kafka 0.11, and where its number is in one. */
+/** The number of the record batch format since Kafka 0.11, and where a batch holds it. */
 export const MAGIC = 2;
 export const MAGIC_AT = 16;
 
-/** The most memory that a batch may take. By default brokers take batches of 1 MiB, and JSON packs to a tenth or so. */
-export const MOST_BATCH_COST = 256 * 1024 * 1024;
-/** What a record, or a header, takes besides its bytes: millions of empty ones are a bomb too. */
-const RECORD_COST = 400;
-/** Headers beyond these are not read. Nobody means as many, and they are a bomb of the same kind. */
-const MOST_HEADERS = 100;
+/** The most memory that a batch may take. Brokers accept batches of 1 MiB by default, and JSON compresses about tenfold. */
+export const MAX_BATCH_MEMORY = 256 * 1024 * 1024;
+/** What a record takes besides its bytes: millions of empty ones are a bomb too. */
+const RECORD_MEMORY = 400;
+/** Further headers are skipped: no producer needs as many, and they are a bomb of the same kind. */
+const MAX_HEADERS = 100;
 
 const LENGTH_BYTES = 12;
 const HEADER_BYTES = 61;
-/** The checksum, and from where on it is about every byte. */
+/** Where the checksum is, and where the bytes that it covers begin. */
 const [CRC_AT, CRC_FROM] = [17, 21];
-/** What is unpacked of it may have anything behind it. */
+/** Its decompressed bytes may be followed by others, see codecs.ts. */
 const ZSTD = 4;
 const [COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL] = [0x07, 0x08, 0x10, 0x20];
 
-/** How many bytes the batch at the beginning takes; undefined when it is not all there. */
+/** The length of the first batch; undefined when the bytes end before it does. */
 export function batchLength(bytes: Buffer): number | undefined {
   if (bytes.length < HEADER_BYTES) return undefined;
   const length = LENGTH_BYTES + bytes.readInt32BE(8);
   return length >= HEADER_BYTES && length <= bytes.length ? length : undefined;
 }
 
-/** Reads one whole batch. What cannot be read is not an error: whoever reads on has to hear of it, and to go on. */
+/** Decodes one whole batch. A batch that cannot be decoded is no error, but one record with its bytes and the reason. */
 export async function readRecordBatch(batch: Buffer): Promise<RecordBatch> {
   if (crc32c(batch.subarray(CRC_FROM)) !== batch.readUInt32BE(CRC_AT)) return corrupt(batch);
   const attributes = batch.readInt16BE(21);
@@ -73,39 +73,40 @@ export async function readRecordBatch(batch: Buffer): Promise<RecordBatch> {
   try {
     return await readRecords(batch, attributes & COMPRESSION, context);
   } catch (error) {
-    return { records: [standIn(batch, context, error)], cost: batch.length };
+    return { records: [undecodable(batch, context, error)], memory: batch.length };
   }
 }
 
 type LastOffset = Pick<DecodedRecord, "isControlRecord" | "batchContext"> & {
   readonly base: bigint;
-  /** How far the last offset is from the base: also that of a record which has been cleaned away since. */
+  /** The last offset minus the base, also when that record was compacted away since. */
   readonly lastDelta: number;
   readonly maxTimestamp: string;
 };
 type BatchContext = LastOffset & { readonly timestamp: number; readonly isAppendTime: boolean };
 
 async function readRecords(batch: Buffer, compression: number, context: BatchContext): Promise<RecordBatch> {
-  const packed = batch.subarray(HEADER_BYTES);
-  // Of a batch whose records have all been cleaned away there is only the header, whatever it says of compression.
-  const bytes = packed.length === 0 ? packed : await decompress(compression, packed, MOST_BATCH_COST);
+  const compressed = batch.subarray(HEADER_BYTES);
+  // When all records were compacted away only the header is left, whatever compression it names.
+  const bytes = compressed.length === 0 ? compressed : await decompress(compression, compressed, MAX_BATCH_MEMORY);
   const count = batch.readInt32BE(57);
-  if (count < 0) throw new Error(`it says that it has ${count} records`);
-  const cost = bytes.length + count * RECORD_COST;
-  if (cost > MOST_BATCH_COST) throw new Error(`its ${count} records take more than ${MOST_BATCH_COST} bytes of memory`);
+  if (count < 0) throw new Error(`the header claims ${count} records`);
+  const memory = bytes.length + count * RECORD_MEMORY;
+  if (memory > MAX_BATCH_MEMORY)
+    throw new Error(`${count} records would take more than ${MAX_BATCH_MEMORY} bytes of memory`);
   const cursor = { bytes, at: 0, delta: -1 };
   const records: DecodedRecord[] = [];
   for (let index = 0; index < count; index++) records.push(readRecord(cursor, context));
   if (compression !== ZSTD && cursor.at < bytes.length) {
-    throw new Error(`there is more in it than the ${count} records that it says it has`);
+    throw new Error(`there are bytes after the ${count} records that the header claims`);
   }
-  // Log cleaners take the last records away and leave the batch's end. Whoever has read up to here has to be told so:
-  // else the next offset to ask for would be one of this batch for ever.
+  // Compaction removes the last records and keeps the batch's end. Without a record there the consumer would fetch an
+  // offset of this batch for ever.
   if (cursor.delta < context.lastDelta) records.push(atLastOffset({ ...context, isControlRecord: true }));
-  return { records, cost };
+  return { records, memory };
 }
 
-/** At the last offset of a batch, and empty. */
+/** An empty record at the last offset of a batch. */
 function atLastOffset({ base, lastDelta, maxTimestamp, isControlRecord, batchContext }: LastOffset): DecodedRecord {
   return {
     magicByte: MAGIC,
@@ -120,50 +121,49 @@ function atLastOffset({ base, lastDelta, maxTimestamp, isControlRecord, batchCon
   };
 }
 
-function standIn(batch: Buffer, context: LastOffset, error: unknown): DecodedRecord {
+function undecodable(batch: Buffer, context: LastOffset, error: unknown): DecodedRecord {
   const record = atLastOffset(context);
   const reason = error instanceof Error ? error.message : String(error);
   return {
     ...record,
-    // A copy: the rest of the broker's answer need not stay in memory for it.
+    // A copy, so that the rest of the fetch response can leave memory.
     value: Buffer.from(batch),
-    damage: `the batch of the offsets ${context.base} to ${record.offset} cannot be read: ${reason}`,
+    damage: `the batch of offsets ${context.base} to ${record.offset} cannot be decoded: ${reason}`,
   };
 }
 
 function corrupt(batch: Buffer): RecordBatch {
   const context: LastOffset = {
     base: batch.readBigInt64BE(0),
-    // Of two numbers that say the same the smaller one: an offset beyond the log's end would have all of it read again,
-    // for ever, and one that is too small only has this batch sent again.
+    // The header holds it twice; take the smaller one: an offset beyond the log's end would restart the consumer at its
+    // beginning, for ever, and one that is too small only fetches this batch again.
     lastDelta: Math.max(0, Math.min(batch.readInt32BE(23), batch.readInt32BE(57) - 1)),
     maxTimestamp: "0",
-    // What it says of itself counts for nothing: as a transaction's mark, or as part of one that was taken back, it would
-    // be dropped in silence.
+    // Not what the header claims: as a control record, or as part of an aborted transaction, it would be dropped silently.
     isControlRecord: false,
     batchContext: { producerId: "-1", inTransaction: false },
   };
-  const error = new Error("its bytes do not come to its checksum: they are not those that were published");
-  return { records: [standIn(batch, context, error)], cost: batch.length, isCorrupt: true };
+  const error = new Error("checksum mismatch: its bytes are not those that were published");
+  return { records: [undecodable(batch, context, error)], memory: batch.length, isCorrupt: true };
 }
 
 type Cursor = {
   readonly bytes: Buffer;
   at: number;
-  /** How far the record read last is from the batch's base. */
+  /** The last decoded record's offset minus the batch's base. */
   delta: number;
 };
 
 function readRecord(cursor: Cursor, context: BatchContext): DecodedRecord {
   const length = readVarint(cursor);
   const end = cursor.at + length;
-  if (length < 0 || end > cursor.bytes.length) throw new Error("a record reaches beyond its batch");
+  if (length < 0 || end > cursor.bytes.length) throw new Error("a record ends after its batch");
   const attributes = cursor.bytes.readInt8(cursor.at++);
   const timestamp = context.timestamp + readVarint(cursor);
   const delta = readVarint(cursor);
-  // Brokers do not look at these where nothing is packed. Smaller ones were taken for read already or for the same
-  // record, and larger ones for the end of the log or beyond.
-  if (delta <= cursor.delta || delta > context.lastDelta) throw new Error("a record's offset is not one of its batch");
+  // Brokers do not check them in uncompressed batches. Too small ones would count as already consumed or as the same
+  // record, and too large ones as the end of the log or beyond.
+  if (delta <= cursor.delta || delta > context.lastDelta) throw new Error("a record's offset is outside its batch");
   cursor.delta = delta;
   const record: DecodedRecord = {
     magicByte: MAGIC,
@@ -176,15 +176,15 @@ function readRecord(cursor: Cursor, context: BatchContext): DecodedRecord {
     isControlRecord: context.isControlRecord,
     batchContext: context.batchContext,
   };
-  if (cursor.at > end) throw new Error("the parts of a record reach beyond it");
-  // There may be headers that are not read.
+  if (cursor.at > end) throw new Error("a record's parts end after it");
+  // Headers may have been skipped.
   cursor.at = end;
   return record;
 }
 
 /** Of several headers with one name the last one counts. */
 function readHeaders(cursor: Cursor): Record<string, Buffer | undefined> {
-  const count = Math.min(readVarint(cursor), MOST_HEADERS);
+  const count = Math.min(readVarint(cursor), MAX_HEADERS);
   const headers: [string, Buffer | undefined][] = [];
   for (let index = 0; index < count; index++) {
     const name = readBytes(cursor)?.toString() ?? "";
@@ -196,13 +196,13 @@ function readHeaders(cursor: Cursor): Record<string, Buffer | undefined> {
 function readBytes(cursor: Cursor): Buffer | null {
   const length = readVarint(cursor);
   if (length < 0) return null;
-  if (cursor.at + length > cursor.bytes.length) throw new Error("a record's part reaches beyond its batch");
+  if (cursor.at + length > cursor.bytes.length) throw new Error("a part of a record ends after its batch");
   const bytes = cursor.bytes.subarray(cursor.at, cursor.at + length);
   cursor.at += length;
   return bytes;
 }
 
-/** Sevens of bits, the lowest first, and every other number negative. Reckoned in doubles: times have over 32 bits. */
+/** A zigzag varint. Computed in doubles, for timestamps have more than 32 bits. */
 function readVarint(cursor: Cursor): number {
   let value = 0;
   for (let weight = 1; weight < 2 ** 70; weight *= 128) {
@@ -210,5 +210,5 @@ function readVarint(cursor: Cursor): number {
     value += (byte & 0x7f) * weight;
     if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
-  throw new Error("a number has more bytes than any may have");
+  throw new Error("a varint is too long");
 }

@@ -7,7 +7,7 @@ import { memoryBudget, type Reservation } from "@noisefloor/http/memory-budget.t
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import { receiveBodies } from "@noisefloor/http/request-bodies.ts";
 import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
-import { StreamAwayError } from "@noisefloor/kafka/source.ts";
+import { KafkaUnavailableError } from "@noisefloor/kafka/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
@@ -167,7 +167,7 @@ function senderOfSettings(key: string): Sender {
 }
 
 function tellOfBrokers(error: unknown): never {
-  if (!(error instanceof StreamAwayError)) throw error;
+  if (!(error instanceof KafkaUnavailableError)) throw error;
   throw new HttpError(503, "The brokers cannot be reached at the moment: send the request again later", {
     cause: error,
   });

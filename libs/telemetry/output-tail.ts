@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 
 /** Keeps the last lines that a child process writes, and keeps its pipes empty so that it never blocks on them. */
-export function lastWordsOf(child: ChildProcess, streams = [child.stdout, child.stderr]): () => string {
+export function keepOutputTail(child: ChildProcess, streams = [child.stdout, child.stderr]): () => string {
   let tail = "";
   for (const stream of streams) {
     stream?.setEncoding("utf8").on("data", (chunk: string) => {
