@@ -1,7 +1,7 @@
 import { fullDisk, isTransient, missingRight, StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
-import { ListenError } from "@noisefloor/http/connections.ts";
-import { TlsFilesError } from "@noisefloor/http/tls.ts";
+import { ListenError } from "@noisefloor/http/server/listen.ts";
+import { TlsFilesError } from "@noisefloor/http/server/tls.ts";
 import { ReplayError } from "@noisefloor/ingest/replay.ts";
 import { KafkaError } from "@noisefloor/kafka/errors.ts";
 import { UserError } from "./commands/command.ts";

@@ -11,9 +11,8 @@ import { watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
-import { closeHttpApp, listenHttpApp } from "@noisefloor/http/connections.ts";
-import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
-import { createTlsServer } from "@noisefloor/http/tls.ts";
+import { closeHttpApp, listenHttpApp } from "@noisefloor/http/server/listen.ts";
+import { createTlsServer } from "@noisefloor/http/server/tls.ts";
 import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/lookup-limit.ts";
@@ -22,6 +21,7 @@ import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { warnOfExposure } from "./exposure.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import type { Store } from "./store.ts";
+import { storeHttpError } from "./store-http-error.ts";
 
 /** A server that takes longer to say what has changed is away. Less than a key that was revoked may still work. */
 const WATCH_TIMEOUT_MS = 4_000;
@@ -100,7 +100,7 @@ async function assemble(
   const app = await createHttpApp({
     log,
     metrics,
-    refusalOf: storeRefusal,
+    toHttpError: storeHttpError,
     deadlineMs: queryTimeoutSeconds * 1_000,
     trustedProxies: http.trustedProxies,
     logsClientAddresses: http.logsClientAddresses,

@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { Agent, request as httpRequest } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { Agent as HttpsAgent, request as httpsRequest, type Server } from "node:https";
 import { connect as connectPlain, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectionOptions, connect, type SecureVersion, type TLSSocket } from "node:tls";
-import { closeHttpApp, type FurtherServer, listenHttpApp } from "@noisefloor/http/connections.ts";
-import { createTlsServer, TlsFilesError } from "@noisefloor/http/tls.ts";
+import { closeHttpApp, listenHttpApp } from "@noisefloor/http/server/listen.ts";
+import { createTlsServer, TlsFilesError } from "@noisefloor/http/server/tls.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
@@ -24,7 +24,7 @@ let directory: string;
 let files: { certFile: string; keyFile: string };
 let httpPort: number;
 let httpsPort: number;
-let secure: FurtherServer;
+let https: Server;
 let logged: string;
 
 beforeAll(async () => {
@@ -42,14 +42,14 @@ beforeEach(async () => {
     logged += line;
   };
   const log = pino({ level: "trace" }, { write });
-  secure = await createTlsServer(app, files, log, INTERVAL_MS);
-  httpsPort = (await listenHttpApp(app, { host: "127.0.0.1", port: 0 }, { server: secure, port: 0 })) ?? 0;
+  https = await createTlsServer(app, files, log, INTERVAL_MS);
+  httpsPort = (await listenHttpApp(app, { host: "127.0.0.1", port: 0 }, { server: https, port: 0 })) ?? 0;
   const address = app.server.address();
   httpPort = typeof address === "object" && address !== null ? address.port : 0;
 });
 afterEach(async () => {
   expect(logged, "key material in the log").not.toMatch(/PRIVATE KEY|BEGIN/);
-  await closeHttpApp(app, secure);
+  await closeHttpApp(app, https);
   await rm(directory, { recursive: true });
 });
 
@@ -202,9 +202,9 @@ test.each([
   ["no file at all", async () => rm(files.certFile)],
 ])("%s: the old certificate goes on, with one warning, until the pair fits again", async (_what, spoil) => {
   await spoil();
-  await eventually(async () => expect(logged).toContain("the last certificate goes on"), 5_000);
+  await eventually(async () => expect(logged).toContain("serving the last certificate"), 5_000);
   await sleep(5 * INTERVAL_MS);
-  expect(logged.match(/the last certificate goes on/g)).toHaveLength(1);
+  expect(logged.match(/serving the last certificate/g)).toHaveLength(1);
   expect(await servedName()).toBe("first");
   expect((await get("https", "/v3/tags")).status).toBe(200);
   await writeCertificate(files, await makeCertificate("third"));
@@ -274,7 +274,7 @@ test("a stop cuts off who connected and says nothing, be it before or inside TLS
   malformed.write("this is not HTTP\r\n\r\n");
   for (const socket of [raw, half, malformed]) socket.on("error", () => {}).resume();
   const begun = Date.now();
-  await closeHttpApp(app, secure);
+  await closeHttpApp(app, https);
   expect(Date.now() - begun).toBeLessThan(8_000);
   await expect(handshake()).rejects.toMatchObject({ code: "ECONNREFUSED" });
   malformed.destroy();

@@ -1,7 +1,9 @@
+import type { Socket } from "node:net";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import { HttpError } from "../errors.ts";
+import { endWithError } from "../server/raw-response.ts";
 
-/** Why a request or a connection was rejected for what it takes, and not for what it asks. */
+/** Why a request or a connection was rejected to save resources. */
 export type RejectionReason =
   | "caller_queue_full"
   | "queue_full"
@@ -21,7 +23,10 @@ export function countRejections(metrics: Pick<Metrics, "httpRejected">): OnRejec
   return (reason) => metrics.httpRejected.inc({ reason });
 }
 
-/** The caller's own excess is a 429, everybody's a 503. Never Retry-After: real clients would sleep for it. */
+/** A client that sends more requests on one connection without reading a response is disconnected. */
+export const MAX_PIPELINED_REQUESTS = 100;
+
+/** A caller's own excess is a 429, a shared limit a 503. Never Retry-After: real clients would sleep for it. */
 export const rejectionError = {
   caller_queue_full: () =>
     new HttpError(429, "Too many large questions at once: wait for the answers to some before you ask more"),
@@ -33,10 +38,21 @@ export const rejectionError = {
     new HttpError(429, "Too many large answers at once: read those that are on their way before you ask more"),
   memory: () =>
     new HttpError(503, "The service holds too many answers not read yet: send the request again in a few seconds"),
-  pipelining: (most: number) =>
-    new HttpError(429, `More than ${most} requests wait on this connection: read answers before you send more`),
+  pipelining: () =>
+    new HttpError(
+      429,
+      `More than ${MAX_PIPELINED_REQUESTS} requests wait on this connection: read answers before you send more`,
+    ),
   client_connections: () => new HttpError(429, "Too many connections: close some before you open more"),
   connections: () => new HttpError(503, "The service has too many connections: try again in a few seconds"),
   answer_too_large: (bytes: number) =>
     new HttpError(503, `The answer is larger than ${Math.floor(bytes / 1_048_576)} MiB: ask for less`),
 } as const;
+
+const CLOSE_GRACE_MS = 1_000;
+
+/** Rejects a connection, or what was sent on it: sends the error response without a request to reply to, and closes. */
+export function respondAndClose(socket: Socket, reason: "client_connections" | "connections" | "pipelining"): void {
+  const { status, body } = rejectionError[reason]();
+  endWithError(socket, status, body, CLOSE_GRACE_MS);
+}

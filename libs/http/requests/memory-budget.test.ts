@@ -6,7 +6,7 @@ function reserve(budget: MemoryBudget, sender = "one") {
   return { ...reservation, release: reservation.hold() };
 }
 
-test("a sender takes half of what others leave, and what was released can be taken again, however often it was", () => {
+test("a sender may reserve half of what others leave, and released memory once more, however often it is released", () => {
   const budget = memoryBudget(128);
   const [first, second, third, other] = [..."1112"].map((sender) => reserve(budget, sender));
   expect([first?.grow(50), second?.grow(4), first?.grow(10)]).toEqual([true, true, true]);
@@ -21,7 +21,7 @@ test("a sender takes half of what others leave, and what was released can be tak
   expect(third?.grow(64)).toBe(true);
 });
 
-test("however many have taken all that they may, the next one finds some", () => {
+test("however many senders have reserved all they may, the next one gets some", () => {
   const budget = memoryBudget(128 * 1024 * 1024);
   for (let n = 0; n < 40; n++) {
     const { grow } = reserve(budget, `hostile ${n % 10}`);
@@ -30,7 +30,7 @@ test("however many have taken all that they may, the next one finds some", () =>
   expect(reserve(budget, "sensor").grow(50_000)).toBe(true);
 });
 
-test("a budget of which nothing is taken takes what would never fit, as long as it is alone", () => {
+test("an empty budget accepts a request larger than itself, as long as it is alone", () => {
   const budget = memoryBudget(100);
   const [large, other] = [reserve(budget), reserve(budget, "other")];
   expect([large.grow(60), large.grow(1_000)]).toEqual([true, true]);
@@ -39,15 +39,15 @@ test("a budget of which nothing is taken takes what would never fit, as long as 
   expect(other.grow(1)).toBe(true);
 });
 
-test("a reservation ends when the last of its holders has let go, and takes nothing after that", () => {
+test("a reservation ends when its last holder releases it, and cannot grow after that", () => {
   const budget = memoryBudget(100);
   const reservation = budget.reserve("one");
   const release = reservation.hold();
   reservation.grow(80);
-  const letGo = reservation.hold();
+  const releaseLast = reservation.hold();
   release();
   expect(budget.hasSpace(1, "one")).toBe(false);
-  letGo();
+  releaseLast();
   expect(budget.hasSpace(100, "one")).toBe(true);
   expect(reservation.grow(1)).toBe(false);
 });

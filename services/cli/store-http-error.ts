@@ -1,9 +1,9 @@
 import { isOverLimit, isTransient, StoreFullError } from "@noisefloor/clickhouse/errors.ts";
-import { HttpError } from "./errors.ts";
-import type { RefusalOf } from "./refusals.ts";
+import type { ToHttpError } from "@noisefloor/http/error-handler.ts";
+import { HttpError } from "@noisefloor/http/errors.ts";
 
-/** What the store's failures mean for a caller: 503 for what passes by itself or with a smaller question. */
-export const storeRefusal: RefusalOf = (error) => {
+/** The error response to a ClickHouse error: 503 for what passes by itself or succeeds with a smaller query. */
+export const storeHttpError: ToHttpError = (error) => {
   if (isOverLimit(error)) {
     return new HttpError(503, "The query hit a limit of time or memory: ask for less, or again later");
   }

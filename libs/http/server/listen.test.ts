@@ -1,20 +1,21 @@
 import { once } from "node:events";
+import { createServer as createHttpsServer } from "node:https";
 import { createServer } from "node:net";
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
-import { type FurtherServer, listenHttpApp } from "./connections.ts";
+import { listenHttpApp } from "./listen.ts";
 
-/** A server that the system does not let listen. */
-function refusedWith(code: string): FurtherServer {
-  return {
-    listen: () => Promise.reject(Object.assign(new Error(`listen ${code}`), { code })),
-    close: async () => {},
-    closeIdleConnections() {},
-    sockets: new Set(),
+/** A server that the operating system does not let listen. */
+function serverFailingWith(code: string) {
+  const server = createHttpsServer();
+  const listen = () => {
+    process.nextTick(() => server.emit("error", Object.assign(new Error(`listen ${code}`), { code })));
+    return server;
   };
+  return Object.assign(server, { listen });
 }
 
-test("a port that is taken is told with the variable that sets it", async () => {
+test("for a port that is taken the error names the variable that sets it", async () => {
   const holder = createServer().listen(0, "127.0.0.1");
   await once(holder, "listening");
   onTestFinished(() => void holder.close());
@@ -25,7 +26,7 @@ test("a port that is taken is told with the variable that sets it", async () => 
   );
 });
 
-test("an address that the machine does not have is told with the variable that sets it", async () => {
+test("for an address that the machine does not have the error names the variable that sets it", async () => {
   await expect(listenHttpApp(Fastify(), { host: "203.0.113.7", port: 0 })).rejects.toThrow(
     "HTTP_HOST: this machine has no address 203.0.113.7",
   );
@@ -35,9 +36,9 @@ test.each([
   ["EACCES", "HTTPS_PORT: this user may not listen on port 443 of 127.0.0.1"],
   ["EADDRINUSE", "HTTPS_PORT: another process listens on port 443 of 127.0.0.1"],
   ["EMFILE", "listen EMFILE"],
-])("%s on the port of HTTPS names that one, and the port of HTTP is let go of", async (code, message) => {
+])("%s on the HTTPS port names that one, and the HTTP port is closed", async (code, message) => {
   const app = Fastify();
-  const further = { server: refusedWith(code), port: 443 };
-  await expect(listenHttpApp(app, { host: "127.0.0.1", port: 0 }, further)).rejects.toThrow(message);
+  const https = { server: serverFailingWith(code), port: 443 };
+  await expect(listenHttpApp(app, { host: "127.0.0.1", port: 0 }, https)).rejects.toThrow(message);
   expect(app.server.listening).toBe(false);
 });

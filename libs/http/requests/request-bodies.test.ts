@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createHttpApp } from "./app.ts";
+import { createHttpApp } from "../app.ts";
 
 const CHECK_MS = 50;
 const KIB = 1024;

@@ -1,34 +1,34 @@
 import { isIP } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { HttpError } from "./errors.ts";
-import { HEALTH_PATH, READY_PATH } from "./health.ts";
+import { HttpError } from "../errors.ts";
+import { HEALTH_PATH, READY_PATH } from "../health.ts";
 
-/** Where an application is reached, and what it takes without a key. */
+/** Where an application is reached, and whether it accepts observations without a key. */
 export type SiteOptions = {
-  /** What it listens on. */
+  /** The address that it listens on. */
   readonly host: string;
-  /** Where its users reach it. */
+  /** The URL that its users reach it under. */
   readonly publicUrl?: string | undefined;
   /** Further names by which it is reached; `*` means any. */
   readonly allowedHosts: readonly string[];
-  /** Whether it takes observations without a key at the moment. */
+  /** Whether it accepts observations without a key at the moment. */
   readonly isIntakeOpen: () => boolean;
 };
 
-/** Not in front of others' pages and names: what a proxy or an orchestrator asks often, and which tells nothing. */
-const UNGUARDED_PATHS: readonly (string | undefined)[] = [HEALTH_PATH, READY_PATH];
+/** Reachable from any page and under any name: proxies and orchestrators poll them, and they reveal nothing. */
+const UNCHECKED_PATHS: readonly (string | undefined)[] = [HEALTH_PATH, READY_PATH];
 
-/** Whether only this machine reaches what listens there. */
+/** Whether only this machine reaches that address. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
 /**
- * Refuses what a web page sends in its visitor's name to a service that asks for no key: requests of other origins that
- * are more than a question, and all under a name that is not ours, for a page can have its own name lead to any address
- * (DNS rebinding). A request with a key needs neither check: pages do not know keys.
+ * Rejects what a web page sends in its visitor's name to a service without keys: writes from other origins (CSRF), and all
+ * requests under a name that is not ours, because a page's own name can resolve to any address (DNS rebinding).
+ * A request with a key needs neither check: pages do not know keys.
  */
-export function refuseForeignPages(
+export function rejectCrossSite(
   app: FastifyInstance,
   { host, publicUrl, allowedHosts, isIntakeOpen, corsOrigins }: SiteOptions & { corsOrigins: readonly string[] },
 ): void {
@@ -41,23 +41,23 @@ export function refuseForeignPages(
     names.has(name) ||
     names.has("*") ||
     isIP(name.replace(/^\[|\]$/g, "")) !== 0 ||
-    // Names in a network of containers. No page has one; but whoever runs a network can have them lead to loopback.
+    // Names in a network of containers: no page has one. But a network's DNS could resolve them to loopback.
     (!isLocal && !name.includes("."));
   const isForeignPage = (request: FastifyRequest) => {
     const { origin, "sec-fetch-site": site } = request.headers;
     if (corsOrigins.includes("*") || (origin !== undefined && corsOrigins.includes(origin))) return false;
-    // Browsers say it themselves, and pages cannot.
+    // Only the browser can set this header, no page can.
     if (site !== undefined && site !== "none") return site !== "same-origin";
     return origin !== undefined && origin !== publicOrigin && !isOriginOf(origin, request.host);
   };
 
   app.addHook("onRequest", async (request) => {
-    if (UNGUARDED_PATHS.includes(request.routeOptions.url) || carriesKey(request)) return;
+    if (UNCHECKED_PATHS.includes(request.routeOptions.url) || carriesKey(request)) return;
     if (request.method === "POST" && request.routeOptions.config.keyOf !== undefined && isForeignPage(request)) {
       throw new HttpError(403, "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin");
     }
     const { host } = request.headers;
-    // Up to HTTP 1.0 there need be none, and no browser sends such a request.
+    // HTTP 1.0 allows none, and no browser sends such a request.
     if (host === undefined || !(isLocal || isIntakeOpen())) return;
     if (!isOurs(nameIn(host))) {
       throw new HttpError(403, "The name in Host is not known here: neither PUBLIC_URL nor ALLOWED_HOSTS has it");
@@ -65,12 +65,12 @@ export function refuseForeignPages(
   });
 }
 
-/** Only where the key is looked at: elsewhere anything could be put there. */
+/** Only on routes that check the key: elsewhere it could be any text. */
 function carriesKey({ headers, routeOptions }: FastifyRequest): boolean {
   return routeOptions.config.keyOf !== undefined && headers.key !== undefined && headers.key !== "";
 }
 
-/** Without the port, in the one spelling that URLs have; what is no host at all has none. */
+/** The host without its port, normalized as URLs are; `.` when it is no host at all. */
 function nameIn(host: string): string {
   const url = `http://${host}`;
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : ".";

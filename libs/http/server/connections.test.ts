@@ -7,7 +7,7 @@ import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { createHttpApp } from "./app.ts";
+import { createHttpApp } from "../app.ts";
 
 let app: FastifyInstance;
 
@@ -46,7 +46,7 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const GARBAGE = "this is not HTTP\r\n\r\n";
 const MALFORMED = '400 {"message":"Malformed HTTP request"}';
 
-test("what is malformed is told so", async () => {
+test("malformed bytes get a 400", async () => {
   expect(await answersTo(GARBAGE)).toEqual([MALFORMED]);
 });
 
@@ -57,7 +57,7 @@ test("requests before something malformed get their answers whole, and then the 
   expect(await answersTo(get("/slow/1"), GARBAGE, GARBAGE)).toEqual([first]);
 });
 
-test("a request whose own body is malformed is told so at once", async () => {
+test("a request whose own body is malformed gets a 400 at once", async () => {
   const begun =
     "POST /body HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
   expect(await answersTo(`${begun}no length\r\n`)).toEqual([MALFORMED]);

@@ -3,8 +3,8 @@ import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createHttpApp } from "./app.ts";
-import { defineOperation, registerOperation } from "./operation.ts";
+import { createHttpApp } from "../app.ts";
+import { defineOperation, registerOperation } from "../operation.ts";
 
 const operation = defineOperation({
   id: "getSomething",
@@ -12,13 +12,13 @@ const operation = defineOperation({
   path: "/something/{name}",
   group: "Test",
   summary: "",
-  pathParameters: { name: { description: "", schema: z.string(), refusal: "", example: "x" } },
+  pathParameters: { name: { description: "", schema: z.string(), errorMessage: "", example: "x" } },
   queryParameters: [],
   success: { status: 200, description: "", schema: z.strictObject({}), example: {} },
-  refusals: {},
+  errorResponses: {},
 });
 
-/** An application whose operation does as it is told, and the lines that it logs. */
+/** An application with an operation that runs `handle`, and the lines that it logs. */
 async function makeLogged(handle: () => Promise<Record<string, never>>) {
   const lines: string[] = [];
   const sink = new Writable({
@@ -37,7 +37,7 @@ async function makeLogged(handle: () => Promise<Record<string, never>>) {
 
 const parsed = (lines: readonly string[]) => lines.map((line): unknown => JSON.parse(line));
 
-test("a path that cannot be decoded is answered, told and counted as any other", async () => {
+test("a path that cannot be decoded is answered, logged and counted as any other", async () => {
   const { ask, lines, metrics } = await makeLogged(async () => ({}));
   const answer = await ask("/something%/%ff?key=secret");
   expect([answer.statusCode, answer.headers["x-request-id"]]).toEqual([404, "mine"]);
@@ -54,7 +54,7 @@ test("a path that cannot be decoded is answered, told and counted as any other",
   });
 });
 
-test("an answer that takes too long is a warning with its operation", async () => {
+test("a response that takes too long is logged as a warning with its operation", async () => {
   const { ask, lines } = await makeLogged(() => new Promise(() => {}));
   expect((await ask("/something/x?key=secret")).statusCode).toBe(503);
   expect(parsed(lines)).toMatchObject([
@@ -63,7 +63,7 @@ test("an answer that takes too long is a warning with its operation", async () =
   ]);
 });
 
-test("an error is told with one request id under one name", async () => {
+test("an error is logged with one request id under one name", async () => {
   const { ask, lines } = await makeLogged(() => Promise.reject(new Error("broken")));
   expect((await ask("/something/x")).statusCode).toBe(500);
   expect(parsed(lines)).toMatchObject([{ level: 50, requestId: "mine", operation: "getSomething" }, { level: 30 }]);

@@ -1,8 +1,8 @@
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import { CLIENT_WENT_AWAY } from "./deadline.ts";
-import { pathOf } from "./refusals.ts";
+import { CLIENT_DISCONNECTED } from "./deadline.ts";
+import { pathOf } from "./request-target.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -11,7 +11,7 @@ declare module "fastify" {
   }
 }
 
-/** What requests to paths that no operation has are counted as: unknown paths must not become labels. */
+/** The label of requests to unknown paths: the paths themselves must not become labels. */
 const NO_OPERATION = "none";
 
 export type RequestLogOptions = {
@@ -21,15 +21,15 @@ export type RequestLogOptions = {
   readonly logsClientAddresses: boolean;
 };
 
-/** Writes a line for an answer, counts and times it; does so once. */
-export type TellRequest = (request: FastifyRequest, reply: FastifyReply, status: number) => void;
+/** Logs, counts and times a request once its response is over; further calls for the same one do nothing. */
+export type LogRequest = (request: FastifyRequest, reply: FastifyReply, status: number) => void;
 
 /** Neither query strings nor header fields are logged: keys travel there. */
-export function requestTeller({ log, metrics, logsClientAddresses }: RequestLogOptions): TellRequest {
-  const told = new WeakSet<FastifyRequest>();
+export function requestLogger({ log, metrics, logsClientAddresses }: RequestLogOptions): LogRequest {
+  const logged = new WeakSet<FastifyRequest>();
   return (request, reply, status) => {
-    if (told.has(request)) return;
-    told.add(request);
+    if (logged.has(request)) return;
+    logged.add(request);
     const operation = request.routeOptions.config.operation ?? NO_OPERATION;
     metrics.httpRequests.inc({ operation, status });
     metrics.httpDuration.observe({ operation }, reply.elapsedTime / 1_000);
@@ -49,19 +49,19 @@ export function requestTeller({ log, metrics, logsClientAddresses }: RequestLogO
   };
 }
 
-/** Has every answer told that a route gives, be it the one for unknown paths. */
-export function logRequests(app: FastifyInstance, tell: TellRequest): void {
+/** Logs every request that reaches a route, the one for unknown paths included. */
+export function logRequests(app: FastifyInstance, logRequest: LogRequest): void {
   app.decorateRequest("workspaceId", undefined);
   app.addHook("onSend", async (request, reply) => void reply.header("x-request-id", request.id));
   app.addHook("onRequest", async (request, reply) => {
-    // The framework has no word for a client that has gone before the answer was: only its connection tells.
-    reply.raw.once("close", () => setImmediate(() => tell(request, reply, CLIENT_WENT_AWAY)));
+    // Fastify has no hook for a client that disconnects before the response: only the connection shows it.
+    reply.raw.once("close", () => setImmediate(() => logRequest(request, reply, CLIENT_DISCONNECTED)));
   });
-  app.addHook("onResponse", async (request, reply) => tell(request, reply, reply.statusCode));
+  app.addHook("onResponse", async (request, reply) => logRequest(request, reply, reply.statusCode));
 }
 
-/** Has an answer told that is given before there is a route, where hooks do not run. */
-export function tellAnswer(request: FastifyRequest, reply: FastifyReply, tell: TellRequest): void {
+/** Logs a request that Fastify answers before routing, where no hook runs. */
+export function logUnrouted(request: FastifyRequest, reply: FastifyReply, logRequest: LogRequest): void {
   reply.header("x-request-id", request.id);
-  reply.raw.once("close", () => tell(request, reply, reply.statusCode));
+  reply.raw.once("close", () => logRequest(request, reply, reply.statusCode));
 }

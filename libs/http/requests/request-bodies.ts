@@ -2,20 +2,20 @@ import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { clientNetwork } from "@noisefloor/domain/client-address.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { HttpError } from "./errors.ts";
+import { HttpError } from "../errors.ts";
 import { type MemoryBudget, memoryBudget, type Reservation } from "./memory-budget.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The route's own scope receives its bodies, out of a budget of its own. */
-    receivesBodies?: boolean;
+    /** The route calls {@link limitBodies} itself, with a budget of its own. */
+    hasOwnBodyLimits?: boolean;
   }
   interface FastifyInstance {
-    /** How often a body under way is looked at. */
+    /** How often the pace of an arriving body is checked. */
     bodyCheckMs: number;
   }
   interface FastifyRequest {
-    /** What the request takes in memory; undefined where no body is expected. */
+    /** The memory of the request's body; undefined where none is expected. */
     reservation: Reservation | undefined;
   }
 }
@@ -23,45 +23,45 @@ declare module "fastify" {
 /** How long a whole request may take to arrive. */
 export const REQUEST_TIMEOUT_MS = 120_000;
 export const BODY_CHECK_MS = 5_000;
-/** Checks in a row that a body may fail: a process that was busy for long finds much unread that has long arrived. */
+/** Checks in a row that a body may fail: after a long block of the event loop one finds nothing read yet. */
 const MAX_SLOW_CHECKS = 2;
-/** No body is so slow but one whose sender has stalled, or wants to hold our memory. */
+/** Slower senders have stalled, or want to hold our memory. */
 const MIN_BYTES_PER_SECOND = 500;
 
-export type BodyOptions = {
+export type BodyLimitOptions = {
   readonly budget: MemoryBudget;
   /** Whose share of the budget a request takes. */
   readonly senderOf: (request: FastifyRequest) => string;
-  /** What is answered, as a 503, while there is no memory for a body. */
+  /** The message of the 503 while there is no memory for a body. */
   readonly busyMessage: string;
-  /** Whether bodies may come as gzip: counted is what they unpack to. */
-  readonly unpacksGzip?: boolean;
+  /** Whether bodies may be gzip; they count decompressed. */
+  readonly acceptsGzip?: boolean;
   readonly appliesTo?: (request: FastifyRequest) => boolean;
 };
 
-/** What the bodies of requests that ask something may take together. */
-const QUESTION_BYTES = 32 * 1024 * 1024;
+/** The memory budget of all bodies without a budget of their own. */
+const DEFAULT_BUDGET_BYTES = 32 * 1024 * 1024;
 
 /**
- * Receives the bodies of all routes that do not receive them themselves. A client is its address whatever key it sends:
- * keys are checked only later, and invented ones would each have a share.
+ * Limits the bodies of all routes without limits of their own. A sender is a client address, whatever its key: keys are
+ * checked only later, and each invented one would get a share.
  */
-export function receiveQuestions(app: FastifyInstance): void {
+export function limitDefaultBodies(app: FastifyInstance): void {
   app.decorateRequest("reservation", undefined);
-  receiveBodies(app, {
-    budget: memoryBudget(QUESTION_BYTES),
+  limitBodies(app, {
+    budget: memoryBudget(DEFAULT_BUDGET_BYTES),
     senderOf: (request) => clientNetwork(request.ip, request.socket.remoteAddress),
     busyMessage: "Too many request bodies are under way: send the request again in a few seconds",
-    appliesTo: ({ method, routeOptions }) => method === "POST" && routeOptions.config.receivesBodies !== true,
+    appliesTo: ({ method, routeOptions }) => method === "POST" && routeOptions.config.hasOwnBodyLimits !== true,
   });
 }
 
 /**
- * Counts the bodies of an application's requests against a budget as they come, for as long as their answers take, and
- * ends those that come too slowly with a 408: what has arrived of them would stay in memory.
+ * Counts request bodies against a memory budget as they arrive, until their response is over, and ends those that arrive
+ * too slowly with a 408, because what has arrived of them stays in memory.
  */
-export function receiveBodies(app: FastifyInstance, options: BodyOptions): void {
-  const { budget, senderOf, busyMessage, unpacksGzip = false, appliesTo = () => true } = options;
+export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): void {
+  const { budget, senderOf, busyMessage, acceptsGzip = false, appliesTo = () => true } = options;
   const busy = () => new HttpError(503, busyMessage);
   app.addHook("onRequest", async (request, reply) => {
     if (!appliesTo(request)) return;
@@ -73,34 +73,34 @@ export function receiveBodies(app: FastifyInstance, options: BodyOptions): void 
   app.addHook("preParsing", async (request, reply, payload) => {
     if (!appliesTo(request)) return payload;
     const { reservation } = request;
-    const isGzip = unpacksGzip && request.headers["content-encoding"]?.toLowerCase() === "gzip";
+    const isGzip = acceptsGzip && request.headers["content-encoding"]?.toLowerCase() === "gzip";
     let arrived = 0;
-    // Counted as they come: what a header says of a body is only what its sender says.
+    // Counted as the bytes arrive: Content-Length is only what the sender claims.
     const counted = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
         arrived += chunk.length;
         return reservation?.grow(chunk.length) ? done(null, chunk) : done(busy());
       },
     });
-    read(payload, isGzip ? [createGunzip(), counted] : [counted], reply);
+    pipeBody(payload, isGzip ? [createGunzip(), counted] : [counted], reply);
     endWhenSlow(counted, () => arrived, app.bodyCheckMs, reply);
     return isGzip ? Object.assign(counted, { receivedEncodedLength: contentLength(request) }) : counted;
   });
 }
 
-/** Sends a body through these stages, of which the last is read, until its answer is over. */
-function read(payload: Readable, stages: readonly Transform[], reply: FastifyReply): void {
+/** Pipes a body through the stages, of which Fastify reads the last, until the response is over. */
+function pipeBody(payload: Readable, stages: readonly Transform[], reply: FastifyReply): void {
   const last = stages.at(-1);
   payload.on("error", (error) => last?.destroy(error));
   let source = payload;
   for (const stage of stages) {
-    // Whoever reads the body hears of its errors. Of a body that is refused unread nobody would, and an error that
-    // nobody hears of ends the process.
+    // A request that is rejected before its body is read has no reader to handle the stream's errors, and an unhandled
+    // error ends the process.
     stage.on("error", (error) => stage !== last && last?.destroy(error));
     source = source.pipe(stage);
   }
   reply.raw.once("close", () => {
-    // Else it would go on to unpack the rest. That is still read, for the connection's next request is behind it.
+    // Stop decompressing, but read the rest: the connection's next request follows it.
     payload.unpipe();
     for (const stage of stages) stage.destroy();
     payload.resume();
@@ -108,9 +108,9 @@ function read(payload: Readable, stages: readonly Transform[], reply: FastifyRep
 }
 
 /**
- * Between two checks a body must bring at least {@link MIN_BYTES_PER_SECOND} and as much of what it has brought so far as
- * the time is of {@link REQUEST_TIMEOUT_MS}: at an even pace no body fails that which comes within the time at all.
- * Unpacked bytes count, for it is they that take memory.
+ * Between two checks a body must grow by {@link MIN_BYTES_PER_SECOND}, and by the same fraction of what has arrived as the
+ * interval is of {@link REQUEST_TIMEOUT_MS}: so a body with an even pace that arrives in time at all passes.
+ * Decompressed bytes count, because those take memory.
  */
 function endWhenSlow(body: Transform, arrived: () => number, intervalMs: number, reply: FastifyReply): void {
   let atLastCheck = 0;
@@ -123,7 +123,7 @@ function endWhenSlow(body: Transform, arrived: () => number, intervalMs: number,
     slowChecks = arrived() - atLastCheck < least ? slowChecks + 1 : 0;
     atLastCheck = arrived();
     if (slowChecks < MAX_SLOW_CHECKS) return;
-    // The rest, should it ever come, would stand before the connection's next request.
+    // The rest, should it ever arrive, would precede the connection's next request.
     reply.header("connection", "close");
     body.destroy(new HttpError(408, "The request body arrived too slowly: send it again"));
   };

@@ -2,9 +2,9 @@ import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createHttpApp, finishHttpApp, type HttpAppOptions } from "./app.ts";
+import { createHttpApp, finishHttpApp, type HttpAppOptions } from "../app.ts";
+import { defineOperation, registerOperation } from "../operation.ts";
 import type { SiteOptions } from "./cross-site.ts";
-import { defineOperation, registerOperation } from "./operation.ts";
 
 const operation = (method: "GET" | "POST") =>
   defineOperation({
@@ -16,7 +16,7 @@ const operation = (method: "GET" | "POST") =>
     pathParameters: {},
     queryParameters: [],
     success: { status: 200, description: "", schema: z.object({}), example: {} },
-    refusals: {},
+    errorResponses: {},
   });
 const OPERATIONS = [operation("GET"), operation("POST")];
 const LOCAL: SiteOptions = { host: "127.0.0.1", allowedHosts: [], isIntakeOpen: () => true };
