@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { createDocument, createSchema, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
+import { REJECTION_ERRORS } from "./limits/rejections.ts";
 import type { Answer, Operation } from "./operation.ts";
 import { MALFORMED_REQUEST } from "./server/connections.ts";
 
@@ -24,8 +25,8 @@ const COMMON_ERRORS: Readonly<Record<number, Answer>> = {
   ),
   408: errorResponse("The request did not arrive in time.", "The request took too long to arrive: send it again"),
   429: errorResponse(
-    "Too many large questions, or answers that are not read yet, of this caller at once.",
-    "Too many large questions at once: wait for the answers to some before you ask more",
+    "Too many large queries, or answers that are not read yet, of this caller at once.",
+    REJECTION_ERRORS.caller_queue_full.message,
   ),
   431: errorResponse("The request's header is too large.", "The request header is too large"),
   500: errorResponse("Something went wrong on our side.", "Encountered error while performing request"),

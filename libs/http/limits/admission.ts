@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { callerOf, type LimitedCaller } from "./caller.ts";
-import { type OnRejected, rejectionError } from "./rejections.ts";
+import { type OnRejected, queueTimeoutError, REJECTION_ERRORS } from "./rejections.ts";
 import { createHoldings, type Exhausted, type Shares } from "./shares.ts";
 
 /** Bounds the total cost of the large queries that run at once, and of those that wait in a queue. */
@@ -79,7 +79,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     const reason = exhausted === "caller" ? "caller_queue_full" : "queue_full";
     onRejected(reason);
     await sleep(rejectionDelayMs);
-    throw rejectionError[reason]();
+    throw REJECTION_ERRORS[reason];
   };
   /** The query's place in the queue is taken already. */
   const wait = (caller: LimitedCaller, cost: number, signal: AbortSignal) =>
@@ -106,7 +106,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const onAbort = () => leave(signal.reason);
       const timer = setTimeout(() => {
         onRejected("queue_timeout");
-        leave(rejectionError.queue_timeout(Math.round(maxWaitMs / 1_000)));
+        leave(queueTimeoutError(Math.round(maxWaitMs / 1_000)));
       }, maxWaitMs);
       signal.addEventListener("abort", onAbort, { once: true });
       queues.set(caller.name, [...(queues.get(caller.name) ?? []), query]);

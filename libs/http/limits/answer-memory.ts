@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { callerOf, type LimitedCaller } from "./caller.ts";
-import { type OnRejected, rejectionError } from "./rejections.ts";
+import { answerTooLargeError, type OnRejected, REJECTION_ERRORS } from "./rejections.ts";
 import { createHoldings, type Shares } from "./shares.ts";
 
 /** One answer's memory, from its first bytes until its client has read it. */
@@ -39,13 +39,13 @@ export function createAnswerMemory(shares: Shares, onRejected: OnRejected): Answ
           const max = holdings.maxFor(caller);
           if (own + bytes > max) {
             onRejected("answer_too_large");
-            throw rejectionError.answer_too_large(max);
+            throw answerTooLargeError(max);
           }
           const exhausted = holdings.take(caller, bytes);
           if (exhausted !== undefined) {
             const reason = exhausted === "caller" ? "caller_memory" : "memory";
             onRejected(reason);
-            throw rejectionError[reason]();
+            throw REJECTION_ERRORS[reason];
           }
           own += bytes;
         },

@@ -73,20 +73,20 @@ test("a slow body that goes on evenly arrives", async () => {
   socket.destroy();
 });
 
-test("what one client's bodies take leaves room for those of others, and comes back when they stall", async () => {
-  const patient = await listening(500);
-  onTestFinished(() => patient.close());
+test("one client's bodies leave memory for those of others, and free theirs when they stall", async () => {
+  const slow = await listening(500);
+  onTestFinished(() => slow.close());
   const body = JSON.stringify("x".repeat(1_000 * KIB));
   const answers = Array.from({ length: 20 }, async () => {
-    const socket = begin(body.length, patient);
+    const socket = begin(body.length, slow);
     socket.write(body.slice(0, -1));
     const [answer] = await once(socket, "data");
     socket.destroy();
     return z.string().parse(answer);
   });
-  expect(await Promise.race(answers)).toMatch(/^HTTP\/1\.1 503 [\s\S]*"Too many request bodies are under way:/);
+  expect(await Promise.race(answers)).toMatch(/^HTTP\/1\.1 503 [\s\S]*"Too many request bodies at once:/);
   const ask = (remoteAddress: string) =>
-    patient.inject({ method: "POST", url: "/length", payload: { a: 1 }, remoteAddress });
+    slow.inject({ method: "POST", url: "/length", payload: { a: 1 }, remoteAddress });
   expect((await ask("192.0.2.1")).statusCode).toBe(200);
   const statuses = (await Promise.all(answers)).map((answer) => answer.slice(9, 12));
   expect(new Set(statuses)).toEqual(new Set(["408", "503"]));

@@ -51,7 +51,7 @@ export function limitDefaultBodies(app: FastifyInstance): void {
   limitBodies(app, {
     budget: memoryBudget(DEFAULT_BUDGET_BYTES),
     senderOf: (request) => clientNetwork(request.ip, request.socket.remoteAddress),
-    busyMessage: "Too many request bodies are under way: send the request again in a few seconds",
+    busyMessage: "Too many request bodies at once: send the request again in a few seconds",
     appliesTo: ({ method, routeOptions }) => method === "POST" && routeOptions.config.hasOwnBodyLimits !== true,
   });
 }
@@ -62,11 +62,12 @@ export function limitDefaultBodies(app: FastifyInstance): void {
  */
 export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): void {
   const { budget, senderOf, busyMessage, acceptsGzip = false, appliesTo = () => true } = options;
-  const busy = () => new HttpError(503, busyMessage);
+  // Created once, see REJECTION_ERRORS.
+  const busyError = new HttpError(503, busyMessage);
   app.addHook("onRequest", async (request, reply) => {
     if (!appliesTo(request)) return;
     const sender = senderOf(request);
-    if (!budget.hasSpace(contentLength(request), sender)) throw busy();
+    if (!budget.hasSpace(contentLength(request), sender)) throw busyError;
     request.reservation = budget.reserve(sender);
     reply.raw.once("close", request.reservation.hold());
   });
@@ -79,7 +80,7 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
     const counted = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
         arrived += chunk.length;
-        return reservation?.grow(chunk.length) ? done(null, chunk) : done(busy());
+        return reservation?.grow(chunk.length) ? done(null, chunk) : done(busyError);
       },
     });
     pipeBody(payload, isGzip ? [createGunzip(), counted] : [counted], reply);
