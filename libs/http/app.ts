@@ -21,7 +21,7 @@ import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
 import { rejectCrossSite, type SiteOptions } from "./requests/cross-site.ts";
 import { BODY_CHECK_MS, limitDefaultBodies, REQUEST_TIMEOUT_MS } from "./requests/request-bodies.ts";
-import { logRequests, logUnrouted, requestLogger } from "./requests/request-log.ts";
+import { type LogRequest, logRequests, logUnrouted, requestLogger } from "./requests/request-log.ts";
 import { normalizeRequestTarget } from "./requests/request-target.ts";
 import {
   handleClientError,
@@ -72,17 +72,39 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
  * Register the operations on it, then call {@link finishHttpApp}.
  */
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {
-  const {
-    log,
-    metrics,
-    toHttpError = () => undefined,
-    trustedProxies = [],
-    corsOrigins = [],
-    site = NO_SITE,
-  } = options;
+  const { metrics, toHttpError = () => undefined, trustedProxies = [], corsOrigins = [], site = NO_SITE } = options;
+  const logRequest = requestLogger({ ...options, logsClientAddresses: options.logsClientAddresses ?? false });
+  const app = createServer(options, logRequest, toHttpError);
+  app.decorate("toHttpError", toHttpError);
+  app.decorate("deadlineMs", options.deadlineMs);
+  app.decorate("bodyCheckMs", options.bodyCheckMs ?? BODY_CHECK_MS);
+  app.setErrorHandler((error: FastifyError, _request, reply) => sendErrorResponse(error, reply, toHttpError));
+  const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
+  app.setNotFoundHandler(notFound);
+  // Before any other hook: the connection's next request may be malformed, and a shutdown may start.
+  app.addHook("onRequest", async (_request, reply) => trackResponse(reply.raw));
+  logRequests(app, logRequest);
+  forbidCaching(app);
+  registerLimits(app, metrics, trustedProxies, options.limits);
+  await registerSecurityHeaders(app, corsOrigins);
+  app.addHook("onRequest", async ({ raw }) => {
+    // HTTP/1.1 requires the 400; HTTP/1.0 has no Host field.
+    if (raw.headers.host === undefined && raw.httpVersion === "1.1") throw new HttpError(400, MALFORMED_REQUEST);
+  });
+  // Before the body is read: for an unknown path its errors do not matter.
+  app.addHook("onRequest", async (request, reply) => (request.is404 ? notFound(request, reply) : undefined));
+  rejectCrossSite(app, { ...site, corsOrigins });
+  limitDefaultBodies(app);
+  return app;
+}
+
+function createServer(
+  { log, trustedProxies = [] }: HttpAppOptions,
+  logRequest: LogRequest,
+  toHttpError: ToHttpError,
+): FastifyInstance {
   // At info Fastify would log once more where it listens.
   const frameworkLog: FastifyBaseLogger = log.child({}, { level: log.isLevelEnabled("warn") ? "warn" : log.level });
-  const logRequest = requestLogger({ log, metrics, logsClientAddresses: options.logsClientAddresses ?? false });
   const app = Fastify({
     loggerInstance: frameworkLog,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
@@ -111,17 +133,10 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   });
   trackSockets(app.server);
   app.server.on("checkExpectation", app.routing);
-  app.decorate("toHttpError", toHttpError);
-  app.decorate("deadlineMs", options.deadlineMs);
-  app.decorate("bodyCheckMs", options.bodyCheckMs ?? BODY_CHECK_MS);
-  app.setErrorHandler((error: FastifyError, _request, reply) => sendErrorResponse(error, reply, toHttpError));
-  const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
-  app.setNotFoundHandler(notFound);
-  // Before any other hook: the connection's next request may be malformed, and a shutdown may start.
-  app.addHook("onRequest", async (_request, reply) => trackResponse(reply.raw));
-  logRequests(app, logRequest);
-  forbidCaching(app);
-  registerLimits(app, metrics, trustedProxies, options.limits);
+  return app;
+}
+
+async function registerSecurityHeaders(app: FastifyInstance, corsOrigins: readonly string[]): Promise<void> {
   await app.register(helmet, {
     // Most responses are no pages. The pages that there are set their own policy.
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
@@ -129,26 +144,16 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     // Plain HTTP stays beside HTTPS: with this header browsers would no longer use it.
     strictTransportSecurity: false,
   });
-  if (corsOrigins.length > 0) {
-    await app.register(cors, {
-      origin: corsOrigins.includes("*") ? "*" : [...corsOrigins],
-      methods: ["GET", "POST"],
-      allowedHeaders: ["key", "content-type"],
-      exposedHeaders: ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-id"],
-      maxAge: 86_400,
-      // An OPTIONS request that is no preflight is an ordinary request.
-      strictPreflight: false,
-    });
-  }
-  app.addHook("onRequest", async ({ raw }) => {
-    // HTTP/1.1 requires the 400; HTTP/1.0 has no Host field.
-    if (raw.headers.host === undefined && raw.httpVersion === "1.1") throw new HttpError(400, MALFORMED_REQUEST);
+  if (corsOrigins.length === 0) return;
+  await app.register(cors, {
+    origin: corsOrigins.includes("*") ? "*" : [...corsOrigins],
+    methods: ["GET", "POST"],
+    allowedHeaders: ["key", "content-type"],
+    exposedHeaders: ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-id"],
+    maxAge: 86_400,
+    // An OPTIONS request that is no preflight is an ordinary request.
+    strictPreflight: false,
   });
-  // Before the body is read: for an unknown path its errors do not matter.
-  app.addHook("onRequest", async (request, reply) => (request.is404 ? notFound(request, reply) : undefined));
-  rejectCrossSite(app, { ...site, corsOrigins });
-  limitDefaultBodies(app);
-  return app;
 }
 
 /** Adds what every interface has besides its operations. Call it when all of these are registered. */
