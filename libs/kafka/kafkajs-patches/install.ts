@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import kafkajs, { CompressionTypes } from "kafkajs";
+import { KafkaError } from "../errors.ts";
 import { decompress } from "../record-batch/codecs.ts";
 import { MAX_BATCH_MEMORY } from "../record-batch/record-batch.ts";
 import { patchAbortedTransactions } from "./aborted-transactions.ts";
@@ -10,7 +11,7 @@ import { patchStaticMembership } from "./static-membership.ts";
 const KAFKAJS_VERSION = "2.2.4";
 
 /** The installed kafkajs cannot be patched. */
-export class KafkaPatchError extends Error {
+export class KafkaPatchError extends KafkaError {
   override name = "KafkaPatchError";
 }
 
