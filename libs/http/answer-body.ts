@@ -16,7 +16,9 @@ export type ToJsonArray = <Item>(items: Iterable<Item> | AsyncIterable<Item>) =>
 
 /** The size in which a body is serialised and written. */
 const PIECE_BYTES = 64 * 1024;
-/** How long to serialise before other requests get a turn. Node accepts one connection a turn, so turns must be short. */
+/**
+ * How long to serialise before other requests get a turn. Node accepts one connection a turn, so turns must be short.
+ */
 const TURN_MS = 2;
 /** Arrays with more items are serialised item by item, down to this depth. */
 const LARGE_ARRAY = 100;

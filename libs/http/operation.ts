@@ -35,8 +35,8 @@ export type Answer<Schema extends z.ZodType = z.ZodType> = {
 };
 
 /**
- * One operation of an HTTP interface: its path, parameters and responses. The same schemas parse its parameters, type its
- * handler and describe it in OpenAPI, so that none of the three can drift from the others.
+ * One operation of an HTTP interface: its path, parameters and responses. The same schemas parse its parameters, type
+ * its handler and describe it in OpenAPI, so that none of the three can drift from the others.
  */
 export type Operation<Path extends string = string, Body extends z.ZodType = z.ZodType> = {
   readonly id: string;

@@ -126,7 +126,8 @@ function createConsumer(connection: KafkaConnection, options: ConsumerOptions, l
     maxBytesPerPartition: 2 * 1024 * 1024,
     maxBytes: 8 * 1024 * 1024,
     maxWaitTimeInMs: 500,
-    // The library restarts after some transient errors and not after others, and also during a stop. We restart instead.
+    // The library restarts after some transient errors and not after others, and also during a stop. We restart
+    // instead.
     retry: { ...RETRY, restartOnFailure: async () => false },
   });
 }

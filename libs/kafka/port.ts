@@ -10,8 +10,8 @@ export type StreamMessage = {
   /** When it was published, or appended if the topic says so. Milliseconds since 1970 UTC. */
   readonly timestamp: number;
   /**
-   * Why the record batch that ends at this offset cannot be decoded. The message then stands for the whole batch, and its
-   * value is the batch's bytes as the broker stores them.
+   * Why the record batch that ends at this offset cannot be decoded. The message then stands for the whole batch, and
+   * its value is the batch's bytes as the broker stores them.
    */
   readonly damage?: string;
 };
@@ -26,8 +26,8 @@ export type StreamBatch = {
 };
 
 /**
- * Handles a batch. When it resolves, the consumer commits the batch's offsets; when it rejects, nothing is committed and
- * the messages are delivered again. Must therefore be idempotent.
+ * Handles a batch. When it resolves, the consumer commits the batch's offsets; when it rejects, nothing is committed
+ * and the messages are delivered again. Must therefore be idempotent.
  */
 export type HandleBatch = (batch: StreamBatch) => Promise<void>;
 

@@ -4,7 +4,10 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 type LabelledValues = Iterable<readonly [label: string, value: number]>;
 
-/** Buckets from a lookup's millisecond, over the intake's time limit of two minutes, to QUERY_TIMEOUT_SECONDS at its maximum. */
+/**
+ * Buckets from a lookup's millisecond, over the intake's time limit of two minutes, to QUERY_TIMEOUT_SECONDS at its
+ * maximum.
+ */
 const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600,
 ];

@@ -35,7 +35,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const { capacity, queue, maxWaitMs, rejectionDelayMs, onRejected } = options;
   const running = createHoldings(capacity);
   const queued = createHoldings(queue);
-  /** By caller, in the order of their queues. */
+  /** By caller, in the order of their turns. */
   const queues = new Map<string, QueuedQuery[]>();
   /** Limits that a queued query waits for. None may overtake it there: small queries would starve a large one. */
   const awaited = new Set<Exhausted>();

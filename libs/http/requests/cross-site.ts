@@ -24,9 +24,9 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Rejects what a web page sends in its visitor's name to a service without keys: writes from other origins (CSRF), and all
- * requests under a name that is not ours, because a page's own name can resolve to any address (DNS rebinding).
- * A request with a key needs neither check: pages do not know keys.
+ * Rejects what a web page sends in its visitor's name to a service without keys: writes from other origins (CSRF), and
+ * all requests under a name that is not ours, because a page's own name can resolve to any address (DNS rebinding). A
+ * request with a key needs neither check: pages do not know keys.
  */
 export function rejectCrossSite(
   app: FastifyInstance,

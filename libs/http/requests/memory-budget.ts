@@ -15,8 +15,8 @@ export type MemoryBudget = {
 };
 
 /**
- * A sender may reserve as much as it leaves to others: half of the budget, or half of what is left of it. So neither one
- * sender nor a few together can shut out the others. A request always fits while there is no other.
+ * A sender may reserve as much as it leaves to others: half of the budget, or half of what is left of it. So neither
+ * one sender nor a few together can shut out the others. A request always fits while there is no other.
  */
 export function memoryBudget(bytes: number): MemoryBudget {
   let reserved = 0;

@@ -57,8 +57,8 @@ export function limitDefaultBodies(app: FastifyInstance): void {
 }
 
 /**
- * Counts request bodies against a memory budget as they arrive, until their response is over, and ends those that arrive
- * too slowly with a 408, because what has arrived of them stays in memory.
+ * Counts request bodies against a memory budget as they arrive, until their response is over, and ends those that
+ * arrive too slowly with a 408, because what has arrived of them stays in memory.
  */
 export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): void {
   const { budget, senderOf, busyMessage, acceptsGzip = false, appliesTo = () => true } = options;
@@ -109,8 +109,8 @@ function pipeBody(payload: Readable, stages: readonly Transform[], reply: Fastif
 }
 
 /**
- * Between two checks a body must grow by {@link MIN_BYTES_PER_SECOND}, and by the same fraction of what has arrived as the
- * interval is of {@link REQUEST_TIMEOUT_MS}: so a body with an even pace that arrives in time at all passes.
+ * Between two checks a body must grow by {@link MIN_BYTES_PER_SECOND}, and by the same fraction of what has arrived as
+ * the interval is of {@link REQUEST_TIMEOUT_MS}: so a body with an even pace that arrives in time at all passes.
  * Decompressed bytes count, because those take memory.
  */
 function endWhenSlow(body: Transform, arrived: () => number, intervalMs: number, reply: FastifyReply): void {

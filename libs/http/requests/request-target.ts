@@ -1,7 +1,7 @@
 /**
- * Rewrites a request target so that the router can read it. Doubled slashes at the start become one: some clients join a
- * base URL that ends in a slash that way. In a path segment that is not valid percent-encoding, `%` becomes literal text,
- * so that the operation answers with its own 400 like for any other text that is no address or id.
+ * Rewrites a request target so that the router can read it. Doubled slashes at the start become one: some clients join
+ * a base URL that ends in a slash that way. In a path segment that is not valid percent-encoding, `%` becomes literal
+ * text, so that the operation answers with its own 400 like for any other text that is no address or id.
  */
 export function normalizeRequestTarget(target: string): string {
   if (!target.startsWith("//") && !target.includes("%")) return target;

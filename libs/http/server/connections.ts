@@ -43,7 +43,10 @@ export function completeRequests(): readonly ServerResponse["req"][] {
   return [...pending].map(({ req }) => req).filter(({ complete }) => complete);
 }
 
-/** When a connection closes, Node closes its current response but none queued behind it: those would leak what they hold. */
+/**
+ * When a connection closes, Node closes its current response but none queued behind it: those would leak what they
+ * hold.
+ */
 function trackConnection(socket: Socket): Set<ServerResponse> {
   const responses = new Set<ServerResponse>();
   pendingOf.set(socket, responses);

@@ -75,8 +75,8 @@ const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${re
 
 /**
  * Accepts no new connections and waits for the responses that are due. Other connections are cut after a short grace
- * period, for one stalled client must not keep the process from stopping; those with a response due after a long one, for
- * a sensor that gets no response sends its observations again.
+ * period, for one stalled client must not keep the process from stopping; those with a response due after a long one,
+ * for a sensor that gets no response sends its observations again.
  */
 export async function closeHttpApp(app: FastifyInstance, https?: HttpsServer): Promise<void> {
   const servers = https === undefined ? [app.server] : [app.server, https];

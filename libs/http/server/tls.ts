@@ -22,8 +22,8 @@ const HANDSHAKE_TIMEOUT_MS = 20_000;
 type Log = Pick<FastifyBaseLogger, "info" | "warn">;
 
 /**
- * An HTTPS server for an application, beside its own HTTP server and with the same routes, limits and errors. It polls the
- * files until it closes: new connections get a renewed certificate, open ones keep theirs.
+ * An HTTPS server for an application, beside its own HTTP server and with the same routes, limits and errors. It polls
+ * the files until it closes: new connections get a renewed certificate, open ones keep theirs.
  * @throws TlsFilesError when the files cannot be used at the start. Later the last usable certificate stays.
  */
 export async function createTlsServer(

@@ -18,8 +18,8 @@ export class KafkaPatchError extends KafkaError {
 let isInstalled = false;
 
 /**
- * Patches kafkajs, for the whole process; a second call does nothing. Each patch says which fault it mends, how that was
- * seen and which test plays it. kafkajs has had no release since 2023, and no option for any of them.
+ * Patches kafkajs, for the whole process; a second call does nothing. Each patch says which fault it mends, how that
+ * was seen and which test plays it. kafkajs has no option for any of them.
  * @throws KafkaPatchError when another version is installed.
  */
 export function install(): void {
@@ -47,8 +47,8 @@ function installedVersion(): string {
 }
 
 /**
- * Not a patch but the library's own extension point, which is as global as they are. Without a codec one compressed batch
- * stops the consumer. Only batches from before Kafka 0.11 reach these: newer ones go to our own decoder.
+ * Not a patch but the library's own extension point, which is as global as they are. Without a codec one compressed
+ * batch stops the consumer. Only batches from before Kafka 0.11 reach these: newer ones go to our own decoder.
  */
 function registerCodecs(): void {
   for (const type of [CompressionTypes.Snappy, CompressionTypes.LZ4] as const) {

@@ -25,8 +25,8 @@ export function useStaticMembership(clientId: string, instanceId: string): void 
 
 /**
  * Fault: kafkajs encodes `groupInstanceId` in its requests but has no option to set it, and always leaves the group on
- * stop. Seen: each restart of one instance stopped all others for a rebalance. test/integration/group-membership.test.ts
- * plays both cases.
+ * stop. Seen: each restart of one instance stopped all others for a rebalance.
+ * test/integration/group-membership.test.ts plays both cases.
  */
 export function patchStaticMembership(): void {
   const broker: { readonly prototype: Broker } = createRequire(import.meta.url)("kafkajs/src/broker/index.js");

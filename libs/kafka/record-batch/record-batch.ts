@@ -32,7 +32,9 @@ export type RecordBatch = {
 export const MAGIC = 2;
 export const MAGIC_AT = 16;
 
-/** The most memory that a batch may take. Brokers accept batches of 1 MiB by default, and JSON compresses about tenfold. */
+/**
+ * The most memory that a batch may take. Brokers accept batches of 1 MiB by default, and JSON compresses about tenfold.
+ */
 export const MAX_BATCH_MEMORY = 256 * 1024 * 1024;
 /** What a record takes besides its bytes: millions of empty ones are a bomb too. */
 const RECORD_MEMORY = 400;
@@ -54,7 +56,9 @@ export function batchLength(bytes: Buffer): number | undefined {
   return length >= HEADER_BYTES && length <= bytes.length ? length : undefined;
 }
 
-/** Decodes one whole batch. A batch that cannot be decoded is no error, but one record with its bytes and the reason. */
+/**
+ * Decodes one whole batch. A batch that cannot be decoded is no error, but one record with its bytes and the reason.
+ */
 export async function readRecordBatch(batch: Buffer): Promise<RecordBatch> {
   if (crc32c(batch.subarray(CRC_FROM)) !== batch.readUInt32BE(CRC_AT)) return corrupt(batch);
   const attributes = batch.readInt16BE(21);
@@ -139,7 +143,8 @@ function corrupt(batch: Buffer): RecordBatch {
     // beginning, for ever, and one that is too small only fetches this batch again.
     lastDelta: Math.max(0, Math.min(batch.readInt32BE(23), batch.readInt32BE(57) - 1)),
     maxTimestamp: "0",
-    // Not what the header claims: as a control record, or as part of an aborted transaction, it would be dropped silently.
+    // Not what the header claims: as a control record, or as part of an aborted transaction, it would be dropped
+    // silently.
     isControlRecord: false,
     batchContext: { producerId: "-1", inTransaction: false },
   };
