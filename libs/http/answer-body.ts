@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 
-/** An array of which each item is JSON text already, so that its items need not all be in memory. */
+/** An array that is serialised already, so that its items need not all be in memory. */
 export class JsonArray<Item> {
   declare readonly item?: Item;
   readonly pieces: readonly Buffer[];
@@ -20,20 +20,22 @@ export class JsonText<Item> {
   }
 }
 
-/** Makes a member of an answer out of its items, one after the other. */
+/** Serialises the items of a response member one by one. */
 export type ToJsonArray = <Item>(
   items: Iterable<Item | JsonText<Item>> | AsyncIterable<Item | JsonText<Item>>,
 ) => Promise<JsonArray<Item>>;
 
-/** So much is made, and written, at a time. */
+/** The size in which a body is serialised and written. */
 const PIECE_BYTES = 64 * 1024;
-/** Other requests are answered in between. Node takes one new connection each turn, so turns have to be short. */
+/**
+ * How long to serialise before other requests get a turn. Node accepts one connection a turn, so turns must be short.
+ */
 const TURN_MS = 2;
-/** An array with more items is serialised item by item; deeper ones count as part of an item. */
+/** Arrays with more items are serialised item by item, down to this depth. */
 const LARGE_ARRAY = 100;
 const MAX_DEPTH = 3;
 
-/** Makes JSON piece by piece, counts what it takes, and lets other requests have their turn. */
+/** Serialises piece by piece, reserves memory for each, and yields to other requests. */
 function createWriter(memory: AnswerReservation, signal: AbortSignal) {
   const pieces: Buffer[] = [];
   let text = "";
@@ -51,10 +53,10 @@ function createWriter(memory: AnswerReservation, signal: AbortSignal) {
       text += more;
       if (text.length >= PIECE_BYTES) flush();
     },
-    /** Pieces that are counted already. */
-    append(made: readonly Buffer[]) {
+    /** Pieces whose memory is reserved already. */
+    append(serialised: readonly Buffer[]) {
       flush();
-      for (const piece of made) pieces.push(piece);
+      for (const piece of serialised) pieces.push(piece);
     },
     async pause() {
       if (performance.now() - turn < TURN_MS) return;
@@ -70,7 +72,7 @@ function createWriter(memory: AnswerReservation, signal: AbortSignal) {
 }
 type Writer = ReturnType<typeof createWriter>;
 
-/** @throws what the reservation throws when there is no memory for the answer, and the signal's reason. */
+/** @throws the reservation's error when there is no memory for the response, and the signal's reason. */
 export function jsonArrayMaker(memory: AnswerReservation, signal: AbortSignal): ToJsonArray {
   return async (items) => {
     const writer = createWriter(memory, signal);
@@ -99,7 +101,7 @@ async function writeItems(items: Iterable<unknown> | AsyncIterable<unknown>, wri
   writer.write(separator === "[" ? "[]" : "]");
 }
 
-/** An answer's body as JSON, in pieces, counted as part of what the answer takes. */
+/** Serialises a response body in pieces, with their memory reserved. */
 export async function serializeAnswer(
   answer: unknown,
   memory: AnswerReservation,
@@ -135,7 +137,7 @@ function isLarge(value: unknown, depth: number): value is object {
   return value instanceof JsonArray || Object.values(value).some((member) => isLarge(member, depth + 1));
 }
 
-/** The pieces as a stream that gives back the memory of each once it is written. */
+/** The pieces as a stream that releases the memory of each once it is written. */
 export function streamPieces(pieces: readonly Buffer[], memory: AnswerReservation): Readable {
   const left = [...pieces];
   function* take() {

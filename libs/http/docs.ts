@@ -6,7 +6,7 @@ import type { OpenApiDocument } from "./openapi.ts";
 export const OPENAPI_PATH = "/openapi.json";
 const DOCS_PATH = "/docs";
 
-/** What the page may load: its own files. They set styles and small pictures in line. */
+/** The page may load its own files only. They contain inline styles and images. */
 const PAGE_SECURITY_POLICY = {
   "default-src": "'self'",
   "img-src": ["'self'", "data:"],
@@ -14,13 +14,10 @@ const PAGE_SECURITY_POLICY = {
   "frame-ancestors": "'none'",
 };
 
-/**
- * Serves the interface's description: for programs at /openapi.json, for people at /docs, where a browser loads nothing
- * from elsewhere.
- */
+/** Serves the OpenAPI document: as JSON at /openapi.json, as pages at /docs, which load nothing from other hosts. */
 export async function registerDocs(app: FastifyInstance, document: OpenApiDocument): Promise<void> {
   app.get(OPENAPI_PATH, { config: { operation: "openapi" } }, async () => document);
-  // The page asks this plugin for the description of its routes; ours was made from the operations themselves.
+  // The pages need this plugin, which would describe the routes; the document made from our operations replaces that.
   await app.register(swagger);
   await app.register(swaggerUi, {
     routePrefix: DOCS_PATH,

@@ -1,4 +1,4 @@
-/** An answer other than success, thrown where it becomes clear. Its body is all that the caller gets to see. */
+/** An error response, thrown where it becomes clear that the request cannot succeed. The caller sees the body only. */
 export class HttpError extends Error {
   override name = "HttpError";
   readonly status: number;

@@ -10,14 +10,14 @@ export const READY_PATH = "/readyz";
 const METRICS_PATH = "/metrics";
 export const HEALTH_PATHS = [HEALTH_PATH, READY_PATH, METRICS_PATH] as const;
 
-/** Something the service cannot do its work without. Rejects, with the reason for the log, while it is not there. */
+/** Checks a dependency that the service cannot work without. Rejects, with the reason for the log, while it is down. */
 export type ReadinessCheck = () => Promise<void>;
 
 export type HealthOptions = {
-  /** By the name that answers and logs call them. */
+  /** By name, as responses and logs call them. */
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
   readonly metrics: Pick<Metrics, "text" | "contentType" | "gaugeBy">;
-  /** What a scrape must send as its bearer token, if anything. */
+  /** The bearer token that a scrape must send, if any. */
   readonly metricsToken?: string | undefined;
   readonly log: Logger;
 };
@@ -26,25 +26,25 @@ const CHECK_TIMEOUT_MS = 2_000;
 const CHECK_INTERVAL_MS = 1_000;
 
 /**
- * `/healthz`: the process answers. `/readyz`: it can do its work, else 503 with what is missing. `/metrics`: figures for
- * Prometheus. They are asked every few seconds, so they are logged at debug only, but a change of readiness always is.
+ * `/healthz`: the process responds. `/readyz`: it can do its work, else 503 with the failing checks. `/metrics`: for
+ * Prometheus. All are polled every few seconds, so requests are logged at debug, but a change of readiness always is.
  */
 export function registerHealth(app: FastifyInstance, { checks, metrics, metricsToken, log }: HealthOptions): void {
   const route = (operation: string) => ({ logLevel: "debug" as const, config: { operation } });
-  let missing = "";
-  const failing = reused(async () => {
+  let lastFailing = "";
+  const failing = cached(async () => {
     const failures = await findFailing(checks);
     const names = [...failures.keys()].sort().join(", ");
-    if (names !== missing) {
+    if (names !== lastFailing) {
       if (names === "") log.info("ready again");
-      else log.warn({ err: [...failures.values()][0], missing: names }, "not ready");
-      missing = names;
+      else log.warn({ err: [...failures.values()][0], failing: names }, "not ready");
+      lastFailing = names;
     }
     return failures;
   });
   metrics.gaugeBy(
     "noisefloor_ready",
-    "1 while what the service cannot work without is there, else 0",
+    "1 while a dependency that the service cannot work without is up, else 0",
     "check",
     async () => {
       const failures = await failing();
@@ -78,34 +78,34 @@ async function findFailing(checks: HealthOptions["checks"]): Promise<ReadonlyMap
   return failures;
 }
 
-/** Asks at most once a second, however many want to know: the path needs no key, so anybody may ask it all day. */
-function reused<T>(ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
+/** Runs the checks at most once a second: the path needs no key, so any client may poll it as fast as it likes. */
+function cached<T>(run: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
   return () => {
-    if (answer === undefined) {
-      answer = ask();
+    if (result === undefined) {
+      result = run();
       setTimeout(() => {
-        answer = undefined;
+        result = undefined;
       }, CHECK_INTERVAL_MS).unref();
     }
-    return answer;
+    return result;
   };
 }
 
-/** Compared as digests of one length, so that an answer's delay says nothing about the token. */
+/** Compares digests of one length in constant time, so that a response's delay reveals nothing about the token. */
 function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", expected, "buffer"));
 }
 
 async function withinTime(check: ReadinessCheck): Promise<void> {
   const timer = new AbortController();
-  const tooLate = sleep(CHECK_TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
+  const timeout = sleep(CHECK_TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
     throw new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`);
   });
   try {
-    await Promise.race([check(), tooLate]);
+    await Promise.race([check(), timeout]);
   } finally {
     timer.abort();
-    tooLate.catch(() => {});
+    timeout.catch(() => {});
   }
 }

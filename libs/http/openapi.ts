@@ -1,35 +1,36 @@
 import { z } from "zod";
 import { createDocument, createSchema, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from "zod-openapi";
-import { MALFORMED_REQUEST } from "./connections.ts";
+import { REJECTION_ERRORS } from "./limits/rejections.ts";
 import type { Answer, Operation } from "./operation.ts";
+import { MALFORMED_REQUEST } from "./server/connections.ts";
 
-/** SPEC, Versioning: the version that the description of the interface carries. */
+/** SPEC, Versioning: the version in the OpenAPI document. */
 const INTERFACE_VERSION = "3.0.0";
 
-/** SPEC, Error message object: what every refusal without a shape of its own is. */
+/** SPEC, Error message object: the body of every error response without a schema of its own. */
 export const messageSchema = z.strictObject({ message: z.string() }).meta({ id: "Message" });
 
-/** A refusal that says what is wrong and nothing else. */
-export function refusal(description: string, message: string): Answer {
+/** An error response whose body is only a message. */
+export function errorResponse(description: string, message: string): Answer {
   return { description, schema: messageSchema, example: { message } };
 }
 
-/** What every operation may answer besides its own. */
-const COMMON_REFUSALS: Readonly<Record<number, Answer>> = {
-  400: refusal("The request is not as HTTP wants it.", MALFORMED_REQUEST),
-  401: refusal("The key is not known.", "Unauthorized"),
-  403: refusal(
+/** The error responses that every operation may have. */
+const COMMON_ERRORS: Readonly<Record<number, Answer>> = {
+  400: errorResponse("The request is not as HTTP wants it.", MALFORMED_REQUEST),
+  401: errorResponse("The key is not known.", "Unauthorized"),
+  403: errorResponse(
     "A web page of another origin sent it, or it was sent to a name that is not known here.",
     "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin",
   ),
-  408: refusal("The request did not arrive in time.", "The request took too long to arrive: send it again"),
-  429: refusal(
-    "Too many large questions, or answers that are not read yet, of this caller at once.",
-    "Too many large questions at once: wait for the answers to some before you ask more",
+  408: errorResponse("The request did not arrive in time.", "The request took too long to arrive: send it again"),
+  429: errorResponse(
+    "Too many large queries, or answers that are not read yet, of this caller at once.",
+    REJECTION_ERRORS.caller_queue_full.message,
   ),
-  431: refusal("The request's header is too large.", "The request header is too large"),
-  500: refusal("Something went wrong on our side.", "Encountered error while performing request"),
-  503: refusal(
+  431: errorResponse("The request's header is too large.", "The request header is too large"),
+  500: errorResponse("Something went wrong on our side.", "Encountered error while performing request"),
+  503: errorResponse(
     "The store cannot be reached, the service is too busy, or the answer took longer than the time limit.",
     "The store cannot be reached at the moment: send the request again later",
   ),
@@ -37,7 +38,7 @@ const COMMON_REFUSALS: Readonly<Record<number, Answer>> = {
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
-/** Describes operations as OpenAPI 3.1. A caller without a key is a caller too, so the key is never required. */
+/** Describes operations as OpenAPI 3.1. The key is never required: callers without one have a plan too. */
 export function describeOperations(operations: readonly Operation[]): OpenApiDocument {
   const paths: ZodOpenApiPathsObject = {};
   for (const operation of operations) {
@@ -76,8 +77,13 @@ export function describeOperations(operations: readonly Operation[]): OpenApiDoc
 }
 
 function describe(operation: Operation): ZodOpenApiOperationObject {
-  const { body, success, refusals } = operation;
-  const answers = { [success.status]: success, ...COMMON_REFUSALS, ...refusals, ...tooManyRequests(refusals[429]) };
+  const { body, success, errorResponses } = operation;
+  const answers = {
+    [success.status]: success,
+    ...COMMON_ERRORS,
+    ...errorResponses,
+    ...tooManyRequests(errorResponses[429]),
+  };
   return {
     operationId: operation.id,
     tags: [operation.group],
@@ -96,7 +102,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
       ...operation.queryParameters.map(({ name, description, takes, schema, describedBy, example }) => ({
         in: "query" as const,
         name,
-        // No example of its own: pages would fill it in, and send what was never asked for.
+        // In the description, not as `example`: documentation pages would fill that in and send it.
         description: `${description} Takes ${takes}; for example \`${example}\`.`,
         schema: createSchema(schema, { io: describedBy }).schema,
       })),
@@ -116,9 +122,9 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
   };
 }
 
-/** A limit of an operation's own is told in a shape of its own; the one that all have in common stays. */
+/** An operation with a 429 of its own also has the common one: both bodies are possible. */
 function tooManyRequests(own: Answer | undefined): Record<number, Answer> {
-  const common = COMMON_REFUSALS[429];
+  const common = COMMON_ERRORS[429];
   if (own === undefined || common === undefined) return {};
   const description = `${own.description} Or: ${common.description}`;
   return { 429: { ...own, description, schema: z.union([own.schema, common.schema]) } };
@@ -128,9 +134,9 @@ function describeAnswer({ description, schema, example, headers = {} }: Answer) 
   return {
     description,
     headers: Object.fromEntries(
-      Object.entries(headers).map(([name, says]) => [
+      Object.entries(headers).map(([name, meaning]) => [
         name,
-        { description: says, schema: { type: "integer" as const } },
+        { description: meaning, schema: { type: "integer" as const } },
       ]),
     ),
     content: { "application/json": { schema, example } },

@@ -1,51 +1,51 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
 import type { z } from "zod";
 import { type JsonArray, jsonArrayMaker, serializeAnswer, streamPieces, type ToJsonArray } from "./answer-body.ts";
-import { startDeadline } from "./deadline.ts";
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
+import { startDeadline } from "./requests/deadline.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** The id of the operation that a route serves, for logs and metrics. */
     operation?: string;
-    /** Whose key the route checks. Routes without it check none. */
+    /** Whose key the route checks; undefined when it checks none. */
     keyOf?: "workspace" | "sensor";
   }
   interface FastifyInstance {
-    /** How long an operation's answer may take before it is a 503. */
+    /** How long an operation may take before its response is a 503. */
     deadlineMs: number;
   }
 }
 
-/** The names between braces in a path like `/v3/tags/{id}/activity`. */
+/** The parameters of a path such as `/v3/tags/{id}/activity`. */
 type NamesIn<Path extends string> = string extends Path
   ? string
   : Path extends `${string}{${infer Name}}${infer Rest}`
     ? Name | NamesIn<Rest>
     : never;
 
-/** An answer as it is described: its body's schema and a body that fits it. */
+/** A response as OpenAPI describes it: its body's schema and an example of it. */
 export type Answer<Schema extends z.ZodType = z.ZodType> = {
   readonly description: string;
   readonly schema: Schema;
   readonly example: unknown;
-  /** Header fields with whole numbers by name, with what they say. */
+  /** Integer header fields: their descriptions by name. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 /**
- * One operation of an HTTP interface: the home of its path, its parameters and its answers. The same schemas read its
- * parameters, type its handler and make its description, so that none of the three can drift from the others.
+ * One operation of an HTTP interface: its path, parameters and responses. The same schemas parse its parameters, type
+ * its handler and describe it in OpenAPI, so that none of the three can drift from the others.
  */
 export type Operation<Path extends string = string, Body extends z.ZodType = z.ZodType> = {
   readonly id: string;
   readonly method: "GET" | "POST";
   /** With parameters in braces, as OpenAPI writes it. */
   readonly path: Path;
-  /** Whose key it takes; a workspace's unless said otherwise. */
+  /** Whose key it checks; a workspace's by default. */
   readonly keyOf?: "workspace" | "sensor";
-  /** The heading that it stands under. */
+  /** Its OpenAPI tag. */
   readonly group: string;
   readonly summary: string;
   readonly description?: string;
@@ -58,8 +58,8 @@ export type Operation<Path extends string = string, Body extends z.ZodType = z.Z
     readonly example: unknown;
   };
   readonly success: Answer<Body> & { readonly status: 200 | 202 };
-  /** Every other answer by status, but for those that all operations have in common. */
-  readonly refusals: Readonly<Record<number, Answer>>;
+  /** Its error responses by status, besides those that all operations have in common. */
+  readonly errorResponses: Readonly<Record<number, Answer>>;
 };
 
 export function defineOperation<const Path extends string, Body extends z.ZodType>(
@@ -68,7 +68,7 @@ export function defineOperation<const Path extends string, Body extends z.ZodTyp
   return operation;
 }
 
-/** Answers are made of data that nobody may change any more. */
+/** Response bodies may be made of shared, immutable data. */
 type Immutable<T> = T extends readonly (infer Item)[]
   ? readonly Immutable<Item>[] | JsonArray<Immutable<Item>>
   : T extends object
@@ -83,9 +83,9 @@ export type OperationRequest<Path extends string> = FastifyRequest<{
 export type OperationHandler<Path extends string, Body extends z.ZodType> = (
   request: OperationRequest<Path>,
   reply: FastifyReply,
-  /** Aborts when the answer is not worth working on any more. */
+  /** Aborts on timeout and when the client disconnects. */
   signal: AbortSignal,
-  /** For members with many items. */
+  /** For response members with many items. */
   toJsonArray: ToJsonArray,
 ) => Promise<Immutable<z.input<Body>>>;
 
@@ -95,9 +95,9 @@ export function routeOf({ path }: Pick<Operation, "path">): string {
 }
 
 /**
- * Adds an operation to an application. What the handler resolves to is the body of the success; every refusal is thrown
- * as an HttpError. Answers are checked by the compiler and in tests, not each time.
- * @param deadlineMs how long an answer may take before it is a 503; the application's own unless said otherwise.
+ * Adds an operation to an application. The handler resolves to the body of the success response and throws an HttpError
+ * for every error response. The compiler and the tests check bodies against the schema; at run time nothing does.
+ * @param deadlineMs how long the operation may take before its response is a 503; the application's limit by default.
  */
 export function registerOperation<Path extends string, Body extends z.ZodType>(
   app: FastifyInstance,
@@ -114,17 +114,17 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
       const deadline = startDeadline(reply.raw, deadlineMs);
       const { signal } = deadline;
       const memory = app.answerMemory.reserve(request);
-      // Not earlier: what a client does not read stays in memory.
+      // Not before the connection is done with it: what the client has not read is still in memory.
       reply.raw.once("close", memory.release);
-      const make = async () => {
+      const respond = async () => {
         const success = reply.code(operation.success.status);
         const answer = await handler(request, success, signal, jsonArrayMaker(memory, signal));
         return serializeAnswer(answer, memory, signal);
       };
       try {
-        return sendable(await Promise.race([make(), deadline.passed]), reply, memory);
+        return sendable(await Promise.race([respond(), deadline.passed]), reply, memory);
       } catch (error) {
-        deadline.giveUp(error);
+        deadline.abort(error);
         memory.release();
         throw error;
       } finally {
@@ -134,7 +134,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
   });
 }
 
-/** A large body is written as its client reads it. */
+/** A body of several pieces is streamed, at the pace at which the client reads it. */
 function sendable(pieces: readonly Buffer[], reply: FastifyReply, memory: AnswerReservation) {
   reply.type("application/json; charset=utf-8");
   const [first, ...more] = pieces;

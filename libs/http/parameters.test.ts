@@ -6,7 +6,7 @@ const days = wholeNumber({ name: "days", description: "", least: 1, most: 90, fa
 const includeIps = boolean({ name: "include_ips", description: "" });
 const q = text({ name: "q", description: "", example: "" });
 
-function refusal(ask: () => unknown): { status: number; message: string } | "answered" {
+function errorResponse(ask: () => unknown): { status: number; message: string } | "answered" {
   try {
     ask();
   } catch (error) {
@@ -24,11 +24,11 @@ describe("a parameter", () => {
   });
 
   test("that cannot be read is a 400 which names it and says what it takes", () => {
-    expect(refusal(() => readParameter({ days: "91" }, days))).toEqual({
+    expect(errorResponse(() => readParameter({ days: "91" }, days))).toEqual({
       status: 400,
       message: "Invalid parameter: days takes a whole number from 1 to 90",
     });
-    expect(refusal(() => readParameter({ include_ips: "yes" }, includeIps))).toEqual({
+    expect(errorResponse(() => readParameter({ include_ips: "yes" }, includeIps))).toEqual({
       status: 400,
       message: "Invalid parameter: include_ips takes true, false, 1 or 0",
     });
@@ -36,8 +36,8 @@ describe("a parameter", () => {
 
   test("that is given twice is a 400, even with the same value", () => {
     const twice = { status: 400, message: "Invalid parameter: days was given more than once" };
-    expect(refusal(() => readParameter({ days: ["1", "1"] }, days))).toEqual(twice);
-    expect(refusal(() => readParameter({ days: ["1", "2"] }, days))).toEqual(twice);
+    expect(errorResponse(() => readParameter({ days: ["1", "1"] }, days))).toEqual(twice);
+    expect(errorResponse(() => readParameter({ days: ["1", "2"] }, days))).toEqual(twice);
   });
 
   test("of free text is taken as it is written, an empty one as left out", () => {
@@ -63,7 +63,7 @@ describe("a whole number", () => {
     ...["0", "91", "-1", "+1", "01", "1.0", "1.5", "1e1", "0x1", "1,0", "", " ", " 1", "1 ", "1\n", "one", "NaN"],
     ...["Infinity", "1d", "9999999999", "\uff11"],
   ])("is not %j", (text) => {
-    expect(refusal(() => readParameter({ days: text }, days))).toMatchObject({ status: 400 });
+    expect(errorResponse(() => readParameter({ days: text }, days))).toMatchObject({ status: 400 });
   });
 });
 
@@ -78,13 +78,13 @@ describe("a boolean", () => {
   });
 
   test.each(["", "yes", "no", "TRUE", "False", "t", "2", "-1", "00", " true", "null", "on"])("is not %j", (text) => {
-    expect(refusal(() => readParameter({ include_ips: text }, includeIps))).toMatchObject({ status: 400 });
+    expect(errorResponse(() => readParameter({ include_ips: text }, includeIps))).toMatchObject({ status: 400 });
   });
 
   test("may have other spellings where a client is known to send them", () => {
     const quick = boolean({ name: "quick", description: "", alsoTrue: ["True"], alsoFalse: ["False"] });
     expect(["True", "true", "1"].map((text) => readParameter({ quick: text }, quick))).toEqual([true, true, true]);
     expect(["False", "false", "0"].map((text) => readParameter({ quick: text }, quick))).toEqual([false, false, false]);
-    expect(refusal(() => readParameter({ quick: "TRUE" }, quick))).toMatchObject({ status: 400 });
+    expect(errorResponse(() => readParameter({ quick: "TRUE" }, quick))).toMatchObject({ status: 400 });
   });
 });

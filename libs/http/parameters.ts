@@ -4,43 +4,43 @@ import { HttpError } from "./errors.ts";
 /** A query string as the framework parses it: a repeated parameter is an array. */
 export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A query parameter: how its text is read, and how it is described. */
+/** A query parameter: how its text is parsed, and how OpenAPI describes it. */
 export type Parameter<T> = {
   readonly name: string;
-  /** From its text, or from nothing where it was left out, to its value. */
+  /** From its text, or undefined where it was left out, to its value. */
   readonly schema: z.ZodType<T, string | undefined>;
-  /** What it takes, in the words of the refusal. */
+  /** The values it accepts, as the error message words them. */
   readonly takes: string;
   readonly description: string;
-  /** Which side of the schema tells a reader of the interface's description more: what is written or what is read. */
+  /** Which side of the schema OpenAPI shows: the text as it is written, or the value as it is parsed. */
   readonly describedBy: "input" | "output";
   readonly example: string;
 };
 
-/** A part of the path: unlike a query parameter it is always there. */
+/** A path parameter: unlike a query parameter it is always present. */
 export type PathParameter = {
   readonly schema: z.ZodType<string, string>;
   readonly description: string;
-  /** The message of the 400 for a text that the schema does not take. */
-  readonly refusal: string;
+  /** The message of the 400 for a text that the schema rejects. */
+  readonly errorMessage: string;
   readonly example: string;
 };
 
-/** Reads one query parameter, or throws a 400 that names it and says what it takes. */
+/** @throws HttpError 400 that names the parameter and the values it accepts. */
 export function readParameter<T>(query: RawQuery, parameter: Parameter<T>): T {
   const parsed = parameter.schema.safeParse(single(query, parameter.name));
   if (parsed.success) return parsed.data;
   throw new HttpError(400, `Invalid parameter: ${parameter.name} takes ${parameter.takes}`);
 }
 
-/** Reads a part of the path, or throws its 400. */
+/** @throws HttpError 400 with the parameter's own message. */
 export function readPath(text: string, parameter: PathParameter): string {
   const parsed = parameter.schema.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new HttpError(400, parameter.refusal);
+  throw new HttpError(400, parameter.errorMessage);
 }
 
-/** A parameter's text, undefined when it was left out. Throws a 400 when it was given more than once. */
+/** A parameter's text, undefined when it was left out. @throws HttpError 400 when it was given more than once. */
 function single(query: RawQuery, name: string): string | undefined {
   const value = query[name];
   if (Array.isArray(value)) throw new HttpError(400, `Invalid parameter: ${name} was given more than once`);

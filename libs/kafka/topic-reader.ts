@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
-import { connectKafka, type KafkaConnection, StreamError } from "./kafkajs-connection.ts";
-import { toStreamMessage } from "./kafkajs-message.ts";
-import type { StreamMessage } from "./source.ts";
+import { connectKafka, type KafkaConnection } from "./connection.ts";
+import { KafkaError as StreamError } from "./errors.ts";
+import { toStreamMessage } from "./message.ts";
+import type { StreamMessage } from "./port.ts";
 
 /** The offsets of a partition from `from` up to, but without, `to`. */
 export type Span = { readonly partition: number; readonly from: bigint; readonly to: bigint };

@@ -2,40 +2,42 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-type Figures = Iterable<readonly [value: string, figure: number]>;
+type LabelledValues = Iterable<readonly [label: string, value: number]>;
 
 /**
- * From a millisecond, a lookup's, over the two minutes for which the intake waits for its store, to the ten that
- * QUERY_TIMEOUT_SECONDS allows.
+ * Buckets from a lookup's millisecond, over the intake's time limit of two minutes, to QUERY_TIMEOUT_SECONDS at its
+ * maximum.
  */
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const DURATION_BUCKETS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600,
+];
 
-/** Every figure that a process tells Prometheus, besides those of Node itself. Names and labels are an interface. */
+/** Every metric of a process, besides those of Node itself. Names and labels are an interface. */
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   return {
-    /** What to answer a scrape with, and its media type. */
+    /** The body of a scrape, and its media type. */
     text: () => registry.metrics(),
     contentType: registry.contentType,
 
     httpRequests: new Counter({
       name: "noisefloor_http_requests_total",
-      help: "Requests answered, by operation and status; 499 means that the client went away first",
+      help: "Requests answered, by operation and status; 499 means that the client disconnected first",
       labelNames: ["operation", "status"],
       registers,
     }),
     httpDuration: new Histogram({
       name: "noisefloor_http_request_duration_seconds",
-      help: "From a request's header to the end of its answer",
+      help: "From a request's header to the end of its response",
       labelNames: ["operation"],
-      buckets: SECONDS,
+      buckets: DURATION_BUCKETS,
       registers,
     }),
     httpRejected: new Counter({
       name: "noisefloor_http_rejected_total",
-      help: "Requests and connections rejected for what they take, by reason: too many or too large questions or answers at once, connections, stalled readers",
+      help: "Requests and connections rejected to save resources, by reason: too many or too large queries or answers at once, connections, stalled readers",
       labelNames: ["reason"],
       registers,
     }),
@@ -43,7 +45,7 @@ export function createMetrics() {
       name: "noisefloor_store_query_duration_seconds",
       help: "Queries to ClickHouse, until the last row was read, by name and outcome (answered, cancelled, failed)",
       labelNames: ["query", "outcome"],
-      buckets: SECONDS,
+      buckets: DURATION_BUCKETS,
       registers,
     }),
     lookups: new Counter({
@@ -53,18 +55,18 @@ export function createMetrics() {
     }),
     lookupQueries: new Counter({
       name: "noisefloor_lookup_queries_total",
-      help: "Queries that lookups of single addresses took",
+      help: "Queries sent for lookups of single addresses",
       registers,
     }),
     lookupsRefused: new Counter({
       name: "noisefloor_lookups_refused_total",
-      help: "Lookups refused because the plan's limit for the day was reached",
+      help: "Lookups rejected because the plan's limit for the day was reached",
       labelNames: ["plan"],
       registers,
     }),
     ingestRecords: new Counter({
       name: "noisefloor_ingest_records_total",
-      help: "Records taken in, by source (kafka, http) and outcome: accepted, or the reason for which they were rejected",
+      help: "Records received, by source (kafka, http) and outcome: accepted, or the reason for which they were rejected",
       labelNames: ["source", "outcome"],
       registers,
     }),
@@ -88,35 +90,35 @@ export function createMetrics() {
     }),
     insertDuration: new Histogram({
       name: "noisefloor_insert_duration_seconds",
-      help: "Inserts into ClickHouse by outcome: stored, transient (tried again), data (bad rows looked for), unknown",
+      help: "Inserts into ClickHouse by outcome: stored, transient (retried), data (bad rows searched for), unknown",
       labelNames: ["outcome"],
-      buckets: SECONDS,
+      buckets: DURATION_BUCKETS,
       registers,
     }),
     kafkaRestarts: new Counter({
       name: "noisefloor_kafka_restarts_total",
-      help: "How often the consumer began anew after an error, as when the brokers are away for long",
+      help: "Restarts of the consumer after an error, such as a long outage of the brokers",
       registers,
     }),
-    /** Adds a figure that is read anew at each scrape, and is left out while there is none. */
+    /** Adds a gauge that is read at each scrape, and left out while `read` returns undefined. */
     gauge(name: `noisefloor_${string}`, help: string, read: () => number | undefined): void {
       new Gauge({
         name,
         help,
         registers,
         collect() {
-          const figure = read();
-          if (figure === undefined) this.remove();
-          else this.set(figure);
+          const value = read();
+          if (value === undefined) this.remove();
+          else this.set(value);
         },
       });
     },
-    /** Adds figures by one label that are read anew at each scrape. */
+    /** Adds a gauge with one label that is read at each scrape. */
     gaugeBy<Label extends string>(
       name: `noisefloor_${string}`,
       help: string,
       label: Label,
-      read: () => Figures | Promise<Figures>,
+      read: () => LabelledValues | Promise<LabelledValues>,
     ): void {
       new Gauge({
         name,
@@ -124,9 +126,9 @@ export function createMetrics() {
         labelNames: [label],
         registers,
         async collect() {
-          const figures = await read();
+          const values = await read();
           this.reset();
-          for (const [value, figure] of figures) this.labels(value).set(figure);
+          for (const [labelValue, value] of values) this.labels(labelValue).set(value);
         },
       });
     },

@@ -1,5 +1,5 @@
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { isLoopback } from "@noisefloor/http/cross-site.ts";
+import { isLoopback } from "@noisefloor/http/requests/cross-site.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 
 /** Says at the start what the settings leave open to everybody who can reach the service. */

@@ -1,13 +1,13 @@
 import { explainFullDisk, explainMissingRight, isTransient, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
-import { ListenError } from "@noisefloor/http/connections.ts";
-import { TlsFilesError } from "@noisefloor/http/tls.ts";
+import { ListenError } from "@noisefloor/http/server/listen.ts";
+import { TlsFilesError } from "@noisefloor/http/server/tls.ts";
 import { ReplayError } from "@noisefloor/ingest/replay.ts";
-import { StreamError } from "@noisefloor/kafka/kafkajs-connection.ts";
+import { KafkaError } from "@noisefloor/kafka/errors.ts";
 import { UserError } from "./commands/command.ts";
 
 /** Errors that the user can put right are told in a sentence; all others with their stack, for they are ours. */
-const TOLD_PLAINLY = [UserError, ConfigError, StoreError, StreamError, TlsFilesError, ListenError];
+const TOLD_PLAINLY = [UserError, ConfigError, StoreError, KafkaError, TlsFilesError, ListenError];
 
 /** What to say of the error with which a command ended. */
 export function tellFailure(thrown: unknown): unknown {

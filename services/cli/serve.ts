@@ -11,9 +11,8 @@ import { storeChecks } from "@noisefloor/clickhouse/schema/readiness.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
-import { closeHttpApp, listenHttpApp } from "@noisefloor/http/connections.ts";
-import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
-import { createTlsServer } from "@noisefloor/http/tls.ts";
+import { closeHttpApp, listenHttpApp } from "@noisefloor/http/server/listen.ts";
+import { createTlsServer } from "@noisefloor/http/server/tls.ts";
 import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
@@ -23,6 +22,7 @@ import { openAddressIndex } from "./address-index.ts";
 import { warnOfExposure } from "./exposure.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import type { Store } from "./store.ts";
+import { storeHttpError } from "./store-http-error.ts";
 
 /** A server that takes longer to say what has changed is away. Less than a key that was revoked may still work. */
 const WATCH_TIMEOUT_MS = 4_000;
@@ -103,7 +103,7 @@ async function assemble(
   const app = await createHttpApp({
     log,
     metrics,
-    refusalOf: storeRefusal,
+    toHttpError: storeHttpError,
     deadlineMs: queryTimeoutSeconds * 1_000,
     trustedProxies: http.trustedProxies,
     logsClientAddresses: http.logsClientAddresses,

@@ -3,13 +3,8 @@ import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import type { Rejection } from "@noisefloor/domain/observation.ts";
 import { formatRight, type Sender } from "@noisefloor/domain/publishing.ts";
-import {
-  type Produce,
-  type ProducedMessage,
-  StreamAwayError,
-  type StreamMessage,
-  TooLargeError,
-} from "@noisefloor/kafka/source.ts";
+import { KafkaUnavailableError, MessageTooLargeError } from "@noisefloor/kafka/errors.ts";
+import type { Produce, ProducedMessage, StreamMessage } from "@noisefloor/kafka/port.ts";
 import { type Patience, patiently } from "./patience.ts";
 import type { IncomingRecord, KeepDeadLetters, RejectedRecord } from "./pipeline.ts";
 import { FALLBACK_ID_HEADER, givenIdNamespace, givenRecordId, ID_NAMESPACE_HEADER } from "./record-id.ts";
@@ -176,7 +171,7 @@ export function deadLettersTo(
         await patiently(attempt, { ...patience, hasGivenUp, isTransient, forMs: Number.POSITIVE_INFINITY });
         return;
       } catch (error) {
-        if (!(error instanceof TooLargeError)) throw error;
+        if (!(error instanceof MessageTooLargeError)) throw error;
         letters = error.messages.map((letter) => shorten(letter) ?? giveUp(error));
       }
     }
@@ -184,7 +179,7 @@ export function deadLettersTo(
 }
 
 function isTransient(error: unknown): boolean {
-  return error instanceof StreamAwayError;
+  return error instanceof KafkaUnavailableError;
 }
 
 function giveUp(error: unknown): never {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { StreamMessage } from "@noisefloor/kafka/source.ts";
+import type { StreamMessage } from "@noisefloor/kafka/port.ts";
 
 /** Gives a record an id made from its content and its ordinal among equal records. */
 export type RecordIds = (content: string) => string;

@@ -3,10 +3,12 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
-import { kafkaProducer, kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
-import { requireTopics, watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
-import type { KafkaConnection } from "@noisefloor/kafka/kafkajs-connection.ts";
-import type { Produce, StreamSource } from "@noisefloor/kafka/source.ts";
+import { assertTopicsExist } from "@noisefloor/kafka/admin.ts";
+import type { KafkaConnection } from "@noisefloor/kafka/connection.ts";
+import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
+import { pollConsumerLag } from "@noisefloor/kafka/consumer-lag.ts";
+import type { Produce, StreamConsumer } from "@noisefloor/kafka/port.ts";
+import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { deadLettersTo } from "./dead-letter.ts";
@@ -173,16 +175,16 @@ export async function createIngest(deps: IngestDeps): Promise<Ingest> {
   };
 }
 
-async function requireLife(source: StreamSource): Promise<void> {
+async function requireLife(source: StreamConsumer): Promise<void> {
   if (!source.isAlive()) throw new Error("the consumer neither fetches nor beats");
 }
 
 async function connectStream(kafka: KafkaSettings, retentionDays: number, metrics: IngestMetrics, log: Logger) {
   if (kafka.createTopics) await createTopics(kafka, retentionDays, log);
-  else await requireTopics(kafka.connection, [kafka.topic, kafka.deadLetterTopic], log);
+  else await assertTopicsExist(kafka.connection, [kafka.topic, kafka.deadLetterTopic], log);
   await checkDeadLetterRetention(kafka, retentionDays, log);
   const producer = await kafkaProducer(kafka.connection, log);
-  const source = kafkaSource(
+  const source = kafkaConsumer(
     kafka.connection,
     {
       topic: kafka.topic,
@@ -195,7 +197,7 @@ async function connectStream(kafka: KafkaSettings, retentionDays: number, metric
     },
     log,
   );
-  const lag = watchLag(kafka.connection, kafka, log);
+  const lag = pollConsumerLag(kafka.connection, kafka, log);
   return {
     source,
     lag,

@@ -1,5 +1,5 @@
 import { DAY_MS } from "@noisefloor/domain/window.ts";
-import { ensureTopics, readTopicConfig } from "@noisefloor/kafka/kafkajs-admin.ts";
+import { ensureTopics, readTopicConfig } from "@noisefloor/kafka/admin.ts";
 import type { Logger } from "pino";
 import type { KafkaSettings } from "./service.ts";
 

@@ -9,7 +9,7 @@ export function addressIn(refusal: string): PathParameter {
   return {
     schema: z.string().refine(isRoutableIpv4).meta({ format: "ipv4" }),
     description: "A routable IPv4 address in dotted decimal, without leading zeros.",
-    refusal,
+    errorMessage: refusal,
     example: "192.175.48.6",
   };
 }

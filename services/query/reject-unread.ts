@@ -10,7 +10,7 @@ export function rejectUnread(app: FastifyInstance, authenticate: Authenticate) {
   return async <Payload>(request: FastifyRequest, _reply: unknown, payload: Payload): Promise<Payload> => {
     authenticate(request);
     const bytes = Number(request.headers["content-length"] ?? 0);
-    await app.admission.assertRoom(request, bulkCost(bytes / BYTES_PER_ADDRESS, true));
+    await app.admission.assertCapacity(request, bulkCost(bytes / BYTES_PER_ADDRESS, true));
     return payload;
   };
 }

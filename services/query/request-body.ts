@@ -1,5 +1,5 @@
 import { HttpError } from "@noisefloor/http/errors.ts";
-import { refusal } from "@noisefloor/http/openapi.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
 import type { FastifyError, FastifyRequest } from "fastify";
 import { z } from "zod";
 
@@ -19,7 +19,7 @@ export const ADDRESSES_BODY = {
 
 /** The operation's refusals that have to do with its body. */
 export const BODY_REFUSALS = {
-  400: refusal(
+  400: errorResponse(
     "The body is not such JSON, or is too large, or a parameter cannot be read.",
     `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`,
   ),

@@ -1,5 +1,5 @@
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
-import { refusal } from "@noisefloor/http/openapi.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { z } from "zod";
 
 /** The kinds of value that answers are made of, as every operation writes them. */
@@ -23,11 +23,11 @@ export const texts = z.array(z.string());
 export const count = z.int().min(0);
 export const classification = z.enum(INTENTIONS);
 
-export const BAD_ADDRESS = refusal(
+export const BAD_ADDRESS = errorResponse(
   "The address is not a routable IPv4 address, or a parameter cannot be read.",
   "Invalid parameter: ip",
 );
-export const NOT_ENTITLED = refusal(
+export const NOT_ENTITLED = errorResponse(
   "`workspace_labels` asks for more than the caller's workspace is entitled to.",
   "workspace_labels requires the Community Dataset entitlement",
 );

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type Roles, type RunningService, serve } from "@noisefloor/cli/serve.ts";
 import { openStore, type Store } from "@noisefloor/cli/store.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
-import { watchLag } from "@noisefloor/kafka/kafkajs-admin.ts";
+import { pollConsumerLag } from "@noisefloor/kafka/consumer-lag.ts";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
@@ -301,7 +301,7 @@ describe.concurrent("alerts", () => {
     let failures = 0;
     const log = silent.child({}, { level: "silent" });
     log.debug = () => void failures++;
-    const watched = watchLag({ ...kafka.connection, brokers: [`127.0.0.1:${relay.port}`] }, kafka, log);
+    const watched = pollConsumerLag({ ...kafka.connection, brokers: [`127.0.0.1:${relay.port}`] }, kafka, log);
     await eventually(async () => expect(failures).toBeGreaterThan(0));
     await relay.pass();
     await eventually(async () => expect([...watched.current()]).not.toEqual([]));

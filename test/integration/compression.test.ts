@@ -1,6 +1,6 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
-import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
+import { ensureTopics } from "@noisefloor/kafka/admin.ts";
+import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";

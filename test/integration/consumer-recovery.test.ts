@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import { kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
-import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
-import type { HandleBatch, StreamProducer, StreamSource } from "@noisefloor/kafka/source.ts";
+import { ensureTopics } from "@noisefloor/kafka/admin.ts";
+import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
+import type { HandleBatch, StreamConsumer, StreamProducer } from "@noisefloor/kafka/port.ts";
 import kafkajs from "kafkajs";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -25,8 +25,8 @@ beforeEach(async () => {
 });
 afterEach(() => producer.close());
 
-/** Has brokers answer a request otherwise, as often as told; then they do as always. */
-function disturb({ prototype }: Library, method: string, times: number, instead: () => Promise<unknown>) {
+/** Replaces a method of the client library for its next calls. @returns what ends that at once. */
+function replaceCalls({ prototype }: Library, method: string, times: number, instead: () => Promise<unknown>) {
   const own = prototype[method];
   if (own === undefined) throw new Error(`the client library has no ${method}`);
   let left = times;
@@ -41,82 +41,82 @@ function disturb({ prototype }: Library, method: string, times: number, instead:
   };
 }
 
-function sourceOf(handle?: HandleBatch) {
+function consumerOf(handle?: HandleBatch) {
   const seen: string[] = [];
   let restarts = 0;
-  const source = kafkaSource(
+  const consumer = kafkaConsumer(
     kafka.connection,
     { ...kafka, fromBeginning: true, onRestart: () => void restarts++ },
     silent,
   );
   const start = () =>
-    source.start(handle ?? (async ({ messages }) => void seen.push(...messages.map(({ value }) => String(value)))));
-  return { source, start, seen, restarts: () => restarts };
+    consumer.start(handle ?? (async ({ messages }) => void seen.push(...messages.map(({ value }) => String(value)))));
+  return { consumer, start, seen, restarts: () => restarts };
 }
 
 const publish = (text: string) => producer.produce(kafka.topic, [{ key: null, value: Buffer.from(text) }]);
 
-/** Why the source has died, or "alive" while it has not. */
-const fateOf = (source: StreamSource) =>
-  Promise.race([source.failure.catch((error: unknown) => String(error)), sleep(100).then(() => "alive")]);
+/** Why the consumer has failed, or "alive" while it has not. */
+const failureOf = (consumer: StreamConsumer) =>
+  Promise.race([consumer.failure.catch((error: unknown) => String(error)), sleep(100).then(() => "alive")]);
 
-test("a coordinator that is away, which the client library gives up on, is waited for", async () => {
-  disturb(BROKERS, "withBroker", 2, async () => null);
-  const { source, start, seen, restarts } = sourceOf();
-  onTestFinished(() => source.stop());
+test("while the group coordinator is unavailable the consumer restarts, also when the library stops retrying", async () => {
+  replaceCalls(BROKERS, "withBroker", 2, async () => null);
+  const { consumer, start, seen, restarts } = consumerOf();
+  onTestFinished(() => consumer.stop());
   await publish("while it was away");
   await start();
   await eventually(async () => expect(seen).toEqual(["while it was away"]));
-  expect(await fateOf(source)).toBe("alive");
+  expect(await failureOf(consumer)).toBe("alive");
   expect(restarts()).toBe(2);
 });
 
-test("an error that nobody knows, the library's or the handler's, ends the source", async () => {
-  const repair = disturb(CLUSTER, "findGroupCoordinator", 99, async () => {
-    throw new TypeError("nobody knows this");
+test("an unknown error, the library's or the handler's, is a failure of the consumer", async () => {
+  const repair = replaceCalls(CLUSTER, "findGroupCoordinator", 99, async () => {
+    throw new TypeError("unknown error");
   });
-  const first = sourceOf();
+  const first = consumerOf();
   await first.start();
-  await eventually(async () => expect(await fateOf(first.source)).toMatch("nobody knows this"));
+  await eventually(async () => expect(await failureOf(first.consumer)).toMatch("unknown error"));
   repair();
-  await first.source.stop();
-  const second = sourceOf(() => Promise.reject(new Error("nor this")));
+  await first.consumer.stop();
+  const second = consumerOf(() => Promise.reject(new Error("another one")));
   await publish("x");
   await second.start();
-  await eventually(async () => expect(await fateOf(second.source)).toMatch("nor this"));
-  await second.source.stop();
+  await eventually(async () => expect(await failureOf(second.consumer)).toMatch("another one"));
+  await second.consumer.stop();
 });
 
-test("a consumer that joins its group but gets nothing is not taken for alive", async () => {
+test("a consumer that joins its group but fetches nothing is not alive", async () => {
   let tries = 0;
-  const repair = disturb(BROKER, "fetch", 99, async () => {
+  const repair = replaceCalls(BROKER, "fetch", 99, async () => {
     tries++;
     throw new kafkajs.KafkaJSRequestTimeoutError("no answer");
   });
-  const { source, start, seen } = sourceOf();
-  onTestFinished(() => source.stop());
+  const { consumer, start, seen } = consumerOf();
+  onTestFinished(() => consumer.stop());
   await publish("x");
   await start();
   await eventually(async () => expect(tries).toBeGreaterThan(1));
-  expect(source.isAlive()).toBe(false);
+  expect(consumer.isAlive()).toBe(false);
   repair();
   await eventually(async () => expect(seen).toEqual(["x"]));
-  expect(source.isAlive()).toBe(true);
+  expect(consumer.isAlive()).toBe(true);
 });
 
-test("a stop in the middle of an error is a stop", async () => {
+test("a consumer that is stopped during an error does not restart", async () => {
   let stopped: Promise<void> | undefined;
   let tries = 0;
-  const { source, start, seen, restarts } = sourceOf();
-  disturb(CLUSTER, "findGroupCoordinator", 1, async () => {
+  const { consumer, start, seen, restarts } = consumerOf();
+  replaceCalls(CLUSTER, "findGroupCoordinator", 1, async () => {
     tries++;
-    stopped = source.stop();
+    stopped = consumer.stop();
     throw new kafkajs.KafkaJSError("the brokers are away");
   });
   await publish("x");
   await start();
   await stopped;
-  // As soon would it have begun anew.
+  // By then it would have restarted.
   await sleep(1_500);
   expect([tries, seen, restarts()]).toEqual([1, [], 0]);
 });

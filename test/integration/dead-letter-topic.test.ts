@@ -4,8 +4,8 @@ import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { checkDeadLetterRetention } from "@noisefloor/ingest/topics.ts";
-import { readTopicConfig } from "@noisefloor/kafka/kafkajs-admin.ts";
-import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { readTopicConfig } from "@noisefloor/kafka/admin.ts";
+import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { readTopic as readWholeTopic } from "@noisefloor/kafka/topic-reader.ts";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";

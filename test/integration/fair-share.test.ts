@@ -37,14 +37,14 @@ beforeAll(async () => {
 afterEach(() => app.close());
 afterAll(() => world.close());
 
-/** Serves the interface; questions other than lookups are held until they are let go. */
+/** Serves the interface; queries other than lookups are held until `release` is called. */
 async function serve(limits: Partial<LimitOptions>, isHeld = false) {
   let isOpen = !isHeld;
   let open = () => {};
   const gate = new Promise<void>((settle) => {
     open = settle;
   });
-  const letGo = () => {
+  const release = () => {
     isOpen = true;
     open();
   };
@@ -62,7 +62,7 @@ async function serve(limits: Partial<LimitOptions>, isHeld = false) {
     trustedProxies: ["127.0.0.1"],
   });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
-  return { url, port: Number(new URL(url).port), letGo };
+  return { url, port: Number(new URL(url).port), release };
 }
 
 type Caller = Readonly<Record<string, string>>;
@@ -85,8 +85,8 @@ const rejected = async (reason: string) => {
   return Number(new RegExp(`rejected_total\\{reason="${reason}"\\} (\\d+)`).exec(body)?.[1] ?? 0);
 };
 
-test("one caller's large questions wait for each other, too many are a 429, and nobody else waits for them", async () => {
-  const { url, letGo } = await serve({ queryCapacity: 16 }, true);
+test("one caller's large queries wait for each other, too many are a 429, and no other caller waits for them", async () => {
+  const { url, release } = await serve({ queryCapacity: 16 }, true);
   const hostile = withoutKey(1);
   // 4 are worked on and 32 wait; the others are one caller's excess.
   const asked = Array.from({ length: 40 }, (_, number) => ask(url, `/v3/ip/45.0.0.${number}`, hostile));
@@ -103,19 +103,19 @@ test("one caller's large questions wait for each other, too many are a 429, and 
   const others = [ask(url, "/v3/ip/45.0.0.1", withoutKey(2)), ask(url, "/v3/ip/45.0.0.1", withKey(key))];
   await eventually(async () => expect(app.admission.inFlight(), "they do not wait behind the 32").toBe(6));
 
-  letGo();
+  release();
   expect(await statusesOf(others)).toEqual([200, 200]);
   const statuses = await statusesOf(asked);
   expect([count(statuses, 200), count(statuses, 429)]).toEqual([36, 4]);
-  const told = (await Promise.all(asked)).find(({ status }) => status === 429);
-  expect(told?.body).toEqual({
-    message: "Too many large questions at once: wait for the answers to some before you ask more",
+  const rejection = (await Promise.all(asked)).find(({ status }) => status === 429);
+  expect(rejection?.body).toEqual({
+    message: "Too many large queries at once: wait for the answers to some before you send more",
   });
   expect([app.admission.inFlight(), app.admission.queued()]).toEqual([0, 0]);
 });
 
 test("all callers without a key together leave half of the capacity to those with one; beyond their queue it is a 503", async () => {
-  const { url, letGo } = await serve({ queryCapacity: 4 }, true);
+  const { url, release } = await serve({ queryCapacity: 4 }, true);
   // Each may have 1 worked on and 8 waiting, all of them 2 and 16.
   const asked = [1, 2, 3].flatMap((caller) =>
     Array.from({ length: 9 }, (_, number) => ask(url, `/v3/ip/45.0.${caller}.${number}`, withoutKey(caller))),
@@ -125,19 +125,19 @@ test("all callers without a key together leave half of the capacity to those wit
   expect([inFlight, queued]).toEqual([2, 16]);
   const keyed = [ask(url, "/v3/ip/45.0.0.1", withKey(key)), ask(url, "/v3/ip/45.0.0.2", withKey(otherKey))];
   await eventually(async () => expect(app.admission.inFlight()).toBe(4));
-  letGo();
+  release();
   expect(await statusesOf(keyed)).toEqual([200, 200]);
   const statuses = await statusesOf(asked);
   expect([count(statuses, 200), count(statuses, 503)]).toEqual([18, 9]);
 });
 
-test("a question costs by what it asks: of many addresses, days and lists only few at once", async () => {
-  const { url, letGo } = await serve({ queryCapacity: 16 }, true);
+test("the cost of a query grows with its addresses, days and lists: of large ones only few run at once", async () => {
+  const { url, release } = await serve({ queryCapacity: 16 }, true);
   const [caller, other] = [withKey(key), withKey(otherKey)];
   const asked: Promise<unknown>[] = [];
-  const costs = async (expected: number, question: Promise<unknown>) => {
+  const costs = async (expected: number, query: Promise<unknown>) => {
     const before = app.admission.inFlight();
-    asked.push(question);
+    asked.push(query);
     await eventually(async () => expect(app.admission.inFlight() - before).toBe(expected));
   };
   await costs(3, ask(url, "/v3/ip", caller, KNOWN.slice(0, 2_500)));
@@ -146,12 +146,12 @@ test("a question costs by what it asks: of many addresses, days and lists only f
   const worst = `/v3/tags/${tag.id}/activity?days=90&granularity=1h&include_ips=true`;
   // Its caller's whole share.
   await costs(8, ask(url, worst, other));
-  letGo();
+  release();
   await Promise.all(asked);
 });
 
-test("a question that has waited too long is a 503 that says so, and one whose client has gone gives its place back", async () => {
-  const { url, letGo } = await serve({ queryCapacity: 4, maxWaitMs: 1_000 }, true);
+test("a query that waits too long is a 503, and one whose client disconnects frees its place in the queue", async () => {
+  const { url, release } = await serve({ queryCapacity: 4, maxWaitMs: 1_000 }, true);
   const first = ask(url, "/v3/ip/45.0.0.1", withoutKey(1));
   await eventually(async () => expect(app.admission.inFlight()).toBe(1));
   const leaving = new AbortController();
@@ -162,14 +162,14 @@ test("a question that has waited too long is a 503 that says so, and one whose c
   await eventually(async () => expect(app.admission.queued()).toBe(0));
   expect(await ask(url, "/v3/ip/45.0.0.3", withoutKey(1))).toEqual({
     status: 503,
-    body: { message: "The question waited 1 seconds for others to be answered: send it again later" },
+    body: { message: "The query waited 1 seconds for its turn: send the request again later" },
   });
-  letGo();
+  release();
   expect((await first).status).toBe(200);
 });
 
-test("a request with many addresses is rejected before its body has come", async () => {
-  const { url, port, letGo } = await serve({ queryCapacity: 4 }, true);
+test("a request with many addresses is rejected before its body has arrived", async () => {
+  const { url, port, release } = await serve({ queryCapacity: 4 }, true);
   const asked = Array.from({ length: 9 }, (_, number) => ask(url, `/v3/ip/45.0.0.${number}`, withoutKey(1)));
   await eventually(async () => expect(app.admission.queued()).toBe(8));
   const socket = connect(port, "127.0.0.1");
@@ -179,19 +179,19 @@ test("a request with many addresses is rejected before its body has come", async
   const [said] = await once(socket, "data");
   expect(String(said)).toMatch(/^HTTP\/1.1 429 /);
   socket.destroy();
-  letGo();
+  release();
   await Promise.all(asked);
 });
 
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-test("requests sent ahead on one connection are worked on one after the other, in their order", async () => {
-  const { port, letGo } = await serve({ queryCapacity: 16 }, true);
+test("pipelined requests are handled one after the other, in their order", async () => {
+  const { port, release } = await serve({ queryCapacity: 16 }, true);
   const socket = connect(port, "127.0.0.1");
   socket.write(Array.from({ length: 90 }, (_, number) => request(`/v3/ip/45.0.0.${number}`)).join(""));
   await eventually(async () => expect(app.admission.inFlight()).toBe(1));
   expect(app.admission.queued()).toBe(0);
-  letGo();
+  release();
   let text = "";
   socket.setEncoding("utf8").on("data", (data: string) => (text += data));
   await eventually(async () => expect(text.match(/HTTP\/1.1 200 OK/g)).toHaveLength(90));
@@ -202,8 +202,8 @@ test("requests sent ahead on one connection are worked on one after the other, i
   socket.destroy();
 });
 
-test("a client that sends hundreds of requests ahead on one connection is told so and cut off", async () => {
-  const { port, letGo } = await serve({ queryCapacity: 16 }, true);
+test("a client that pipelines hundreds of requests on one connection gets a 429 and is disconnected", async () => {
+  const { port, release } = await serve({ queryCapacity: 16 }, true);
   const socket = connect(port, "127.0.0.1");
   socket.write(request("/v3/ip/45.0.0.1").repeat(400));
   let text = "";
@@ -213,8 +213,8 @@ test("a client that sends hundreds of requests ahead on one connection is told s
   expect(text.match(/HTTP\/1.1/g)).toHaveLength(1);
   expect(text).toContain('{"message":"More than 100 requests wait on this connection');
   expect(await rejected("pipelining")).toBe(1);
-  await eventually(async () => expect(app.admission.inFlight(), "its question is not worked on any more").toBe(0));
-  letGo();
+  await eventually(async () => expect(app.admission.inFlight(), "its query has ended").toBe(0));
+  release();
 });
 
 /** Asks for all that is known of 10,000 addresses, some 15 MB, and reads nothing of it. */
@@ -229,7 +229,7 @@ function askUnread(port: number, caller: Caller): Socket {
   return socket;
 }
 
-test("a client that does not read its answer is cut off, and what was kept for it is let go", async () => {
+test("a client that does not read its answer is disconnected, and the answer's memory is released", async () => {
   const { url, port } = await serve({ readingPace: { bytes: 64 * 1024, withinMs: 1_500 } });
   const socket = askUnread(port, withKey(key));
   await eventually(async () => expect(app.answerMemory.used()).toBeGreaterThan(4 * MIB));
@@ -240,7 +240,7 @@ test("a client that does not read its answer is cut off, and what was kept for i
   expect(body, "who reads gets all of it").toMatchObject({ data: { length: 10_000 } });
 });
 
-test("answers that are not read yet are bounded per caller and in all; more are refused and cost no memory", async () => {
+test("unread answers are bounded per caller and in total; more are rejected and take no memory", async () => {
   const { url, port } = await serve({ answerMemoryBytes: 44 * MIB });
   const sockets = [askUnread(port, withKey(key))];
   await eventually(async () => expect(app.admission.inFlight()).toBeGreaterThan(0));
@@ -261,7 +261,7 @@ test("answers that are not read yet are bounded per caller and in all; more are 
   await eventually(async () => expect(app.answerMemory.used()).toBe(0));
 });
 
-test("one client has so many connections and no more; one more is told so, and there is room when one has ended", async () => {
+test("a client's connections beyond the limit get a 429, and when one of the others closes it can open another", async () => {
   app = await makeApp(QUERY_OPERATIONS, world.register, { limits: { connectionsPerClient: 3 } });
   const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
   const open = async () => {

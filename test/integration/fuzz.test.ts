@@ -143,7 +143,7 @@ test.each([
 
 /** Of the others' 429 many large questions at once are the reason, which take long. */
 function countsLookups(id: string): boolean {
-  return QUERY_OPERATIONS.some((operation) => operation.id === id && operation.refusals[429] !== undefined);
+  return QUERY_OPERATIONS.some((operation) => operation.id === id && operation.errorResponses[429] !== undefined);
 }
 
 test("each status that an operation describes was met, but those for which something must break or be slow", () => {

@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import { kafkaSource, type Subscription } from "@noisefloor/kafka/kafkajs.ts";
-import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
-import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import { ensureTopics } from "@noisefloor/kafka/admin.ts";
+import { type ConsumerOptions, kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
+import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { silent } from "../support/http.ts";
 import { freshKafka, producerOf } from "../support/kafka.ts";
 
-/** A member of the group, what it has received, and what the client library said meanwhile. */
+/** A member of the group, what it received, and how many rebalances the client library logged. */
 async function member(kafka: KafkaSettings, instanceId: string | undefined) {
-  const said: string[] = [];
+  const logged: string[] = [];
   const received: string[] = [];
-  const log = pino({ level: "warn" }, { write: (line: string) => void said.push(line) });
+  const log = pino({ level: "warn" }, { write: (line: string) => void logged.push(line) });
   const { topic, groupId, sessionTimeoutMs } = kafka;
-  const subscription: Subscription = { topic, groupId, sessionTimeoutMs, fromBeginning: true, instanceId };
-  const source = kafkaSource(kafka.connection, subscription, log);
-  await source.start(async ({ messages }) => {
+  const options: ConsumerOptions = { topic, groupId, sessionTimeoutMs, fromBeginning: true, instanceId };
+  const consumer = kafkaConsumer(kafka.connection, options, log);
+  await consumer.start(async ({ messages }) => {
     received.push(...messages.map(({ value }) => String(value)));
   });
-  await eventually(async () => expect(source.isAlive()).toBe(true));
-  return { source, received, rebalances: () => said.filter((line) => line.includes("rebalancing")).length };
+  await eventually(async () => expect(consumer.isAlive()).toBe(true));
+  return { consumer, received, rebalances: () => logged.filter((line) => line.includes("rebalancing")).length };
 }
 
 let sent = 0;
-/** Sends to both partitions until both have come to somebody. */
+/** Publishes to both partitions and waits until the members have received every message. */
 async function exchange(kafka: KafkaSettings, producer: StreamProducer, members: { received: string[] }[]) {
   const texts = Array.from({ length: 20 }, () => `message-${sent++}`);
   await producer.produce(
@@ -39,8 +39,8 @@ async function exchange(kafka: KafkaSettings, producer: StreamProducer, members:
 }
 
 test.each([
-  ["a static member that restarts stops nobody else, and has its partitions as before", ["one", "two"] as const, false],
-  ["without ids a restart lets the others share the partitions out anew", [undefined, undefined] as const, true],
+  ["a static member that restarts causes no rebalance, and gets its partitions again", ["one", "two"] as const, false],
+  ["without ids a restart rebalances the other members", [undefined, undefined] as const, true],
 ])("%s", async (_, [firstId, secondId], isRebalanced) => {
   const kafka = freshKafka();
   await ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 2 }], silent);
@@ -48,7 +48,7 @@ test.each([
   const first = await member(kafka, firstId);
   const second = await member(kafka, secondId);
   onTestFinished(async () => {
-    await second.source.stop();
+    await second.consumer.stop();
     await producer.close();
   });
   await exchange(kafka, producer, [first, second]);
@@ -58,15 +58,15 @@ test.each([
   });
   const before = second.rebalances();
 
-  await first.source.stop();
+  await first.consumer.stop();
   const again = await member(kafka, firstId);
   await exchange(kafka, producer, [again, second]);
   expect(again.received.length).toBeGreaterThan(0);
-  // A rebalance is heard of with the next heartbeat, three seconds later at most.
+  // A member learns of a rebalance with its next heartbeat, at most three seconds later.
   if (isRebalanced) await eventually(async () => expect(second.rebalances()).toBeGreaterThan(before));
   else {
     await sleep(4_000);
     expect(second.rebalances()).toBe(before);
   }
-  await again.source.stop();
+  await again.consumer.stop();
 });

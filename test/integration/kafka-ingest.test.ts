@@ -1,5 +1,5 @@
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import type { StreamProducer } from "@noisefloor/kafka/source.ts";
+import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";

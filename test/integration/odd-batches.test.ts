@@ -1,6 +1,6 @@
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import { kafkaSource } from "@noisefloor/kafka/kafkajs.ts";
-import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
+import { ensureTopics } from "@noisefloor/kafka/admin.ts";
+import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { silent } from "../support/http.ts";
@@ -15,20 +15,20 @@ beforeEach(() => {
 const makeTopic = (config: Record<string, string> = {}) =>
   ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 1, config }], silent);
 
-/** What a new group gets of the topic, up to its last offset. */
+/** What a new group receives from the topic, up to its last offset. */
 async function readAll(): Promise<string[]> {
   const { groupId } = freshKafka();
   const seen: string[] = [];
-  const source = kafkaSource(kafka.connection, { ...kafka, groupId, fromBeginning: true }, silent);
-  await source.start(async ({ messages }) => {
+  const consumer = kafkaConsumer(kafka.connection, { ...kafka, groupId, fromBeginning: true }, silent);
+  await consumer.start(async ({ messages }) => {
     for (const { value, damage } of messages) seen.push(damage ?? String(value?.subarray(0, 20)));
   });
-  onTestFinished(() => source.stop());
+  onTestFinished(() => consumer.stop());
   await eventually(async () => expect(await committedOffsets({ ...kafka, groupId })).toEqual(await endOffsets(kafka)));
   return seen;
 }
 
-test("of transactions within one another that are taken back nothing comes, and all else does", async () => {
+test("of aborted transactions inside one another nothing is delivered, and all other messages are", async () => {
   await makeTopic();
   const [a, b, c] = [await openTransactional(kafka), await openTransactional(kafka), await openTransactional(kafka)];
   const message = (value: string, key: Buffer | null = null) => ({ topic: kafka.topic, messages: [{ key, value }] });
@@ -55,7 +55,7 @@ test("of transactions within one another that are taken back nothing comes, and 
   expect(await readAll()).toEqual(["kept 1", "kept 2", "kept 3", "plain"]);
 });
 
-test("a batch that a log cleaner has emptied, and one that it has shortened, hold up nothing", async () => {
+test("a batch that compaction has emptied, and one that it has shortened, do not block the partition", async () => {
   // The smallest segment there may be: two of the large messages do not fit into one.
   await makeTopic({
     "cleanup.policy": "compact",
@@ -63,12 +63,12 @@ test("a batch that a log cleaner has emptied, and one that it has shortened, hol
     "min.cleanable.dirty.ratio": "0.01",
   });
   const large = (key: string) => ({ key, value: key.padEnd(700_000) });
-  // Of an idempotent producer the cleaner keeps the last batch, for its number, if need be without a record.
-  const numbered = await openProducer(kafka, { idempotent: true, maxInFlightRequests: 1 });
+  // Compaction keeps an idempotent producer's last batch, even without a record, for its sequence number.
+  const idempotent = await openProducer(kafka, { idempotent: true, maxInFlightRequests: 1 });
   const plain = await openProducer(kafka);
   const topic = kafka.topic;
   await plain.send({ topic, messages: [large("first")] });
-  await numbered.send({ topic, messages: [{ key: "a", value: "old" }] });
+  await idempotent.send({ topic, messages: [{ key: "a", value: "old" }] });
   await plain.send({ topic, messages: [large("second")] });
   const shortened = Array.from({ length: 200 }, (_, index) => ({
     key: index === 0 ? "kept" : "b",

@@ -3,14 +3,14 @@ import { request as httpRequest } from "node:http";
 import { connect as connectTo } from "node:net";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { storeHttpError } from "@noisefloor/cli/store-http-error.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, reader, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { storeChecks } from "@noisefloor/clickhouse/schema/readiness.ts";
 import { createHttpApp, finishHttpApp, type HttpAppOptions } from "@noisefloor/http/app.ts";
-import { closeHttpApp } from "@noisefloor/http/connections.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
-import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
+import { closeHttpApp } from "@noisefloor/http/server/listen.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
@@ -60,10 +60,10 @@ const slow = defineOperation({
   path: "/slow/{mark}",
   group: "Test",
   summary: "Asks something that takes too long",
-  pathParameters: { mark: { schema: z.string(), description: "", refusal: "", example: "a" } },
+  pathParameters: { mark: { schema: z.string(), description: "", errorMessage: "", example: "a" } },
   queryParameters: [],
   success: { status: 200, description: "", schema: z.array(z.object({ n: z.int() })), example: [] },
-  refusals: {},
+  errorResponses: {},
 });
 
 type Made = { app: FastifyInstance; logged: Record<string, unknown>[]; scrape: () => Promise<string> };
@@ -83,7 +83,7 @@ async function makeSlowApp(maxSeconds: number, options: Partial<HttpAppOptions> 
     maxSeconds,
     onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
   });
-  const app = await createHttpApp({ log, metrics, refusalOf: storeRefusal, deadlineMs: 60_000, ...options });
+  const app = await createHttpApp({ log, metrics, toHttpError: storeHttpError, deadlineMs: 60_000, ...options });
   registerOperation(app, slow, (request, _reply, signal) =>
     request.params.mark === "greedy" ? read(greedy, {}, signal) : read(endless(request.params.mark), {}, signal),
   );

@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { Agent, request as httpRequest } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { Agent as HttpsAgent, request as httpsRequest, type Server } from "node:https";
 import { connect as connectPlain, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectionOptions, connect, type SecureVersion, type TLSSocket } from "node:tls";
-import { closeHttpApp, type FurtherServer, listenHttpApp } from "@noisefloor/http/connections.ts";
-import { createTlsServer, TlsFilesError } from "@noisefloor/http/tls.ts";
+import { closeHttpApp, listenHttpApp } from "@noisefloor/http/server/listen.ts";
+import { createTlsServer, TlsFilesError } from "@noisefloor/http/server/tls.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
@@ -24,7 +24,7 @@ let directory: string;
 let files: { certFile: string; keyFile: string };
 let httpPort: number;
 let httpsPort: number;
-let secure: FurtherServer;
+let https: Server;
 let logged: string;
 
 beforeAll(async () => {
@@ -42,14 +42,14 @@ beforeEach(async () => {
     logged += line;
   };
   const log = pino({ level: "trace" }, { write });
-  secure = await createTlsServer(app, files, log, INTERVAL_MS);
-  httpsPort = (await listenHttpApp(app, { host: "127.0.0.1", port: 0 }, { server: secure, port: 0 })) ?? 0;
+  https = await createTlsServer(app, files, log, INTERVAL_MS);
+  httpsPort = (await listenHttpApp(app, { host: "127.0.0.1", port: 0 }, { server: https, port: 0 })) ?? 0;
   const address = app.server.address();
   httpPort = typeof address === "object" && address !== null ? address.port : 0;
 });
 afterEach(async () => {
   expect(logged, "key material in the log").not.toMatch(/PRIVATE KEY|BEGIN/);
-  await closeHttpApp(app, secure);
+  await closeHttpApp(app, https);
   await rm(directory, { recursive: true });
 });
 
@@ -86,7 +86,7 @@ function handshake(options: ConnectionOptions = {}): Promise<TLSSocket> {
   });
 }
 
-/** Whose certificate a new connection is shown. */
+/** The name in the certificate that a new connection gets. */
 async function servedName(): Promise<string> {
   const socket = await handshake();
   const name = socket.getPeerCertificate().subject.CN;
@@ -111,8 +111,8 @@ test.each(["/v3/tags", "/v3/community/45.0.0.1", "/v3/community/10.0.0.1", "/not
 );
 
 test.each([
-  ["an expectation that nobody knows is passed over", "Host: x\r\nExpect: 200-ok", "[^}]*routable IPv4 address"],
-  ["a request without Host is refused in JSON", "Accept: */*", "Malformed HTTP request"],
+  ["an unknown Expect is ignored", "Host: x\r\nExpect: 200-ok", "[^}]*routable IPv4 address"],
+  ["a request without Host gets a JSON error", "Accept: */*", "Malformed HTTP request"],
 ])("%s on both ports", async (_what, fields, message) => {
   const ask = (socket: Socket) =>
     new Promise<string>((settle, fail) => {
@@ -126,12 +126,12 @@ test.each([
   }
 });
 
-test("a request knows which of the two it came over", async () => {
+test("a request knows whether it came over HTTP or HTTPS", async () => {
   expect((await get("http", "/protocol")).body).toEqual({ protocol: "http" });
   expect((await get("https", "/protocol")).body).toEqual({ protocol: "https" });
 });
 
-test("both keep a silent connection for the same time", async () => {
+test("both keep an idle connection for the same time", async () => {
   const kept: unknown[] = [];
   for (const [scheme, agent] of [
     ["http", new Agent({ keepAlive: true })],
@@ -143,7 +143,7 @@ test("both keep a silent connection for the same time", async () => {
   expect(kept).toEqual(["timeout=72", "timeout=72"]);
 });
 
-test("a renewed certificate is shown to new connections, and an open one goes on", async () => {
+test("new connections get a renewed certificate, and an open one continues", async () => {
   const agent = new HttpsAgent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   let connections = 0;
   const create = agent.createConnection.bind(agent);
@@ -200,18 +200,18 @@ test.each([
   ],
   ["an empty file", async () => replaceFile(files.keyFile, "")],
   ["no file at all", async () => rm(files.certFile)],
-])("%s: the old certificate goes on, with one warning, until the pair fits again", async (_what, spoil) => {
+])("%s: the old certificate stays in use, with one warning, until the pair fits again", async (_what, spoil) => {
   await spoil();
-  await eventually(async () => expect(logged).toContain("the last certificate goes on"), 5_000);
+  await eventually(async () => expect(logged).toContain("serving the last certificate"), 5_000);
   await sleep(5 * INTERVAL_MS);
-  expect(logged.match(/the last certificate goes on/g)).toHaveLength(1);
+  expect(logged.match(/serving the last certificate/g)).toHaveLength(1);
   expect(await servedName()).toBe("first");
   expect((await get("https", "/v3/tags")).status).toBe(200);
   await writeCertificate(files, await makeCertificate("third"));
   await eventually(async () => expect(await servedName()).toBe("third"), 5_000);
 });
 
-test.each<[SecureVersion]>([["TLSv1"], ["TLSv1.1"]])("%s is refused", async (version) => {
+test.each<[SecureVersion]>([["TLSv1"], ["TLSv1.1"]])("%s is rejected", async (version) => {
   // At security level 0 this client itself would speak it.
   const old = { minVersion: version, maxVersion: version, ciphers: "ALL:@SECLEVEL=0" };
   await expect(handshake(old)).rejects.toMatchObject({ code: "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION" });
@@ -240,7 +240,7 @@ test.each([
     431,
     "The request header is too large",
   ],
-])("%s is told in JSON over both", async (_what, sent, status, message) => {
+])("%s gets a JSON error over both", async (_what, sent, status, message) => {
   for (const socket of [connectPlain(httpPort, "127.0.0.1"), await handshake()]) {
     socket.write(sent);
     const [head, body] = (await replyOn(socket)).split("\r\n\r\n");
@@ -249,7 +249,7 @@ test.each([
   }
 });
 
-test("a request before something malformed gets its answer over both, and nothing comes after it", async () => {
+test("a request before malformed bytes gets its response over both, and nothing follows it", async () => {
   for (const socket of [connectPlain(httpPort, "127.0.0.1"), await handshake()]) {
     socket.write("GET /v3/tags HTTP/1.1\r\nHost: x\r\n\r\nthis is not HTTP\r\n\r\n");
     const [head, ...bodies] = (await replyOn(socket)).split("\r\n\r\n");
@@ -258,14 +258,14 @@ test("a request before something malformed gets its answer over both, and nothin
   }
 });
 
-test("plain HTTP on the port for HTTPS ends that connection and nothing else", async () => {
+test("plain HTTP on the HTTPS port closes that connection and no other", async () => {
   const socket = connectPlain(httpsPort, "127.0.0.1");
   socket.write("GET /v3/tags HTTP/1.1\r\nHost: x\r\n\r\n");
   expect(await replyOn(socket).catch(() => "")).not.toContain("HTTP/1.1 200");
   expect((await get("https", "/v3/tags")).status).toBe(200);
 });
 
-test("a stop cuts off who connected and says nothing, be it before or inside TLS", async () => {
+test("a shutdown closes connections without a request, before and after the TLS handshake", async () => {
   const raw = connectPlain(httpsPort, "127.0.0.1");
   await new Promise((settle) => raw.once("connect", settle));
   const half = await handshake();
@@ -274,13 +274,13 @@ test("a stop cuts off who connected and says nothing, be it before or inside TLS
   malformed.write("this is not HTTP\r\n\r\n");
   for (const socket of [raw, half, malformed]) socket.on("error", () => {}).resume();
   const begun = Date.now();
-  await closeHttpApp(app, secure);
+  await closeHttpApp(app, https);
   expect(Date.now() - begun).toBeLessThan(8_000);
   await expect(handshake()).rejects.toMatchObject({ code: "ECONNREFUSED" });
   malformed.destroy();
 });
 
-test("with one port taken none is open, and the error says which it was", async () => {
+test("with one port taken none is open, and the error names it", async () => {
   const other = await createWorld(Date.now);
   const server = await createTlsServer(other.app, files, silent);
   const listening = listenHttpApp(other.app, { host: "127.0.0.1", port: 0 }, { server, port: httpsPort });
@@ -304,7 +304,7 @@ test.each([
     "TLS_KEY_FILE: .*tls.key is not the key of the certificate in TLS_CERT_FILE, .*tls.crt",
     async () => writeFile(files.keyFile, (await makeCertificate("other")).key),
   ],
-])("a start is refused with: %s", async (message, spoil) => {
+])("a start fails with: %s", async (message, spoil) => {
   await spoil();
   const failure = await createTlsServer(app, files, silent).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(TlsFilesError);

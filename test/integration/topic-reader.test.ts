@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
-import type { StreamMessage } from "@noisefloor/kafka/source.ts";
+import { ensureTopics } from "@noisefloor/kafka/admin.ts";
+import type { StreamMessage } from "@noisefloor/kafka/port.ts";
 import { readTopic } from "@noisefloor/kafka/topic-reader.ts";
 import { Kafka, logLevel } from "kafkajs";
 import { beforeEach, expect, onTestFinished, test } from "vitest";

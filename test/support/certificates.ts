@@ -1,5 +1,5 @@
 import { rename, writeFile } from "node:fs/promises";
-import type { TlsFiles } from "@noisefloor/http/tls.ts";
+import type { TlsFiles } from "@noisefloor/http/server/tls.ts";
 import { generate } from "selfsigned";
 
 /** A certificate for this machine that nobody but its owner trusts, and its key, both in PEM form. */

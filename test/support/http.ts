@@ -1,6 +1,6 @@
+import { storeHttpError } from "@noisefloor/cli/store-http-error.ts";
 import { createHttpApp, finishHttpApp, type HttpAppOptions } from "@noisefloor/http/app.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
-import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
@@ -15,7 +15,7 @@ export async function makeApp(
   options: Partial<HttpAppOptions> = {},
 ): Promise<FastifyInstance> {
   const metrics = createMetrics();
-  const made = { log: silent, metrics, refusalOf: storeRefusal, deadlineMs: 60_000 };
+  const made = { log: silent, metrics, toHttpError: storeHttpError, deadlineMs: 60_000 };
   const app = await createHttpApp({ ...made, ...options });
   watchAnswerHeaders(app);
   register(app, metrics);

@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { lastWordsOf } from "@noisefloor/telemetry/last-words.ts";
+import { keepOutputTail } from "@noisefloor/telemetry/output-tail.ts";
 import getPort from "get-port";
 import { Redis } from "ioredis";
 import { GenericContainer, Wait } from "testcontainers";
@@ -52,7 +52,7 @@ async function startLocalRedis(): Promise<Running<string>> {
   const child = spawn(binary, ["--port", String(port), "--save", "", "--bind", "127.0.0.1"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const lastWords = lastWordsOf(child);
+  const lastWords = keepOutputTail(child);
   const ended = new Promise<void>((settle) => child.once("close", () => settle()));
   const failed = new Promise<never>((_, fail) => {
     child.once("error", fail);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { lastWordsOf } from "@noisefloor/telemetry/last-words.ts";
+import { keepOutputTail } from "@noisefloor/telemetry/output-tail.ts";
 import { EmbeddedClickHouseError } from "./embedded-files.ts";
 
 /** The release of the platform packages whose engine can listen; see the install instructions below. */
@@ -52,7 +52,7 @@ export async function startServerProcess(options: ProcessOptions): Promise<Serve
   await rm(options.nowhere, { recursive: true, force: true });
   await mkdir(options.nowhere);
   const child = spawnServer(library, options);
-  const lastWords = lastWordsOf(child, [child.stderr]);
+  const lastWords = keepOutputTail(child, [child.stderr]);
   child.stdout?.resume();
   const ended = new Promise<ServerEnd>((settle) => {
     child.once("close", (code, signal) => settle({ code, signal }));

@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import { callerOf, type LimitedCaller } from "./caller.ts";
-import { type OnRejected, rejectionError } from "./rejections.ts";
+import { type OnRejected, queueTimeoutError, REJECTION_ERRORS } from "./rejections.ts";
 import { createHoldings, type Exhausted, type Shares } from "./shares.ts";
 
-/** Bounds how many large questions are worked on at once, by their cost, and how many wait. */
+/** Bounds the total cost of the large queries that run at once, and of those that wait in a queue. */
 export type Admission = {
   /**
-   * Works on a question once there is capacity for it; callers take turns.
-   * @param cost as parts of the capacity; one that is larger than the caller's share takes all of that share.
-   * @throws HttpError 429 when too many of the caller's questions wait, 503 when too many of all do or it waited too long.
+   * Runs a query once there is capacity for it; callers take queues.
+   * @param cost in units of the capacity; one larger than the caller's share takes all of that share.
+   * @throws HttpError 429 when the caller's queue is full, 503 when the whole queue is or the query waited too long.
    */
-  run<T>(request: FastifyRequest, cost: number, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
-  /** Throws what `run` would throw at once. To be asked before more is done for a question than is needed to know its cost. */
-  assertRoom(request: FastifyRequest, cost: number): Promise<void>;
-  /** The cost of the questions that are worked on. */
+  run<T>(request: FastifyRequest, cost: number, signal: AbortSignal, query: () => Promise<T>): Promise<T>;
+  /** Throws what `run` would throw at once: call it before any work that a rejection would make useless. */
+  assertCapacity(request: FastifyRequest, cost: number): Promise<void>;
+  /** The total cost of the running queries. */
   inFlight(): number;
-  /** The cost of those that wait. */
+  /** The total cost of the queued queries. */
   queued(): number;
 };
 
@@ -24,37 +24,38 @@ export type AdmissionOptions = {
   readonly capacity: Shares;
   readonly queue: Shares;
   readonly maxWaitMs: number;
-  /** A client that asks again at once would keep the process busy with rejecting: it is told so late. */
+  /** Delays each rejection: a client that retries at once would keep the process busy with rejecting. */
   readonly rejectionDelayMs: number;
   readonly onRejected: OnRejected;
 };
 
-type Waiting = { readonly caller: LimitedCaller; readonly cost: number; readonly start: () => void };
+type QueuedQuery = { readonly caller: LimitedCaller; readonly cost: number; readonly start: () => void };
 
 export function createAdmission(options: AdmissionOptions): Admission {
   const { capacity, queue, maxWaitMs, rejectionDelayMs, onRejected } = options;
   const running = createHoldings(capacity);
-  const waiting = createHoldings(queue);
+  const queued = createHoldings(queue);
   /** By caller, in the order of their turns. */
-  const turns = new Map<string, Waiting[]>();
-  /** What somebody waits for who may not be overtaken: else small questions would keep a large one out for good. */
+  const queues = new Map<string, QueuedQuery[]>();
+  /** Limits that a queued query waits for. None may overtake it there: small queries would starve a large one. */
   const awaited = new Set<Exhausted>();
 
-  const remove = (one: Waiting) => {
-    const own = turns.get(one.caller.name) ?? [];
-    const place = own.indexOf(one);
-    if (place < 0) return;
-    own.splice(place, 1);
-    turns.delete(one.caller.name);
-    // Behind everybody else's: the caller has had its turn.
-    if (own.length > 0) turns.set(one.caller.name, own);
-    waiting.giveBack(one.caller, one.cost);
+  const remove = (query: QueuedQuery) => {
+    const { caller, cost } = query;
+    const own = queues.get(caller.name) ?? [];
+    const index = own.indexOf(query);
+    if (index < 0) return;
+    own.splice(index, 1);
+    queues.delete(caller.name);
+    // To the end: the caller has had its turn.
+    if (own.length > 0) queues.set(caller.name, own);
+    queued.release(caller, cost);
   };
-  /** @returns whether anything was started. */
+  /** @returns whether any query was started. */
   const startSome = (): boolean => {
     awaited.clear();
     let hasStarted = false;
-    for (const [first] of [...turns.values()]) {
+    for (const [first] of [...queues.values()]) {
       if (first === undefined || (awaited.has("withoutKey") && !first.caller.hasKey)) continue;
       const exhausted = running.take(first.caller, first.cost);
       if (exhausted === undefined) {
@@ -71,23 +72,23 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const startAll = () => {
     while (startSome()) {}
   };
-  const isOvertaking = ({ name, hasKey }: LimitedCaller) =>
-    turns.has(name) || awaited.has("all") || (!hasKey && awaited.has("withoutKey"));
+  const mustQueue = ({ name, hasKey }: LimitedCaller) =>
+    queues.has(name) || awaited.has("all") || (!hasKey && awaited.has("withoutKey"));
 
   const reject = async (exhausted: Exhausted): Promise<never> => {
     const reason = exhausted === "caller" ? "caller_queue_full" : "queue_full";
     onRejected(reason);
     await sleep(rejectionDelayMs);
-    throw rejectionError[reason]();
+    throw REJECTION_ERRORS[reason];
   };
-  /** It has its place among those that wait already. */
+  /** The query's place in the queue is taken already. */
   const wait = (caller: LimitedCaller, cost: number, signal: AbortSignal) =>
     new Promise<void>((settle, fail) => {
       const end = () => {
         clearTimeout(timer);
-        signal.removeEventListener("abort", leave);
+        signal.removeEventListener("abort", onAbort);
       };
-      const one: Waiting = {
+      const query: QueuedQuery = {
         caller,
         cost,
         start() {
@@ -95,48 +96,48 @@ export function createAdmission(options: AdmissionOptions): Admission {
           settle();
         },
       };
-      const giveUp = (error: unknown) => {
+      const leave = (error: unknown) => {
         end();
-        remove(one);
+        remove(query);
         fail(error);
-        // It may have been the one that others must not overtake.
+        // It may have been the one that no other could overtake.
         startAll();
       };
-      const leave = () => giveUp(signal.reason);
+      const onAbort = () => leave(signal.reason);
       const timer = setTimeout(() => {
         onRejected("queue_timeout");
-        giveUp(rejectionError.queue_timeout(Math.round(maxWaitMs / 1_000)));
+        leave(queueTimeoutError(Math.round(maxWaitMs / 1_000)));
       }, maxWaitMs);
-      signal.addEventListener("abort", leave, { once: true });
-      turns.set(caller.name, [...(turns.get(caller.name) ?? []), one]);
+      signal.addEventListener("abort", onAbort, { once: true });
+      queues.set(caller.name, [...(queues.get(caller.name) ?? []), query]);
       startAll();
     });
 
   return {
-    async assertRoom(request, wanted) {
+    async assertCapacity(request, wanted) {
       const caller = callerOf(request);
-      const cost = Math.min(wanted, running.mostFor(caller));
-      if (!isOvertaking(caller) && running.check(caller, cost) === undefined) return;
-      const exhausted = waiting.check(caller, cost);
+      const cost = Math.min(wanted, running.maxFor(caller));
+      if (!mustQueue(caller) && running.check(caller, cost) === undefined) return;
+      const exhausted = queued.check(caller, cost);
       if (exhausted !== undefined) await reject(exhausted);
     },
-    async run(request, wanted, signal, work) {
+    async run(request, wanted, signal, query) {
       signal.throwIfAborted();
       const caller = callerOf(request);
-      const cost = Math.min(wanted, running.mostFor(caller));
-      if (isOvertaking(caller) || running.take(caller, cost) !== undefined) {
-        const exhausted = waiting.take(caller, cost);
+      const cost = Math.min(wanted, running.maxFor(caller));
+      if (mustQueue(caller) || running.take(caller, cost) !== undefined) {
+        const exhausted = queued.take(caller, cost);
         if (exhausted !== undefined) return await reject(exhausted);
         await wait(caller, cost, signal);
       }
       try {
-        return await work();
+        return await query();
       } finally {
-        running.giveBack(caller, cost);
+        running.release(caller, cost);
         startAll();
       }
     },
     inFlight: running.used,
-    queued: waiting.used,
+    queued: queued.used,
   };
 }

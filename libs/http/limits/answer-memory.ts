@@ -1,18 +1,18 @@
 import type { FastifyRequest } from "fastify";
 import { callerOf, type LimitedCaller } from "./caller.ts";
-import { type OnRejected, rejectionError } from "./rejections.ts";
+import { answerTooLargeError, type OnRejected, REJECTION_ERRORS } from "./rejections.ts";
 import { createHoldings, type Shares } from "./shares.ts";
 
-/** What one answer takes of the memory for answers, from its first bytes until its client has read it. */
+/** One answer's memory, from its first bytes until its client has read it. */
 export type AnswerReservation = {
-  /** @throws HttpError 429 when the caller's share is used up, 503 when everybody's is. */
+  /** @throws HttpError 429 when the caller's share is used up, 503 when all memory is. */
   grow(bytes: number): void;
   shrink(bytes: number): void;
-  /** Gives back the rest; called more than once it does nothing. */
+  /** Releases the rest; further calls do nothing. */
   release(): void;
 };
 
-/** Bounds the bytes of answers that are made but not read yet, per caller and in all. */
+/** Bounds the bytes of answers that their clients have not read yet, per caller and in total. */
 export type AnswerMemory = {
   reserve(request: FastifyRequest): AnswerReservation;
   used(): number;
@@ -26,33 +26,33 @@ export function createAnswerMemory(shares: Shares, onRejected: OnRejected): Answ
       let caller: LimitedCaller | undefined;
       let own = 0;
       let isReleased = false;
-      const giveBack = (bytes: number) => {
-        if (caller !== undefined && bytes > 0) holdings.giveBack(caller, bytes);
+      const releaseBytes = (bytes: number) => {
+        if (caller !== undefined && bytes > 0) holdings.release(caller, bytes);
         own -= bytes;
       };
       return {
         grow(bytes) {
-          // Nobody waits for it any more.
+          // The client has disconnected.
           if (isReleased) return;
-          // Not before: whose key it is was not known when the request came.
+          // Only now: when the request arrived, its key was not checked yet.
           caller ??= callerOf(request);
-          const most = holdings.mostFor(caller);
-          if (own + bytes > most) {
+          const max = holdings.maxFor(caller);
+          if (own + bytes > max) {
             onRejected("answer_too_large");
-            throw rejectionError.answer_too_large(most);
+            throw answerTooLargeError(max);
           }
           const exhausted = holdings.take(caller, bytes);
           if (exhausted !== undefined) {
             const reason = exhausted === "caller" ? "caller_memory" : "memory";
             onRejected(reason);
-            throw rejectionError[reason]();
+            throw REJECTION_ERRORS[reason];
           }
           own += bytes;
         },
-        shrink: (bytes) => giveBack(Math.min(bytes, own)),
+        shrink: (bytes) => releaseBytes(Math.min(bytes, own)),
         release() {
           isReleased = true;
-          giveBack(own);
+          releaseBytes(own);
         },
       };
     },

@@ -8,18 +8,18 @@ import { countRejections } from "./rejections.ts";
 import { sharesOf } from "./shares.ts";
 import { cutStalledReaders, type ReadingPace } from "./stalled-readers.ts";
 
-/** What a process gives to its callers at once, so that none of them leaves nothing for the others. */
+/** What a process gives to its callers at once, so that none of them can starve the others. */
 export type LimitOptions = {
-  /** The cost of large questions that are worked on at once. */
+  /** The total cost of the large queries that run at once. */
   readonly queryCapacity: number;
-  /** Bytes of answers that are made but not read yet. */
+  /** Bytes of answers that their clients have not read yet. */
   readonly answerMemoryBytes: number;
   /** Open connections of one client. */
   readonly connectionsPerClient: number;
   readonly connections: number;
-  /** How long a large question waits for its turn. */
+  /** How long a large query waits in the queue. */
   readonly maxWaitMs: number;
-  /** How late the rejection of a large question is told. */
+  /** How long the rejection of a large query is delayed. */
   readonly rejectionDelayMs: number;
   readonly readingPace: ReadingPace;
 };
@@ -36,7 +36,7 @@ export const DEFAULT_LIMITS: LimitOptions = {
   readingPace: { bytes: 256 * 1024, withinMs: 20_000 },
 };
 
-/** So many times the capacity may wait, as the cost of the questions that do. */
+/** The capacity of the queue, as a multiple of the capacity to run. */
 const QUEUE_FACTOR = 8;
 
 declare module "fastify" {
@@ -47,7 +47,7 @@ declare module "fastify" {
   }
 }
 
-/** Sets the limits that all operations share. To be called after the hooks that track and log answers. */
+/** Sets the limits that all operations share. Call it after the hooks that track and log responses. */
 export function registerLimits(
   app: FastifyInstance,
   metrics: Pick<Metrics, "httpRejected" | "gauge">,
@@ -65,7 +65,7 @@ export function registerLimits(
   });
   const memory = createAnswerMemory(sharesOf(limits.answerMemoryBytes), onRejected);
   const connections = connectionLimit(
-    { perClient: limits.connectionsPerClient, all: limits.connections, trustedProxies },
+    { perClient: limits.connectionsPerClient, total: limits.connections, trustedProxies },
     onRejected,
   );
   app.decorate("admission", admission);
@@ -73,18 +73,16 @@ export function registerLimits(
   app.decorate("connectionLimit", connections);
   connections.watch(app.server);
   app.addHook("onRequest", (request, _reply, done) => {
-    // The connection is about to end: nobody would get the answer.
-    if (!connections.isRefused(request.raw.socket)) done();
+    // A rejected connection is about to close and can carry no response.
+    if (!connections.isRejected(request.raw.socket)) done();
   });
   app.addHook("onRequest", inTurnPerConnection(onRejected));
   cutStalledReaders(app, limits.readingPace, onRejected);
-  metrics.gauge("noisefloor_http_queries_in_flight", "Cost of the large questions that are worked on", () =>
-    admission.inFlight(),
-  );
-  metrics.gauge("noisefloor_http_queries_queued", "Cost of the large questions that wait for their turn", () =>
+  metrics.gauge("noisefloor_http_queries_in_flight", "Cost of the large queries that run", () => admission.inFlight());
+  metrics.gauge("noisefloor_http_queries_queued", "Cost of the large queries that wait in the queue", () =>
     admission.queued(),
   );
-  metrics.gauge("noisefloor_http_answer_memory_bytes", "Bytes of answers that are made and not read yet", () =>
+  metrics.gauge("noisefloor_http_answer_memory_bytes", "Bytes of answers that their clients have not read yet", () =>
     memory.used(),
   );
 }

@@ -1,22 +1,18 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { onRequestHookHandler } from "fastify";
-import { endWith } from "./last-words.ts";
-import { type OnRejected, rejectionError } from "./rejections.ts";
-
-/** A client that sends more requests than that on one connection without reading an answer is cut off. */
-const MAX_WAITING = 100;
+import { MAX_PIPELINED_REQUESTS, type OnRejected, respondAndClose } from "./rejections.ts";
 
 type Connection = {
-  /** The answer that is worked on. */
+  /** The response in progress. */
   active: ServerResponse | undefined;
   waiting: { readonly response: ServerResponse; readonly start: () => void }[];
   isCut: boolean;
 };
 
 /**
- * Has the requests of one connection worked on one after the other: HTTP/1.1 answers in their order anyway, and answers
- * that are ready early would lie in memory. While some wait nothing more is read from the connection.
+ * Handles the requests of one connection one after the other: HTTP/1.1 sends responses in that order anyway, and those
+ * that are ready early would fill memory. While some wait, nothing more is read from the connection.
  */
 export function inTurnPerConnection(onRejected: OnRejected): onRequestHookHandler {
   const connections = new WeakMap<Socket, Connection>();
@@ -36,12 +32,12 @@ export function inTurnPerConnection(onRejected: OnRejected): onRequestHookHandle
     const { socket } = request.raw;
     const response = reply.raw;
     const connection = connections.get(socket) ?? open(socket);
-    // What a single read brought goes on to be parsed. Nobody will get an answer to it.
+    // The parser still delivers what a single read brought, but no response can be sent any more.
     if (connection.isCut) return;
     const start = () => {
       connection.active = response;
       response.once("close", () => {
-        // With its connection: what is started now would never close, and hold what it takes for good.
+        // The connection has closed: a request started now would never close, and leak what it holds.
         if (socket.destroyed) return;
         const next = connection.waiting.shift();
         connection.active = undefined;
@@ -52,7 +48,7 @@ export function inTurnPerConnection(onRejected: OnRejected): onRequestHookHandle
     };
     if (connection.active === undefined) {
       start();
-    } else if (connection.waiting.length < MAX_WAITING) {
+    } else if (connection.waiting.length < MAX_PIPELINED_REQUESTS) {
       connection.waiting.push({ response, start });
       socket.pause();
     } else {
@@ -62,7 +58,7 @@ export function inTurnPerConnection(onRejected: OnRejected): onRequestHookHandle
   };
 }
 
-/** The 429 stands in for the answer that is due next, if nothing of that has been sent. */
+/** Sends the 429 in place of the response that is due next, unless part of that has been sent. */
 function cut(socket: Socket, connection: Connection): void {
   connection.isCut = true;
   connection.waiting = [];
@@ -70,5 +66,5 @@ function cut(socket: Socket, connection: Connection): void {
     socket.destroy();
     return;
   }
-  endWith(socket, rejectionError.pipelining(MAX_WAITING));
+  respondAndClose(socket, "pipelining");
 }

@@ -19,7 +19,7 @@ import {
 } from "@noisefloor/ingest/sources/file.ts";
 import { createTopics } from "@noisefloor/ingest/topics.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
-import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
+import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { fileProgress } from "../progress.ts";
 import { asCommand, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";

@@ -1,6 +1,6 @@
 import type { Verdict } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
 import type { RejectionReason } from "@noisefloor/domain/observation.ts";
-import type { StreamMessage } from "@noisefloor/kafka/source.ts";
+import type { StreamMessage } from "@noisefloor/kafka/port.ts";
 import { readTopic, type Span } from "@noisefloor/kafka/topic-reader.ts";
 import type { Logger } from "pino";
 import { z } from "zod";

@@ -3,11 +3,10 @@ import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-ca
 import { clientNetwork } from "@noisefloor/domain/client-address.ts";
 import { idNamespaceOf, type Sender } from "@noisefloor/domain/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
-import { memoryBudget, type Reservation } from "@noisefloor/http/memory-budget.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
-import { receiveBodies } from "@noisefloor/http/request-bodies.ts";
-import { storeRefusal } from "@noisefloor/http/store-refusal.ts";
-import { StreamAwayError } from "@noisefloor/kafka/source.ts";
+import { memoryBudget, type Reservation } from "@noisefloor/http/requests/memory-budget.ts";
+import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
+import { KafkaUnavailableError } from "@noisefloor/kafka/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PlacedRecord } from "../dead-letter.ts";
 import { splitPayload } from "../decode.ts";
@@ -60,7 +59,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
         deps.requireSpace?.();
       } catch (error) {
         // An answer and no error to log: on a full disk a log line for each request would fill it further.
-        throw storeRefusal(error) ?? error;
+        throw scope.toHttpError(error) ?? error;
       }
     });
     scope.addHook("onRequest", async (request) => {
@@ -69,7 +68,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
         throw new HttpError(415, "Content-Encoding must be gzip or left out");
       }
     });
-    receiveBodies(scope, { budget, senderOf: shareOf, busyMessage: BUSY, unpacksGzip: true });
+    limitBodies(scope, { budget, senderOf: shareOf, busyMessage: BUSY, acceptsGzip: true });
     // Whatever it says, the body is looked at: with it, the framework would refuse a type that is not spelled as one.
     scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
     registerOperation(
@@ -97,7 +96,7 @@ export function registerIntake(app: FastifyInstance, deps: HttpIntakeDeps): void
           })),
         };
       },
-      { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { receivesBodies: true } },
+      { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { hasOwnBodyLimits: true } },
     );
   });
 }
@@ -167,7 +166,7 @@ function senderOfSettings(key: string): Sender {
 }
 
 function tellOfBrokers(error: unknown): never {
-  if (!(error instanceof StreamAwayError)) throw error;
+  if (!(error instanceof KafkaUnavailableError)) throw error;
   throw new HttpError(503, "The brokers cannot be reached at the moment: send the request again later", {
     cause: error,
   });

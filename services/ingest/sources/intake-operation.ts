@@ -1,5 +1,5 @@
 import { observationSchema, REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
-import { refusal } from "@noisefloor/http/openapi.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operation.ts";
 import { z } from "zod";
 
@@ -64,12 +64,12 @@ export const postObservations = defineOperation({
       rejections: [{ position: 2, reason: "unknown-tag", detail: 'no tag is called "ssh-scaner"' }],
     },
   },
-  refusals: {
-    400: refusal(
+  errorResponses: {
+    400: errorResponse(
       "The body is empty, or neither NDJSON nor a JSON array, or not the gzip it says it is.",
       "The request body is empty",
     ),
-    413: refusal("The body is too large.", `The request body has more than ${MAX_RECORDS} observations`),
-    415: refusal("The Content-Encoding is not supported.", "Content-Encoding must be gzip or left out"),
+    413: errorResponse("The body is too large.", `The request body has more than ${MAX_RECORDS} observations`),
+    415: errorResponse("The Content-Encoding is not supported.", "Content-Encoding must be gzip or left out"),
   },
 });

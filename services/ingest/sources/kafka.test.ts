@@ -1,4 +1,4 @@
-import type { HandleBatch, StreamMessage, StreamSource } from "@noisefloor/kafka/source.ts";
+import type { HandleBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { noTags } from "../testing/no-tags.ts";
@@ -13,7 +13,7 @@ const observation = JSON.stringify({
 /** Hands one batch to the intake as a source would. Settles as its handler does. */
 async function handle(messages: readonly StreamMessage[], deps: Partial<KafkaIngestDeps>): Promise<void> {
   const handlers: HandleBatch[] = [];
-  const source: StreamSource = {
+  const source: StreamConsumer = {
     start: async (handler) => void handlers.push(handler),
     isAlive: () => true,
     stop: async () => {},

@@ -1,5 +1,5 @@
 import type { Rejection } from "@noisefloor/domain/observation.ts";
-import type { StreamBatch, StreamMessage, StreamSource } from "@noisefloor/kafka/source.ts";
+import type { StreamBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import type { Logger } from "pino";
 import type { KeepMessageLetters, MessageRecord } from "../dead-letter.ts";
 import { splitMessage } from "../decode.ts";
@@ -16,7 +16,7 @@ const HEARTBEAT_MS = 1_000;
 
 export type KafkaIngestDeps = Omit<BatchDeps<MessageRecord>, "keepDeadLetters"> & {
   readonly keepDeadLetters: KeepMessageLetters;
-  readonly source: StreamSource;
+  readonly source: StreamConsumer;
   readonly log: Logger;
 };
 

@@ -4,7 +4,7 @@ import { UUID_PATTERN } from "@noisefloor/domain/tag.ts";
 import { activityWindow, formatTimestamp, HOUR_MS, MAX_WIDTH_HOURS, widthSchema } from "@noisefloor/domain/window.ts";
 import { JsonText } from "@noisefloor/http/answer-body.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
-import { refusal } from "@noisefloor/http/openapi.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { boolean, type Parameter, type PathParameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -25,7 +25,7 @@ import {
 const ID: PathParameter = {
   schema: z.string().regex(UUID_PATTERN).meta({ format: "uuid" }),
   description: "The tag's UUID, its `id` in the tag list.",
-  refusal: "Invalid parameter: id takes a tag's UUID",
+  errorMessage: "Invalid parameter: id takes a tag's UUID",
   example: "7b534ff7-b117-53a3-8bde-9b3216036829",
 };
 const INCLUDE_IPS = boolean({
@@ -120,10 +120,10 @@ export const getTagActivity = defineOperation({
       },
     },
   },
-  refusals: {
-    400: refusal("The id is no UUID, or a parameter cannot be read.", "Invalid parameter: id takes a tag's UUID"),
+  errorResponses: {
+    400: errorResponse("The id is no UUID, or a parameter cannot be read.", "Invalid parameter: id takes a tag's UUID"),
     403: NOT_ENTITLED,
-    404: refusal("There is no tag with this id.", "Tag not found"),
+    404: errorResponse("There is no tag with this id.", "Tag not found"),
   },
 });
 

@@ -49,7 +49,7 @@ export const getIp = defineOperation({
     example: { ...EXAMPLE_CONTEXT, request_metadata: REQUEST_METADATA },
     headers: LIMIT_HEADERS,
   },
-  refusals: { 400: BAD_ADDRESS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
+  errorResponses: { 400: BAD_ADDRESS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
 /** `POST /v3/ip`: everything known of up to 10,000 addresses. API, operation 5. */
@@ -76,7 +76,7 @@ export const getIps = defineOperation({
     },
     headers: LIMIT_HEADERS,
   },
-  refusals: { ...BODY_REFUSALS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
+  errorResponses: { ...BODY_REFUSALS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
 export type IpDeps = LookupDeps & {

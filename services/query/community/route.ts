@@ -1,6 +1,6 @@
 import { formatDate } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
-import { refusal } from "@noisefloor/http/openapi.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -62,8 +62,8 @@ export const getCommunityIp = defineOperation({
     },
     headers: LIMIT_HEADERS,
   },
-  refusals: {
-    400: refusal("The address is not a valid routable IPv4 address.", NOT_ROUTABLE),
+  errorResponses: {
+    400: errorResponse("The address is not a valid routable IPv4 address.", NOT_ROUTABLE),
     404: {
       description: "Nothing is known of the address.",
       schema: missSchema,

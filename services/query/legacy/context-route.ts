@@ -115,7 +115,7 @@ const context = defineOperation({
     example: EXAMPLE,
     headers: LIMIT_HEADERS,
   },
-  refusals: { 400: BAD_ADDRESS, 429: TOO_MANY_LOOKUPS },
+  errorResponses: { 400: BAD_ADDRESS, 429: TOO_MANY_LOOKUPS },
 });
 
 const multiContext = defineOperation({
@@ -133,7 +133,7 @@ const multiContext = defineOperation({
     example: { message: "ok", data: [EXAMPLE] },
     headers: LIMIT_HEADERS,
   },
-  refusals: { ...BODY_REFUSALS, 429: TOO_MANY_LOOKUPS },
+  errorResponses: { ...BODY_REFUSALS, 429: TOO_MANY_LOOKUPS },
 });
 
 export const CONTEXT_OPERATIONS = [context, multiContext];

@@ -21,7 +21,7 @@ import { EXAMPLE_PING, EXAMPLE_QUICK, EXAMPLE_RIOT, LEGACY, pingSchema, quickSch
 const ANY_TEXT = {
   schema: z.string(),
   description: "An address. A text that is none is answered too, with the code 0x07.",
-  refusal: "Invalid parameter: ip",
+  errorMessage: "Invalid parameter: ip",
   example: "192.175.48.6",
 };
 
@@ -34,7 +34,7 @@ const ping = defineOperation({
   description: "401 without a key.",
   pathParameters: {},
   success: { status: 200, description: "It is.", schema: pingSchema, example: EXAMPLE_PING },
-  refusals: {},
+  errorResponses: {},
 });
 
 const quick = defineOperation({
@@ -51,7 +51,7 @@ const quick = defineOperation({
     example: EXAMPLE_QUICK,
     headers: LIMIT_HEADERS,
   },
-  refusals: { 429: TOO_MANY_LOOKUPS },
+  errorResponses: { 429: TOO_MANY_LOOKUPS },
 });
 
 const multiQuick = defineOperation({
@@ -69,7 +69,7 @@ const multiQuick = defineOperation({
     example: [EXAMPLE_QUICK],
     headers: LIMIT_HEADERS,
   },
-  refusals: { ...BODY_REFUSALS, 429: TOO_MANY_LOOKUPS },
+  errorResponses: { ...BODY_REFUSALS, 429: TOO_MANY_LOOKUPS },
 });
 
 const riot = defineOperation({
@@ -86,7 +86,7 @@ const riot = defineOperation({
     example: EXAMPLE_RIOT,
     headers: LIMIT_HEADERS,
   },
-  refusals: { 400: BAD_ADDRESS, 429: TOO_MANY_LOOKUPS },
+  errorResponses: { 400: BAD_ADDRESS, 429: TOO_MANY_LOOKUPS },
 });
 
 const metadata = defineOperation({
@@ -102,7 +102,7 @@ const metadata = defineOperation({
     schema: z.strictObject({ metadata: z.array(wireTagSchema) }),
     example: { metadata: [EXAMPLE_TAG] },
   },
-  refusals: {},
+  errorResponses: {},
 });
 
 export const LEGACY_OPERATIONS = [ping, quick, multiQuick, riot, ...CONTEXT_OPERATIONS, metadata];

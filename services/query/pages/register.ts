@@ -2,9 +2,9 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { Plans } from "@noisefloor/domain/plan.ts";
 import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
 import { sealRoutes } from "@noisefloor/http/app.ts";
-import { startDeadline } from "@noisefloor/http/deadline.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { type Parameter, type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
+import { startDeadline } from "@noisefloor/http/requests/deadline.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { addressContexts } from "../address/contexts.ts";
@@ -91,7 +91,7 @@ function addPage(app: FastifyInstance, base: string, url: string, operation: str
         const page = await Promise.race([render(request, reply, deadline.signal), deadline.passed]);
         return reply.type(HTML).send(writePage(base, page));
       } catch (error) {
-        deadline.giveUp(error);
+        deadline.abort(error);
         throw error;
       } finally {
         deadline.end();

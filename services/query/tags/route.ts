@@ -1,5 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { refusal } from "@noisefloor/http/openapi.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { readParameter, text } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -27,8 +27,8 @@ export const listTags = defineOperation({
     schema: z.strictObject({ tags: z.array(wireTagSchema) }),
     example: { tags: [EXAMPLE_TAG] },
   },
-  refusals: {
-    400: refusal("A parameter was given more than once.", "Invalid parameter: slug was given more than once"),
+  errorResponses: {
+    400: errorResponse("A parameter was given more than once.", "Invalid parameter: slug was given more than once"),
   },
 });
 

@@ -1,5 +1,5 @@
 import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/window.ts";
-import { refusal } from "@noisefloor/http/openapi.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -90,9 +90,9 @@ export const getTimeline = defineOperation({
     },
     headers: LIMIT_HEADERS,
   },
-  refusals: {
+  errorResponses: {
     429: TOO_MANY_LOOKUPS,
-    400: refusal(
+    400: errorResponse(
       "The address is not routable, a parameter cannot be read, a scope is not recognized, or `personal` was asked for without a key.",
       "Invalid parameter: ip",
     ),

@@ -1,0 +1,83 @@
+import { isIP } from "node:net";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { HttpError } from "../errors.ts";
+import { HEALTH_PATH, READY_PATH } from "../health.ts";
+
+/** Where an application is reached, and whether it accepts observations without a key. */
+export type SiteOptions = {
+  /** The address that it listens on. */
+  readonly host: string;
+  /** The URL that its users reach it under. */
+  readonly publicUrl?: string | undefined;
+  /** Further names by which it is reached; `*` means any. */
+  readonly allowedHosts: readonly string[];
+  /** Whether it accepts observations without a key at the moment. */
+  readonly isIntakeOpen: () => boolean;
+};
+
+/** Reachable from any page and under any name: proxies and orchestrators poll them, and they reveal nothing. */
+const UNCHECKED_PATHS: readonly (string | undefined)[] = [HEALTH_PATH, READY_PATH];
+
+/** Whether only this machine reaches that address. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+/**
+ * Rejects what a web page sends in its visitor's name to a service without keys: writes from other origins (CSRF), and
+ * all requests under a name that is not ours, because a page's own name can resolve to any address (DNS rebinding). A
+ * request with a key needs neither check: pages do not know keys.
+ */
+export function rejectCrossSite(
+  app: FastifyInstance,
+  { host, publicUrl, allowedHosts, isIntakeOpen, corsOrigins }: SiteOptions & { corsOrigins: readonly string[] },
+): void {
+  const isLocal = isLoopback(host);
+  const names = new Set(["localhost", ...allowedHosts.map((name) => name.toLowerCase())]);
+  if (publicUrl !== undefined) names.add(new URL(publicUrl).hostname);
+  const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
+
+  const isOurs = (name: string) =>
+    names.has(name) ||
+    names.has("*") ||
+    isIP(name.replace(/^\[|\]$/g, "")) !== 0 ||
+    // Names in a network of containers: no page has one. But a network's DNS could resolve them to loopback.
+    (!isLocal && !name.includes("."));
+  const isForeignPage = (request: FastifyRequest) => {
+    const { origin, "sec-fetch-site": site } = request.headers;
+    if (corsOrigins.includes("*") || (origin !== undefined && corsOrigins.includes(origin))) return false;
+    // Only the browser can set this header, no page can.
+    if (site !== undefined && site !== "none") return site !== "same-origin";
+    return origin !== undefined && origin !== publicOrigin && !isOriginOf(origin, request.host);
+  };
+
+  app.addHook("onRequest", async (request) => {
+    if (UNCHECKED_PATHS.includes(request.routeOptions.url) || carriesKey(request)) return;
+    if (request.method === "POST" && request.routeOptions.config.keyOf !== undefined && isForeignPage(request)) {
+      throw new HttpError(403, "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin");
+    }
+    const { host } = request.headers;
+    // HTTP 1.0 allows none, and no browser sends such a request.
+    if (host === undefined || !(isLocal || isIntakeOpen())) return;
+    if (!isOurs(nameIn(host))) {
+      throw new HttpError(403, "The name in Host is not known here: neither PUBLIC_URL nor ALLOWED_HOSTS has it");
+    }
+  });
+}
+
+/** Only on routes that check the key: elsewhere it could be any text. */
+function carriesKey({ headers, routeOptions }: FastifyRequest): boolean {
+  return routeOptions.config.keyOf !== undefined && headers.key !== undefined && headers.key !== "";
+}
+
+/** The host without its port, normalized as URLs are; `.` when it is no host at all. */
+function nameIn(host: string): string {
+  const url = `http://${host}`;
+  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : ".";
+}
+
+function isOriginOf(origin: string, host: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const url = `${new URL(origin).protocol}//${host}`;
+  return URL.canParse(url) && new URL(url).origin === origin;
+}

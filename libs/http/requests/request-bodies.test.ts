@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { createHttpApp } from "../app.ts";
+
+const CHECK_MS = 50;
+const KIB = 1024;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  app = await listening(CHECK_MS);
+});
+afterAll(() => app.close());
+
+async function listening(bodyCheckMs: number): Promise<FastifyInstance> {
+  const log = pino({ level: "silent" });
+  const made = await createHttpApp({ log, metrics: createMetrics(), deadlineMs: 10_000, bodyCheckMs });
+  made.post("/length", async ({ body }) => ({ length: JSON.stringify(body).length }));
+  await made.listen({ host: "127.0.0.1", port: 0 });
+  return made;
+}
+
+/** A connection on which a POST of so many bytes was begun. */
+function begin(bytes: number, to = app): Socket {
+  const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, to.server.address());
+  const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+  socket.write(
+    `POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`,
+  );
+  return socket;
+}
+
+/** All that comes until the server ends the connection. */
+async function rest(socket: Socket): Promise<string> {
+  let text = "";
+  socket.on("data", (chunk: string) => (text += chunk)).on("error", () => {});
+  await once(socket, "close");
+  return text;
+}
+
+const TOO_SLOW =
+  /^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*\{"message":"The request body arrived too slowly: send it again"\}$/;
+
+test("a body that stalls is ended with a 408 long before the request's time is up, and so is its connection", async () => {
+  const [nothing, almost] = [begin(1_000), begin(1_000)];
+  almost.write(`"${"x".repeat(900)}`);
+  for (const answer of await Promise.all([rest(nothing), rest(almost)])) expect(answer).toMatch(TOO_SLOW);
+});
+
+test("a large body that goes on by drops stalls too: the more has come, the faster the rest must", async () => {
+  const socket = begin(1_000 * KIB);
+  socket.write(`"${"x".repeat(900 * KIB)}`);
+  // Twice as much as the least for a small one.
+  const drops = setInterval(() => socket.write("x".repeat(CHECK_MS)), CHECK_MS);
+  expect(await rest(socket)).toMatch(TOO_SLOW);
+  clearInterval(drops);
+});
+
+test("a slow body that goes on evenly arrives", async () => {
+  const body = JSON.stringify("x".repeat(998));
+  const socket = begin(body.length);
+  for (let sent = 0; sent < body.length; sent += 100) {
+    socket.write(body.slice(sent, sent + 100));
+    await sleep(CHECK_MS);
+  }
+  const [answer] = await once(socket, "data");
+  expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"length":1000\}$/);
+  socket.destroy();
+});
+
+test("one client's bodies leave memory for those of others, and free theirs when they stall", async () => {
+  const slow = await listening(500);
+  onTestFinished(() => slow.close());
+  const body = JSON.stringify("x".repeat(1_000 * KIB));
+  const answers = Array.from({ length: 20 }, async () => {
+    const socket = begin(body.length, slow);
+    socket.write(body.slice(0, -1));
+    const [answer] = await once(socket, "data");
+    socket.destroy();
+    return z.string().parse(answer);
+  });
+  expect(await Promise.race(answers)).toMatch(/^HTTP\/1\.1 503 [\s\S]*"Too many request bodies at once:/);
+  const ask = (remoteAddress: string) =>
+    slow.inject({ method: "POST", url: "/length", payload: { a: 1 }, remoteAddress });
+  expect((await ask("192.0.2.1")).statusCode).toBe(200);
+  const statuses = (await Promise.all(answers)).map((answer) => answer.slice(9, 12));
+  expect(new Set(statuses)).toEqual(new Set(["408", "503"]));
+  expect((await ask("127.0.0.1")).statusCode).toBe(200);
+});

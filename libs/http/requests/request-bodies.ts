@@ -1,0 +1,139 @@
+import { type Readable, Transform } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { clientNetwork } from "@noisefloor/domain/client-address.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { HttpError } from "../errors.ts";
+import { type MemoryBudget, memoryBudget, type Reservation } from "./memory-budget.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The route calls {@link limitBodies} itself, with a budget of its own. */
+    hasOwnBodyLimits?: boolean;
+  }
+  interface FastifyInstance {
+    /** How often the pace of an arriving body is checked. */
+    bodyCheckMs: number;
+  }
+  interface FastifyRequest {
+    /** The memory of the request's body; undefined where none is expected. */
+    reservation: Reservation | undefined;
+  }
+}
+
+/** How long a whole request may take to arrive. */
+export const REQUEST_TIMEOUT_MS = 120_000;
+export const BODY_CHECK_MS = 5_000;
+/** Checks in a row that a body may fail: after a long block of the event loop one finds nothing read yet. */
+const MAX_SLOW_CHECKS = 2;
+/** Slower senders have stalled, or want to hold our memory. */
+const MIN_BYTES_PER_SECOND = 500;
+
+export type BodyLimitOptions = {
+  readonly budget: MemoryBudget;
+  /** Whose share of the budget a request takes. */
+  readonly senderOf: (request: FastifyRequest) => string;
+  /** The message of the 503 while there is no memory for a body. */
+  readonly busyMessage: string;
+  /** Whether bodies may be gzip; they count decompressed. */
+  readonly acceptsGzip?: boolean;
+  readonly appliesTo?: (request: FastifyRequest) => boolean;
+};
+
+/** The memory budget of all bodies without a budget of their own. */
+const DEFAULT_BUDGET_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Limits the bodies of all routes without limits of their own. A sender is a client address, whatever its key: keys are
+ * checked only later, and each invented one would get a share.
+ */
+export function limitDefaultBodies(app: FastifyInstance): void {
+  app.decorateRequest("reservation", undefined);
+  limitBodies(app, {
+    budget: memoryBudget(DEFAULT_BUDGET_BYTES),
+    senderOf: (request) => clientNetwork(request.ip, request.socket.remoteAddress),
+    busyMessage: "Too many request bodies at once: send the request again in a few seconds",
+    appliesTo: ({ method, routeOptions }) => method === "POST" && routeOptions.config.hasOwnBodyLimits !== true,
+  });
+}
+
+/**
+ * Counts request bodies against a memory budget as they arrive, until their response is over, and ends those that
+ * arrive too slowly with a 408, because what has arrived of them stays in memory.
+ */
+export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): void {
+  const { budget, senderOf, busyMessage, acceptsGzip = false, appliesTo = () => true } = options;
+  // Created once, see REJECTION_ERRORS.
+  const busyError = new HttpError(503, busyMessage);
+  app.addHook("onRequest", async (request, reply) => {
+    if (!appliesTo(request)) return;
+    const sender = senderOf(request);
+    if (!budget.hasSpace(contentLength(request), sender)) throw busyError;
+    request.reservation = budget.reserve(sender);
+    reply.raw.once("close", request.reservation.hold());
+  });
+  app.addHook("preParsing", async (request, reply, payload) => {
+    if (!appliesTo(request)) return payload;
+    const { reservation } = request;
+    const isGzip = acceptsGzip && request.headers["content-encoding"]?.toLowerCase() === "gzip";
+    let arrived = 0;
+    // Counted as the bytes arrive: Content-Length is only what the sender claims.
+    const counted = new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        arrived += chunk.length;
+        return reservation?.grow(chunk.length) ? done(null, chunk) : done(busyError);
+      },
+    });
+    pipeBody(payload, isGzip ? [createGunzip(), counted] : [counted], reply);
+    endWhenSlow(counted, () => arrived, app.bodyCheckMs, reply);
+    return isGzip ? Object.assign(counted, { receivedEncodedLength: contentLength(request) }) : counted;
+  });
+}
+
+/** Pipes a body through the stages, of which Fastify reads the last, until the response is over. */
+function pipeBody(payload: Readable, stages: readonly Transform[], reply: FastifyReply): void {
+  const last = stages.at(-1);
+  payload.on("error", (error) => last?.destroy(error));
+  let source = payload;
+  for (const stage of stages) {
+    // A request that is rejected before its body is read has no reader to handle the stream's errors, and an unhandled
+    // error ends the process.
+    stage.on("error", (error) => stage !== last && last?.destroy(error));
+    source = source.pipe(stage);
+  }
+  reply.raw.once("close", () => {
+    // Stop decompressing, but read the rest: the connection's next request follows it.
+    payload.unpipe();
+    for (const stage of stages) stage.destroy();
+    payload.resume();
+  });
+}
+
+/**
+ * Between two checks a body must grow by {@link MIN_BYTES_PER_SECOND}, and by the same fraction of what has arrived as
+ * the interval is of {@link REQUEST_TIMEOUT_MS}: so a body with an even pace that arrives in time at all passes.
+ * Decompressed bytes count, because those take memory.
+ */
+function endWhenSlow(body: Transform, arrived: () => number, intervalMs: number, reply: FastifyReply): void {
+  let atLastCheck = 0;
+  let slowChecks = 0;
+  const check = () => {
+    const least = Math.max(
+      (MIN_BYTES_PER_SECOND * intervalMs) / 1_000,
+      (atLastCheck * intervalMs) / REQUEST_TIMEOUT_MS,
+    );
+    slowChecks = arrived() - atLastCheck < least ? slowChecks + 1 : 0;
+    atLastCheck = arrived();
+    if (slowChecks < MAX_SLOW_CHECKS) return;
+    // The rest, should it ever arrive, would precede the connection's next request.
+    reply.header("connection", "close");
+    body.destroy(new HttpError(408, "The request body arrived too slowly: send it again"));
+  };
+  const timer = setInterval(check, intervalMs);
+  timer.unref();
+  const stop = () => clearInterval(timer);
+  body.once("finish", stop).once("close", stop);
+}
+
+function contentLength(request: FastifyRequest): number {
+  return Number(request.headers["content-length"] ?? 0);
+}

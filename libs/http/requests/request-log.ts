@@ -1,0 +1,67 @@
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Logger } from "pino";
+import { CLIENT_DISCONNECTED } from "./deadline.ts";
+import { pathOf } from "./request-target.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Whose key the request carries, once it was checked. */
+    workspaceId: string | undefined;
+  }
+}
+
+/** The label of requests to unknown paths: the paths themselves must not become labels. */
+const NO_OPERATION = "none";
+
+export type RequestLogOptions = {
+  readonly log: Logger;
+  readonly metrics: Pick<Metrics, "httpRequests" | "httpDuration">;
+  /** Whether callers' addresses may stand in logs. */
+  readonly logsClientAddresses: boolean;
+};
+
+/** Logs, counts and times a request once its response is over; further calls for the same one do nothing. */
+export type LogRequest = (request: FastifyRequest, reply: FastifyReply, status: number) => void;
+
+/** Neither query strings nor header fields are logged: keys travel there. */
+export function requestLogger({ log, metrics, logsClientAddresses }: RequestLogOptions): LogRequest {
+  const logged = new WeakSet<FastifyRequest>();
+  return (request, reply, status) => {
+    if (logged.has(request)) return;
+    logged.add(request);
+    const operation = request.routeOptions.config.operation ?? NO_OPERATION;
+    metrics.httpRequests.inc({ operation, status });
+    metrics.httpDuration.observe({ operation }, reply.elapsedTime / 1_000);
+    log[request.routeOptions.logLevel === "debug" ? "debug" : "info"](
+      {
+        requestId: request.id,
+        operation,
+        method: request.method,
+        path: pathOf(request.url),
+        status,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        workspace: request.workspaceId,
+        ...(logsClientAddresses ? { client: request.ip } : {}),
+      },
+      "answered",
+    );
+  };
+}
+
+/** Logs every request that reaches a route, the one for unknown paths included. */
+export function logRequests(app: FastifyInstance, logRequest: LogRequest): void {
+  app.decorateRequest("workspaceId", undefined);
+  app.addHook("onSend", async (request, reply) => void reply.header("x-request-id", request.id));
+  app.addHook("onRequest", async (request, reply) => {
+    // Fastify has no hook for a client that disconnects before the response: only the connection shows it.
+    reply.raw.once("close", () => setImmediate(() => logRequest(request, reply, CLIENT_DISCONNECTED)));
+  });
+  app.addHook("onResponse", async (request, reply) => logRequest(request, reply, reply.statusCode));
+}
+
+/** Logs a request that Fastify answers before routing, where no hook runs. */
+export function logUnrouted(request: FastifyRequest, reply: FastifyReply, logRequest: LogRequest): void {
+  reply.header("x-request-id", request.id);
+  reply.raw.once("close", () => logRequest(request, reply, reply.statusCode));
+}

@@ -1,0 +1,105 @@
+import type { Server as HttpsServer } from "node:https";
+import type { Server, Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { completeRequests, socketsOf } from "./connections.ts";
+
+/** How long connections without a response due may stay open during a shutdown. */
+const CLOSE_GRACE_MS = 5_000;
+/** How long responses that are due may take during a shutdown; a process supervisor must wait a little longer. */
+const DRAIN_TIMEOUT_MS = 30_000;
+const CUT_INTERVAL_MS = 250;
+
+/** A port cannot be listened on; the message names the setting to change. */
+export class ListenError extends Error {
+  override name = "ListenError";
+}
+
+type Endpoint = {
+  readonly host: string;
+  readonly port: number;
+  /** The environment variable that sets the port. */
+  readonly portVariable: string;
+};
+
+/** What to tell the user, by the system's error code. */
+const LISTEN_ERRORS: Readonly<Record<string, (endpoint: Endpoint) => string>> = {
+  EADDRINUSE: ({ host, port, portVariable }) =>
+    `${portVariable}: another process listens on port ${port} of ${host} already`,
+  EADDRNOTAVAIL: ({ host }) => `HTTP_HOST: this machine has no address ${host}`,
+  EACCES: ({ host, port, portVariable }) =>
+    `${portVariable}: this user may not listen on port ${port} of ${host}; ports from 1024 usually need no right`,
+};
+
+function toListenError(error: unknown, endpoint: Endpoint): unknown {
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+  const describe = LISTEN_ERRORS[code];
+  return describe === undefined ? error : new ListenError(describe(endpoint), { cause: error });
+}
+
+/**
+ * Listens on all ports or, when one of them cannot be had, on none. Resolves to the HTTPS port.
+ * @throws ListenError when a change of the settings helps.
+ */
+export async function listenHttpApp(
+  app: FastifyInstance,
+  { host, port }: { readonly host: string; readonly port: number },
+  https?: { readonly server: HttpsServer; readonly port: number },
+): Promise<number | undefined> {
+  try {
+    await app.listen({ host, port }).catch((error: unknown) => {
+      throw toListenError(error, { host, port, portVariable: "HTTP_PORT" });
+    });
+    if (https === undefined) return undefined;
+    return await listen(https.server, host, https.port).catch((error: unknown) => {
+      throw toListenError(error, { host, port: https.port, portVariable: "HTTPS_PORT" });
+    });
+  } catch (error) {
+    await closeHttpApp(app, https?.server);
+    throw error;
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((settle, fail) => {
+    server.once("error", fail);
+    server.listen(port, host, () => {
+      server.removeListener("error", fail);
+      const address = server.address();
+      settle(address !== null && typeof address === "object" ? address.port : port);
+    });
+  });
+}
+
+/** A TLS connection and the plain one below it are two sockets with one peer. */
+const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+
+/**
+ * Accepts no new connections and waits for the responses that are due. Other connections are cut after a short grace
+ * period, for one stalled client must not keep the process from stopping; those with a response due after a long one,
+ * for a sensor that gets no response sends its observations again.
+ */
+export async function closeHttpApp(app: FastifyInstance, https?: HttpsServer): Promise<void> {
+  const servers = https === undefined ? [app.server] : [app.server, https];
+  const start = Date.now();
+  const cut = () => {
+    const elapsed = Date.now() - start;
+    // Connections that became idle since the close began.
+    for (const server of servers) server.closeIdleConnections();
+    if (elapsed < CLOSE_GRACE_MS) return;
+    const awaiting = new Set(completeRequests().map(({ socket }) => peerOf(socket)));
+    for (const socket of servers.flatMap((server) => [...socketsOf(server)])) {
+      if (elapsed >= DRAIN_TIMEOUT_MS || !awaiting.has(peerOf(socket))) socket.destroy();
+    }
+  };
+  const timer = setInterval(cut, CUT_INTERVAL_MS);
+  try {
+    await Promise.all([app.close(), https && closeServer(https)]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Resolves when the last connection has ended. An error would only say that the server never listened. */
+function closeServer(server: Server): Promise<void> {
+  return new Promise((settle) => server.close(() => settle()));
+}

@@ -1,0 +1,131 @@
+import { createHash, createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { handleClientError, JSON_ERRORS_ONLY, trackSockets } from "./connections.ts";
+
+/** The PEM files of the certificate (with its chain, leaf first) and of its private key. */
+export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
+
+/** The certificate or key file cannot be used; the message says which one and why. */
+export class TlsFilesError extends Error {
+  override name = "TlsFilesError";
+}
+
+/** Older versions are broken. Set here, so that no flag of the process can lower it. */
+const PROTOCOLS = { minVersion: "TLSv1.2" } as const satisfies SecureContextOptions;
+/** How long a client that connects and then sends nothing keeps its connection. */
+const HANDSHAKE_TIMEOUT_MS = 20_000;
+
+type Log = Pick<FastifyBaseLogger, "info" | "warn">;
+
+/**
+ * An HTTPS server for an application, beside its own HTTP server and with the same routes, limits and errors. It polls
+ * the files until it closes: new connections get a renewed certificate, open ones keep theirs.
+ * @throws TlsFilesError when the files cannot be used at the start. Later the last usable certificate stays.
+ */
+export async function createTlsServer(
+  app: FastifyInstance,
+  files: TlsFiles,
+  log: Log,
+  intervalMs = 2_000,
+): Promise<Server> {
+  const pair = await readPair(files);
+  const options = { ...secureContextOf(pair, files), ...JSON_ERRORS_ONLY, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
+  const server = createServer(options, app.routing);
+  const { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket } = app.server;
+  Object.assign(server, { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket });
+  server.on("clientError", handleClientError);
+  server.on("checkExpectation", app.routing);
+  app.connectionLimit.watch(server);
+  trackSockets(server);
+  const closed = new AbortController();
+  server.once("close", () => closed.abort());
+  void pollFiles(server, files, { inUse: digest(pair), log, intervalMs, signal: closed.signal });
+  return server;
+}
+
+type PollOptions = {
+  /** The digest of the pair that the server uses. */
+  readonly inUse: string;
+  readonly log: Log;
+  readonly intervalMs: number;
+  readonly signal: AbortSignal;
+};
+
+/** Compares content: a file watch misses a changed link to the files' folder, which is how Kubernetes renews them. */
+async function pollFiles(server: Server, files: TlsFiles, options: PollOptions): Promise<void> {
+  const { log, intervalMs, signal } = options;
+  let { inUse } = options;
+  let lastReason = "";
+  for (;;) {
+    await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => {});
+    if (signal.aborted) return;
+    try {
+      const pair = await readPair(files);
+      const found = digest(pair);
+      if (found !== inUse) {
+        server.setSecureContext(secureContextOf(pair, files));
+        inUse = found;
+        log.info(describe(pair.cert), "TLS certificate renewed");
+      }
+      lastReason = "";
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (reason !== lastReason) log.warn({ reason }, "could not load TLS files; serving the last certificate");
+      lastReason = reason;
+    }
+  }
+}
+
+type Pair = { readonly cert: Buffer; readonly key: Buffer };
+
+async function readPair({ certFile, keyFile }: TlsFiles): Promise<Pair> {
+  const read = (variable: string, file: string) =>
+    readFile(file).catch((error: unknown) => {
+      throw new TlsFilesError(`${variable}: ${reasonOf(error)}`);
+    });
+  const [cert, key] = await Promise.all([read("TLS_CERT_FILE", certFile), read("TLS_KEY_FILE", keyFile)]);
+  return { cert, key };
+}
+
+/** Identifies the files' content without keeping the key in memory. */
+function digest({ cert, key }: Pair): string {
+  return createHash("sha256").update(createHash("sha256").update(cert).digest()).update(key).digest("hex");
+}
+
+/** @throws TlsFilesError for a pair with which every handshake would fail. */
+function secureContextOf({ cert, key }: Pair, { certFile, keyFile }: TlsFiles): SecureContextOptions {
+  const certificate = attempt(() => new X509Certificate(cert), `TLS_CERT_FILE: ${certFile} holds no PEM certificate`);
+  const privateKey = attempt(
+    () => createPrivateKey(key),
+    `TLS_KEY_FILE: ${keyFile} holds no PEM private key, or one that asks for a passphrase`,
+  );
+  // OpenSSL accepts a certificate and a key of different kinds, and then fails every handshake.
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new TlsFilesError(`TLS_KEY_FILE: ${keyFile} is not the key of the certificate in TLS_CERT_FILE, ${certFile}`);
+  }
+  const options = { ...PROTOCOLS, cert, key };
+  attempt(() => createSecureContext(options), `TLS_CERT_FILE: ${certFile} cannot be served`);
+  return options;
+}
+
+function attempt<T>(action: () => T, otherwise: string): T {
+  try {
+    return action();
+  } catch (error) {
+    throw new TlsFilesError(`${otherwise} (${reasonOf(error)})`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What may be logged of a certificate. */
+function describe(cert: Buffer) {
+  const { subject, validTo, fingerprint256 } = new X509Certificate(cert);
+  return { subject, validTo, fingerprint256 };
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Admin } from "kafkajs";
+import type { Logger } from "pino";
+import { connectKafka, type KafkaConnection } from "./connection.ts";
+
+/** How many messages of each partition a group has not committed yet, as of the last poll. */
+export type ConsumerLag = {
+  current(): Iterable<readonly [partition: string, messages: number]>;
+  stop(): Promise<void>;
+};
+
+const POLL_INTERVAL_MS = 10_000;
+
+/** Polls the brokers for a group's lag. While they cannot be reached, `current` returns the last known lag. */
+export function pollConsumerLag(
+  connection: KafkaConnection,
+  group: { readonly topic: string; readonly groupId: string },
+  log: Logger,
+): ConsumerLag {
+  const admin: Admin = connectKafka(connection, log).admin();
+  const shutdown = new AbortController();
+  let lag: ReadonlyMap<string, number> = new Map();
+  const poll = async () => {
+    while (!shutdown.signal.aborted) {
+      try {
+        // Each time: the first connection may have failed.
+        await admin.connect();
+        lag = await readLag(admin, group);
+      } catch (error) {
+        log.debug({ err: error }, "could not read consumer lag");
+      }
+      await sleep(POLL_INTERVAL_MS, undefined, { signal: shutdown.signal, ref: false }).catch(() => {});
+    }
+  };
+  const polling = poll();
+  return {
+    current: () => lag,
+    async stop() {
+      shutdown.abort();
+      await polling;
+      await admin.disconnect();
+    },
+  };
+}
+
+async function readLag(
+  admin: Admin,
+  { topic, groupId }: { readonly topic: string; readonly groupId: string },
+): Promise<ReadonlyMap<string, number>> {
+  const [ends, [committed]] = await Promise.all([
+    admin.fetchTopicOffsets(topic),
+    admin.fetchOffsets({ groupId, topics: [topic] }),
+  ]);
+  const offsets = new Map(committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+  return new Map(
+    ends.map(({ partition, high, low }) => {
+      // A group that has committed nothing starts at the oldest message.
+      const from = Math.max(Number(low), offsets.get(partition) ?? 0);
+      return [String(partition), Number(high) - from];
+    }),
+  );
+}

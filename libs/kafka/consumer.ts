@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
+import kafkajs, { type Consumer, type EachBatchPayload, type KafkaMessage } from "kafkajs";
+import type { Logger } from "pino";
+import { connectKafka, type KafkaConnection } from "./connection.ts";
+import { isTransient, toKafkaError } from "./errors.ts";
+import { useStaticMembership } from "./kafkajs-patches/static-membership.ts";
+import { sizeOf, toStreamMessage } from "./message.ts";
+import type { HandleBatch, StreamConsumer } from "./port.ts";
+
+/**
+ * The decompressed size of what is handled and committed at once: small enough that a process which is killed again and
+ * again still makes progress, and that a shutdown does not take long.
+ */
+const BATCH_BYTES = 8 * 1024 * 1024;
+/**
+ * The least that a record counts towards a batch: tiny records take few bytes, but each is as much work as a large one.
+ * Real observations have more bytes, so this splits only hostile batches.
+ */
+const MIN_RECORD_BYTES = 128;
+/** How many partitions' messages are in memory at once. */
+const CONCURRENT_PARTITIONS = 4;
+const MAX_HEARTBEAT_INTERVAL_MS = 3_000;
+/** After so long without a fetch, a heartbeat or a finished batch the consumer counts as dead. */
+const LIVENESS_TIMEOUT_MS = 60_000;
+
+export type ConsumerOptions = {
+  readonly topic: string;
+  readonly groupId: string;
+  /** After so long without a heartbeat the broker gives its partitions to other members. */
+  readonly sessionTimeoutMs: number;
+  readonly fromBeginning: boolean;
+  /** An upper bound, not far off, of the records in a message's value; one when left out. */
+  readonly recordsIn?: (value: Buffer) => number;
+  /** Makes it a static member with this id, which no other member of the group may have. */
+  readonly instanceId?: string | undefined;
+  /** Called each time that the consumer restarts after an error. */
+  readonly onRestart?: () => void;
+};
+
+/** The library's own retries: it reports nothing of an outage that is shorter than these take. */
+const RETRY = { initialRetryTime: 100, multiplier: 2, factor: 0.2, maxRetryTime: 3_000, retries: 8 };
+/** The backoff between restarts, once the library's own retries have run out. */
+const MIN_RESTART_DELAY_MS = 1_000;
+const MAX_RESTART_DELAY_MS = 30_000;
+/** A consumer cannot leave a group while it joins it, so a stop waits for that, but no longer than this. */
+const JOIN_TIMEOUT_MS = 5_000;
+
+/**
+ * A group member that handles one partition's messages at a time and commits what the handler finished.
+ * It restarts after errors that unreachable brokers cause, however long they are away; any other error is a failure.
+ */
+export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOptions, log: Logger): StreamConsumer {
+  const consumer = createConsumer(connection, options, log);
+  const isAlive = trackLiveness(consumer);
+  const restartDelay = restartBackoff(consumer);
+  commitEmptyBatches(consumer, log);
+  const shutdown = new AbortController();
+  const { failure, fail } = createFailure();
+  const failUnlessStopping = (error: unknown) => {
+    if (!shutdown.signal.aborted) fail(error);
+  };
+  let joining: Promise<void> = Promise.resolve();
+  const run = (handle: HandleBatch) => {
+    const joined = consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      // While some batches wait for their insert, the next ones are fetched and validated.
+      partitionsConsumedConcurrently: CONCURRENT_PARTITIONS,
+      eachBatch: async (payload) => {
+        try {
+          await handleBatch(payload, costFunction(options), handle);
+        } catch (error) {
+          // The library handles its own errors, a rebalance among them. It would retry any other one a few times and
+          // then live on without consuming: the process must end instead, and replay.
+          if (!(error instanceof kafkajs.KafkaJSError)) failUnlessStopping(error);
+          throw error;
+        }
+      },
+    });
+    joining = joined.catch(() => {});
+    return joined;
+  };
+  const restart = async (error: Error, handle: HandleBatch) => {
+    if (shutdown.signal.aborted) return;
+    if (!isTransient(error)) throw error;
+    const delayMs = restartDelay();
+    log.warn({ err: error, delayMs }, "kafka consumer failed, restarting");
+    options.onRestart?.();
+    await sleep(delayMs, undefined, { signal: shutdown.signal });
+    await run(handle);
+  };
+
+  return {
+    failure,
+    isAlive,
+    async start(handle) {
+      consumer.on(consumer.events.CRASH, ({ payload }) => restart(payload.error, handle).catch(failUnlessStopping));
+      try {
+        await consumer.connect();
+        await consumer.subscribe({ topic: options.topic, fromBeginning: options.fromBeginning });
+      } catch (error) {
+        throw toKafkaError(error, connection);
+      }
+      await run(handle);
+    },
+    async stop() {
+      shutdown.abort();
+      await Promise.race([joining, sleep(JOIN_TIMEOUT_MS, undefined, { ref: false })]);
+      await consumer.stop();
+      await consumer.disconnect();
+    },
+  };
+}
+
+function createConsumer(connection: KafkaConnection, options: ConsumerOptions, log: Logger): Consumer {
+  const { groupId, instanceId, sessionTimeoutMs } = options;
+  const clientId = instanceId === undefined ? connection.clientId : `${connection.clientId}-${instanceId}`;
+  if (instanceId !== undefined) useStaticMembership(clientId, instanceId);
+  return connectKafka({ ...connection, clientId }, log, RETRY).consumer({
+    groupId,
+    sessionTimeout: sessionTimeoutMs,
+    // Two heartbeats may be lost before the broker takes this consumer for dead.
+    heartbeatInterval: Math.min(MAX_HEARTBEAT_INTERVAL_MS, Math.floor(sessionTimeoutMs / 3)),
+    // Both bound memory, and count compressed bytes: JSON decompresses to ten times as many.
+    maxBytesPerPartition: 2 * 1024 * 1024,
+    maxBytes: 8 * 1024 * 1024,
+    maxWaitTimeInMs: 500,
+    // The library restarts after some transient errors and not after others, and also during a stop. We restart
+    // instead.
+    retry: { ...RETRY, restartOnFailure: async () => false },
+  });
+}
+
+function createFailure() {
+  let fail: (error: unknown) => void = () => {};
+  const failure = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failure.catch(() => {});
+  return { failure, fail };
+}
+
+/** Joining the group does not count: a member that joins again and again fetches nothing. */
+function trackLiveness(consumer: Consumer): () => boolean {
+  let lastActivity = 0;
+  const { FETCH, HEARTBEAT, END_BATCH_PROCESS } = consumer.events;
+  for (const event of [FETCH, HEARTBEAT, END_BATCH_PROCESS]) {
+    consumer.on(event, () => {
+      lastActivity = Date.now();
+    });
+  }
+  return () => Date.now() - lastActivity < LIVENESS_TIMEOUT_MS;
+}
+
+/** How long to wait before the next restart: twice as long each time, until a fetch succeeds. */
+function restartBackoff(consumer: Consumer): () => number {
+  let nextMs = MIN_RESTART_DELAY_MS;
+  consumer.on(consumer.events.FETCH, () => {
+    nextMs = MIN_RESTART_DELAY_MS;
+  });
+  return () => {
+    const delayMs = nextMs;
+    nextMs = Math.min(MAX_RESTART_DELAY_MS, 2 * delayMs);
+    return delayMs;
+  };
+}
+
+/** The library calls no handler for control batches and aborted transactions, so we commit past them here. */
+function commitEmptyBatches(consumer: Consumer, log: Logger): void {
+  consumer.on(consumer.events.END_BATCH_PROCESS, async ({ payload: { topic, partition, batchSize, lastOffset } }) => {
+    if (batchSize > 0) return;
+    const offset = (BigInt(lastOffset) + 1n).toString();
+    await consumer
+      .commitOffsets([{ topic, partition, offset }])
+      .catch((error: unknown) => log.debug({ err: error }, "could not commit past a control batch"));
+  });
+}
+
+function costFunction({ recordsIn = () => 1 }: ConsumerOptions): (message: KafkaMessage) => number {
+  return (message) =>
+    Math.max(sizeOf(message), message.value === null ? 0 : recordsIn(message.value) * MIN_RECORD_BYTES);
+}
+
+async function handleBatch(
+  payload: EachBatchPayload,
+  costOf: (message: KafkaMessage) => number,
+  handle: HandleBatch,
+): Promise<void> {
+  const { batch, heartbeat, isRunning, resolveOffset, commitOffsetsIfNecessary } = payload;
+  const { topic, partition } = batch;
+  const end = batch.messages.at(-1);
+  for (const messages of chunksOf(batch.messages, costOf, { bytes: BATCH_BYTES })) {
+    const last = messages.at(-1);
+    if (last === undefined || !isRunning()) return;
+    const hasMore = last !== end || BigInt(batch.highWatermark) > BigInt(batch.lastOffset()) + 1n;
+    const ours = messages.map((message) => toStreamMessage(topic, partition, message));
+    await handle({ messages: ours, hasMore, heartbeat });
+    // Control records may follow the last message, and no handler is called for them: commit past them too.
+    const offset = (BigInt(last === end ? batch.lastOffset() : last.offset) + 1n).toString();
+    // Not consumer.commitOffsets: after a stop was requested it returns without a commit.
+    await commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
+    // Only after the commit: if that fails, the batch must be delivered again, or its offsets stay uncommitted until
+    // another message is published.
+    resolveOffset(last.offset);
+  }
+}

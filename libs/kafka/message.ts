@@ -1,0 +1,34 @@
+import type { IHeaders, KafkaMessage } from "kafkajs";
+import type { StreamMessage } from "./port.ts";
+
+/** Turns the library's message into the port's. */
+export function toStreamMessage(topic: string, partition: number, message: KafkaMessage): StreamMessage {
+  const { offset, key, value, timestamp } = message;
+  const headers = readHeaders(message.headers);
+  const ours = { topic, partition, offset, key, value, timestamp: Number(timestamp), headers };
+  // Only our decoder sets it, see kafkajs-patches/fetch-decoder.ts.
+  return "damage" in message && typeof message.damage === "string" ? { ...ours, damage: message.damage } : ours;
+}
+
+const NO_HEADERS = {};
+
+function readHeaders(headers: IHeaders | undefined): Readonly<Record<string, string>> {
+  if (headers === undefined) return NO_HEADERS;
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value ?? "")]));
+}
+
+type Sized = {
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, unknown>> | undefined;
+};
+
+/** What a message takes besides its key, value and headers. */
+const ENVELOPE_BYTES = 256;
+
+/** About how many bytes a message takes in memory and in a request. */
+export function sizeOf({ key, value, headers = {} }: Sized): number {
+  let size = ENVELOPE_BYTES + (value?.length ?? 0) + (key?.length ?? 0);
+  for (const [name, text] of Object.entries(headers)) size += name.length + String(text ?? "").length;
+  return size;
+}

@@ -1,0 +1,17 @@
+import { isOverLimit, isTransient, StoreFullError } from "@noisefloor/clickhouse/client/errors.ts";
+import type { ToHttpError } from "@noisefloor/http/error-handler.ts";
+import { HttpError } from "@noisefloor/http/errors.ts";
+
+/** The error response to a ClickHouse error: 503 for what passes by itself or succeeds with a smaller query. */
+export const storeHttpError: ToHttpError = (error) => {
+  if (isOverLimit(error)) {
+    return new HttpError(503, "The query hit a limit of time or memory: ask for less, or again later");
+  }
+  if (error instanceof StoreFullError) {
+    return new HttpError(503, "The store's disk is nearly full: nothing is stored until there is room again");
+  }
+  if (isTransient(error)) {
+    return new HttpError(503, "The store cannot be reached at the moment: send the request again later");
+  }
+  return undefined;
+};
