@@ -20,7 +20,7 @@ const DASHBOARD_TABLES = [
   "network_ranges",
   "network_generations",
   "dead_letters",
-  "dead_letter_verdicts",
+  "dead_letter_retries",
 ];
 
 /**

@@ -18,9 +18,9 @@ export const AGEING_TABLES = {
     time: "received_at",
     ttl: (days: number) => `toDateTime(received_at, 'UTC') + toIntervalDay(${days})`,
   },
-  dead_letter_verdicts: {
-    time: "judged_at",
-    ttl: (days: number) => `toDateTime(judged_at, 'UTC') + toIntervalDay(${days})`,
+  dead_letter_retries: {
+    time: "retried_at",
+    ttl: (days: number) => `toDateTime(retried_at, 'UTC') + toIntervalDay(${days})`,
   },
   observations: {
     time: "observed_at",

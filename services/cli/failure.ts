@@ -2,7 +2,7 @@ import { fullDisk, isTransient, missingRight, StoreError } from "@noisefloor/cli
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { ListenError } from "@noisefloor/http/connections.ts";
 import { TlsFilesError } from "@noisefloor/http/tls.ts";
-import { ReplayError } from "@noisefloor/ingest/replay.ts";
+import { ReplayError } from "@noisefloor/ingest/sources/file/replay.ts";
 import { StreamError } from "@noisefloor/kafka/kafkajs-connection.ts";
 import { UserError } from "./commands/command.ts";
 
