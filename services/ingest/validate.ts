@@ -39,7 +39,7 @@ export async function validateBatch<R extends IncomingRecord>(
   options: ValidationOptions,
 ): Promise<ValidationResult<R>> {
   const { catalogue, right, sensorId, signal } = options;
-  const terms = { now: options.now(), retentionDays: options.retentionDays(), right, sensorId };
+  const criteria = { now: options.now(), retentionDays: options.retentionDays(), right, sensorId };
   let isFresh = false;
   const rows: ObservationRow[] = [];
   const accepted: R[] = [];
@@ -52,11 +52,11 @@ export async function validateBatch<R extends IncomingRecord>(
     }
     since.records++;
     since.bytes += record.bytes.length;
-    let validated = validateRecord(record, catalogue, terms);
+    let validated = validateRecord(record, catalogue, criteria);
     if ("reason" in validated && validated.reason === "unknown-tag" && !isFresh) {
       await catalogue.refresh(signal);
       isFresh = true;
-      validated = validateRecord(record, catalogue, terms);
+      validated = validateRecord(record, catalogue, criteria);
     }
     if ("reason" in validated) rejected.push({ record, rejection: boundDetail(validated) });
     else {
@@ -69,7 +69,7 @@ export async function validateBatch<R extends IncomingRecord>(
 
 type ValidRecord = Accepted & { readonly row: ObservationRow };
 
-/** A detail may quote the record. Cut in the middle of a character, it would be a text that ClickHouse refuses. */
+/** A detail may quote the record. Cut in the middle of a character, ClickHouse would reject its text. */
 export function boundDetail({ reason, detail }: Rejection): Rejection {
   return { reason, detail: detail.slice(0, MAX_DETAIL_LENGTH).toWellFormed() };
 }
@@ -77,11 +77,11 @@ export function boundDetail({ reason, detail }: Rejection): Rejection {
 function validateRecord(
   record: IncomingRecord,
   catalogue: TagCatalogue,
-  terms: AcceptanceTerms,
+  criteria: AcceptanceTerms,
 ): ValidRecord | Rejection {
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
   if ("reason" in parsed) return parsed;
-  const accepted = acceptObservation(parsed.value, terms);
+  const accepted = acceptObservation(parsed.value, criteria);
   if ("reason" in accepted) return accepted;
   const tagIds = resolveTags(catalogue, accepted.observation.tags);
   if ("reason" in tagIds) return tagIds;

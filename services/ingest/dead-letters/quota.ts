@@ -46,43 +46,12 @@ export function limitedDeadLetterStore(
   client: ClickHouseClient,
   options: DeadLetterQuotaOptions,
 ): LimitedDeadLetterStore {
-  const { source, bytesPerDay, now, onStored, onBeyondQuota, log, flushMs = FLUSH_MS } = options;
+  const { bytesPerDay, onStored, onBeyondQuota, flushMs = FLUSH_MS } = options;
   const write = deadLetterStore(client, options);
   const used = usedBytes(client, options);
-  let beyondQuota = new Map<string, BeyondQuota>();
-
-  const count = (keyId: string, letter: DeadLetter) => {
-    const sum = beyondQuota.get(keyId) ?? {
-      sample: sampleOf(letter),
-      since: now(),
-      records: 0,
-      bytes: 0,
-      reasons: new Map(),
-    };
-    beyondQuota.set(keyId, sum);
-    sum.records++;
-    sum.bytes += letter.payloadBytes;
-    addTo(sum.reasons, letter.rejection.reason, 1);
-  };
-
-  const flush = async () => {
-    const counted = beyondQuota;
-    if (counted.size === 0) return;
-    beyondQuota = new Map();
-    const sums = [...counted.values()];
-    const records = sums.reduce((sum, one) => sum + one.records, 0);
-    const keys = [...counted.keys()].slice(0, LOGGED_KEYS);
-    log.warn({ source, records, keys }, "dead letters exceed the day's quota; storing only counts and a sample");
-    try {
-      await write(sums.map((sum) => toDeadLetter(sum, bytesPerDay)));
-    } catch (error) {
-      log.warn({ err: error, source }, "storing counts of dead letters beyond the quota failed, retrying later");
-      for (const [keyId, sum] of counted) beyondQuota.set(keyId, merge(sum, beyondQuota.get(keyId)));
-    }
-  };
-  const timer = setInterval(() => void flush(), flushMs);
+  const overflow = countOverflow(write, options);
+  const timer = setInterval(() => void overflow.flush(), flushMs);
   timer.unref();
-
   return {
     async store(letters, signal) {
       // A batch has one sender.
@@ -108,12 +77,42 @@ export function limitedDeadLetterStore(
         throw error;
       }
       onStored?.(bytes);
-      for (const letter of beyond) count(keyId, letter);
+      for (const letter of beyond) overflow.count(keyId, letter);
       if (beyond.length > 0) onBeyondQuota?.(beyond.length);
     },
     async close() {
       clearInterval(timer);
-      await flush();
+      await overflow.flush();
+    },
+  };
+}
+
+/** Counts what is beyond the quota by sender, and stores the counts with a sample when it is flushed. */
+function countOverflow(write: DeadLetterStore, { source, bytesPerDay, now, log }: DeadLetterQuotaOptions) {
+  let overflow = new Map<string, BeyondQuota>();
+  return {
+    count(keyId: string, letter: DeadLetter) {
+      const empty = { since: now(), records: 0, bytes: 0, reasons: new Map<string, number>() };
+      const sum = overflow.get(keyId) ?? { sample: sampleOf(letter), ...empty };
+      overflow.set(keyId, sum);
+      sum.records++;
+      sum.bytes += letter.payloadBytes;
+      addTo(sum.reasons, letter.rejection.reason, 1);
+    },
+    async flush() {
+      const counted = overflow;
+      if (counted.size === 0) return;
+      overflow = new Map();
+      const sums = [...counted.values()];
+      const records = sums.reduce((sum, one) => sum + one.records, 0);
+      const keys = [...counted.keys()].slice(0, LOGGED_KEYS);
+      log.warn({ source, records, keys }, "dead letters exceed the day's quota; storing only counts and a sample");
+      try {
+        await write(sums.map((sum) => toDeadLetter(sum, bytesPerDay)));
+      } catch (error) {
+        log.warn({ err: error, source }, "storing counts of dead letters beyond the quota failed, retrying later");
+        for (const [keyId, sum] of counted) overflow.set(keyId, merge(sum, overflow.get(keyId)));
+      }
     },
   };
 }

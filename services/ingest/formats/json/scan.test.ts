@@ -42,7 +42,7 @@ const scraps = fc
   .array(fc.constantFrom("[", "]", "{", "}", ",", ":", '"', '"a"', "1", "-", "0.5e-3", "true", "nul", "\\u00", " "))
   .map((parts) => Buffer.from(parts.join("")));
 
-describe("the scan judges as JSON.parse does", () => {
+describe("the scan accepts what JSON.parse does", () => {
   test.each([
     ...["", "-", "-0", "01", "1.", ".5", "1e", "1e+", "1E-05", "-1.5e3", "+1", "0x1", "1_0", "NaN", "Infinity"],
     ...["true", "tru", "truex", "nulll", "True", "undefined", "'a'", "\u00a01", "\ufeff1", "\u2028"],
@@ -77,7 +77,7 @@ describe("the scan judges as JSON.parse does", () => {
       }),
       { numRuns: 6_000 },
     );
-    // Else the property would tell of one side only.
+    // Else the property would prove one side only.
     expect(good).toBeGreaterThan(600);
     expect(good).toBeLessThan(5_400);
   });
@@ -96,7 +96,7 @@ describe("the scan judges as JSON.parse does", () => {
     );
   });
 
-  test("an array is taken apart into the elements that JSON.parse finds, or refused when it finds none", () => {
+  test("an array is split into the elements that JSON.parse finds, or rejected when it finds none", () => {
     const list = fc.array(json, { maxLength: 5 }).map((items) => {
       return Buffer.concat([
         Buffer.from("["),
@@ -134,11 +134,11 @@ describe("what a payload costs does not depend on what is in it", () => {
     ["one element full of small ones", () => filled("[[{}", ",{}", "]]"), 1],
     ["too many small elements", () => filled("[{}", ",{}", "]"), "too-many-observations"],
     ["one object over two lines full of small ones", () => filled('{\n"a":[{}', ",{}", "]}"), 1],
-  ])("%s", (_what, make, verdict) => {
+  ])("%s", (_what, make, expected) => {
     const payload = make();
     const before = peak();
     const parts = splitPayload(payload, 50_000);
-    expect("reason" in parts ? parts.reason : parts.length).toBe(verdict);
+    expect("reason" in parts ? parts.reason : parts.length).toBe(expected);
     // As objects it would be ten times as much, and seconds of nothing else.
     expect(peak() - before).toBeLessThan(100);
   });

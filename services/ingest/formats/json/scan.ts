@@ -19,11 +19,11 @@ const TO_LOWER = 0x20;
 const ESCAPED = new Set(Buffer.from('"\\/bfnrt'));
 const WORDS = ["true", "false", "null"].map((word) => Buffer.from(word));
 
-/** How many levels of nesting one number tells of: of 32 bits, those that V8 keeps without an object for the number. */
+/** How many levels of nesting one number holds: of 32 bits, those that V8 keeps without an object for the number. */
 const LEVELS_AT_ONCE = 30;
 
 /**
- * The position behind the JSON value that starts at `start`, or -1 when there is none. It judges exactly as JSON.parse
+ * The position behind the JSON value that starts at `start`, or -1 when there is none. It accepts exactly what JSON.parse
  * does of the bytes as UTF-8, but builds nothing: a few bytes of brackets can stand for gigabytes of objects. What it
  * keeps is one bit for each open bracket.
  */

@@ -4,7 +4,7 @@ import { mostRecordsIn, parseRecord, splitMessage, splitPayload } from "./split.
 
 const NO_LIMIT = 1_000_000;
 
-/** The records of a payload as text, or the reason why it cannot be taken apart. */
+/** The records of a payload as text, or the reason why it cannot be split. */
 function split(payload: string, mostRecords = NO_LIMIT): string[] | string {
   const parts = splitPayload(Buffer.from(payload), mostRecords);
   return "reason" in parts ? parts.reason : parts.map((part) => part.toString());
@@ -32,7 +32,7 @@ const element = fc
   )
   .map(([value, indent]) => JSON.stringify(value, undefined, indent));
 
-describe("a payload is taken apart into its records", () => {
+describe("a payload is split into its records", () => {
   test("one object is one record", () => {
     expect(split('{"a":1}')).toEqual(['{"a":1}']);
     expect(split(' \r\n\t{"a":[1,2]}\n ')).toEqual(['{"a":[1,2]}']);
@@ -50,7 +50,7 @@ describe("a payload is taken apart into its records", () => {
     expect(split('\n{"a":1}\r\n\r\n  \t\n{"b":2}\r\n')).toEqual(['{"a":1}', '{"b":2}']);
   });
 
-  test("a bad line does not take its neighbours along", () => {
+  test("a bad line does not hurt its neighbours", () => {
     expect(split('{"a":1}\n{"b":\n{"c":3}')).toEqual(['{"a":1}', '{"b":', '{"c":3}']);
   });
 
@@ -99,7 +99,7 @@ describe("a payload is taken apart into its records", () => {
   });
 });
 
-describe("a payload that cannot be taken apart is refused as a whole", () => {
+describe("a payload that cannot be split is rejected as a whole", () => {
   test.each(["", " ", "\r\n\t\n"])("%j is empty", (payload) => {
     expect(splitMessage(Buffer.from(payload))).toEqual({ reason: "not-json", detail: "the payload is empty" });
   });
@@ -144,16 +144,16 @@ describe("a record", () => {
   });
 });
 
-describe("how many records a message may hold is told without taking it apart", () => {
+describe("how many records a message may hold is counted without splitting it", () => {
   const most = (payload: string) => mostRecordsIn(Buffer.from(payload));
 
-  test("exactly, of lines and of an array, and no more than are taken", () => {
+  test("exactly, of lines and of an array, up to the most that are accepted", () => {
     expect([most(""), most("{}"), most('{"a":1,"b":2}'), most("1\n2\n3")]).toEqual([1, 1, 1, 3]);
     expect(most(' [{"a":1,"b":[2,3]},"\\",\\\\", [4,5]] ')).toBe(3);
     expect([most("1\n".repeat(5_000)), most(`\ufeff [${repeated("1", 5_000).join()}]`)]).toEqual([1_000, 1_000]);
   });
 
-  test("never fewer than it is taken apart into", () => {
+  test("never fewer than it is split into", () => {
     fc.assert(
       fc.property(fc.array(element, { minLength: 1 }), (elements) => {
         expect(most(`[${elements.join()}]`)).toBe(elements.length);

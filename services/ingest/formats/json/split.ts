@@ -8,16 +8,16 @@ const CLOSE_BRACKET = 0x5d;
 
 /**
  * Splits a payload into its records: one JSON object, a JSON array, or NDJSON. Each record keeps the very bytes it
- * came in, so that a dead letter can show them. Nothing is parsed here: what a payload costs must not depend on what
- * is in it before anybody has looked at how much that is. A payload with too many records is told to have too many,
- * whatever comes after them.
- * @returns the records, or why the payload as a whole cannot be taken apart.
+ * came in, for its dead letter. Nothing is parsed yet, so that a payload with too many records costs little: it is
+ * rejected for that whatever follows them.
+ * @returns the records, or why the payload as a whole cannot be split.
  */
 export function splitPayload(payload: Buffer, mostRecords: number): Buffer[] | Rejection {
   const trimmed = trim(withoutByteOrderMark(payload));
   if (trimmed.length === 0) return { reason: "not-json", detail: "the payload is empty" };
   const records = trimmed[0] === OPEN_BRACKET ? splitArray(trimmed, mostRecords) : splitLines(trimmed, mostRecords);
-  if (records === undefined) return { reason: "not-json", detail: "the payload starts like a JSON array but is none" };
+  if (records === undefined)
+    return { reason: "not-json", detail: "the payload starts like a JSON array, but is not one" };
   if (records.length > mostRecords) {
     return { reason: "too-many-observations", detail: `the payload has more than ${mostRecords} records` };
   }
@@ -29,7 +29,7 @@ export function splitMessage(payload: Buffer): Buffer[] | Rejection {
   return splitPayload(payload, MAX_OBSERVATIONS_PER_MESSAGE);
 }
 
-/** No fewer records than a message is split into, told without splitting it: of JSON, as many. */
+/** At least as many records as `splitMessage` finds, without splitting; exactly as many when the message is JSON. */
 export function mostRecordsIn(message: Buffer): number {
   const bytes = withoutByteOrderMark(message);
   const start = skipSpace(bytes, 0);
@@ -46,7 +46,7 @@ export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
   if (bytes.length > MAX_OBSERVATION_BYTES) {
     return {
       reason: "oversize",
-      detail: `the record has ${bytes.length} bytes, at most ${MAX_OBSERVATION_BYTES} are taken`,
+      detail: `the record has ${bytes.length} bytes, at most ${MAX_OBSERVATION_BYTES} are accepted`,
     };
   }
   try {
@@ -56,7 +56,7 @@ export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
   }
 }
 
-/** Stops one beyond the most: what would be refused anyway must not cost memory first. */
+/** Stops one beyond the most: a payload that is rejected anyway must not cost memory first. */
 function splitLines(payload: Buffer, most: number): Buffer[] {
   // One object written over several lines is one record; only then is a line break not an end.
   if (payload.includes(NEWLINE) && endOfValue(payload, 0) === payload.length) return [payload];

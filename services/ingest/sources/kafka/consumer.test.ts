@@ -32,13 +32,13 @@ async function handle(messages: readonly StreamMessage[], options: Partial<Kafka
   for (const handler of handlers) await handler({ messages, hasMore: false, heartbeat: async () => {} });
 }
 
-/** Messages that tell when they are looked into. */
+/** Messages that call back when their value is read. */
 function messagesOf(values: readonly string[], onRead = () => {}): StreamMessage[] {
   return values.map((text, offset) => {
     const value = Buffer.from(text);
-    const told = { topic: "t", partition: 0, offset: String(offset), key: null, headers: {}, timestamp: 0 };
+    const message = { topic: "t", partition: 0, offset: String(offset), key: null, headers: {}, timestamp: 0 };
     return {
-      ...told,
+      ...message,
       get value() {
         onRead();
         return value;
@@ -49,7 +49,7 @@ function messagesOf(values: readonly string[], onRead = () => {}): StreamMessage
 
 const repeated = (text: string, count: number) => Array.from({ length: count }, () => text);
 
-test("messages of very many records are taken apart only as fast as their records are kept", async () => {
+test("messages of very many records are split only as fast as their records are stored", async () => {
   let [read, kept, mostAtOnce] = [0, 0, 0];
   const messages = messagesOf(repeated("1\n".repeat(1_000), 60), () => read++);
   await handle(messages, {
@@ -62,7 +62,7 @@ test("messages of very many records are taken apart only as fast as their record
   expect(mostAtOnce).toBeLessThanOrEqual(26_000);
 });
 
-test("so are messages that cannot be taken apart, and they are kept too", async () => {
+test("so are messages that cannot be split, and they are stored too", async () => {
   let [read, kept, mostAtOnce] = [0, 0, 0];
   await handle(
     messagesOf(repeated("", 30_000), () => read++),
@@ -76,7 +76,7 @@ test("so are messages that cannot be taken apart, and they are kept too", async 
   expect([kept, mostAtOnce <= 26_000]).toEqual([30_000, true]);
 });
 
-test("of a batch that goes in several parts only the last waits for company", async () => {
+test("of a batch that goes in several parts only the last waits for other rows", async () => {
   const handedOver: unknown[] = [];
   await handle(messagesOf(repeated(`${observation}\n`.repeat(1_000), 30)), {
     sink: async ({ rows }, sinkOptions) => {
