@@ -105,8 +105,6 @@ describe("variables that do not go together", () => {
       TLS_CERT_FILE: "/tls/tls.crt",
       BACKUP_S3_SECRET_KEY: "hunter2",
       KAFKA_BROKERS: "a:9092",
-      KAFKA_TOPIC: "x",
-      KAFKA_DEAD_LETTER_TOPIC: "x",
       KAFKA_SASL_USERNAME: "me",
     };
     expect(messageFor(env).split("\n").slice(1)).toEqual([
@@ -114,7 +112,6 @@ describe("variables that do not go together", () => {
       "  TLS_KEY_FILE: is not set, but TLS_CERT_FILE is: set both or neither",
       expect.stringMatching(/^ {2}HTTPS_PORT: must not be HTTP_PORT/),
       "  BACKUP_S3_ACCESS_KEY: is not set, but BACKUP_S3_SECRET_KEY is: set both or neither",
-      expect.stringMatching(/^ {2}KAFKA_DEAD_LETTER_TOPIC: must not be KAFKA_TOPIC/),
       "  KAFKA_SASL_MECHANISM: is not set, but KAFKA_SASL_USERNAME is: set both or neither",
       "  KAFKA_SASL_PASSWORD: is not set, but KAFKA_SASL_USERNAME is: set both or neither",
     ]);
@@ -207,17 +204,10 @@ describe("Kafka", () => {
       connection: { brokers: ["a:9092", "b:9092"], clientId: "noisefloor", tls: false, sasl: undefined },
       groupId: "noisefloor-ingest",
       topic: "scan.observations",
-      deadLetterTopic: "scan.observations.dead",
       createTopics: true,
       partitions: 3,
     });
     expect(readSettings({ KAFKA_BROKERS: "", KAFKA_TLS: "true" }).kafka).toBeUndefined();
-  });
-
-  test("never brings its own dead letters in again", () => {
-    expect(() => readSettings({ KAFKA_BROKERS: "a:9092", KAFKA_TOPIC: "x", KAFKA_DEAD_LETTER_TOPIC: "x" })).toThrow(
-      /KAFKA_DEAD_LETTER_TOPIC: must not be KAFKA_TOPIC/,
-    );
   });
 
   test.each(["plain", "scram-sha-256", "scram-sha-512"])("can be signed in to with %s", (mechanism) => {

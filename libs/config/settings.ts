@@ -76,7 +76,6 @@ export const settingsSchema = z.object({
     .regex(/^[A-Za-z0-9._-]{1,100}$/, "takes letters, digits, dots, _ and -")
     .optional(),
   KAFKA_TOPIC: z.string().default("scan.observations"),
-  KAFKA_DEAD_LETTER_TOPIC: z.string().default("scan.observations.dead"),
   KAFKA_CREATE_TOPICS: flag(true),
   KAFKA_PARTITIONS: wholeNumber(1, 1_000).default(3),
   KAFKA_SESSION_TIMEOUT_SECONDS: wholeNumber(3, 1_800).default(30),
@@ -166,11 +165,6 @@ const CHECKS: readonly Check<Variables>[] = [
       (TLS_CERT_FILE === undefined && TLS_KEY_FILE === undefined) || HTTPS_PORT !== HTTP_PORT || HTTPS_PORT === 0,
   },
   ...pair("BACKUP_S3_ACCESS_KEY", "BACKUP_S3_SECRET_KEY"),
-  {
-    of: ["KAFKA_DEAD_LETTER_TOPIC", "KAFKA_TOPIC", "KAFKA_BROKERS"],
-    message: "must not be KAFKA_TOPIC: dead letters would come in again for ever",
-    isMet: (variables) => !hasBrokers(variables) || variables.KAFKA_TOPIC !== variables.KAFKA_DEAD_LETTER_TOPIC,
-  },
   // A name or password without a mechanism would be ignored, and the brokers be talked to as anybody.
   ...pair("KAFKA_SASL_MECHANISM", "KAFKA_SASL_USERNAME", hasBrokers),
   ...pair("KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD", hasBrokers),
@@ -257,7 +251,6 @@ function kafkaSettings(variables: Variables) {
     instanceId: variables.KAFKA_INSTANCE_ID,
     sessionTimeoutMs: variables.KAFKA_SESSION_TIMEOUT_SECONDS * 1_000,
     topic: variables.KAFKA_TOPIC,
-    deadLetterTopic: variables.KAFKA_DEAD_LETTER_TOPIC,
     createTopics: variables.KAFKA_CREATE_TOPICS,
     partitions: variables.KAFKA_PARTITIONS,
   };

@@ -3,7 +3,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
-import type { ObservationRow } from "@noisefloor/ingest/writer.ts";
+import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import { followSightings } from "@noisefloor/query/address-index/follow.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/lookup.ts";

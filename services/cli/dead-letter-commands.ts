@@ -4,20 +4,21 @@ import type { ListOptions } from "./commands/dead-letters.ts";
 import type { RetryOptions } from "./commands/dead-letters-retry.ts";
 
 const RETRY_HELP = `
-A retry sends each dead letter's original bytes through the pipeline again: validated as at their intake, with their
-sender's rights, and under the id they had there, so that nothing counts twice. What is accepted is stored and its dead
-letter is done; what is refused stays, with its new reason.
+A retry sends each dead letter's original bytes through the pipeline again: validated as when they came in, with their
+sender's rights, and with the same id, so that nothing counts twice. What is accepted is stored, and its dead letter is
+done; what is rejected stays open, with its new reason.
 
-What was refused as not-permitted stays refused, whatever the operator may do. --override-permission stores it where it
-says it belongs (global when it says nothing). That flag also takes dead letters whose sender's rights were not noted.
+A record rejected as not-permitted is rejected again, whatever the operator may do. --override-permission stores it where
+it says it belongs (global when it says nothing).
 
-Not retried are dead letters that were cut for their size, and lines of files that could not be read: replay the files.`;
+Skipped are dead letters that were cut for their size, batches of messages that could not be read, and lines of files that
+could not be read: replay the files.`;
 
-/** Adds the commands for records that were refused. */
+/** Adds the commands for dead letters. */
 export function addDeadLetterCommands(program: Command, createContext: () => Promise<CommandContext>): void {
   const deadLetters = program
     .command("dead-letters")
-    .description("records that were refused: look at them, retry them");
+    .description("records that could not be stored: list, show and retry them");
   withFilter(deadLetters.command("list"))
     .description("count them by source and reason, and list the newest")
     .option("--limit <n>", "how many to list", limit, 20)
@@ -28,7 +29,7 @@ export function addDeadLetterCommands(program: Command, createContext: () => Pro
     );
   deadLetters
     .command("show")
-    .description("show one: why, where from, and its payload, as text when it is text, else in hex")
+    .description("show one: reason, origin, and its payload as text, or in hex when it is not text")
     .argument("<id>", "as list shows it")
     .option("--raw", "write exactly its original bytes to standard output", false)
     .option("--json", "as JSON, the payload in base64", false)
@@ -38,10 +39,10 @@ export function addDeadLetterCommands(program: Command, createContext: () => Pro
       ),
     );
   withFilter(deadLetters.command("retry"))
-    .description("send them through the pipeline again, say after a missing tag was imported")
+    .description("send them through the pipeline again, for example after a missing tag was imported")
     .argument("[id...]", "as list shows them")
-    .option("--all", "all that are not done", false)
-    .option("--dry-run", "say what would become of them, and change nothing", false)
+    .option("--all", "all that are open", false)
+    .option("--dry-run", "say what a retry would do, and change nothing", false)
     .option("--override-permission", "store also what its sender was not permitted to write", false)
     .option("--json", "as JSON", false)
     .addHelpText("after", RETRY_HELP)
@@ -54,7 +55,7 @@ function withFilter(command: Command): Command {
   return command
     .option("--reason <reason>", "only with this reason")
     .option("--source <source>", "only from http, file or kafka")
-    .option("--since <time>", "only kept since: an RFC 3339 time, or 12h or 7d ago");
+    .option("--since <time>", "only received since: an RFC 3339 time, or 12h or 7d ago");
 }
 
 function limit(text: string): number {

@@ -2,7 +2,7 @@ import { explainFullDisk, explainMissingRight, isTransient, StoreError } from "@
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { ListenError } from "@noisefloor/http/server/listen.ts";
 import { TlsFilesError } from "@noisefloor/http/server/tls.ts";
-import { ReplayError } from "@noisefloor/ingest/replay.ts";
+import { ReplayError } from "@noisefloor/ingest/sources/file/replay.ts";
 import { KafkaError } from "@noisefloor/kafka/errors.ts";
 import { UserError } from "./commands/command.ts";
 

@@ -55,7 +55,7 @@ test("an id says that a file gave it, and stays what it is from one release to t
   ]);
 });
 
-test("a message's records are called by the request or file that it came of; any other name is not taken", () => {
+test("a message's records have the ids of the request or file that it came from; other ids are ignored", () => {
   const idWith = (given: string) =>
     messageRecordId({ topic: "t", partition: 3, offset: "14", headers: { [FALLBACK_ID_HEADER]: given } }, 5);
   const request = requestRecordId(randomUUID(), 2);
@@ -73,7 +73,7 @@ test("under a key an id is that key's own: no id that a sender may state is stor
     observationIdOf(stated, { fallbackId: "http:1/0", idNamespace });
   expect(named("one")).toBe("one");
   expect(named("one", "key")).not.toBe(named("one", "other"));
-  expect(named(undefined, "key"), "ids of ours are nobody's to state twice").toBe("http:1/0");
+  expect(named(undefined, "key"), "an id of ours is no stated id").toBe("http:1/0");
   const stated = { observed_at: new Date(0).toISOString(), sensor_id: "s", source_ip: "45.0.0.1" };
   const forged = { ...stated, observation_id: named("one", "key") };
   expect(observationSchema.safeParse(forged).success).toBe(false);

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { StreamMessage } from "@noisefloor/kafka/port.ts";
 
-/** Gives a record an id made from its content and its ordinal among equal records. */
+/** Makes a record's id of its content and its ordinal among equal records. */
 export type RecordIds = (content: string) => string;
 
 /**
@@ -20,14 +20,14 @@ export function recordIds(): RecordIds {
   };
 }
 
-/** What a record of an HTTP request is called when its sensor gave it no id. @param index its place there, from 0. */
+/** The id of an HTTP request's record whose sensor gave it none. @param index its place there, from 0. */
 export function requestRecordId(origin: string, index: number): string {
   return `http:${origin}/${index}`;
 }
 
 /**
- * What a stored observation is called. Keys tell the ids of their senders apart by a tab, which no stated id can hold: no
- * sender can state the id that another key's observation is stored under.
+ * The id that an observation is stored under. A tab, which no stated id can contain, separates it from its key: no sender
+ * can state an id under which another key's observation is stored.
  */
 export function observationIdOf(
   stated: string | undefined,
@@ -37,38 +37,38 @@ export function observationIdOf(
   return idNamespace === undefined ? stated : `${idNamespace}\t${stated}`;
 }
 
-/** The header that says under which key a message's records have their ids, as the topic's reader knows no keys. */
+/** The header that names the key within which a message's ids are unique: the topic's consumer knows no keys. */
 export const ID_NAMESPACE_HEADER = "noisefloor-id-namespace";
 
-/** As keys' ids are. Anything else is some other publisher's, of any length. */
+/** The shape of a key's id. Anything else comes from another publisher, and may have any length. */
 const KEY_ID = /^[a-z0-9-]{1,64}$/i;
 
-/** Under which key a message's records have their ids; undefined when whoever published it says nothing of the kind. */
-export function givenIdNamespace({ headers }: Pick<StreamMessage, "headers">): string | undefined {
+/** The key within which a message's ids are unique; undefined when no header names one. */
+export function idNamespaceOfMessage({ headers }: Pick<StreamMessage, "headers">): string | undefined {
   const given = headers[ID_NAMESPACE_HEADER];
   return given !== undefined && KEY_ID.test(given) ? given : undefined;
 }
 
-/** The header in which a message, or the dead letter made of it, says what its records are called. */
+/** The header with the id of a message's record whose sensor gave it none. */
 export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
 
-/** Both shapes above. Anything else is some other publisher's, of any length, and would name a thousand records. */
+/** The shapes of `requestRecordId` and `recordIds`. Anything else may have any length, and would be in a thousand ids. */
 const OWN_ID = /^(?:http:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|file:[0-9a-f]{32})\/\d{1,10}$/;
 
-/** What whoever published a message says that its records are called; undefined when it says nothing of the kind. */
-export function givenRecordId({ headers }: Pick<StreamMessage, "headers">): string | undefined {
+/** The id that a message's header gives its record; undefined when there is none. */
+export function fallbackIdOfMessage({ headers }: Pick<StreamMessage, "headers">): string | undefined {
   const given = headers[FALLBACK_ID_HEADER];
   return given !== undefined && OWN_ID.test(given) ? given : undefined;
 }
 
 /**
- * The same for a record of a Kafka message. Its place in the topic is its name, unless whoever published it says of which
- * request it came: the producer may have written the message twice. @param index its place in the message, from 0.
+ * The id of a message's record whose sensor gave it none: its place in the topic, unless a header gives one, for the
+ * producer may have written the message twice. @param index its place in the message, from 0.
  */
 export function messageRecordId(
   message: Pick<StreamMessage, "topic" | "partition" | "offset" | "headers">,
   index: number,
 ): string {
   const { topic, partition, offset } = message;
-  return `${givenRecordId(message) ?? `kafka:${topic}/${partition}/${offset}`}/${index}`;
+  return `${fallbackIdOfMessage(message) ?? `kafka:${topic}/${partition}/${offset}`}/${index}`;
 }

@@ -76,7 +76,7 @@ beforeAll(async () => {
     const first = await scrape(intake, "intake-1");
     const names = new Set(first.map(({ name }) => name));
     expect(names).toContain("noisefloor_last_insert_timestamp_seconds");
-    expect(names).toContain("noisefloor_kafka_lag_messages");
+    expect(names).toContain("noisefloor_kafka_consumer_lag");
     const second = first.map((sample) => ({ ...sample, labels: { ...sample.labels, instance: "intake-2" } }));
     told = [...first, ...second, ...(await scrape(query, "query"))].map(onLargeDisk);
   });
@@ -133,7 +133,7 @@ function firing(scenario: Scenario): string[] {
 
 const [FIRST, SECOND, QUERY] = ["intake-1", "intake-2", "query"].map((instance) => ({ instance }));
 const lag = (partition: number, figure: number) => ({
-  name: "noisefloor_kafka_lag_messages",
+  name: "noisefloor_kafka_consumer_lag",
   labels: { partition: String(partition) },
   figure,
 });

@@ -209,8 +209,8 @@ test("a backup of a newer version, or of something else, is refused", async () =
 
 test("an earlier version's backup is brought up to date", async () => {
   // As before the last migration, which made a table.
-  await world.client.command({ query: "DROP TABLE dead_letter_verdicts SYNC" });
-  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_verdicts'" });
+  await world.client.command({ query: "DROP TABLE dead_letter_retries SYNC" });
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_retries'" });
   await backUp(world, "earlier");
   await restore(other, "earlier");
   await eventually(async () => expect(await answers(other)).toEqual(await answers(world)));

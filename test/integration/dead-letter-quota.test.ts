@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import type { PlacedRecord } from "@noisefloor/ingest/dead-letter.ts";
-import { type DeadLetterQuotaOptions, limitDeadLetters } from "@noisefloor/ingest/dead-letter-quota.ts";
-import type { RejectedRecord } from "@noisefloor/ingest/pipeline.ts";
+import { type DeadLetter, toPayload } from "@noisefloor/ingest/dead-letters/dead-letter.ts";
+import { type DeadLetterQuotaOptions, limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -26,20 +25,18 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const limited = (options: Partial<DeadLetterQuotaOptions> = {}) =>
-  limitDeadLetters(world.client, { source: "http", bytesPerDay: QUOTA, now: () => at, log: silent, ...options });
+  limitedDeadLetterStore(world.client, { source: "http", bytesPerDay: QUOTA, now: () => at, log: silent, ...options });
 
 let requests = 0;
 /** A request's rejected records, of a thousand bytes each. */
-function rejected(records: number, keyId?: string): RejectedRecord<PlacedRecord>[] {
+function rejected(records: number, keyId?: string): DeadLetter[] {
   const origin = `request-${requests++}`;
   return Array.from({ length: records }, (_, index) => ({
-    record: {
-      bytes: randomBytes(1_000),
-      fallbackId: "",
-      origin,
-      position: index + 1,
-      sender: { right: "shared-datasets", keyId },
-    },
+    source: "http",
+    ...toPayload(randomBytes(1_000)),
+    origin,
+    position: index + 1,
+    sender: { right: "shared-datasets", keyId },
     rejection: { reason: index % 2 === 0 ? "not-json" : "oversize", detail: "why" },
   }));
 }
@@ -55,43 +52,43 @@ const keptLetters = defineQuery({
 const kept = () => run(world.client, keptLetters, {});
 
 test("beyond a key's quota of the day only counts and a sample are kept, which say so; other keys have their own", async () => {
-  const told = { bytes: 0, notKept: 0 };
+  const counted = { bytes: 0, beyond: 0 };
   const letters = limited({
-    onKept(bytes) {
-      told.bytes += bytes;
+    onStored(bytes) {
+      counted.bytes += bytes;
     },
-    onNotKept(records) {
-      told.notKept += records;
+    onBeyondQuota(records) {
+      counted.beyond += records;
     },
   });
   // At the same time: they share the quota.
-  await Promise.all(Array.from({ length: 10 }, () => letters.keep(rejected(10, "greedy"))));
-  await letters.keep(rejected(3, "modest"));
-  await letters.keep(rejected(1));
+  await Promise.all(Array.from({ length: 10 }, () => letters.store(rejected(10, "greedy"))));
+  await letters.store(rejected(3, "modest"));
+  await letters.store(rejected(1));
   await letters.close();
   const [none, greedy, modest] = await kept();
   expect(none).toMatchObject({ keyId: "", letters: 1, notes: [] });
   expect(modest).toMatchObject({ keyId: "modest", letters: 3, notes: [] });
-  // 18 of 1,103 bytes each come to less than the quota, and one stands for the others.
+  // 18 of 1,103 bytes each come to less than the quota, and one is a sample of the others.
   expect(greedy).toMatchObject({ keyId: "greedy", letters: 19 });
   expect(greedy?.notes).toEqual([
     expect.stringMatching(
-      /^stands for 82 records of 82000 bytes since .* \(not-json \d+, oversize \d+\), beyond the 20000/,
+      /^sample of 82 records with 82000 bytes since .* \(not-json \d+, oversize \d+\), beyond the quota of 20000/,
     ),
   ]);
-  expect(told).toEqual({ bytes: 22 * 1_103, notKept: 82 });
+  expect(counted).toEqual({ bytes: 22 * 1_103, beyond: 82 });
 });
 
 test("a restart does not begin the quota anew, and the next UTC day does", async () => {
   const before = limited();
-  await before.keep(rejected(18));
+  await before.store(rejected(18));
   const after = limited();
-  await after.keep(rejected(18));
+  await after.store(rejected(18));
   await after.close();
-  expect(await kept()).toMatchObject([{ letters: 19, notes: [expect.stringContaining("stands for 18 records")] }]);
+  expect(await kept()).toMatchObject([{ letters: 19, notes: [expect.stringContaining("sample of 18 records")] }]);
   at += 86_400_000 / 2;
-  await after.keep(rejected(18));
-  await before.keep(rejected(1));
+  await after.store(rejected(18));
+  await before.store(rejected(1));
   await after.close();
   await before.close();
   expect(await kept()).toMatchObject([{ letters: 38 }]);
@@ -104,13 +101,13 @@ test("counts that cannot be written wait for the store and are told together", a
   };
   const letters = limited({ requireSpace, flushMs: 20, bytesPerDay: 0 });
   isFull = true;
-  await letters.keep(rejected(5));
+  await letters.store(rejected(5));
   await letters.close();
   expect(await kept()).toEqual([]);
   isFull = false;
-  await letters.keep(rejected(2));
+  await letters.store(rejected(2));
   await letters.close();
-  expect(await kept()).toMatchObject([{ letters: 1, notes: [expect.stringContaining("stands for 7 records")] }]);
+  expect(await kept()).toMatchObject([{ letters: 1, notes: [expect.stringContaining("sample of 7 records")] }]);
 });
 
 test("who posts garbage without end cannot fill the disk, and is told of each record all the same", async () => {
@@ -135,11 +132,11 @@ test("who posts garbage without end cannot fill the disk, and is told of each re
   await app.close();
   const [letters] = await kept();
   expect(letters?.bytes).toBeLessThan(mebibyte + 4096);
-  expect(letters?.notes.some((note) => note.startsWith("stands for "))).toBe(true);
+  expect(letters?.notes.some((note) => note.startsWith("sample of "))).toBe(true);
   expect(await metrics.text()).toMatch(/noisefloor_dead_letters_not_kept_total\{source="http"\} 2\d\d/);
   // The sample is cut, so it is not tried; those that were kept whole are.
   await world.addTags([makeTag("later", "unknown")]);
   const command = commandOver(world);
   await runDeadLettersRetry([], { all: true, dryRun: true, overridePermission: false, json: true }, command);
-  expect(JSON.parse(command.lines.join(""))).toMatchObject({ not_tried: 1 });
+  expect(JSON.parse(command.lines.join(""))).toMatchObject({ skipped: 1 });
 });

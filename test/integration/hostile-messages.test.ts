@@ -1,25 +1,22 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { deadLettersTo } from "@noisefloor/ingest/dead-letter.ts";
+import { StoreFullError } from "@noisefloor/clickhouse/client/errors.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { kafkaDeadLettersOf } from "../support/dead-letters.ts";
 import { eventually } from "../support/eventually.ts";
-import { silent } from "../support/http.ts";
 import {
   type ConsumingWorld,
   committedOffsets,
-  deleteTopic,
   endOffsets,
-  freshKafka,
   ingestOf,
   openConsumingWorld,
   publishBomb,
   publishGzipped,
   publishInTransaction,
-  readTopic,
 } from "../support/kafka.ts";
 import { publishWithDeltas } from "../support/odd-batches.ts";
 import { readStored } from "../support/stored-observations.ts";
@@ -58,10 +55,10 @@ test("a message with thousands of headers, and a bomb, hold up nothing: the bomb
     kafka.topic,
     Array.from({ length: 20 }, (_, index) => ({ key: null, value: good(index) })),
   );
-  const [dead] = await readTopic(kafka, kafka.deadLetterTopic, 1);
-  expect(dead?.headers).toMatchObject({ "noisefloor-reason": "unreadable-batch", "noisefloor-topic": kafka.topic });
-  expect(dead?.headers["noisefloor-detail"]).toMatch(/^the batch of offsets \d to \d cannot be decoded: /);
-  expect(dead?.value.subarray(61).equals(bomb)).toBe(true);
+  const [dead] = await kafkaDeadLettersOf(world, 1);
+  expect(dead).toMatchObject({ reason: "unreadable-batch", topic: kafka.topic });
+  expect(dead?.detail).toMatch(/^the batch of the offsets \d to \d cannot be read: /);
+  expect(dead?.payload.subarray(61).equals(bomb)).toBe(true);
   await eventually(async () => expect(await stored()).toHaveLength(21));
 });
 
@@ -74,9 +71,9 @@ test.each([
   async (_where, deltaOf) => {
     const values = [1, 2, 3, 4, 5].map(good);
     await publishWithDeltas(kafka, values, deltaOf);
-    const [dead] = await readTopic(kafka, kafka.deadLetterTopic, 1);
-    expect(dead?.headers).toMatchObject({ "noisefloor-reason": "unreadable-batch", "noisefloor-offset": "4" });
-    for (const value of values) expect(dead?.value.includes(value)).toBe(true);
+    const [dead] = await kafkaDeadLettersOf(world, 1);
+    expect(dead).toMatchObject({ reason: "unreadable-batch", offset: "4" });
+    for (const value of values) expect(dead?.payload.includes(value)).toBe(true);
     await producer.produce(kafka.topic, [{ key: null, value: good(6) }]);
     await eventually(async () => expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.6"]));
     await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
@@ -84,54 +81,31 @@ test.each([
   },
 );
 
-test("a topic that takes less than the records are long gets them cut, and the consumer goes on", async () => {
-  const measured = { ...freshKafka(), partitions: 1 };
-  // As a topic is that somebody else has made.
-  const config = { "max.message.bytes": String(1024 * 1024 + 12) };
-  await ensureTopics(measured.connection, [{ name: measured.deadLetterTopic, partitions: 1, config }], silent);
-  const other = await ingestOf(world, measured, now);
-  onTestFinished(() => other.stop());
+test("records, keys and headers of any length are kept up to a limit, with how long they were, and hold up nothing", async () => {
   const tooMany = lines(Array.from({ length: 1_001 }, () => "x".repeat(3_000)));
-  await other.start();
-  await producer.produce(measured.topic, [{ key: Buffer.from("nearly"), value: Buffer.alloc(1_048_400, "x") }]);
-  await publishGzipped(measured, [tooMany], Buffer.from("packed"));
-  await publishGzipped(measured, [Buffer.alloc(8 * 1024 * 1024, "x")], Buffer.alloc(9 * 1024 * 1024, "k"));
-  await publishGzipped(measured, [lines(Array.from({ length: 1_000 }, () => "x"))], Buffer.alloc(900_000, "k"));
-  await producer.produce(measured.topic, [{ key: null, value: good(1) }]);
-  const dead = await readTopic(measured, measured.deadLetterTopic, 1_003);
-  const cutOf = (header: string) =>
-    dead
-      .map(({ headers }) => headers[header])
-      .filter((note, index, notes) => note !== undefined && notes.indexOf(note) === index);
-  expect(cutOf("noisefloor-cut-from")).toEqual(["1048400", String(tooMany.length), String(8 * 1024 * 1024)]);
-  expect(cutOf("noisefloor-key-cut-from")).toEqual([String(9 * 1024 * 1024), "900000"]);
-  expect([dead[0]?.key, dead[0]?.value.length]).toEqual(["nearly", 524_200]);
-  expect(new Set(dead.slice(3).map(({ headers }) => headers["noisefloor-index"])).size).toBe(1_000);
-  await eventually(async () => expect(await stored()).toHaveLength(1));
-});
-
-test("of a letter that its topic takes nothing else of, the reason is kept", async () => {
-  const config = { "max.message.bytes": "700" };
-  const topic = `${kafka.deadLetterTopic}-small`;
-  await ensureTopics(kafka.connection, [{ name: topic, partitions: 1, config }], silent);
-  const message = {
-    topic: "t",
-    partition: 0,
-    offset: "7",
-    key: Buffer.alloc(2_000),
-    value: Buffer.alloc(2_000),
-    headers: {},
-    timestamp: 0,
-  };
-  const record = { message, bytes: message.value, index: 0, fallbackId: "" };
-  await deadLettersTo(producer.produce, topic)([{ record, rejection: { reason: "not-json", detail: "" } }]);
-  const [dead] = await readTopic(kafka, topic, 1);
-  expect(dead).toMatchObject({ key: "", value: Buffer.alloc(0) });
-  expect(dead?.headers).toMatchObject({
-    "noisefloor-reason": "not-json",
-    "noisefloor-cut-from": "2000",
-    "noisefloor-key-cut-from": "2000",
+  const huge = Buffer.alloc(8 * 1024 * 1024 + 1, "x");
+  await publishGzipped(kafka, [tooMany], Buffer.from("packed"));
+  await publishGzipped(kafka, [huge], Buffer.alloc(9 * 1024 * 1024, "k"));
+  await publishGzipped(kafka, [lines(Array.from({ length: 1_000 }, () => "x"))], Buffer.alloc(900_000, "k"));
+  const headers = { long: "x".repeat(900_000), short: "kept", [FALLBACK_ID_HEADER]: `http:${"0".repeat(8)}` };
+  await producer.produce(kafka.topic, [{ key: Buffer.from([0xff]), value: Buffer.from([0xff, 0]), headers }]);
+  await producer.produce(kafka.topic, [{ key: null, value: good(1) }]);
+  const dead = await kafkaDeadLettersOf(world, 1_003);
+  const find = (bytes: Buffer) =>
+    dead.find(({ payload, payloadBytes }) => payloadBytes === bytes.length && payload[0] === bytes[0]);
+  expect(find(tooMany)).toMatchObject({ reason: "too-many-observations", key: Buffer.from("packed"), keyBytes: 6 });
+  expect(find(tooMany)?.payload.equals(tooMany), "all of it").toBe(true);
+  expect(find(huge)).toMatchObject({ reason: "oversize", key: Buffer.alloc(1_024, "k"), keyBytes: 9 * 1024 * 1024 });
+  expect(find(huge)?.payload.equals(huge.subarray(0, 8 * 1024 * 1024)), "what is stored of it").toBe(true);
+  expect(find(Buffer.from([0xff, 0]))).toMatchObject({
+    payload: Buffer.from([0xff, 0]),
+    key: Buffer.from([0xff]),
+    headers: { short: "kept", [FALLBACK_ID_HEADER]: `http:${"0".repeat(8)}` },
   });
+  const ofOne = dead.filter(({ keyBytes }) => keyBytes === 900_000);
+  expect(new Set(ofOne.map(({ position }) => position)).size).toBe(1_000);
+  expect(ofOne.every(({ key, payload }) => key.length === 1_024 && payload.equals(Buffer.from("x")))).toBe(true);
+  await eventually(async () => expect(await stored()).toHaveLength(1));
 });
 
 test("a header that names records, as long as a message may be, names none of a thousand", async () => {
@@ -156,7 +130,7 @@ test("of messages packed by the hundred, each of a thousand records, what is don
   expect(committed).toBeLessThan(200);
   await alter("RESET SETTING parts_to_throw_insert");
   await eventually(async () => expect((await committedOffsets(kafka))[0]).toBe(201));
-  expect(await readTopic(kafka, kafka.deadLetterTopic, 200)).toHaveLength(200);
+  expect(new Set((await kafkaDeadLettersOf(world, 200)).map(({ offset }) => offset)).size).toBe(200);
   expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1", "45.0.0.2"]);
 });
 
@@ -167,14 +141,80 @@ test("what transactions leave behind, and what they take back, is committed too:
   expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1", "45.0.0.2"]);
 });
 
-test("a dead-letter topic that is away is waited for, without that the consumer begins anew", async () => {
-  await deleteTopic(kafka, kafka.deadLetterTopic);
+test("a dead letter that cannot be stored blocks the commit and is retried, without that the consumer begins anew", async () => {
+  const alter = (what: string) => world.client.command({ query: `ALTER TABLE dead_letters ${what}` });
+  await producer.produce(kafka.topic, [{ key: null, value: Buffer.from("{broken") }]);
+  await kafkaDeadLettersOf(world, 1);
+  await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
+  await opened.ingest.stop();
+  const before = await committed();
+  await alter("MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1");
+
+  const retries: number[] = [];
+  const logLine = z.object({ msg: z.string(), attempt: z.number().optional() });
+  const write = (line: string) => {
+    const { msg, attempt = 0 } = logLine.parse(JSON.parse(line));
+    if (msg === "storing dead letters failed, retrying") retries.push(attempt);
+  };
+  metrics = createMetrics();
+  opened.ingest = await ingestOf(world, kafka, now, [], metrics, undefined, { log: pino({}, { write }) });
+  await opened.ingest.start();
   await producer.produce(kafka.topic, [{ key: null, value: Buffer.from("42") }]);
-  // Longer than the client library tries by itself.
-  await sleep(12_000);
+  await eventually(async () => expect(Math.max(...retries)).toBeGreaterThanOrEqual(5));
   await opened.ingest.checks.kafka?.();
-  await ensureTopics(kafka.connection, [{ name: kafka.deadLetterTopic, partitions: 1 }], silent);
-  expect(await readTopic(kafka, kafka.deadLetterTopic, 1)).toMatchObject([{ value: Buffer.from("42") }]);
-  await eventually(async () => expect((await committedOffsets(kafka)).filter((offset) => offset > 0)).toEqual([1]));
+  expect(await committed(), "nothing is committed meanwhile").toEqual(before);
+  await alter("RESET SETTING parts_to_throw_insert, parts_to_delay_insert");
+  const dead = await kafkaDeadLettersOf(world, 2);
+  expect(dead.map(({ payload }) => payload.toString()).sort()).toEqual(["42", "{broken"]);
+  await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
   expect(await metrics.text()).toContain("noisefloor_kafka_restarts_total 0");
+});
+
+test("a stop does not wait for a dead letter that cannot be stored, and the next consumer stores it", async () => {
+  let isFull = true;
+  const requireSpace = () => {
+    if (isFull) throw new StoreFullError("no space");
+  };
+  await opened.ingest.stop();
+  const disk = { requireSpace, freeBytes: () => 0, floorBytes: () => 1, ageSeconds: () => 0, stop: () => {} };
+  let retries = 0;
+  const log = pino({}, { write: (line: string) => void (line.includes("storing dead letters failed") && retries++) });
+  opened.ingest = await ingestOf(world, kafka, now, [], createMetrics(), undefined, { disk, log });
+  await opened.ingest.start();
+  await producer.produce(kafka.topic, [{ key: null, value: Buffer.from("42") }]);
+  await eventually(async () => expect(retries).toBeGreaterThanOrEqual(5));
+  const start = performance.now();
+  await opened.ingest.stop();
+  expect(performance.now() - start, "a pause of up to 5 s is aborted").toBeLessThan(4_000);
+  isFull = false;
+  opened.ingest = await ingestOf(world, kafka, now, [], createMetrics(), undefined, { disk });
+  await opened.ingest.start();
+  expect(await kafkaDeadLettersOf(world, 1)).toMatchObject([
+    { payload: Buffer.from("42"), reason: "invalid-observation" },
+  ]);
+});
+
+test("garbage without end cannot fill the disk: beyond the day's quota of Kafka only counts and a sample are kept", async () => {
+  await opened.ingest.stop();
+  const options = { deadLetterBytesPerDay: 100_000 };
+  metrics = createMetrics();
+  opened.ingest = await ingestOf(world, kafka, now, [], metrics, undefined, options);
+  await opened.ingest.start();
+  const garbage = Array.from({ length: 100 }, (_, n) => ({ key: null, value: Buffer.alloc(3_000, String(n % 10)) }));
+  await producer.produce(kafka.topic, [...garbage, { key: null, value: good(1) }]);
+  await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
+  await opened.ingest.stop();
+  const whole = Math.floor(100_000 / 3_200);
+  const { length } = await eventually(async () => {
+    const text = await metrics.text();
+    const [, left = "0"] = /noisefloor_dead_letters_not_kept_total\{source="kafka"\} (\d+)/.exec(text) ?? [];
+    expect(Number(left)).toBeGreaterThan(50);
+    return kafkaDeadLettersOf(world, 100 - Number(left) + 1);
+  });
+  expect(length).toBeLessThanOrEqual(whole + 3);
+  const [sample, ...more] = (await kafkaDeadLettersOf(world, length)).filter(({ detail }) =>
+    detail.startsWith("sample of"),
+  );
+  expect([sample?.topic, more]).toEqual([kafka.topic, []]);
+  expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1"]);
 });

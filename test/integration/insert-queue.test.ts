@@ -1,8 +1,9 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { DATA_CODES, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
-import { type InsertQueueTerms, insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { insertInto, type ObservationRow } from "@noisefloor/ingest/writer.ts";
+import { type InsertQueueOptions, insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
+import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
@@ -51,14 +52,14 @@ function row(n: number, sensor = "s"): ObservationRow {
 }
 const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index));
 
-function queueOf(terms: Partial<InsertQueueTerms> = {}) {
+function queueOf(options: Partial<InsertQueueOptions> = {}) {
   const inserts: { rows: number; outcome: string }[] = [];
   const queue = insertQueue({
-    insert: insertInto(world.client),
+    insert: insertObservations(world.client),
     retryForMs: 30_000,
     lingerMs: 0,
     onInsert: (count, _seconds, outcome) => inserts.push({ rows: count, outcome }),
-    ...terms,
+    ...options,
   });
   return { queue, inserts };
 }
@@ -112,7 +113,7 @@ test("who hands bad rows over hears of their own, by their own numbers, and nobo
 });
 
 test("an insert that is repeated under its token is the same insert, in the table and in all that is fed from it", async () => {
-  const insert = insertInto(world.client);
+  const insert = insertObservations(world.client);
   await insert(rows(0, 1_000), "one");
   const before = await stored();
   await insert(rows(0, 1_000), "one");
@@ -147,9 +148,9 @@ test("a server over its limits is waited for, with a word on why, and takes the 
   await world.client.command({
     query: "ALTER TABLE observations MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1",
   });
-  await insertInto(world.client)(rows(0, 1), "first");
+  await insertObservations(world.client)(rows(0, 1), "first");
   const waits: unknown[] = [];
-  const { queue, inserts } = queueOf({ onWait: (error) => waits.push(error) });
+  const { queue, inserts } = queueOf({ onRetry: (error) => waits.push(error) });
   const storing = queue.store(rows(1, 100), 0);
   await eventually(async () => expect(waits.length).toBeGreaterThan(2));
   expect(waits[0]).toMatchObject({ code: "252" });
@@ -169,7 +170,7 @@ const limitedTo = (bytes: number) => limitedBy("max_memory_usage", bytes);
 
 test("what is too much for the server's memory at once goes in as few parts as it takes", async () => {
   const limited = limitedTo(40_000_000);
-  const { queue, inserts } = queueOf({ insert: insertInto(limited) });
+  const { queue, inserts } = queueOf({ insert: insertObservations(limited) });
   expect(await queue.store(rows(0, 60_000), 0)).toEqual([]);
   expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 60_000, outcome: "transient" })));
   expect(inserts.filter(({ outcome }) => outcome === "stored").length).toBeLessThanOrEqual(8);
@@ -181,7 +182,7 @@ test("what is too much for the server's memory at once goes in as few parts as i
 
 test("a server that has no memory at all is waited for, and does not get ever smaller inserts", async () => {
   let limited = limitedTo(100_000);
-  const { queue, inserts } = queueOf({ insert: (values, token) => insertInto(limited)(values, token) });
+  const { queue, inserts } = queueOf({ insert: (values, token) => insertObservations(limited)(values, token) });
   const storing = queue.store(rows(0, 3_000), 0);
   await eventually(async () => expect(inserts.length).toBeGreaterThan(9));
   expect(new Set(inserts.map(({ rows: count }) => count))).toEqual(new Set([3_000, 1_500, 750]));
@@ -200,7 +201,7 @@ test.each([
     query: "ALTER TABLE observations ADD CONSTRAINT slow CHECK sleepEachRow(0.00025) = 0",
   });
   const limited = limitedBy("max_execution_time", seconds, waitMs);
-  const { queue, inserts } = queueOf({ insert: insertInto(limited), retryForMs: Number.POSITIVE_INFINITY });
+  const { queue, inserts } = queueOf({ insert: insertObservations(limited), retryForMs: Number.POSITIVE_INFINITY });
   expect(await queue.store(rows(0, 4_800), 0)).toEqual([]);
   expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 4_800, outcome: "transient" })));
   expect(inserts.slice(3).every(({ rows: count }) => count < 4_800)).toBe(true);
@@ -212,9 +213,7 @@ test.each([
 test("a table that refuses everything ends the flow, rather than turn all that comes into dead letters", async () => {
   await world.client.command({ query: "ALTER TABLE observations ADD CONSTRAINT nothing CHECK sensor_id = 'nobody'" });
   const { queue, inserts } = queueOf();
-  await expect(queue.store(rows(0, 1_000), 0)).rejects.toThrow(
-    /refuses whatever comes, not only some rows: .*nothing/s,
-  );
+  await expect(queue.store(rows(0, 1_000), 0)).rejects.toThrow(/rejects all rows, not only some: .*nothing/s);
   expect(inserts.length).toBeLessThan(30);
 });
 
@@ -227,7 +226,7 @@ test("every code that is judged is what the server calls it", async () => {
 
 test("a failure that nobody knows is not waited for", async () => {
   const elsewhere = connect({ ...inject("clickhouse"), database: "no_such_database" }, "noisefloor-tests");
-  const { queue, inserts } = queueOf({ insert: insertInto(elsewhere) });
+  const { queue, inserts } = queueOf({ insert: insertObservations(elsewhere) });
   await expect(queue.store(rows(0, 10), 0)).rejects.toMatchObject({ code: "81" });
   expect(inserts).toEqual([{ rows: 10, outcome: "unknown" }]);
   await elsewhere.close();
@@ -235,18 +234,24 @@ test("a failure that nobody knows is not waited for", async () => {
 
 test("at a stop nothing is tried again, and what waits for company goes at once", async () => {
   const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
-  const { queue } = queueOf({ insert: insertInto(away), retryForMs: Number.POSITIVE_INFINITY });
+  const shutdown = new AbortController();
+  const { queue } = queueOf({
+    insert: insertObservations(away),
+    retryForMs: Number.POSITIVE_INFINITY,
+    shutdown: shutdown.signal,
+  });
   const outcome = queue.store(rows(0, 10), 0).then(
     () => "stored",
     () => "rejected",
   );
-  queue.giveUp();
+  shutdown.abort();
   expect(await outcome).toBe("rejected");
   await away.close();
 
-  const patient = queueOf({ lingerMs: 3_600_000 });
-  const storing = patient.queue.store(rows(0, 10), 0);
-  patient.queue.giveUp();
+  const later = new AbortController();
+  const lingering = queueOf({ lingerMs: 3_600_000, shutdown: later.signal });
+  const storing = lingering.queue.store(rows(0, 10), 0);
+  later.abort();
   expect(await storing).toEqual([]);
 });
 
@@ -254,7 +259,7 @@ test("rows that nobody waits for any more are let go of, whether they wait their
   const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
   let isAway = true;
   const { queue, inserts } = queueOf({
-    insert: (values, token) => insertInto(isAway ? away : world.client)(values, token),
+    insert: (values, token) => insertObservations(isAway ? away : world.client)(values, token),
     retryForMs: Number.POSITIVE_INFINITY,
   });
   const lost = new AbortController();

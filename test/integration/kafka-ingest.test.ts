@@ -2,6 +2,7 @@ import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { kafkaDeadLettersOf } from "../support/dead-letters.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   type ConsumingWorld,
@@ -10,7 +11,6 @@ import {
   ingestOf,
   openConsumingWorld,
   publishGzipped,
-  readTopic,
 } from "../support/kafka.ts";
 import { readStored } from "../support/stored-observations.ts";
 import { makeTag, type World } from "../support/world.ts";
@@ -77,15 +77,16 @@ test("poison among good messages: the good are stored, each bad one is kept with
   });
   await producer.produce(kafka.topic, messages);
 
-  const dead = await readTopic(kafka, kafka.deadLetterTopic, poison.length);
+  const dead = await kafkaDeadLettersOf(world, poison.length);
   const expected = messages.filter(({ reason }) => reason !== undefined);
-  expect(dead.map(({ key }) => key).sort()).toEqual(expected.map(({ key }) => key.toString()).sort());
-  for (const { key, value, headers } of dead) {
-    const sent = expected.find((message) => message.key.toString() === key);
-    expect(headers["noisefloor-reason"]).toBe(sent?.reason);
-    expect(value.equals(sent?.value ?? Buffer.from("?")), `bytes of ${key}`).toBe(true);
-    expect(headers["noisefloor-topic"]).toBe(kafka.topic);
-    expect(Number(headers["noisefloor-offset"])).toBeGreaterThanOrEqual(0);
+  expect(dead.map(({ key }) => key.toString()).sort()).toEqual(expected.map(({ key }) => key.toString()).sort());
+  for (const { key, payload, payloadBytes, reason, topic, offset } of dead) {
+    const sent = expected.find((message) => message.key.equals(key));
+    expect(reason).toBe(sent?.reason);
+    expect(payload.equals(sent?.value ?? Buffer.from("?")), `bytes of ${key}`).toBe(true);
+    expect(payloadBytes).toBe(payload.length);
+    expect(topic).toBe(kafka.topic);
+    expect(Number(offset)).toBeGreaterThanOrEqual(0);
   }
   await eventually(async () => expect(await stored()).toHaveLength(9 * poison.length));
 
@@ -105,10 +106,10 @@ test("a message may hold one observation, an array or NDJSON; a bad element does
   await eventually(async () =>
     expect((await stored()).map(({ ip }) => ip)).toEqual([1, 2, 3, 4, 5].map((last) => `45.0.0.${last}`)),
   );
-  const dead = await readTopic(kafka, kafka.deadLetterTopic, 2);
-  expect(dead.map(({ value, headers }) => [value.toString(), headers["noisefloor-index"]])).toEqual([
-    [bad, "1"],
-    [bad, "1"],
+  const dead = await kafkaDeadLettersOf(world, 2);
+  expect(dead.map(({ payload, position }) => [payload.toString(), position])).toEqual([
+    [bad, 1],
+    [bad, 1],
   ]);
 });
 
@@ -142,15 +143,16 @@ test("a stop in the middle of a flood loses nothing", async () => {
   await eventually(async () => expect(await stored()).toHaveLength(20_000));
 });
 
-test("a compressed message whose bytes no broker would take as they are is kept cut, and holds up nothing", async () => {
+test("of a compressed message of 20 MiB the first 8 MiB are kept, with its size, and it holds up nothing", async () => {
   const huge = Buffer.alloc(20 * 1024 * 1024, "x");
   await publishGzipped(kafka, [huge]);
   await producer.produce(
     kafka.topic,
     Array.from({ length: 20 }, (_, index) => ({ key: null, value: bytes(good(index)) })),
   );
-  const [dead] = await readTopic(kafka, kafka.deadLetterTopic, 1);
-  expect(dead?.headers).toMatchObject({ "noisefloor-reason": "oversize", "noisefloor-cut-from": String(huge.length) });
+  const [dead] = await kafkaDeadLettersOf(world, 1);
+  expect(dead).toMatchObject({ reason: "oversize", payloadBytes: huge.length });
+  expect(dead?.payload.equals(huge.subarray(0, 8 * 1024 * 1024))).toBe(true);
   await eventually(async () => expect(await stored()).toHaveLength(20));
 });
 
@@ -172,11 +174,11 @@ test("the same messages delivered to two groups, in other batches, are the same 
   expect([await world.get(path), await world.get("/v3/community/45.0.0.1"), await stored()]).toEqual(before);
 });
 
-test("figures tell what became of records, how large inserts are and how far the group is behind; the consumer is alive", async () => {
+test("metrics say what became of records, how large inserts are and how far the group is behind; the consumer is alive", async () => {
   const metrics = createMetrics();
   const measured = freshKafka();
   const other = await ingestOf(world, measured, now, [], metrics);
-  await expect(other.checks.kafka?.()).rejects.toThrow("neither fetches nor beats");
+  await expect(other.checks.kafka?.()).rejects.toThrow("no fetch or heartbeat for 60 s");
   await producer.produce(
     measured.topic,
     Array.from({ length: 600 }, (_, index) => ({ key: null, value: bytes(index % 6 === 0 ? "42" : good(index)) })),
@@ -190,17 +192,17 @@ test("figures tell what became of records, how large inserts are and how far the
     expect(text).toMatch(/noisefloor_insert_duration_seconds_count\{outcome="stored"\} [1-9]/);
     expect(text).toMatch(/noisefloor_last_insert_timestamp_seconds 1\d{9}/);
     for (const partition of [0, 1]) {
-      expect(text).toContain(`noisefloor_kafka_lag_messages{partition="${partition}"} 0`);
+      expect(text).toContain(`noisefloor_kafka_consumer_lag{partition="${partition}"} 0`);
     }
   });
   await other.checks.kafka?.();
   await other.stop();
 });
 
-test("topics that are not to be made and are not there are told in a sentence before anything else happens", async () => {
-  const missing = { ...kafka, createTopics: false, deadLetterTopic: `${kafka.deadLetterTopic}-never-made` };
+test("a topic that is missing and must not be created is named before anything else happens", async () => {
+  const missing = { ...kafka, createTopics: false, topic: `${kafka.topic}-never-made` };
   await expect(ingestOf(world, missing, now)).rejects.toThrow(
-    new RegExp(`has no topic ${missing.deadLetterTopic}, or none .* set KAFKA_CREATE_TOPICS to true$`),
+    new RegExp(`has no topic ${missing.topic}, or none .* set KAFKA_CREATE_TOPICS to true$`),
   );
   const other = await ingestOf(world, { ...kafka, createTopics: false }, now);
   await other.stop();

@@ -5,16 +5,12 @@ import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
+import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
-import { ReplayError, replay } from "@noisefloor/ingest/replay.ts";
-import {
-  fileDeadLetters,
-  newestTime,
-  openLogFiles,
-  type ReplayRecord,
-  readRecords,
-} from "@noisefloor/ingest/sources/file.ts";
+import { openLogFiles } from "@noisefloor/ingest/sources/file/log-files.ts";
+import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
+import { ReplayError, replay } from "@noisefloor/ingest/sources/file/replay.ts";
+import type { RejectedRecord } from "@noisefloor/ingest/types.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { commandOver } from "../support/commands.ts";
@@ -36,6 +32,9 @@ afterEach(async () => {
 const line = (ip: string, at: number, more: object = {}) =>
   JSON.stringify({ observed_at: new Date(at).toISOString(), sensor_id: "s", source_ip: ip, ...more });
 
+const storeDeadLetters = (rejected: readonly RejectedRecord<ReplayRecord>[]) =>
+  deadLetterStore(world.client, { now: () => NOW })(rejected.map(fileDeadLetter));
+
 async function replayFiles(
   paths: readonly string[],
   options: { rate?: number; shiftTo?: number; stdin?: string; onBytes?: (n: number) => void } = {},
@@ -52,8 +51,8 @@ async function replayFiles(
       right: "everything",
       now: () => NOW,
       rate: options.rate,
-      accept: storingIn(world.client),
-      keepDeadLetters: fileDeadLetters(deadLettersInto(world.client, "file", () => NOW)),
+      sink: storingIn(world.client),
+      storeDeadLetters,
     },
   );
   await dispose();
@@ -255,8 +254,8 @@ test("long lines fill a batch by their size: no more of them are in memory at on
     retentionDays: () => RETENTION_DAYS,
     right: "everything",
     now: () => NOW,
-    accept: async () => [],
-    keepDeadLetters: async (rejected) => void batches.push(rejected.length * bytes.length),
+    sink: async () => [],
+    storeDeadLetters: async (rejected) => void batches.push(rejected.length * bytes.length),
   });
   expect(summary).toMatchObject({ read: 40, accepted: 0, rejected: 40 });
   expect(Math.max(...batches)).toBeLessThanOrEqual(32 * 1024 * 1024);
@@ -305,8 +304,8 @@ test("a replay that is stopped has stored all that it had read", async () => {
     right: "everything",
     now: () => NOW,
     stop: stopping.signal,
-    accept: storingIn(world.client),
-    keepDeadLetters: deadLettersInto(world.client, "file", () => NOW),
+    sink: storingIn(world.client),
+    storeDeadLetters,
   });
   expect(summary.read).toBeGreaterThanOrEqual(30_000);
   expect(summary).toMatchObject({ accepted: summary.read, rejected: 0 });

@@ -89,12 +89,12 @@ test("what a shorter retention would delete is counted, and nothing is changed",
 
 test("a table that came with an update keeps its rows as long as all the others, once a service has started", async () => {
   await world.client.command({
-    query: "ALTER TABLE dead_letter_verdicts MODIFY TTL toDateTime(judged_at, 'UTC') + toIntervalDay(30)",
+    query: "ALTER TABLE dead_letter_retries MODIFY TTL toDateTime(retried_at, 'UTC') + toIntervalDay(30)",
   });
   const { settings, log } = commandOver(world);
   const kept = async () => {
     const { tables } = answerSchema.parse(JSON.parse(await retention()));
-    return tables.find(({ table }) => table === "dead_letter_verdicts")?.retention_days;
+    return tables.find(({ table }) => table === "dead_letter_retries")?.retention_days;
   };
   expect(await kept()).toBe(30);
   const store = await openStore({ settings, log });
@@ -154,7 +154,7 @@ test("a command that only looks adds nothing, and of an older schema says what t
   await runDeadLettersList(list, commandOver(world));
   expect(await run(world.client, storedRows, {}), "no starter tags").toEqual([{ rows: 4, tags: 1 }]);
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE version = 31" });
-  const refusal = /migration dead_letter_verdicts has not been applied: run "noisefloor migrate"/;
+  const refusal = /migration dead_letter_retries has not been applied: run "noisefloor migrate"/;
   await expect(retention()).rejects.toThrow(refusal);
   await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(refusal);
 });

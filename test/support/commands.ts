@@ -23,7 +23,6 @@ export function commandOver(
       : {
           KAFKA_BROKERS: kafka.connection.brokers.join(","),
           KAFKA_TOPIC: kafka.topic,
-          KAFKA_DEAD_LETTER_TOPIC: kafka.deadLetterTopic,
           KAFKA_GROUP_ID: kafka.groupId,
         }),
   });

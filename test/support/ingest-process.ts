@@ -32,7 +32,6 @@ export function environmentOf(store: ClickHouseConnection, kafka?: KafkaSettings
     ...(kafka && {
       KAFKA_BROKERS: kafka.connection.brokers.join(","),
       KAFKA_TOPIC: kafka.topic,
-      KAFKA_DEAD_LETTER_TOPIC: kafka.deadLetterTopic,
       KAFKA_GROUP_ID: kafka.groupId,
       KAFKA_PARTITIONS: String(kafka.partitions),
       KAFKA_SESSION_TIMEOUT_SECONDS: String(kafka.sessionTimeoutMs / 1_000),

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import type { Ingest, IngestDeps, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { Ingest, IngestOptions, KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { createIngest } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
@@ -18,7 +18,6 @@ export function freshKafka(): KafkaSettings {
     groupId: `group-${name}`,
     sessionTimeoutMs: 30_000,
     topic: `observations-${name}`,
-    deadLetterTopic: `dead-${name}`,
     createTopics: true,
     partitions: 2,
   };
@@ -32,7 +31,7 @@ export function ingestOf(
   sensorKeys: readonly string[] = [],
   metrics = createMetrics(),
   retentionDays = () => RETENTION_DAYS,
-  more: Partial<IngestDeps> = {},
+  more: Partial<IngestOptions> = {},
 ): Promise<Ingest> {
   const { client, catalogue, sensors } = world;
   return createIngest({
@@ -146,16 +145,6 @@ export async function publishBomb(kafka: KafkaSettings, mebibytes: number): Prom
     codecs[CompressionTypes.GZIP] = own;
   }
   return packed;
-}
-
-/** Takes a topic away. */
-export async function deleteTopic(kafka: KafkaSettings, topic: string): Promise<void> {
-  await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic] }));
-}
-
-/** Groups that the brokers know of. */
-export function groupsOn(kafka: KafkaSettings): Promise<string[]> {
-  return withAdmin(kafka, async (admin) => (await admin.listGroups()).groups.map(({ groupId }) => groupId));
 }
 
 export type TopicMessage = { key: string | undefined; value: Buffer; headers: Record<string, string> };

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/schema/retention.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
-import { createTopics } from "@noisefloor/ingest/topics.ts";
+import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
 import getPort from "get-port";
 import { PUBLIC_URL } from "./address-oracle.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
@@ -87,11 +86,10 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
     groupId: `group-${name}`,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     topic: `observations-${name}`,
-    deadLetterTopic: `dead-${name}`,
     createTopics: true,
     partitions: PARTITIONS,
   };
-  await createTopics(kafka, DEFAULT_RETENTION_DAYS, silent);
+  await createTopic(kafka, silent);
   const random = seeded(seed);
   const events = makeEvents(random, count, tags, Date.now());
   const commandLine = await openCommandLine();

@@ -14,16 +14,12 @@ import type { Entitlement } from "@noisefloor/domain/caller.ts";
 import type { Intention } from "@noisefloor/domain/classification.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
-import { deadLettersInto, type PlacedRecord } from "@noisefloor/ingest/dead-letter.ts";
+import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import {
-  type Accept,
-  acceptInto,
-  type IncomingRecord,
-  ingestBatch,
-  type Outcome,
-} from "@noisefloor/ingest/pipeline.ts";
-import { insertInto } from "@noisefloor/ingest/writer.ts";
+import { type BatchResult, ingestBatch } from "@noisefloor/ingest/pipeline.ts";
+import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { type RequestRecord, requestDeadLetter } from "@noisefloor/ingest/sources/http/route.ts";
+import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
 import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
@@ -47,7 +43,7 @@ export type World = {
   /** Adds the query interface to another application over the same store. */
   register(app: FastifyInstance, metrics: Metrics, more?: Partial<QueryDeps>): void;
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
-  store(observations: readonly Record<string, unknown>[]): Promise<Outcome<PlacedRecord>>;
+  store(observations: readonly Record<string, unknown>[]): Promise<BatchResult<RequestRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
   /** Makes a workspace with a key, which is the answer. Without an id it is one of its own. */
   addCaller(plan: string, entitlements?: readonly Entitlement[], workspaceId?: string): Promise<string>;
@@ -95,6 +91,7 @@ export async function createWorld(
       ...more,
     });
   const app = await makeApp(QUERY_OPERATIONS, register);
+  const deadLetters = deadLetterStore(client, { now });
   let stored = 0;
   return {
     connection,
@@ -104,20 +101,23 @@ export async function createWorld(
     app,
     register,
     store(observations) {
-      const records = observations.map((observation, index) => ({
-        bytes: Buffer.from(JSON.stringify(observation)),
-        fallbackId: `test:${stored}/${index}`,
-        origin: `test-${stored}`,
-        position: index + 1,
-      }));
+      const records = observations.map(
+        (observation, index): RequestRecord => ({
+          bytes: Buffer.from(JSON.stringify(observation)),
+          sender: { right: "everything" },
+          fallbackId: `test:${stored}/${index}`,
+          origin: `test-${stored}`,
+          position: index + 1,
+        }),
+      );
       stored++;
       return ingestBatch(records, {
         catalogue,
         retentionDays: () => retentionDays,
         right: "everything",
         now,
-        accept: storingIn(client),
-        keepDeadLetters: deadLettersInto(client, "http", now),
+        sink: storingIn(client),
+        storeDeadLetters: (rejected) => deadLetters(rejected.map(requestDeadLetter)),
       });
     },
     async addTags(tags) {
@@ -160,8 +160,8 @@ export async function createWorld(
 }
 
 /** Stores at once and tries nothing again. */
-export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Accept<R> {
-  return acceptInto(insertQueue({ insert: insertInto(client), retryForMs: 0, lingerMs: 0 }));
+export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Sink<R> {
+  return clickhouseSink(insertQueue({ insert: insertObservations(client), retryForMs: 0, lingerMs: 0 }));
 }
 
 /** Makes a workspace with a key, which is the answer. */

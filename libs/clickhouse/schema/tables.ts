@@ -42,7 +42,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   address_tags: { ...DERIVED, ageing: { time: "last_seen", from: "toDateTime(last_seen, 'UTC')" } },
   address_changes: { backup: "transient", isForDashboards: false },
   dead_letters: { ...COPIED, ageing: { time: "received_at", from: "toDateTime(received_at, 'UTC')" } },
-  dead_letter_verdicts: { ...COPIED, ageing: { time: "judged_at", from: "toDateTime(judged_at, 'UTC')" } },
+  dead_letter_retries: { ...COPIED, ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" } },
   observations: { ...COPIED, ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" } },
 };
 

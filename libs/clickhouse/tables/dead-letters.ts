@@ -1,142 +1,259 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, run, runForOne } from "../client/query.ts";
+import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 
-/**
- * A letter is the same however often its file was replayed and whatever reason it was given last. Padded, for `hex` leaves
- * out leading zeros: of 256 letters one would have an id that no command takes.
- */
-const ID = "leftPad(lower(hex(sipHash64(source, origin, position, payload))), 16, '0')";
+/** What a dead letter's record came over. */
+export const DEAD_LETTER_SOURCES = ["http", "file", "kafka"] as const;
+export type DeadLetterSource = (typeof DEAD_LETTER_SOURCES)[number];
 
-/** Some rows of the table as letters, each once, with what was said of it when it was kept last. */
-const lettersIn = (rows: string) => `
-  SELECT id, source, origin, position, bytes, publishRight, keyId, keySensorId, toUnixTimestamp64Milli(kept_at) AS keptAt, reason, detail
-  FROM (
-    SELECT ${ID} AS id, source, origin, position, any(length(payload)) AS bytes, max(received_at) AS kept_at,
-      argMax(letters.reason, received_at) AS reason, argMax(letters.detail, received_at) AS detail,
-      argMax(publish_right, received_at) AS publishRight, argMax(key_id, received_at) AS keyId,
-      argMax(key_sensor_id, received_at) AS keySensorId
-    FROM ${rows} AS letters GROUP BY id, source, origin, position)`;
+/** The Kafka message that a dead letter's record came in. */
+export type MessageColumns = {
+  readonly topic: string;
+  readonly partition: number;
+  /** A 64-bit number, as text. */
+  readonly offset: string;
+  /** At least the first bytes of it. */
+  readonly key: Buffer;
+  /** How many bytes the whole key had. */
+  readonly keyBytes: number;
+  readonly headers: Readonly<Record<string, string>>;
+};
 
-const storedLetterSchema = z.object({
+/** A row to insert. */
+export type DeadLetterRow = {
+  readonly source: DeadLetterSource;
+  /** The request, file or message (`topic/partition/offset`) that the record came in. */
+  readonly origin: string;
+  /** Its place there: from 1 in a request or file, from 0 in a message. */
+  readonly position: number;
+  readonly reason: string;
+  readonly detail: string;
+  /** At least the first bytes of the record. */
+  readonly payload: Buffer;
+  /** How many bytes the whole record had. */
+  readonly payloadBytes: number;
+  /** The observation that was read out of it, as JSON; empty when none was. */
+  readonly value: string;
+  readonly publishRight: string;
+  /** The key that its sender showed, and the one sensor that it was made for; empty where there is none. */
+  readonly keyId: string;
+  readonly keySensorId: string;
+  readonly message: MessageColumns | undefined;
+};
+
+const COLUMNS = [
+  "received_at",
+  "source",
+  "origin",
+  "position",
+  "reason",
+  "detail",
+  "payload_base64",
+  "payload_bytes",
+  "value",
+  "publish_right",
+  "key_id",
+  "key_sensor_id",
+] as const;
+const MESSAGE_COLUMNS = [
+  "kafka_topic",
+  "kafka_partition",
+  "kafka_offset",
+  "kafka_key_base64",
+  "kafka_key_bytes",
+  "kafka_headers",
+] as const;
+
+/** Inserts rows, all of one time. Rows that are there already are replaced. */
+export async function writeDeadLetters(
+  client: ClickHouseClient,
+  rows: readonly DeadLetterRow[],
+  receivedAt: number,
+): Promise<void> {
+  const received_at = toDateTime64(receivedAt);
+  await client.insert({
+    table: "dead_letters",
+    columns: [...COLUMNS, ...MESSAGE_COLUMNS],
+    values: rows.map((row) => ({ received_at, ...columnsOf(row) })),
+    format: "JSONEachRow",
+    // The server joins the dead letters of many requests into one part, and answers when they are stored.
+    clickhouse_settings: { async_insert: 1, wait_for_async_insert: 1 },
+  });
+}
+
+function columnsOf(row: DeadLetterRow) {
+  const { source, origin, position, reason, detail, value, message } = row;
+  return {
+    source,
+    origin,
+    position,
+    reason,
+    detail,
+    payload_base64: row.payload.toString("base64"),
+    payload_bytes: row.payloadBytes,
+    value,
+    publish_right: row.publishRight,
+    key_id: row.keyId,
+    key_sensor_id: row.keySensorId,
+    ...(message && {
+      kafka_topic: message.topic,
+      kafka_partition: message.partition,
+      kafka_offset: message.offset,
+      kafka_key_base64: message.key.toString("base64"),
+      kafka_key_bytes: message.keyBytes,
+      kafka_headers: message.headers,
+    }),
+  };
+}
+
+const storedDeadLetterSchema = z.object({
   id: z.string(),
-  source: z.enum(["http", "file"]),
-  /** The request or file that it came in, and its place there, from 1. */
+  source: z.enum(DEAD_LETTER_SOURCES),
   origin: z.string(),
   position: z.int(),
-  bytes: z.int(),
-  /** Where its sender might write; empty when that was not noted. */
+  payloadBytes: z.int(),
+  keptBytes: z.int(),
   publishRight: z.string(),
-  /** The key that its sender showed, and the one sensor that it was made for; empty where there is none. */
   keyId: z.string(),
   keySensorId: z.string(),
-  /** When it was refused last, other than by a retry. Milliseconds since 1970 UTC. */
-  keptAt: z.int(),
+  /** When it was rejected last, other than by a retry. Milliseconds since 1970 UTC. */
+  receivedAt: z.int(),
   reason: z.string(),
   detail: z.string(),
 });
-/** A record that was refused, without its payload. */
-export type StoredLetter = z.infer<typeof storedLetterSchema>;
+/** A row without its payload and its message. */
+export type StoredDeadLetter = z.infer<typeof storedDeadLetterSchema>;
 
-const letterRows = defineQuery({
+const SELECT_STORED = `
+  SELECT id, source, origin, position, payload_bytes AS payloadBytes, kept_bytes AS keptBytes,
+    publish_right AS publishRight, key_id AS keyId, key_sensor_id AS keySensorId,
+    toUnixTimestamp64Milli(received_at) AS receivedAt, reason, detail
+  FROM dead_letters FINAL`;
+
+/** In the order of the table's key, so that the server reads no more than the page. */
+const deadLetterPage = defineQuery({
+  name: "dead-letter-page",
+  sql: `${SELECT_STORED}
+    WHERE source > {source:String} OR (source = {source:String} AND (origin > {origin:String}
+      OR (origin = {origin:String} AND (position > {position:UInt64}
+        OR (position = {position:UInt64} AND id > {id:String})))))
+    ORDER BY source, origin, position, id LIMIT {limit:UInt32}`,
+  params: z.object({ source: z.string(), origin: z.string(), position: z.int(), id: z.string(), limit: z.int() }),
+  row: storedDeadLetterSchema,
+});
+
+const deadLettersById = defineQuery({
+  name: "dead-letters-by-id",
+  sql: `${SELECT_STORED} WHERE id IN {ids:Array(String)} ORDER BY id`,
+  params: z.object({ ids: z.array(z.string()) }),
+  row: storedDeadLetterSchema,
+});
+
+const ROWS_PER_PAGE = 5_000;
+
+/** All dead letters without their payloads, whatever retries came to, in the order of the table's key. */
+export async function* readDeadLetters(client: ClickHouseClient): AsyncGenerator<StoredDeadLetter[]> {
+  let last = { source: "", origin: "", position: 0, id: "" };
+  for (;;) {
+    const page = await run(client, deadLetterPage, { ...last, limit: ROWS_PER_PAGE });
+    const end = page.at(-1);
+    if (end === undefined) return;
+    yield page;
+    last = { source: end.source, origin: end.origin, position: end.position, id: end.id };
+  }
+}
+
+export const readDeadLettersById = (client: ClickHouseClient, ids: readonly string[]) =>
+  run(client, deadLettersById, { ids: [...ids] });
+
+const deadLetterContents = defineQuery({
+  name: "dead-letter-contents",
+  sql: `SELECT id, base64Encode(payload) AS payload, value, kafka_topic AS topic, kafka_partition AS partition,
+      toString(kafka_offset) AS offset, base64Encode(kafka_key) AS key, kafka_key_bytes AS keyBytes,
+      kafka_headers AS headers
+    FROM dead_letters
+    WHERE source IN {sources:Array(String)} AND origin >= {first:String} AND origin <= {last:String}
+      AND id IN {ids:Array(String)}
+    ORDER BY received_at DESC LIMIT 1 BY id`,
+  params: z.object({ ids: z.array(z.string()), sources: z.array(z.string()), first: z.string(), last: z.string() }),
+  row: z.object({
+    id: z.string(),
+    payload: z.base64(),
+    value: z.string(),
+    topic: z.string(),
+    partition: z.int(),
+    offset: z.string(),
+    key: z.base64(),
+    keyBytes: z.int(),
+    headers: z.record(z.string(), z.string()),
+  }),
+});
+
+/** What a stored dead letter leaves out. */
+export type DeadLetterContents = Pick<DeadLetterRow, "payload" | "value" | "message">;
+
+/** The contents of some dead letters by their ids. */
+export async function readContents(
+  client: ClickHouseClient,
+  letters: readonly StoredDeadLetter[],
+): Promise<Map<string, DeadLetterContents>> {
+  const origins = letters.map(({ origin }) => origin).sort();
+  const rows = await run(client, deadLetterContents, {
+    ids: letters.map(({ id }) => id),
+    // For the table's key: by their ids alone the server would read the whole table.
+    sources: [...new Set(letters.map(({ source }) => source))],
+    first: origins.at(0) ?? "",
+    last: origins.at(-1) ?? "",
+  });
+  return new Map(
+    rows.map(({ id, payload, value, key, ...message }) => [
+      id,
+      {
+        payload: Buffer.from(payload, "base64"),
+        value,
+        message: message.topic === "" ? undefined : { ...message, key: Buffer.from(key, "base64") },
+      },
+    ]),
+  );
+}
+
+/** What a row takes besides its texts, about. */
+const ROW_BYTES = 100;
+
+/** About how many bytes a row takes: what `readBytesSince` sums up. */
+export function bytesOf({ payload, value, detail, message }: DeadLetterRow): number {
+  let bytes = ROW_BYTES + payload.length + value.length + detail.length + (message?.key.length ?? 0);
+  for (const [name, text] of Object.entries(message?.headers ?? {})) bytes += name.length + text.length;
+  return bytes;
+}
+
+const bytesSince = defineQuery({
+  name: "dead-letter-bytes",
+  sql: `SELECT sum(${ROW_BYTES} + kept_bytes + length(value) + length(detail) + length(kafka_key)
+      + arraySum(name -> length(name), mapKeys(kafka_headers))
+      + arraySum(text -> length(text), mapValues(kafka_headers))) AS bytes
+    FROM dead_letters PREWHERE received_at >= fromUnixTimestamp64Milli({since:Int64})
+      AND source = {source:String} AND key_id = {keyId:String}`,
+  params: z.object({ source: z.string(), keyId: z.string(), since: z.int() }),
+  row: z.object({ bytes: z.int() }),
+});
+
+/** How many bytes one key's dead letters take that came since a time, in milliseconds since 1970 UTC. */
+export async function readBytesSince(
+  client: ClickHouseClient,
+  of: { readonly source: DeadLetterSource; readonly keyId: string; readonly since: number },
+): Promise<number> {
+  return (await runForOne(client, bytesSince, of)).bytes;
+}
+
+const rowCount = defineQuery({
   name: "dead-letter-rows",
   sql: "SELECT count() AS rows FROM dead_letters",
   params: z.object({}),
   row: z.object({ rows: z.int() }),
 });
 
-/** In the order of the table's key, so that the server reads no more than the page. */
-const letterPage = defineQuery({
-  name: "dead-letter-page",
-  sql: `${lettersIn(`(
-      SELECT * FROM dead_letters
-      WHERE source > {source:String} OR (source = {source:String} AND origin > {origin:String})
-        OR (source = {source:String} AND origin = {origin:String} AND position > {position:UInt64})
-      ORDER BY source, origin, position LIMIT {limit:UInt32} WITH TIES)`)}
-    ORDER BY source, origin, position`,
-  params: z.object({ source: z.string(), origin: z.string(), position: z.int(), limit: z.int() }),
-  row: storedLetterSchema,
-});
-
-const lettersById = defineQuery({
-  name: "dead-letters-by-id",
-  sql: `${lettersIn(`(SELECT * FROM dead_letters WHERE ${ID} IN {ids:Array(String)})`)} ORDER BY id`,
-  params: z.object({ ids: z.array(z.string()) }),
-  row: storedLetterSchema,
-});
-
-const letterPayloads = defineQuery({
-  name: "dead-letter-payloads",
-  sql: `SELECT id, base64Encode(any(payload)) AS payload, argMax(value, received_at) AS value
-    FROM (
-      SELECT ${ID} AS id, payload, value, received_at FROM dead_letters
-      WHERE source IN {sources:Array(String)} AND origin IN {origins:Array(String)}
-        AND position IN {positions:Array(UInt64)} AND id IN {ids:Array(String)})
-    GROUP BY id`,
-  params: z.object({
-    ids: z.array(z.string()),
-    sources: z.array(z.string()),
-    origins: z.array(z.string()),
-    positions: z.array(z.int()),
-  }),
-  row: z.object({ id: z.string(), payload: z.base64(), value: z.string() }),
-});
-
-/** The same as `storedSize` of the intake says of each letter, about. */
-const letterBytes = defineQuery({
-  name: "dead-letter-bytes",
-  sql: `SELECT sum(length(payload) + length(value) + length(detail) + 100) AS bytes FROM dead_letters
-    PREWHERE received_at >= fromUnixTimestamp64Milli({since:Int64}) AND source = {source:String} AND key_id = {keyId:String}`,
-  params: z.object({ source: z.string(), keyId: z.string(), since: z.int() }),
-  row: z.object({ bytes: z.int() }),
-});
-
-/** How many bytes one key's letters take that were kept since a time, in milliseconds since 1970 UTC. */
-export async function readLetterBytes(
-  client: ClickHouseClient,
-  of: { readonly source: string; readonly keyId: string; readonly since: number },
-): Promise<number> {
-  return (await run(client, letterBytes, of))[0]?.bytes ?? 0;
-}
-
-/** About how many letters there are: one that was kept again counts twice until the server has merged the two. */
-export async function countLetterRows(client: ClickHouseClient): Promise<number> {
-  return (await runForOne(client, letterRows, {})).rows;
-}
-
-export const readLettersById = (client: ClickHouseClient, ids: readonly string[]) =>
-  run(client, lettersById, { ids: [...ids] });
-
-const PAGE_LETTERS = 5_000;
-
-/** All letters, done or not, in the order of their places. */
-export async function* readLetters(client: ClickHouseClient): AsyncGenerator<StoredLetter[]> {
-  let last = { source: "", origin: "", position: 0 };
-  for (;;) {
-    const page = await run(client, letterPage, { ...last, limit: PAGE_LETTERS });
-    const end = page.at(-1);
-    if (end === undefined) return;
-    yield page;
-    last = { source: end.source, origin: end.origin, position: end.position };
-  }
-}
-
-export type LetterPayload = {
-  readonly payload: Buffer;
-  /** The observation that was read out of it, as JSON; empty when none was or when that was not noted. */
-  readonly value: string;
-};
-
-/** The payloads of some letters by their ids. */
-export async function readPayloads(
-  client: ClickHouseClient,
-  letters: readonly StoredLetter[],
-): Promise<Map<string, LetterPayload>> {
-  const rows = await run(client, letterPayloads, {
-    ids: letters.map(({ id }) => id),
-    sources: [...new Set(letters.map(({ source }) => source))],
-    origins: [...new Set(letters.map(({ origin }) => origin))],
-    positions: [...new Set(letters.map(({ position }) => position))],
-  });
-  return new Map(rows.map(({ id, payload, value }) => [id, { payload: Buffer.from(payload, "base64"), value }]));
+/** About how many dead letters there are: one that came twice counts twice until the server has merged the rows. */
+export async function countDeadLetters(client: ClickHouseClient): Promise<number> {
+  return (await runForOne(client, rowCount, {})).rows;
 }

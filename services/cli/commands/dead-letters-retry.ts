@@ -1,18 +1,20 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { writeVerdicts } from "@noisefloor/clickhouse/tables/dead-letter-verdicts.ts";
-import { countLetterRows } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { writeRetries } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
+import { countDeadLetters } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import {
+  type DeadLetterFilter,
+  type OpenedDeadLetter,
+  openDeadLetters,
+  openDeadLettersById,
+} from "@noisefloor/ingest/dead-letters/read.ts";
+import { type RetryResult, retryDeadLetters } from "@noisefloor/ingest/dead-letters/retry.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { isHomeMeant, isMeant, type LetterFilter, type OpenedLetter } from "@noisefloor/ingest/letters/letter.ts";
-import { type RetryOutcome, retryLetters } from "@noisefloor/ingest/letters/retry.ts";
-import { openTableLetters, openTableLettersById } from "@noisefloor/ingest/letters/table-letters.ts";
-import { isTopicId } from "@noisefloor/ingest/letters/topic-letters.ts";
-import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
-import { insertInto } from "@noisefloor/ingest/writer.ts";
-import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
+import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { type FilterOptions, readFilter } from "../dead-letter-filter.ts";
 import { progressBar } from "../progress.ts";
 import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
-import { requireId } from "./dead-letters.ts";
+import { assertId } from "./dead-letters.ts";
 import { type OutputOptions, printable } from "./output.ts";
 
 export type RetryOptions = FilterOptions &
@@ -29,30 +31,23 @@ export async function runDeadLettersRetry(
   context: CommandContext,
 ): Promise<void> {
   const filter = readFilter(options, false, Date.now());
-  const { reason, source, since } = options;
-  const isFiltered = reason !== undefined || source !== undefined || since !== undefined;
-  if (ids.length > 0 ? options.all || isFiltered : !options.all && reason === undefined) {
-    throw new UserError("say which ones: ids, or --reason, or --all; --source and --since narrow the last two");
-  }
-  for (const id of ids) requireId(id, context);
-  const topicRead = ids.length > 0 ? ids.some(isTopicId) : isTopicRead(filter, context);
-  const { settings } = context;
+  assertSelection(ids, options);
+  const { settings, signal, log } = context;
   const store = await openStoreAsItIs(settings, options.dryRun ? undefined : asCommand(context));
   await closingAfter(store, async () => {
-    const { signal } = context;
     const tally = newTally();
     let missing: readonly string[] = [];
-    let isWhole = false;
+    let isComplete = false;
     try {
       if (ids.length > 0) missing = await retryById(store, ids, options, context, tally);
-      else await retryMeant(store, { filter, topicRead }, options, context, tally);
-      isWhole = !signal.aborted;
+      else await retrySelected(store, filter, options, context, tally);
+      isComplete = !signal.aborted;
     } catch (error) {
-      // A store that is not waited for any more has failed for whoever waited.
+      // After Ctrl-C the retry fails with what it waited for.
       if (!signal.aborted) throw error;
-      context.log.debug({ err: error }, "stopped in the middle of a retry");
+      log.debug({ err: error }, "interrupted in the middle of a retry");
     } finally {
-      printTally(tally, { isWhole, topicRead, isOneByOne: ids.length > 0 }, options, context);
+      printTally(tally, { isComplete, isById: ids.length > 0 }, options, context);
     }
     if (signal.aborted) process.exitCode = 130;
     else if (missing.length > 0) {
@@ -61,53 +56,62 @@ export async function runDeadLettersRetry(
   });
 }
 
+/** Throws a UserError unless either ids or a selection is given. */
+function assertSelection(ids: readonly string[], { all, reason, source, since }: RetryOptions): void {
+  const isFiltered = reason !== undefined || source !== undefined || since !== undefined;
+  if (ids.length > 0 ? all || isFiltered : !all && reason === undefined) {
+    throw new UserError("say which ones: ids, or --reason, or --all; --source and --since narrow the last two");
+  }
+  ids.forEach(assertId);
+}
+
 type Tally = {
-  readonly outcomes: RetryOutcome[];
+  readonly results: RetryResult[];
   stored: number;
-  refused: number;
-  doneBefore: number;
+  rejected: number;
+  alreadyDone: number;
   readonly reasons: Map<string, number>;
-  readonly impossible: Map<string, number>;
+  readonly skipped: Map<string, number>;
 };
 
 function newTally(): Tally {
-  return { outcomes: [], stored: 0, refused: 0, doneBefore: 0, reasons: new Map(), impossible: new Map() };
+  return { results: [], stored: 0, rejected: 0, alreadyDone: 0, reasons: new Map(), skipped: new Map() };
 }
 
 const addOne = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
 
-function count(tally: Tally, outcome: RetryOutcome): void {
-  if (outcome.kind === "stored") tally.stored++;
-  else if (outcome.kind === "done-before") tally.doneBefore++;
-  else if (outcome.kind === "impossible") addOne(tally.impossible, outcome.why);
+function count(tally: Tally, result: RetryResult): void {
+  if (result.kind === "stored") tally.stored++;
+  else if (result.kind === "already-done") tally.alreadyDone++;
+  else if (result.kind === "skipped") addOne(tally.skipped, result.why);
   else {
-    tally.refused++;
-    addOne(tally.reasons, outcome.reason);
+    tally.rejected++;
+    addOne(tally.reasons, result.reason);
   }
 }
 
-type Retry = (topic: string, letters: readonly OpenedLetter[]) => Promise<RetryOutcome[]>;
+type Retry = (letters: readonly OpenedDeadLetter[]) => Promise<RetryResult[]>;
 
-/** Retries letters as long as `work` brings some. */
+/** Calls `work` with a function that retries. */
 async function withRetry(
   { client, retentionDays }: Store,
-  options: RetryOptions,
+  { overridePermission, dryRun }: RetryOptions,
   signal: AbortSignal,
   work: (retry: Retry) => Promise<void>,
 ): Promise<void> {
   const catalogue = await openTagCatalogue(client);
-  const queue = insertQueue({ insert: insertInto(client), retryForMs: 60_000, lingerMs: 0 });
+  const queue = insertQueue({ insert: insertObservations(client), retryForMs: 60_000, lingerMs: 0 });
   try {
-    await work((topic, letters) =>
-      retryLetters(letters, {
+    await work((letters) =>
+      retryDeadLetters(letters, {
         catalogue,
         retentionDays: () => retentionDays,
         now: Date.now,
-        overridePermission: options.overridePermission,
-        dryRun: options.dryRun,
+        overridePermission,
+        dryRun,
         signal,
-        accept: acceptInto(queue),
-        keepVerdicts: (verdicts) => writeVerdicts(client, topic, verdicts),
+        sink: clickhouseSink(queue),
+        writeRetries: (retries) => writeRetries(client, retries),
       }),
     );
   } finally {
@@ -115,111 +119,77 @@ async function withRetry(
   }
 }
 
-/** @returns the ids that no letter has. */
+/** @returns the ids that no dead letter has. */
 async function retryById(
   store: Store,
   ids: readonly string[],
   options: RetryOptions,
-  context: CommandContext,
+  { signal }: CommandContext,
   tally: Tally,
 ): Promise<string[]> {
   const missing = new Set(ids);
-  await withRetry(store, options, context.signal, async (retry) => {
-    const handle = async (topic: string, letters: readonly OpenedLetter[]) => {
-      for (const outcome of await retry(topic, letters)) {
-        missing.delete(outcome.letter.id);
-        count(tally, outcome);
-        tally.outcomes.push(outcome);
+  await withRetry(store, options, signal, async (retry) => {
+    for await (const letters of openDeadLettersById(store.client, ids)) {
+      if (signal.aborted) break;
+      for (const result of await retry(letters)) {
+        missing.delete(result.letter.id);
+        count(tally, result);
+        tally.results.push(result);
       }
-    };
-    for await (const letters of openTableLettersById(
-      store.client,
-      ids.filter((id) => !isTopicId(id)),
-    )) {
-      await handle("", letters);
     }
-    const inTopic = ids.filter(isTopicId);
-    if (inTopic.length > 0)
-      await readTopic(store.client, inTopic, context, (letters) => handle(topicOf(context), letters));
   });
   return [...missing];
 }
 
-const topicOf = ({ settings }: CommandContext) => settings.kafka?.deadLetterTopic ?? "";
-
-async function retryMeant(
+async function retrySelected(
   store: Store,
-  { filter, topicRead }: { readonly filter: LetterFilter; readonly topicRead: boolean },
+  filter: DeadLetterFilter,
   options: RetryOptions,
-  context: CommandContext,
+  { settings, signal }: CommandContext,
   tally: Tally,
 ): Promise<void> {
-  const { settings, signal } = context;
-  await withRetry(store, options, signal, async (retry) => {
-    const handle = async (topic: string, letters: readonly OpenedLetter[]) => {
-      for (const outcome of await retry(topic, letters)) count(tally, outcome);
-    };
-    if (isHomeMeant(filter, "table")) {
-      const total = await countLetterRows(store.client);
-      const progress = progressBar("Retrying the table's", total, settings.logLevel !== "silent");
-      try {
-        for await (const letters of openTableLetters(store.client, filter, progress.advance)) {
-          if (signal.aborted) break;
-          await handle("", letters);
-        }
-      } finally {
-        progress.end();
+  const total = await countDeadLetters(store.client);
+  const progress = progressBar("Retrying", total, settings.logLevel !== "silent");
+  try {
+    await withRetry(store, options, signal, async (retry) => {
+      for await (const letters of openDeadLetters(store.client, filter, progress.advance)) {
+        if (signal.aborted) break;
+        for (const result of await retry(letters)) count(tally, result);
       }
-    }
-    if (topicRead && !signal.aborted) {
-      await readTopic(store.client, undefined, context, (letters) =>
-        handle(
-          topicOf(context),
-          letters.filter((letter) => isMeant(letter, filter)),
-        ),
-      );
-    }
-  });
+    });
+  } finally {
+    progress.end();
+  }
 }
-
-/** What a tally is of: all that was meant, also of the topic, and each letter by its id. */
-type TallyOf = { readonly isWhole: boolean; readonly topicRead: boolean; readonly isOneByOne: boolean };
 
 function printTally(
   tally: Tally,
-  { isWhole, topicRead, isOneByOne }: TallyOf,
+  { isComplete, isById }: { readonly isComplete: boolean; readonly isById: boolean },
   { dryRun, json }: RetryOptions,
   { print }: CommandContext,
 ): void {
-  const { stored, refused, doneBefore, reasons, impossible } = tally;
-  const notTried = [...impossible.values()].reduce((sum, letters) => sum + letters, 0);
+  const { stored, rejected, alreadyDone, reasons, results } = tally;
+  const skipped = [...tally.skipped.values()].reduce((sum, letters) => sum + letters, 0);
   if (json) {
-    const letters = tally.outcomes.map(({ letter, ...outcome }) => ({ id: letter.id, ...outcome }));
-    const counts = {
-      stored,
-      refused,
-      reasons: Object.fromEntries(reasons),
-      not_tried: notTried,
-      done_before: doneBefore,
-    };
-    const of = { dry_run: dryRun, is_whole: isWhole, topic_read: topicRead };
-    print(JSON.stringify({ ...of, ...counts, ...(isOneByOne ? { letters } : {}) }));
+    const counts = { stored, rejected, reasons: Object.fromEntries(reasons), skipped, already_done: alreadyDone };
+    const each = isById ? { dead_letters: results.map(({ letter, ...result }) => ({ id: letter.id, ...result })) } : {};
+    print(JSON.stringify({ dry_run: dryRun, is_complete: isComplete, ...counts, ...each }));
     return;
   }
-  if (!isWhole) print("Stopped before the end; what follows is what was done.");
-  for (const outcome of tally.outcomes) print(`${outcome.letter.id}  ${tell(outcome, dryRun)}`);
-  if (dryRun) print("Nothing was changed. A retry now would come to this:");
+  if (!isComplete) print("Interrupted: this is what was done until then.");
+  for (const result of results) print(`${result.letter.id}  ${formatResult(result, dryRun)}`);
+  if (dryRun) print("Nothing was changed. The results of a retry would be:");
   print(`stored       ${stored}`);
-  print(`refused      ${refused}`);
+  print(`rejected     ${rejected}`);
   for (const [reason, letters] of [...reasons].sort()) print(`  ${reason.padEnd(22)} ${letters}`);
-  print(`not tried    ${notTried}`);
-  for (const [why, letters] of impossible) print(`  ${letters}: ${why}`);
-  if (doneBefore > 0) print(`done before  ${doneBefore}`);
+  print(`skipped      ${skipped}`);
+  for (const [why, letters] of tally.skipped) print(`  ${letters}: ${why}`);
+  if (alreadyDone > 0) print(`already done ${alreadyDone}`);
 }
 
-function tell(outcome: RetryOutcome, dryRun: boolean): string {
-  if (outcome.kind === "stored") return dryRun ? "would be stored" : "stored";
-  if (outcome.kind === "done-before") return "was stored by an earlier retry";
-  if (outcome.kind === "impossible") return `not tried: ${outcome.why}`;
-  return `refused: ${outcome.reason}: ${printable(outcome.detail)}`;
+function formatResult(result: RetryResult, dryRun: boolean): string {
+  if (result.kind === "stored") return dryRun ? "would be stored" : "stored";
+  if (result.kind === "already-done") return "already stored by an earlier retry";
+  if (result.kind === "skipped") return `skipped: ${result.why}`;
+  return `rejected: ${result.reason}: ${printable(result.detail)}`;
 }

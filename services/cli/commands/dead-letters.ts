@@ -2,100 +2,118 @@ import { isUtf8 } from "node:buffer";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import {
-  homeOf,
-  isHomeMeant,
-  isMeant,
-  type Letter,
-  type LetterFilter,
-  type OpenedLetter,
-} from "@noisefloor/ingest/letters/letter.ts";
-import { openTableLettersById, readTableLetters } from "@noisefloor/ingest/letters/table-letters.ts";
-import { isTopicId } from "@noisefloor/ingest/letters/topic-letters.ts";
-import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
+  type DeadLetterFilter,
+  type DeadLetterSummary,
+  isSelected,
+  type OpenedDeadLetter,
+  openDeadLettersById,
+  readSummaries,
+} from "@noisefloor/ingest/dead-letters/read.ts";
+import { type FilterOptions, readFilter } from "../dead-letter-filter.ts";
 import { withStoreAsItIs } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
 import { type OutputOptions, printable, show } from "./output.ts";
 
 export type ListOptions = FilterOptions & OutputOptions & { readonly limit: number; readonly includeDone: boolean };
 
-type Count = Pick<Letter, "source" | "reason" | "isDone"> & { letters: number; oldest: number; newest: number };
+type Count = Pick<DeadLetterSummary, "source" | "reason" | "isDone"> & {
+  count: number;
+  oldest: number;
+  newest: number;
+};
 
 /** `noisefloor dead-letters list`. */
 export async function runDeadLettersList(options: ListOptions, context: CommandContext): Promise<void> {
-  const { print } = context;
+  const { print, signal } = context;
   const filter = readFilter(options, options.includeDone, Date.now());
-  const topicRead = isTopicRead(filter, context);
   await withStoreAsItIs(context, async (client) => {
-    const tally = letterTally(filter, options.limit);
-    if (isHomeMeant(filter, "table")) for await (const letters of readTableLetters(client)) tally.add(letters);
-    const isWhole =
-      !topicRead || (await readTopic(client, undefined, context, async (letters) => tally.add(letters.map(closed))));
-    if (!isWhole) process.exitCode = 130;
+    const tally = tallyOf(filter, options.limit);
+    for await (const letters of readSummaries(client)) {
+      if (signal.aborted) break;
+      tally.add(letters);
+    }
+    const isComplete = !signal.aborted;
+    if (!isComplete) process.exitCode = 130;
     const [counts, letters] = [tally.counts().map(countRow), tally.newest()];
     if (options.json) {
-      const told = { is_whole: isWhole, topic_read: topicRead, counts, letters: letters.map(letterJson) };
-      return print(JSON.stringify(told));
+      return print(JSON.stringify({ is_complete: isComplete, counts, dead_letters: letters.map(toJson) }));
     }
-    if (!isWhole) print("Stopped before the topic was read to its end; what follows is what was read.");
+    if (!isComplete) print("Interrupted: this is what was read until then.");
     show(counts, options, context);
     if (letters.length === 0) return;
     print();
     print(`The newest ${letters.length}:`);
-    show(letters.map(letterRow), options, context);
+    show(letters.map(listRow), options, context);
   });
 }
 
-/** A payload must not stay in memory for as long as its letter is among the newest. */
-function closed({ payload: _payload, secondTry: _secondTry, headers: _headers, ...letter }: OpenedLetter): Letter {
-  return letter;
-}
-
-/** Counts what streams by and keeps the newest. */
-function letterTally(filter: LetterFilter, limit: number) {
+/** Counts the selected dead letters and keeps the newest. */
+function tallyOf(filter: DeadLetterFilter, limit: number) {
   const counts = new Map<string, Count>();
-  let newest: Letter[] = [];
+  let newest: DeadLetterSummary[] = [];
   return {
-    add(letters: readonly Letter[]) {
-      for (const letter of letters) {
-        if (!isMeant(letter, filter)) continue;
-        const { source, reason, isDone, keptAt } = letter;
-        const key = `${homeOf(source)} ${source} ${reason} ${Number(isDone)}`;
-        const count = counts.get(key) ?? { source, reason, isDone, letters: 0, oldest: keptAt, newest: keptAt };
+    add(letters: readonly DeadLetterSummary[]) {
+      const selected = letters.filter((letter) => isSelected(letter, filter));
+      for (const { source, reason, isDone, receivedAt } of selected) {
+        const key = `${source} ${reason} ${Number(isDone)}`;
+        const count = counts.get(key) ?? {
+          source,
+          reason,
+          isDone,
+          count: 0,
+          oldest: receivedAt,
+          newest: receivedAt,
+        };
         counts.set(key, count);
-        count.letters++;
-        count.oldest = Math.min(count.oldest, keptAt);
-        count.newest = Math.max(count.newest, keptAt);
-        newest.push(letter);
+        count.count++;
+        count.oldest = Math.min(count.oldest, receivedAt);
+        count.newest = Math.max(count.newest, receivedAt);
       }
-      newest = newest.sort((one, other) => other.keptAt - one.keptAt).slice(0, limit);
+      newest = [...newest, ...selected].sort((one, other) => other.receivedAt - one.receivedAt).slice(0, limit);
     },
     counts: () => [...counts].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, count]) => count),
     newest: () => newest,
   };
 }
 
-const stateOf = ({ isDone }: Pick<Letter, "isDone">) => (isDone ? "done" : "open");
+const stateOf = ({ isDone }: Pick<DeadLetterSummary, "isDone">) => (isDone ? "done" : "open");
 
-function countRow(count: Count) {
-  const { source, reason, letters, oldest, newest } = count;
-  const times = { oldest: formatTimestamp(oldest), newest: formatTimestamp(newest) };
-  return { home: homeOf(source), source, reason, state: stateOf(count), letters, ...times };
+function countRow(row: Count) {
+  const { source, reason, count, oldest, newest } = row;
+  return {
+    source,
+    reason,
+    state: stateOf(row),
+    count,
+    oldest: formatTimestamp(oldest),
+    newest: formatTimestamp(newest),
+  };
 }
 
 const SHOWN_DETAIL_LENGTH = 100;
 
-function letterRow(letter: Letter) {
-  const { id, keptAt, source, reason, origin, position, detail } = letter;
-  const kept = formatTimestamp(keptAt);
+function listRow(letter: DeadLetterSummary) {
+  const { id, receivedAt, source, reason, origin, position, detail } = letter;
   const shown = detail.length > SHOWN_DETAIL_LENGTH ? `${detail.slice(0, SHOWN_DETAIL_LENGTH)}...` : detail;
-  return { id, kept, state: stateOf(letter), source, origin, position, reason, detail: shown };
+  const received = formatTimestamp(receivedAt);
+  return { id, received, state: stateOf(letter), source, origin, position, reason, detail: shown };
 }
 
-function letterJson(letter: Letter) {
-  const { id, source, origin, position, bytes, keptAt, judgedAt, reason, detail } = letter;
-  const retried = judgedAt === undefined ? null : formatTimestamp(judgedAt);
-  const place = { home: homeOf(source), source, origin, position };
-  return { id, ...place, kept: formatTimestamp(keptAt), retried, state: stateOf(letter), reason, detail, bytes };
+function toJson(letter: DeadLetterSummary) {
+  const { id, source, origin, position, payloadBytes, keptBytes, receivedAt, retriedAt, reason, detail } = letter;
+  return {
+    id,
+    source,
+    origin,
+    position,
+    received: formatTimestamp(receivedAt),
+    retried: retriedAt === undefined ? null : formatTimestamp(retriedAt),
+    state: stateOf(letter),
+    reason,
+    detail,
+    bytes: payloadBytes,
+    kept_bytes: keptBytes,
+  };
 }
 
 /** `noisefloor dead-letters show`. @param write puts bytes on standard output as they are. */
@@ -105,57 +123,64 @@ export async function runDeadLettersShow(
   context: CommandContext,
   write: (bytes: Buffer) => void,
 ): Promise<void> {
+  assertId(id);
   await withStoreAsItIs(context, async (client) => {
-    const letter = await findLetter(client, id, context);
-    if (letter === undefined) {
-      process.exitCode = 130;
-      return;
-    }
-    if (options.raw) return write(letter.payload);
-    if (options.json) {
-      const payload_base64 = letter.payload.toString("base64");
-      return context.print(JSON.stringify({ ...letterJson(letter), headers: letter.headers, payload_base64 }));
-    }
-    showLetter(letter, context);
+    const letter = await findDeadLetter(client, id);
+    if (options.raw) write(letter.payload);
+    else if (options.json) context.print(JSON.stringify(toFullJson(letter)));
+    else printDeadLetter(letter, context);
   });
 }
 
-/** @returns undefined when Ctrl-C came before it was found. */
-async function findLetter(
-  client: ClickHouseClient,
-  id: string,
-  context: CommandContext,
-): Promise<OpenedLetter | undefined> {
-  requireId(id, context);
-  const found: OpenedLetter[] = [];
-  if (isTopicId(id)) {
-    const isWhole = await readTopic(client, [id], context, async (letters) => void found.push(...letters));
-    if (!isWhole) return undefined;
-  } else for await (const letters of openTableLettersById(client, [id])) found.push(...letters);
-  const [letter] = found;
-  if (letter === undefined) throw new UserError(`there is no dead letter ${id}: see "noisefloor dead-letters list"`);
-  return letter;
+async function findDeadLetter(client: ClickHouseClient, id: string): Promise<OpenedDeadLetter> {
+  for await (const [letter] of openDeadLettersById(client, [id])) if (letter !== undefined) return letter;
+  throw new UserError(`there is no dead letter ${id}: see "noisefloor dead-letters list"`);
 }
 
-/** Throws a UserError when a text cannot be the id of a letter that can be reached. */
-export function requireId(id: string, { settings }: CommandContext): void {
-  if (isTopicId(id)) {
-    if (settings.kafka !== undefined) return;
-    throw new UserError(`${id} is a letter of the dead-letter topic, and KAFKA_BROKERS is not set`);
-  }
-  if (!/^[0-9a-f]{16}$/.test(id)) {
-    throw new UserError(`"${printable(id)}" is no id of a dead letter: see "noisefloor dead-letters list"`);
-  }
+/** Throws a UserError when a text cannot be the id of a dead letter. */
+export function assertId(id: string): void {
+  if (/^[0-9a-f]{16}$/.test(id)) return;
+  throw new UserError(`"${printable(id)}" is no id of a dead letter: see "noisefloor dead-letters list"`);
 }
 
-function showLetter(letter: OpenedLetter, { print }: CommandContext): void {
-  const { headers, payload, ...rest } = letter;
-  const { bytes, ...told } = letterJson({ ...rest });
-  for (const [name, value] of Object.entries(told)) {
+function toFullJson(letter: OpenedDeadLetter) {
+  const { message, payload } = letter;
+  return {
+    ...toJson(letter),
+    kafka: message && {
+      topic: message.topic,
+      partition: message.partition,
+      offset: message.offset,
+      key_base64: message.key.toString("base64"),
+      key_bytes: message.keyBytes,
+      headers: message.headers,
+    },
+    payload_base64: payload.toString("base64"),
+  };
+}
+
+function printDeadLetter(letter: OpenedDeadLetter, { print }: CommandContext): void {
+  const { payload, message } = letter;
+  const { bytes, kept_bytes: keptBytes, ...members } = toJson(letter);
+  for (const [name, value] of Object.entries(members)) {
     print(`${name.padEnd(8)}  ${value === null ? "never" : printable(String(value))}`);
   }
-  for (const [name, value] of Object.entries(headers)) print(`header    ${printable(name)}: ${printable(value)}`);
-  const isText = isUtf8(payload) && /^[^\p{Cc}\p{Cf}]*$/u.test(payload.toString("utf8").replace(/[\t\r\n]/g, ""));
-  print(`payload   ${bytes} bytes, ${isText ? "as text" : "in hex"}:`);
+  if (message !== undefined && message.keyBytes > 0) {
+    const key = isPlainText(message.key) ? message.key.toString("utf8") : `${message.key.toString("hex")} (in hex)`;
+    print(`key       ${formatCut(message.keyBytes, message.key.length)}: ${printable(key)}`);
+  }
+  for (const [name, value] of Object.entries(message?.headers ?? {})) {
+    print(`header    ${printable(name)}: ${printable(value)}`);
+  }
+  const isText = isPlainText(payload);
+  print(`payload   ${formatCut(bytes, keptBytes)}, ${isText ? "as text" : "in hex"}:`);
   print(isText ? payload.toString("utf8") : payload.toString("hex"));
+}
+
+const formatCut = (bytes: number, kept: number) =>
+  kept < bytes ? `${bytes} bytes, of which the first ${kept} are stored` : `${bytes} bytes`;
+
+/** Whether a terminal shows all of it, and is commanded by none of it. */
+function isPlainText(bytes: Buffer): boolean {
+  return isUtf8(bytes) && /^[^\p{Cc}\p{Cf}]*$/u.test(bytes.toString("utf8").replace(/[\t\r\n]/g, ""));
 }

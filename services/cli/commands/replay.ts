@@ -2,23 +2,17 @@ import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts
 import { type DiskGuard, openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation.ts";
-import { limitDeadLetters } from "@noisefloor/ingest/dead-letter-quota.ts";
+import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { type Accept, acceptInto } from "@noisefloor/ingest/pipeline.ts";
-import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/replay.ts";
-import { publishTo } from "@noisefloor/ingest/service.ts";
-import {
-  fileDeadLetters,
-  type LogFile,
-  newestTime,
-  openLogFiles,
-  type ReplayRecord,
-  readRecords,
-} from "@noisefloor/ingest/sources/file.ts";
-import { createTopics } from "@noisefloor/ingest/topics.ts";
-import { insertInto } from "@noisefloor/ingest/writer.ts";
+import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { kafkaSink } from "@noisefloor/ingest/sinks/kafka.ts";
+import { type LogFile, openLogFiles } from "@noisefloor/ingest/sources/file/log-files.ts";
+import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
+import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sources/file/replay.ts";
+import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
+import type { Sink } from "@noisefloor/ingest/types.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { fileProgress } from "../progress.ts";
 import { asCommand, openStoreAsItIs, type Store } from "../store.ts";
@@ -54,8 +48,8 @@ export async function runReplay(
     const store = await openStoreAsItIs(settings, options.dryRun ? undefined : asCommand(context, signal));
     const catalogue = await openTagCatalogue(store.client);
     const disk = await openDiskGuard(store.client, { floorBytes: settings.minFreeDiskBytes });
-    const sink = options.dryRun ? NOWHERE : await openSink(context, store, disk);
-    const deadLetters = limitDeadLetters(store.client, {
+    const target = options.dryRun ? NOWHERE : await openTarget(context, store, disk);
+    const deadLetters = limitedDeadLetterStore(store.client, {
       source: "file",
       bytesPerDay: settings.deadLetterBytesPerDay,
       now: Date.now,
@@ -74,22 +68,24 @@ export async function runReplay(
           now: Date.now,
           rate: options.rate,
           stop: signal,
-          stopAfterRefused: options.keepGoing ? undefined : HOPELESS_AFTER,
+          stopAfterRejected: options.keepGoing ? undefined : HOPELESS_AFTER,
           // With the newest at a time of the user's choice, older ones are no sign of a mistake.
           expectedReason: shiftTo === undefined ? undefined : "older-than-retention",
-          accept: sink.accept,
-          keepDeadLetters: options.dryRun ? async () => {} : fileDeadLetters(deadLetters.keep),
-          onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${sink.verb}, ${rejected} rejected`),
+          sink: target.sink,
+          storeDeadLetters: async (rejected) => {
+            if (!options.dryRun) await deadLetters.store(rejected.map(fileDeadLetter));
+          },
+          onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${target.verb}, ${rejected} rejected`),
         });
         progress.end();
         if (signal.aborted) for (const line of describeStop(options, shiftTo)) print(line);
-        printSummary(summary, sink.verb, print);
+        printSummary(summary, target.verb, print);
         if (signal.aborted) process.exitCode = 130;
         else assertUseful(summary, options);
       } catch (error) {
         progress.end();
         if (!(error instanceof ReplayError)) throw error;
-        printSummary(error.summary, sink.verb, print);
+        printSummary(error.summary, target.verb, print);
         const reason = await explainLoss(store.server, error);
         throw new UserError(`the replay ended early: ${reason instanceof Error ? reason.message : String(reason)}`);
       } finally {
@@ -97,7 +93,7 @@ export async function runReplay(
       }
     } finally {
       await deadLetters.close();
-      await sink.close();
+      await target.close();
       disk.stop();
       catalogue.stop();
       await store.close();
@@ -143,23 +139,27 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
   "source-not-routable": () => "their sources are private addresses, which no scan from the Internet has",
 };
 
-type Sink = {
+type ReplayTarget = {
   readonly verb: string;
-  readonly accept: Accept<ReplayRecord>;
+  readonly sink: Sink<ReplayRecord>;
   readonly close: () => Promise<void>;
 };
 
 /** Of a dry run. */
-const NOWHERE: Sink = { verb: "accepted", accept: async () => [], close: async () => {} };
+const NOWHERE: ReplayTarget = { verb: "accepted", sink: async () => [], close: async () => {} };
 
-async function openSink({ settings, log }: CommandContext, store: Store, disk: DiskGuard): Promise<Sink> {
+async function openTarget({ settings, log }: CommandContext, store: Store, disk: DiskGuard): Promise<ReplayTarget> {
   if (settings.kafka === undefined) {
-    const queue = insertQueue({ insert: insertInto(store.client, disk.requireSpace), retryForMs: 60_000, lingerMs: 0 });
-    return { verb: "stored", accept: acceptInto(queue), close: async () => {} };
+    const queue = insertQueue({
+      insert: insertObservations(store.client, disk.requireSpace),
+      retryForMs: 60_000,
+      lingerMs: 0,
+    });
+    return { verb: "stored", sink: clickhouseSink(queue), close: async () => {} };
   }
-  if (settings.kafka.createTopics) await createTopics(settings.kafka, store.retentionDays, log);
+  if (settings.kafka.createTopics) await createTopic(settings.kafka, log);
   const producer = await kafkaProducer(settings.kafka.connection, log);
-  return { verb: "published", accept: publishTo(producer.produce, settings.kafka.topic), close: producer.close };
+  return { verb: "published", sink: kafkaSink(producer.produce, settings.kafka.topic), close: producer.close };
 }
 
 /** By how much all times move so that the newest falls on the given one. */

@@ -1,10 +1,9 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
+import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
-import { replay } from "@noisefloor/ingest/replay.ts";
-import type { ReplayRecord } from "@noisefloor/ingest/sources/file.ts";
-import { insertInto } from "@noisefloor/ingest/writer.ts";
+import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { fileDeadLetter, type ReplayRecord } from "@noisefloor/ingest/sources/file/records.ts";
+import { replay } from "@noisefloor/ingest/sources/file/replay.ts";
 import { simulate } from "../simulation.ts";
 import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../store.ts";
 import { type CommandContext, UserError } from "./command.ts";
@@ -24,15 +23,16 @@ export async function simulateInto(
   );
   const catalogue = await openTagCatalogue(client);
   try {
-    const queue = insertQueue({ insert: insertInto(client), retryForMs: 30_000, lingerMs: 0 });
+    const queue = insertQueue({ insert: insertObservations(client), retryForMs: 30_000, lingerMs: 0 });
+    const deadLetters = deadLetterStore(client, { now: Date.now });
     const summary = await replay(toRecords(simulate(days, Date.now())), {
       catalogue,
       retentionDays: () => retentionDays,
       right: "everything",
       now: Date.now,
       stop: signal,
-      accept: acceptInto(queue),
-      keepDeadLetters: deadLettersInto(client, "file", Date.now),
+      sink: clickhouseSink(queue),
+      storeDeadLetters: (rejected) => deadLetters(rejected.map(fileDeadLetter)),
     });
     printSummary(summary, "stored", print);
   } finally {

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 export type FileRecord = {
   /** The record as it stands in the file. */
   readonly bytes: Buffer;
-  /** The record as an observation of the wire schema, still to be judged; absent when it cannot be read at all. */
+  /** The record as an observation of the wire schema, not validated yet; absent when it cannot be read. */
   readonly value?: unknown;
 };
 

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { withoutByteOrderMark } from "../decode.ts";
+import { withoutByteOrderMark } from "./json/split.ts";
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

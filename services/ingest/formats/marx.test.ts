@@ -6,7 +6,7 @@ import { marxFormat } from "./marx.ts";
 
 const HEADER = "datetime,host,src,proto,type,spt,dpt";
 const ROW = "2013-03-03 21:53:00,groucho-oregon,1032051418,TCP,,6000,1433";
-const TERMS = { now: Date.parse("2013-03-04T00:00:00Z"), retentionDays: 100, right: "everything" } as const;
+const VALIDATION = { now: Date.parse("2013-03-04T00:00:00Z"), retentionDays: 100, right: "everything" } as const;
 
 async function read(...lines: string[]): Promise<FileRecord[]> {
   const records: FileRecord[] = [];
@@ -19,10 +19,10 @@ async function observationOf(row: string): Promise<unknown> {
   return record?.value;
 }
 
-/** Why the observation of a row is refused, or "accepted". */
-async function verdictOn(row: string): Promise<string> {
-  const verdict = acceptObservation(await observationOf(row), TERMS);
-  return "reason" in verdict ? verdict.reason : "accepted";
+/** Why the observation of a row is rejected, or "accepted". */
+async function outcomeOf(row: string): Promise<string> {
+  const accepted = acceptObservation(await observationOf(row), VALIDATION);
+  return "reason" in accepted ? accepted.reason : "accepted";
 }
 
 describe("a row of a marx log", () => {
@@ -36,7 +36,7 @@ describe("a row of a marx log", () => {
       destination_port: 1433,
       tags: ["mssql-scanner"],
     });
-    expect(await verdictOn(ROW)).toBe("accepted");
+    expect(await outcomeOf(ROW)).toBe("accepted");
   });
 
   test("of ICMP has no ports but a type, and earns the ICMP tag", async () => {
@@ -49,7 +49,7 @@ describe("a row of a marx log", () => {
       tags: ["icmp-ping"],
       metadata: { icmp_type: 8 },
     });
-    expect(await verdictOn(row)).toBe("accepted");
+    expect(await outcomeOf(row)).toBe("accepted");
   });
 
   test("of UDP is told from TCP: the same port number means another service", async () => {
@@ -84,11 +84,11 @@ describe("addresses", () => {
   });
 
   test.each(["4294967296", "-1", "1.5", "0x3d83dada", "localhost"])(
-    "%s is none: it is passed on, so that the refusal shows it",
+    "%s is none: it is passed on, so that the rejection shows it",
     async (written) => {
       const row = ROW.replace("1032051418", written);
       expect(await observationOf(row)).toMatchObject({ source_ip: written });
-      expect(await verdictOn(row)).toBe("source-not-routable");
+      expect(await outcomeOf(row)).toBe("source-not-routable");
     },
   );
 });
@@ -103,11 +103,11 @@ describe("a row that is not what it should be", () => {
     ["a port beyond 65535", ROW.replace("1433", "65536"), "invalid-observation"],
     ["a private source", ROW.replace("1032051418", "167772161"), "source-not-routable"],
     ["nothing that makes sense", "garbage", "invalid-observation"],
-  ])("with %s is refused, and it alone", async (_, row, reason) => {
-    expect(await verdictOn(row)).toBe(reason);
+  ])("with %s is rejected, and it alone", async (_, row, reason) => {
+    expect(await outcomeOf(row)).toBe(reason);
     const records = await read(HEADER, ROW, row, ROW);
     expect(records.map(({ bytes }) => bytes.toString())).toEqual([ROW, row, ROW]);
-    expect(records.map(({ value }) => "reason" in acceptObservation(value, TERMS))).toEqual([false, true, false]);
+    expect(records.map(({ value }) => "reason" in acceptObservation(value, VALIDATION))).toEqual([false, true, false]);
   });
 
   test("is kept as it stands in the file, quotes, spaces and all", async () => {
@@ -172,7 +172,7 @@ describe("a file", () => {
 });
 
 describe("a file with something wrong in it is read to its end", () => {
-  test("a quote that nobody closes spoils its own row only", async () => {
+  test("a quote that is not closed spoils its own row only", async () => {
     const spoiled = ROW.replace("groucho-oregon", '"h');
     const records = await read(HEADER, spoiled, ROW);
     expect(records.map(({ bytes }) => bytes.toString())).toEqual([spoiled, ROW]);
@@ -183,7 +183,7 @@ describe("a file with something wrong in it is read to its end", () => {
     expect((await read(`\ufeff${HEADER}`, ROW))[0]?.value).toMatchObject({ observed_at: "2013-03-03T21:53:00Z" });
   });
 
-  test.each(["http", "-1", "80.0", "12345678901"])("the port %s is refused, not forgotten", async (port) => {
-    expect(await verdictOn(ROW.replace("1433", port))).toBe("invalid-observation");
+  test.each(["http", "-1", "80.0", "12345678901"])("the port %s is rejected, not dropped", async (port) => {
+    expect(await outcomeOf(ROW.replace("1433", port))).toBe("invalid-observation");
   });
 });

@@ -33,7 +33,7 @@ function readFields(line: string): readonly string[] {
     const [fields = []] = z.array(z.array(z.string())).parse(parse(line, { relax_quotes: true }));
     return fields;
   } catch {
-    // A quote that nobody closed: taken as it stands, the fields are then refused for what they are.
+    // A quote that is not closed: validation rejects the fields for what they are.
     return line.split(",");
   }
 }
@@ -58,7 +58,7 @@ function toObservation(row: MarxRow): Record<string, unknown> {
     observed_at: `${row.datetime.replace(" ", "T")}Z`,
     sensor_id: row.host,
     source_ip: toAddress(row.src),
-    // A protocol that we have no name for is passed on as it is, and refused with that reason.
+    // An unknown protocol is passed on as it is, and rejected with that reason.
     ...(row.proto === "" ? {} : { transport: transport ?? row.proto }),
     ...optional("source_port", row.spt),
     ...optional("destination_port", row.dpt),

@@ -1,5 +1,5 @@
-import { parseRecord, splitPayload } from "../decode.ts";
 import type { FileRecord, LogFormat } from "./format.ts";
+import { parseRecord, splitPayload } from "./json/split.ts";
 import { readLines } from "./lines.ts";
 
 /** Our own wire schema: a line is one observation, or an array of them. */

@@ -1,0 +1,35 @@
+import { DEAD_LETTER_SOURCES } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { parseObservedAt, REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { DAY_MS, HOUR_MS } from "@noisefloor/domain/window.ts";
+import type { DeadLetterFilter } from "@noisefloor/ingest/dead-letters/read.ts";
+import { UserError } from "./commands/command.ts";
+
+export type FilterOptions = {
+  readonly reason?: string | undefined;
+  readonly source?: string | undefined;
+  readonly since?: string | undefined;
+};
+
+/** Throws a UserError when an option names a reason, source or time that does not exist. */
+export function readFilter(
+  { reason, source, since }: FilterOptions,
+  includeDone: boolean,
+  now: number,
+): DeadLetterFilter {
+  const reasons: readonly string[] = REJECTION_REASONS;
+  if (reason !== undefined && !reasons.includes(reason)) {
+    throw new UserError(`there is no reason "${reason}"; there are ${reasons.join(", ")}`);
+  }
+  const known = DEAD_LETTER_SOURCES.find((name) => name === source);
+  if (source !== undefined && known === undefined) {
+    throw new UserError(`there is no source "${source}"; there are ${DEAD_LETTER_SOURCES.join(", ")}`);
+  }
+  return { reason, source: known, since: since === undefined ? undefined : readSince(since, now), includeDone };
+}
+
+function readSince(text: string, now: number): number {
+  const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
+  const time = count === undefined ? parseObservedAt(text) : now - Number(count) * (unit === "h" ? HOUR_MS : DAY_MS);
+  if (time !== undefined) return time;
+  throw new UserError(`--since takes a time like 2026-11-20T14:00:00Z, or 12h or 7d, not "${text}"`);
+}

@@ -1,0 +1,108 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { readRetries, type StoredRetry } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
+import {
+  type DeadLetterContents,
+  type DeadLetterSource,
+  readContents,
+  readDeadLetters,
+  readDeadLettersById,
+  type StoredDeadLetter,
+} from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
+
+/** A dead letter without its contents, as its last retry left it. */
+export type DeadLetterSummary = StoredDeadLetter & {
+  /** When it was retried last, in milliseconds since 1970 UTC; undefined when it never was. */
+  readonly retriedAt: number | undefined;
+  /** Whether a retry has stored what it holds. */
+  readonly isDone: boolean;
+  /** Why it was rejected last, by a retry or otherwise. */
+  readonly reason: string;
+  readonly detail: string;
+  /** Why its source rejected it. */
+  readonly firstReason: string;
+};
+
+export type OpenedDeadLetter = DeadLetterSummary & DeadLetterContents;
+
+/** Which dead letters are selected; what is left out means any. */
+export type DeadLetterFilter = {
+  readonly reason?: string | undefined;
+  readonly source?: DeadLetterSource | undefined;
+  /** Received at this moment or later. */
+  readonly since?: number | undefined;
+  /** Also those that a retry has stored. */
+  readonly includeDone: boolean;
+};
+
+export function isSelected(letter: DeadLetterSummary, filter: DeadLetterFilter): boolean {
+  const { reason, source, since, includeDone } = filter;
+  return (
+    (reason === undefined || letter.reason === reason) &&
+    (source === undefined || letter.source === source) &&
+    (since === undefined || letter.receivedAt >= since) &&
+    (includeDone || !letter.isDone)
+  );
+}
+
+/** All dead letters without their contents, a page at a time. */
+export async function* readSummaries(client: ClickHouseClient): AsyncGenerator<DeadLetterSummary[]> {
+  for await (const page of readDeadLetters(client)) yield await withRetries(client, page);
+}
+
+/**
+ * The selected dead letters with their contents, some at a time.
+ * @param onRead called with how many were read since the last call, selected or not.
+ */
+export async function* openDeadLetters(
+  client: ClickHouseClient,
+  filter: DeadLetterFilter,
+  onRead: (letters: number) => void = () => {},
+): AsyncGenerator<OpenedDeadLetter[]> {
+  for await (const page of readSummaries(client)) {
+    yield* open(
+      client,
+      page.filter((letter) => isSelected(letter, filter)),
+    );
+    onRead(page.length);
+  }
+}
+
+/** The dead letters with these ids, with their contents, some at a time. */
+export async function* openDeadLettersById(
+  client: ClickHouseClient,
+  ids: readonly string[],
+): AsyncGenerator<OpenedDeadLetter[]> {
+  yield* open(client, await withRetries(client, await readDeadLettersById(client, ids)));
+}
+
+async function withRetries(client: ClickHouseClient, page: readonly StoredDeadLetter[]): Promise<DeadLetterSummary[]> {
+  const ids = page.map(({ id }) => id);
+  const retries = new Map((await readRetries(client, ids)).map((retry) => [retry.id, retry]));
+  return page.map((letter) => withRetry(letter, retries.get(letter.id)));
+}
+
+/** A record that came again and was rejected after its retry is open again, for its new reason. */
+function withRetry(letter: StoredDeadLetter, retry: StoredRetry | undefined): DeadLetterSummary {
+  const summary = { ...letter, retriedAt: retry?.retriedAt, isDone: false, firstReason: letter.reason };
+  if (retry === undefined || retry.retriedAt < letter.receivedAt) return summary;
+  if (retry.isDone) return { ...summary, isDone: true };
+  return { ...summary, reason: retry.reason, detail: retry.detail };
+}
+
+/** So many dead letters, or so many bytes of payloads, are in memory at once. */
+const AT_ONCE = { items: 2_000, bytes: 8 * 1024 * 1024 };
+
+async function* open(
+  client: ClickHouseClient,
+  letters: readonly DeadLetterSummary[],
+): AsyncGenerator<OpenedDeadLetter[]> {
+  for (const chunk of chunksOf(letters, ({ keptBytes }) => keptBytes, AT_ONCE)) {
+    const contents = await readContents(client, chunk);
+    yield chunk.flatMap((letter) => {
+      const found = contents.get(letter.id);
+      // Undefined when it was deleted by age since its page was read.
+      return found === undefined ? [] : [{ ...letter, ...found }];
+    });
+  }
+}

@@ -1,0 +1,108 @@
+import type { StoredRetry } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
+import type { Rejection } from "@noisefloor/domain/observation.ts";
+import { formatRight, type Sender } from "@noisefloor/domain/publishing.ts";
+import type { IncomingRecord, RejectedRecord, Sink } from "../types.ts";
+import { type ValidationOptions, validateBatch } from "../validate.ts";
+import type { DeadLetterSummary, OpenedDeadLetter } from "./read.ts";
+import { toRetryInput } from "./retry-input.ts";
+
+/** A record of a dead letter that is retried. */
+export type RetriedRecord = IncomingRecord & { readonly letter: OpenedDeadLetter };
+
+export type RetryOptions = Omit<ValidationOptions, "right" | "sensorId"> & {
+  readonly sink: Sink<RetriedRecord>;
+  readonly writeRetries: (retries: readonly StoredRetry[]) => Promise<void>;
+  /** Store also what its sender was not permitted to write. */
+  readonly overridePermission: boolean;
+  /** Validate, but store nothing. */
+  readonly dryRun: boolean;
+};
+
+/** The result of a dead letter's retry. */
+export type RetryResult = { readonly letter: DeadLetterSummary } & (
+  | { readonly kind: "stored" }
+  | { readonly kind: "rejected"; readonly reason: string; readonly detail: string }
+  | { readonly kind: "skipped"; readonly why: string }
+  | { readonly kind: "already-done" }
+);
+
+const ANYBODY: Sender = { right: "everything" };
+
+type Group = { readonly sender: Sender; readonly records: RetriedRecord[] };
+
+/**
+ * Sends dead letters through the pipeline again, each with the rights of its own sender. The observations are stored
+ * before the results: after a crash between the two, the next retry stores the same observations again.
+ */
+export async function retryDeadLetters(
+  letters: readonly OpenedDeadLetter[],
+  options: RetryOptions,
+): Promise<RetryResult[]> {
+  const results: RetryResult[] = [];
+  const retried: OpenedDeadLetter[] = [];
+  const rejections = new Map<OpenedDeadLetter, Rejection>();
+  const groups = new Map<string, Group>();
+  for (const letter of letters) {
+    if (letter.isDone) {
+      results.push({ letter, kind: "already-done" });
+      continue;
+    }
+    const input = toRetryInput(letter);
+    if (input.kind === "impossible") {
+      results.push({ letter, kind: "skipped", why: input.why });
+      continue;
+    }
+    retried.push(letter);
+    if (input.kind === "rejected") rejections.set(letter, input.rejection);
+    else groupOf(input.sender, groups).records.push(...input.records.map((record) => ({ ...record, letter })));
+  }
+  for (const { sender, records } of groups.values()) {
+    for (const { record, rejection } of await validateAndStore(records, sender, options)) {
+      if (!rejections.has(record.letter)) rejections.set(record.letter, rejection);
+    }
+  }
+  if (!options.dryRun) {
+    await options.writeRetries(retried.map((letter) => toStoredRetry(letter, rejections.get(letter), options.now())));
+  }
+  for (const letter of retried) {
+    const rejection = rejections.get(letter);
+    results.push(rejection === undefined ? { letter, kind: "stored" } : { letter, kind: "rejected", ...rejection });
+  }
+  return results;
+}
+
+function groupOf(sender: Sender, groups: Map<string, Group>): Group {
+  const name = JSON.stringify([formatRight(sender.right), sender.sensorId]);
+  const group = groups.get(name) ?? { sender, records: [] };
+  groups.set(name, group);
+  return group;
+}
+
+async function validateAndStore(
+  records: readonly RetriedRecord[],
+  { right, sensorId }: Sender,
+  options: RetryOptions,
+): Promise<RejectedRecord<RetriedRecord>[]> {
+  const validated = await validateBatch(records, { ...options, right, sensorId });
+  const rejected = [...validated.rejected];
+  if (!options.dryRun) rejected.push(...(await options.sink(validated, { signal: options.signal })));
+  if (!options.overridePermission || (right === "everything" && sensorId === undefined)) return rejected;
+  const notPermitted = rejected.filter(({ rejection }) => rejection.reason === "not-permitted");
+  if (notPermitted.length === 0) return rejected;
+  const again = notPermitted.map(({ record }) => record);
+  return [
+    ...rejected.filter(({ rejection }) => rejection.reason !== "not-permitted"),
+    ...(await validateAndStore(again, ANYBODY, options)),
+  ];
+}
+
+function toStoredRetry(letter: OpenedDeadLetter, rejection: Rejection | undefined, now: number): StoredRetry {
+  return {
+    id: letter.id,
+    // Also on a machine whose clock is behind: a result older than its dead letter would not count.
+    retriedAt: Math.max(now, letter.receivedAt),
+    isDone: rejection === undefined,
+    reason: rejection?.reason ?? "",
+    detail: rejection?.detail ?? "",
+  };
+}

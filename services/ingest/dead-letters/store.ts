@@ -1,0 +1,72 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { bytesOf, type DeadLetterRow, writeDeadLetters } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
+import { formatRight } from "@noisefloor/domain/publishing.ts";
+import { type BackoffOptions, retry } from "../retry.ts";
+import type { DeadLetter, DeadLetterStore } from "./dead-letter.ts";
+
+/** How long HTTP requests and files wait for a store that is away. */
+export const RETRY_MS = 10_000;
+
+/** An insert is one string in memory, and the runtime has none beyond half a gigabyte. */
+const PER_INSERT = { items: 10_000, bytes: 16 * 1024 * 1024 };
+
+export type DeadLetterStoreOptions = {
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  /** Throws while the store must not grow. */
+  readonly requireSpace?: (() => void) | undefined;
+  /** For how long a transient failure is retried. */
+  readonly retryForMs?: number;
+  /** Aborted at a shutdown: nothing is retried any more. */
+  readonly shutdown?: AbortSignal | undefined;
+  readonly onRetry?: BackoffOptions["onRetry"];
+};
+
+/** Stores dead letters in the table `dead_letters`. The same record of the same message or file is stored once. */
+export function deadLetterStore(client: ClickHouseClient, options: DeadLetterStoreOptions): DeadLetterStore {
+  const { now, requireSpace = () => {}, retryForMs = RETRY_MS, shutdown, onRetry } = options;
+  return async (letters, signal) => {
+    const receivedAt = now();
+    const either = signal && shutdown ? AbortSignal.any([signal, shutdown]) : (signal ?? shutdown);
+    for (const rows of chunksOf(letters.map(toRow), bytesOf, PER_INSERT)) {
+      const insert = async () => {
+        signal?.throwIfAborted();
+        requireSpace();
+        await writeDeadLetters(client, rows, receivedAt);
+      };
+      await retry(insert, { forMs: retryForMs, signal: either, onRetry });
+    }
+  };
+}
+
+/** About how many bytes a dead letter takes in the table. */
+export function storedBytes(letter: DeadLetter): number {
+  return bytesOf(toRow(letter));
+}
+
+function toRow({ rejection, value, sender, ...letter }: DeadLetter): DeadLetterRow {
+  const { source, origin, position, payload, payloadBytes, message } = letter;
+  return {
+    source,
+    origin,
+    position,
+    ...rejection,
+    payload,
+    payloadBytes,
+    value: formatValue(value),
+    publishRight: formatRight(sender.right),
+    keyId: sender.keyId ?? "",
+    keySensorId: sender.sensorId ?? "",
+    message,
+  };
+}
+
+/** Empty when there is none, or one nested so deep that it cannot be written: JSON.parse takes more than JSON.stringify. */
+function formatValue(value: unknown): string {
+  try {
+    return value === undefined ? "" : JSON.stringify(value);
+  } catch {
+    return "";
+  }
+}

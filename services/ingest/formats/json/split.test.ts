@@ -1,0 +1,176 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { mostRecordsIn, parseRecord, splitMessage, splitPayload } from "./split.ts";
+
+const NO_LIMIT = 1_000_000;
+
+/** The records of a payload as text, or the reason why it cannot be split. */
+function split(payload: string, mostRecords = NO_LIMIT): string[] | string {
+  const parts = splitPayload(Buffer.from(payload), mostRecords);
+  return "reason" in parts ? parts.reason : parts.map((part) => part.toString());
+}
+
+function parse(record: string): unknown {
+  const parsed = parseRecord(Buffer.from(record));
+  return "value" in parsed ? parsed.value : parsed.reason;
+}
+
+const repeated = (text: string, count: number) => Array.from({ length: count }, () => text);
+const whiteSpace = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
+/** Strings with what could lead a splitter astray: brackets, commas, quotes, backslashes, characters of many bytes. */
+const trickyText = fc
+  .array(fc.constantFrom("[", "]", "{", "}", ",", '"', "\\", "\n", "\u00e9", "\u{1f600}", "x"))
+  .map((parts) => parts.join(""));
+const element = fc
+  .tuple(
+    fc.oneof(
+      fc.jsonValue(),
+      trickyText,
+      fc.dictionary(trickyText, fc.array(trickyText, { maxLength: 3 }), { maxKeys: 3 }),
+    ),
+    fc.constantFrom(undefined, 2, "\t"),
+  )
+  .map(([value, indent]) => JSON.stringify(value, undefined, indent));
+
+describe("a payload is split into its records", () => {
+  test("one object is one record", () => {
+    expect(split('{"a":1}')).toEqual(['{"a":1}']);
+    expect(split(' \r\n\t{"a":[1,2]}\n ')).toEqual(['{"a":[1,2]}']);
+    expect(split('\ufeff{"a":1}'), "behind a byte order mark").toEqual(['{"a":1}']);
+  });
+
+  test("one object written over several lines is one record", () => {
+    const pretty = JSON.stringify({ a: { b: [1, { c: "}" }] }, d: "x" }, undefined, 2);
+    expect(split(pretty)).toEqual([pretty]);
+    expect(split(`${pretty.replaceAll("\n", "\r\n")}\r\n`)).toEqual([pretty.replaceAll("\n", "\r\n")]);
+  });
+
+  test("lines are records, whatever ends them, and blank ones are none", () => {
+    expect(split('{"a":1}\n{"b":2}')).toEqual(['{"a":1}', '{"b":2}']);
+    expect(split('\n{"a":1}\r\n\r\n  \t\n{"b":2}\r\n')).toEqual(['{"a":1}', '{"b":2}']);
+  });
+
+  test("a bad line does not hurt its neighbours", () => {
+    expect(split('{"a":1}\n{"b":\n{"c":3}')).toEqual(['{"a":1}', '{"b":', '{"c":3}']);
+  });
+
+  test("the elements of an array are records, whatever brackets, commas and quotes are inside them", () => {
+    expect(split('[{"a":[1,[2,{}]],"b":{"c":"],[{\\",\\\\"}}, [3,[4]] ,"x,]","\\\\",{} ]')).toEqual([
+      '{"a":[1,[2,{}]],"b":{"c":"],[{\\",\\\\"}}',
+      "[3,[4]]",
+      '"x,]"',
+      '"\\\\"',
+      "{}",
+    ]);
+    expect(split("[]")).toEqual([]);
+    expect(split(" [ \n ] ")).toEqual([]);
+  });
+
+  test("the elements of any array come out one by one, in order, in the very bytes they were sent in", () => {
+    const array = fc.array(fc.tuple(whiteSpace, element, whiteSpace), { maxLength: 8 });
+    fc.assert(
+      fc.property(array, whiteSpace, (elements, around) => {
+        const payload = `${around}[${elements.map((parts) => parts.join("")).join(",")}]${around}`;
+        const texts = elements.map(([, text]) => text);
+        expect(split(payload)).toEqual(texts);
+        expect(texts.map(parse)).toEqual(texts.map((text): unknown => JSON.parse(text)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("any lines of JSON come out one by one as they were sent", () => {
+    const line = fc.dictionary(trickyText, fc.jsonValue(), { maxKeys: 4 }).map((value) => JSON.stringify(value));
+    const lines = fc.array(fc.tuple(line, fc.constantFrom("\n", "\r\n", "\n\n", " \n")), {
+      minLength: 1,
+      maxLength: 8,
+    });
+    fc.assert(
+      fc.property(lines, (sent) => {
+        expect(split(sent.map((parts) => parts.join("")).join(""))).toEqual(sent.map(([text]) => text));
+      }),
+    );
+  });
+
+  test("bytes that are no UTF-8 reach the dead letter as they are", () => {
+    const bad = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
+    const parts = splitPayload(Buffer.concat([Buffer.from('{"a":1}\n'), bad, Buffer.from("\n")]), NO_LIMIT);
+    expect(parts).toEqual([Buffer.from('{"a":1}'), bad]);
+  });
+});
+
+describe("a payload that cannot be split is rejected as a whole", () => {
+  test.each(["", " ", "\r\n\t\n"])("%j is empty", (payload) => {
+    expect(splitMessage(Buffer.from(payload))).toEqual({ reason: "not-json", detail: "the payload is empty" });
+  });
+
+  test.each(['[{"a":1},', '[{"a":1}', '[{"a":1}]]', "[1,,2]", "[1,]", '["\\"]', '[{"a":1}]\n{"b":2}', "[x]"])(
+    "%s starts like an array and is none",
+    (payload) => {
+      expect(split(payload)).toBe("not-json");
+    },
+  );
+
+  test("a message carries up to 1,000 observations, as an array or as lines", () => {
+    for (const join of [(parts: string[]) => `[${parts.join(",")}]`, (parts: string[]) => parts.join("\n")]) {
+      expect(splitMessage(Buffer.from(join(repeated('{"a":1}', 1_000))))).toHaveLength(1_000);
+      expect(splitMessage(Buffer.from(join(repeated('{"a":1}', 1_001))))).toEqual({
+        reason: "too-many-observations",
+        detail: "the payload has more than 1000 records",
+      });
+    }
+  });
+
+  test("another source may set another limit", () => {
+    expect(split("[1,2,3]", 3)).toHaveLength(3);
+    expect(split("[1,2,3]", 2)).toBe("too-many-observations");
+  });
+});
+
+describe("a record", () => {
+  test("may have 64 KiB, and is oversize with one byte more, however good its JSON", () => {
+    const whole = `"${"x".repeat(65_534)}"`;
+    expect(parse(whole)).toBe("x".repeat(65_534));
+    expect(parse(`"x${whole.slice(1)}`)).toBe("oversize");
+  });
+
+  test("is measured in bytes, not in characters", () => {
+    expect(parse(`"${"\u00e9".repeat(32_767)}"`)).toBe("\u00e9".repeat(32_767));
+    expect(parse(`"${"\u00e9".repeat(32_768)}"`)).toBe("oversize");
+  });
+
+  test.each(["{", "{'a':1}", "undefined", "NaN", '{"a":1}{"b":2}', "\ufeff{}"])("%j is no JSON", (record) => {
+    expect(parse(record)).toBe("not-json");
+  });
+});
+
+describe("how many records a message may hold is counted without splitting it", () => {
+  const most = (payload: string) => mostRecordsIn(Buffer.from(payload));
+
+  test("exactly, of lines and of an array, up to the most that are accepted", () => {
+    expect([most(""), most("{}"), most('{"a":1,"b":2}'), most("1\n2\n3")]).toEqual([1, 1, 1, 3]);
+    expect(most(' [{"a":1,"b":[2,3]},"\\",\\\\", [4,5]] ')).toBe(3);
+    expect([most("1\n".repeat(5_000)), most(`\ufeff [${repeated("1", 5_000).join()}]`)]).toEqual([1_000, 1_000]);
+  });
+
+  test("never fewer than it is split into", () => {
+    fc.assert(
+      fc.property(fc.array(element, { minLength: 1 }), (elements) => {
+        expect(most(`[${elements.join()}]`)).toBe(elements.length);
+      }),
+    );
+    const pieces = fc.array(fc.oneof(element, whiteSpace, fc.constantFrom("[", "]", ",", "\n", "\ufeff")));
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          pieces.map((parts) => parts.join("")),
+          pieces.map((parts) => `[${parts.join()}]`),
+        ),
+        (text) => {
+          const parts = splitMessage(Buffer.from(text));
+          expect(most(text)).toBeGreaterThanOrEqual("reason" in parts ? 1 : parts.length);
+        },
+      ),
+    );
+  });
+});

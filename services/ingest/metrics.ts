@@ -1,0 +1,51 @@
+import { FAILURE_KINDS } from "@noisefloor/clickhouse/client/errors.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
+import type { InsertQueueOptions } from "./insert-queue.ts";
+import type { BatchOptions } from "./pipeline.ts";
+import type { IncomingRecord } from "./types.ts";
+
+export type IngestMetrics = Pick<
+  Metrics,
+  | "ingestRecords"
+  | "deadLetterBytes"
+  | "deadLettersNotKept"
+  | "insertRows"
+  | "insertDuration"
+  | "gauge"
+  | "gaugeBy"
+  | "kafkaRestarts"
+>;
+
+/**
+ * The callbacks that count the intake's work. Every counter starts at 0: Prometheus cannot see the increase of one that
+ * first appears with its first events.
+ */
+export function ingestMetrics(metrics: IngestMetrics) {
+  let lastInsert: number | undefined;
+  metrics.gauge(
+    "noisefloor_last_insert_timestamp_seconds",
+    "When this process last stored observations, in seconds since 1970; left out before the first time",
+    () => lastInsert,
+  );
+  for (const outcome of ["stored", ...FAILURE_KINDS]) metrics.insertDuration.zero({ outcome });
+  const onInsert: NonNullable<InsertQueueOptions["onInsert"]> = (rows, seconds, outcome) => {
+    metrics.insertDuration.observe({ outcome }, seconds);
+    if (outcome !== "stored") return;
+    metrics.insertRows.observe(rows);
+    lastInsert = Date.now() / 1_000;
+  };
+  const onOutcome = (source: string): NonNullable<BatchOptions<IncomingRecord>["onOutcome"]> => {
+    for (const outcome of ["accepted", ...REJECTION_REASONS]) metrics.ingestRecords.inc({ source, outcome }, 0);
+    return (outcome, records) => metrics.ingestRecords.inc({ source, outcome }, records);
+  };
+  const onDeadLetters = (source: string) => {
+    metrics.deadLetterBytes.inc({ source }, 0);
+    metrics.deadLettersNotKept.inc({ source }, 0);
+    return {
+      onStored: (bytes: number) => metrics.deadLetterBytes.inc({ source }, bytes),
+      onBeyondQuota: (records: number) => metrics.deadLettersNotKept.inc({ source }, records),
+    };
+  };
+  return { onInsert, onOutcome, onDeadLetters };
+}

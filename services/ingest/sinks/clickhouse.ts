@@ -1,0 +1,36 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import type { InsertObservations, InsertQueue } from "../insert-queue.ts";
+import type { IncomingRecord, Sink } from "../types.ts";
+import { boundDetail } from "../validate.ts";
+
+/** Stores accepted records in ClickHouse. */
+export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue): Sink<R> {
+  return async ({ rows, accepted }, options = {}) => {
+    const bytes = accepted.reduce((sum, record) => sum + record.bytes.length, 0);
+    const rejected = await queue.store(rows, bytes, options);
+    return rejected.flatMap(({ index, detail }) => {
+      const record = accepted[index];
+      return record === undefined ? [] : [{ record, rejection: boundDetail({ reason: "refused-by-store", detail }) }];
+    });
+  };
+}
+
+/**
+ * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
+ * @param requireSpace throws while the store must not grow.
+ */
+export function insertObservations(client: ClickHouseClient, requireSpace: () => void = () => {}): InsertObservations {
+  return async (rows, token) => {
+    requireSpace();
+    await client.insert({
+      table: "observations",
+      values: rows,
+      format: "JSONEachRow",
+      clickhouse_settings: {
+        insert_deduplication_token: token,
+        // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
+        deduplicate_blocks_in_dependent_materialized_views: 1,
+      },
+    });
+  };
+}

@@ -1,0 +1,25 @@
+import type { Produce } from "@noisefloor/kafka/port.ts";
+import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "../record-id.ts";
+import type { IncomingRecord, Sink } from "../types.ts";
+
+/**
+ * Publishes accepted records, in their own bytes unless these are in another format or do not say where the observation
+ * belongs. Headers carry what the topic's consumer cannot know: the id of a record whose sensor gave it none, so that a
+ * message that the producer writes twice is one observation, and the key within which a sensor's id is unique.
+ */
+export function kafkaSink<R extends IncomingRecord>(produce: Produce, topic: string): Sink<R> {
+  return async ({ accepted }) => {
+    await produce(
+      topic,
+      accepted.map(({ value, bytes, fallbackId, idNamespace }) => ({
+        key: null,
+        value: value === undefined ? bytes : Buffer.from(JSON.stringify(value)),
+        headers: {
+          [FALLBACK_ID_HEADER]: fallbackId,
+          ...(idNamespace !== undefined && { [ID_NAMESPACE_HEADER]: idNamespace }),
+        },
+      })),
+    );
+    return [];
+  };
+}

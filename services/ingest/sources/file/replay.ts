@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RejectionReason } from "@noisefloor/domain/observation.ts";
+import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
+import type { ReplayRecord } from "./records.ts";
+
+/** A batch is no larger, unless a single record is: lines may be long, and an insert is one string in memory. */
+const BATCH_RECORDS = 25_000;
+const BATCH_BYTES = 32 * 1024 * 1024;
+/** Batches that are being stored while the next one is read. */
+const CONCURRENT_BATCHES = 2;
+
+export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal"> & {
+  /** Observations per second; left out, as fast as possible. */
+  readonly rate?: number | undefined;
+  /** After so many rejected records, and none accepted, no more are read: something is wrong with all of them. */
+  readonly stopAfterRejected?: number | undefined;
+  /** Records rejected for this do not count towards that: of a long file only the end may be young enough. */
+  readonly expectedReason?: RejectionReason | undefined;
+  readonly onProgress?: (summary: ReplaySummary) => void;
+  /** Aborted, nothing more is read; what was read is still stored. */
+  readonly stop?: AbortSignal;
+};
+
+export type ReplaySummary = {
+  read: number;
+  /** Stored, or acknowledged by the brokers. */
+  accepted: number;
+  rejected: number;
+  reasons: Record<string, number>;
+  /** Whether it ended before the last record, because nothing was accepted. */
+  isHopeless: boolean;
+  readonly startedAt: number;
+};
+
+/** A replay that did not reach the end. The cause says why, the summary what was stored before. */
+export class ReplayError extends Error {
+  override name = "ReplayError";
+  readonly summary: ReplaySummary;
+
+  constructor(summary: ReplaySummary, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.summary = summary;
+  }
+}
+
+/**
+ * Ingests records batch by batch. When it resolves, each record is accepted or stored as a dead letter.
+ * @throws ReplayError when the records cannot be read to their end, or not be stored.
+ */
+export async function replay(records: AsyncIterable<ReplayRecord>, options: ReplayOptions): Promise<ReplaySummary> {
+  const summary: ReplaySummary = {
+    read: 0,
+    accepted: 0,
+    rejected: 0,
+    reasons: {},
+    isHopeless: false,
+    startedAt: options.now(),
+  };
+  const sending = new Set<Promise<void>>();
+  let failure: unknown;
+  let batch: ReplayRecord[] = [];
+  let batchBytes = 0;
+  const batchSize = Math.max(1, Math.min(BATCH_RECORDS, options.rate ?? BATCH_RECORDS));
+
+  const send = async (some: readonly ReplayRecord[]) => {
+    const { accepted, rejected } = await ingestBatch(some, options);
+    summary.accepted += accepted;
+    summary.rejected += rejected.length;
+    for (const [reason, count] of countReasons(rejected)) {
+      summary.reasons[reason] = (summary.reasons[reason] ?? 0) + count;
+    }
+    options.onProgress?.(summary);
+  };
+  const flush = async () => {
+    const full = batch;
+    batch = [];
+    batchBytes = 0;
+    const sent: Promise<void> = send(full)
+      .catch((error: unknown) => {
+        failure ??= error;
+      })
+      .finally(() => sending.delete(sent));
+    sending.add(sent);
+    const { stopAfterRejected, expectedReason, rate } = options;
+    const isDoubtful = stopAfterRejected !== undefined && summary.accepted === 0;
+    if (isDoubtful) await Promise.all(sending);
+    else if (sending.size >= CONCURRENT_BATCHES) await Promise.race(sending);
+    if (failure !== undefined) throw failure;
+    const expected = expectedReason === undefined ? 0 : (summary.reasons[expectedReason] ?? 0);
+    summary.isHopeless = isDoubtful && summary.accepted === 0 && summary.rejected - expected >= stopAfterRejected;
+    if (rate !== undefined) await keepRate(summary, rate, options.now());
+  };
+
+  try {
+    for await (const record of records) {
+      if (options.stop?.aborted || summary.isHopeless) break;
+      if (batch.length > 0 && batchBytes + record.bytes.length > BATCH_BYTES) await flush();
+      summary.read++;
+      batch.push(record);
+      batchBytes += record.bytes.length;
+      // Until something was accepted, a batch holds no more than may be rejected.
+      const most = summary.accepted === 0 ? Math.min(batchSize, options.stopAfterRejected ?? batchSize) : batchSize;
+      if (batch.length >= most) await flush();
+    }
+  } catch (error) {
+    failure ??= error;
+  }
+  // Also after a failure: what could be read is stored.
+  if (batch.length > 0) await flush().catch(() => {});
+  await Promise.all(sending);
+  if (failure !== undefined) throw new ReplayError(summary, failure);
+  return summary;
+}
+
+/** Waits until the records read so far are due at this rate. */
+async function keepRate(summary: ReplaySummary, rate: number, now: number): Promise<void> {
+  const due = summary.startedAt + (summary.read / rate) * 1_000;
+  if (due > now) await sleep(due - now);
+}

@@ -1,0 +1,57 @@
+import { createHash, scryptSync, timingSafeEqual } from "node:crypto";
+import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { clientNetwork } from "@noisefloor/domain/client-address.ts";
+import type { Sender } from "@noisefloor/domain/publishing.ts";
+import { HttpError } from "@noisefloor/http/errors.ts";
+import type { FastifyRequest } from "fastify";
+
+export type SensorKeys = {
+  /** Keys of the settings: each may publish to the shared datasets. */
+  readonly sensorKeys: readonly string[];
+  /** Keys of the store: each may publish to its one dataset or workspace. */
+  readonly sensors: SensorKeyCache;
+};
+
+/** Whether observations are taken without a key. */
+export function isIntakeOpen({ sensorKeys, sensors }: SensorKeys): boolean {
+  return sensorKeys.length === 0 && !sensors.hasKeys();
+}
+
+/**
+ * Finds a request's sender by its key, which is required as soon as there is any. An unknown key is rejected also while
+ * none is required: its sensor relies on the dataset of its key, and would write to another one.
+ * @throws HttpError 401.
+ */
+export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Sender {
+  const shared = keys.sensorKeys.map((key) => ({ digest: sha256(key), sender: senderOfSettings(key) }));
+  return (request) => {
+    const key = typeof request.headers.key === "string" ? request.headers.key : "";
+    if (key === "" && isIntakeOpen(keys)) return { right: "shared-datasets" };
+    const sender = keys.sensors.senderOf(key);
+    if (sender !== undefined) return sender;
+    const digest = sha256(key);
+    // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
+    const [known] = shared.filter((one) => timingSafeEqual(one.digest, digest));
+    if (known === undefined) throw new HttpError(401, "Unauthorized");
+    return known.sender;
+  };
+}
+
+/**
+ * A key of the settings has no id, so it gets one made of itself, the same in every process. Dashboards may read it, so it
+ * is slow to compute on purpose: a key that a person chose must not be guessed from it.
+ */
+function senderOfSettings(key: string): Sender {
+  return { right: "shared-datasets", keyId: `settings-${scryptSync(key, "noisefloor sensor key", 8).toString("hex")}` };
+}
+
+/** Who shares in the memory budget: a request's key, which was checked before, or its address while none is required. */
+export function budgetShareOf(request: FastifyRequest): string {
+  const { key } = request.headers;
+  if (typeof key === "string" && key !== "") return `key ${key}`;
+  return clientNetwork(request.ip, request.socket.remoteAddress);
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,101 @@
+import type { HandleBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { noTags } from "../../testing/no-tags.ts";
+import { type KafkaIngestOptions, startKafkaIngest } from "./consumer.ts";
+
+const observation = JSON.stringify({
+  observed_at: new Date().toISOString(),
+  sensor_id: "s",
+  source_ip: "45.0.0.1",
+});
+
+/** Hands one batch to the intake as a source would. Settles as its handler does. */
+async function handle(messages: readonly StreamMessage[], options: Partial<KafkaIngestOptions>): Promise<void> {
+  const handlers: HandleBatch[] = [];
+  const source: StreamConsumer = {
+    start: async (handler) => void handlers.push(handler),
+    isAlive: () => true,
+    stop: async () => {},
+    failure: new Promise(() => {}),
+  };
+  await startKafkaIngest({
+    catalogue: noTags,
+    retentionDays: () => 90,
+    now: Date.now,
+    sink: async () => [],
+    deadLetters: async () => {},
+    log: pino({ level: "silent" }),
+    source,
+    ...options,
+  });
+  for (const handler of handlers) await handler({ messages, hasMore: false, heartbeat: async () => {} });
+}
+
+/** Messages that call back when their value is read. */
+function messagesOf(values: readonly string[], onRead = () => {}): StreamMessage[] {
+  return values.map((text, offset) => {
+    const value = Buffer.from(text);
+    const message = { topic: "t", partition: 0, offset: String(offset), key: null, headers: {}, timestamp: 0 };
+    return {
+      ...message,
+      get value() {
+        onRead();
+        return value;
+      },
+    };
+  });
+}
+
+const repeated = (text: string, count: number) => Array.from({ length: count }, () => text);
+
+test("messages of very many records are split only as fast as their records are stored", async () => {
+  let [read, kept, mostAtOnce] = [0, 0, 0];
+  const messages = messagesOf(repeated("1\n".repeat(1_000), 60), () => read++);
+  await handle(messages, {
+    deadLetters: async (rejected) => {
+      mostAtOnce = Math.max(mostAtOnce, read * 1_000 - kept);
+      kept += rejected.length;
+    },
+  });
+  expect([read, kept]).toEqual([60, 60_000]);
+  expect(mostAtOnce).toBeLessThanOrEqual(26_000);
+});
+
+test("so are messages that cannot be split, and they are stored too", async () => {
+  let [read, kept, mostAtOnce] = [0, 0, 0];
+  await handle(
+    messagesOf(repeated("", 30_000), () => read++),
+    {
+      deadLetters: async (rejected) => {
+        mostAtOnce = Math.max(mostAtOnce, read - kept);
+        kept += rejected.length;
+      },
+    },
+  );
+  expect([kept, mostAtOnce <= 26_000]).toEqual([30_000, true]);
+});
+
+test("of a batch that goes in several parts only the last waits for other rows", async () => {
+  const handedOver: unknown[] = [];
+  await handle(messagesOf(repeated(`${observation}\n`.repeat(1_000), 30)), {
+    sink: async ({ rows }, sinkOptions) => {
+      handedOver.push([rows.length, sinkOptions?.hasMore]);
+      return [];
+    },
+  });
+  expect(handedOver).toEqual([
+    [25_000, true],
+    [5_000, false],
+  ]);
+});
+
+test("dead letters that cannot be stored hold up the whole batch, and what is behind them is left", async () => {
+  let calls = 0;
+  const deadLetters = async () => {
+    if (++calls === 2) throw new Error("the table is lost");
+  };
+  const handled = handle(messagesOf(repeated("1\n".repeat(1_000), 100)), { deadLetters });
+  await expect(handled).rejects.toThrow("the table is lost");
+  expect(calls).toBe(2);
+});

@@ -1,0 +1,123 @@
+import type { Rejection } from "@noisefloor/domain/observation.ts";
+import type { StreamBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
+import type { Logger } from "pino";
+import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
+import { splitMessage } from "../../formats/json/split.ts";
+import { type BatchOptions, ingestBatch } from "../../pipeline.ts";
+import { idNamespaceOfMessage, messageRecordId } from "../../record-id.ts";
+import type { RejectedRecord } from "../../types.ts";
+import { type MessageRecord, messageDeadLetters, TOPIC_SENDER } from "./dead-letters.ts";
+
+/**
+ * So many records are ingested at once, give or take a message's: a message of two kilobytes may hold a thousand, each takes
+ * half a kilobyte in memory, and thousands of such messages come packed into ten kilobytes.
+ */
+const RECORDS_AT_ONCE = 25_000;
+/** How often to call the source's heartbeat, which sends one as often as its group wants it. */
+const HEARTBEAT_MS = 1_000;
+
+export type KafkaIngestOptions = Omit<
+  BatchOptions<MessageRecord>,
+  "right" | "sensorId" | "signal" | "hasMore" | "storeDeadLetters"
+> & {
+  readonly deadLetters: DeadLetterStore;
+  readonly source: StreamConsumer;
+  readonly log: Logger;
+};
+
+/** Runs the consumer: each message's records are stored, or are stored dead letters, before its offset is committed. */
+export async function startKafkaIngest(options: KafkaIngestOptions): Promise<void> {
+  await options.source.start((batch) =>
+    withHeartbeat(batch, (signal) =>
+      ingestMessages(batch.messages, {
+        ...options,
+        ...TOPIC_SENDER,
+        signal,
+        hasMore: batch.hasMore,
+        storeDeadLetters: (rejected) => options.deadLetters(messageDeadLetters(rejected), signal),
+      }),
+    ),
+  );
+}
+
+type MessagesOptions = BatchOptions<MessageRecord> & { readonly log: Logger };
+
+async function ingestMessages(messages: readonly StreamMessage[], options: MessagesOptions): Promise<void> {
+  let rejected = 0;
+  for (const { records, unreadable, isLast } of unpack(messages)) {
+    const result = await ingestBatch(records, { ...options, hasMore: options.hasMore || !isLast });
+    rejected += result.rejected.length + unreadable.length;
+    options.signal?.throwIfAborted();
+    if (unreadable.length > 0) await storeUnreadable(unreadable, options);
+  }
+  if (rejected > 0) options.log.warn({ rejected }, "records rejected, see the dead letters");
+}
+
+async function storeUnreadable(
+  unreadable: readonly RejectedRecord<MessageRecord>[],
+  { storeDeadLetters, onOutcome, log }: MessagesOptions,
+): Promise<void> {
+  await storeDeadLetters(unreadable);
+  for (const { record, rejection } of unreadable) {
+    onOutcome?.(rejection.reason, 1);
+    const { topic, partition, offset, damage } = record.message;
+    if (damage !== undefined)
+      log.error({ topic, partition, offset }, `batch unreadable, see its dead letter: ${damage}`);
+  }
+}
+
+type Unpacked = {
+  readonly records: MessageRecord[];
+  /** Messages that cannot be split into records. */
+  readonly unreadable: RejectedRecord<MessageRecord>[];
+  readonly isLast: boolean;
+};
+
+/** A batch's records, some at a time: the next messages are split when those before are ingested. */
+function* unpack(messages: readonly StreamMessage[]): Generator<Unpacked> {
+  let records: MessageRecord[] = [];
+  let unreadable: RejectedRecord<MessageRecord>[] = [];
+  for (const [place, message] of messages.entries()) {
+    const payload = message.value ?? Buffer.alloc(0);
+    const parts = message.damage === undefined ? splitMessage(payload) : unreadableBatch(message.damage);
+    const idNamespace = idNamespaceOfMessage(message);
+    const toRecord = (bytes: Buffer, index: number): MessageRecord => ({
+      bytes,
+      index,
+      message,
+      fallbackId: messageRecordId(message, index),
+      idNamespace,
+    });
+    if (Array.isArray(parts)) records.push(...parts.map(toRecord));
+    else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
+    const isLast = place === messages.length - 1;
+    if (!isLast && records.length + unreadable.length < RECORDS_AT_ONCE) continue;
+    yield { records, unreadable, isLast };
+    records = [];
+    unreadable = [];
+  }
+}
+
+function unreadableBatch(detail: string): Rejection {
+  return { reason: "unreadable-batch", detail };
+}
+
+/**
+ * Sends heartbeats while a batch is ingested, however long the store keeps it waiting. When a heartbeat reports a rebalance,
+ * the batch comes again elsewhere: its work is aborted, or it would pile up in memory with each time that it comes again.
+ */
+async function withHeartbeat(batch: StreamBatch, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const lost = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const failedHeartbeat = new Promise<never>((_, fail) => {
+    timer = setInterval(() => batch.heartbeat().catch(fail), HEARTBEAT_MS);
+  });
+  try {
+    await Promise.race([work(lost.signal), failedHeartbeat]);
+  } catch (error) {
+    lost.abort(error);
+    throw error;
+  } finally {
+    clearInterval(timer);
+  }
+}

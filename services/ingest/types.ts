@@ -1,0 +1,38 @@
+import type { Rejection } from "@noisefloor/domain/observation.ts";
+import type { ObservationRow } from "./observation-row.ts";
+
+/** One record of a source, not validated yet. */
+export type IncomingRecord = {
+  /** The bytes as they came, for the dead letter. */
+  readonly bytes: Buffer;
+  /** The observation's id if its sensor gave it none. A redelivery must lead to the same one. */
+  readonly fallbackId: string;
+  /** The key within which the id that its sensor gave it is unique; left out where its sensor alone is. */
+  readonly idNamespace?: string | undefined;
+  /** The observation read out of `bytes`, when they are in another format or do not say where it belongs. */
+  readonly value?: unknown;
+};
+
+export type RejectedRecord<R extends IncomingRecord> = { readonly record: R; readonly rejection: Rejection };
+
+/** A batch after validation: each of its records is accepted or rejected. */
+export type ValidationResult<R extends IncomingRecord> = {
+  /** One for each accepted record, in the same order. */
+  readonly rows: readonly ObservationRow[];
+  /** With a value where the sender's right said what their bytes leave out. */
+  readonly accepted: readonly R[];
+  readonly rejected: readonly RejectedRecord<R>[];
+};
+
+export type SinkOptions = {
+  /** Aborted when nobody waits for the records any more: those not sent yet are dropped, and nothing is retried. */
+  readonly signal?: AbortSignal | undefined;
+  /** More records follow as soon as these are stored: they are not held back for a larger insert. */
+  readonly hasMore?: boolean | undefined;
+};
+
+/** Where accepted records go. Resolves once they are safe there, with those that it rejected. */
+export type Sink<R extends IncomingRecord> = (
+  validated: ValidationResult<R>,
+  options?: SinkOptions,
+) => Promise<readonly RejectedRecord<R>[]>;

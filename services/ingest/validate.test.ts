@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { countReasons } from "./pipeline.ts";
+import { noTags } from "./testing/no-tags.ts";
+import { validateBatch } from "./validate.ts";
+
+test("a batch without rejections has no reasons to report", () => {
+  expect([...countReasons([])]).toEqual([]);
+});
+
+test("rejections are counted by their reason, whatever their details say", () => {
+  const counts = countReasons([
+    { rejection: { reason: "not-json", detail: "one" } },
+    { rejection: { reason: "unknown-tag", detail: "two" } },
+    { rejection: { reason: "not-json", detail: "three" } },
+  ]);
+  expect(Object.fromEntries(counts)).toEqual({ "not-json": 2, "unknown-tag": 1 });
+});
+
+test("others get their turn while records are validated, be these many or large", async () => {
+  const turnsDuring = async (count: number, bytes: Buffer) => {
+    let turns = 0;
+    let isDone = false;
+    const turn = () => {
+      if (isDone) return;
+      turns++;
+      setImmediate(turn);
+    };
+    setImmediate(turn);
+    const records = Array.from({ length: count }, () => ({ bytes, fallbackId: "" }));
+    const { rejected } = await validateBatch(records, {
+      catalogue: noTags,
+      retentionDays: () => 1,
+      right: "shared-datasets",
+      now: Date.now,
+    });
+    isDone = true;
+    expect(rejected).toHaveLength(count);
+    return turns;
+  };
+  expect(await turnsDuring(10_000, Buffer.from("1"))).toBeGreaterThanOrEqual(4);
+  expect(await turnsDuring(160, Buffer.alloc(64 * 1024, " "))).toBeGreaterThanOrEqual(8);
+});
