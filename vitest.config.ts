@@ -16,7 +16,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/e2e/**/*.test.ts"],
-          globalSetup: "test/support/global-setup.ts",
+          globalSetup: "test/support/servers/global-setup.ts",
           setupFiles: "test/support/setup.ts",
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -8,8 +8,8 @@ import { findRunning } from "@noisefloor/clickhouse/embedded-files.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { BINARY, type CommandLine, openCommandLine } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
+import { BINARY, type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 
 let commandLine: CommandLine;
 let dataDir: string;

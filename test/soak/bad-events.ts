@@ -1,6 +1,6 @@
 import type { RejectionReason } from "@noisefloor/domain/observation.ts";
-import { endOffsets, readTopic } from "../support/kafka.ts";
-import type { KnownMessage } from "../support/known-events.ts";
+import type { KnownMessage } from "../support/builders/known-events.ts";
+import { endOffsets, readTopic } from "../support/worlds/consuming-world.ts";
 import type { Scenario } from "./scenario.ts";
 
 const DAY = 24 * 60 * 60 * 1000;

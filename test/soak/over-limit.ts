@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
-import type { Stage } from "../support/proving-ground.ts";
+import type { Stage } from "../support/worlds/soak-stage.ts";
 import { type Scenario, watchFlow } from "./scenario.ts";
 
 const STORED = 'noisefloor_insert_duration_seconds_count{outcome="stored"}';

@@ -1,7 +1,7 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
-import { openStage, type ProvingGround, type Stage } from "../support/proving-ground.ts";
+import { openStage, type ProvingGround, type Stage } from "../support/worlds/soak-stage.ts";
 
 /** How much of a scenario: all of it, or as much as a test has time for. */
 export type Extent = "soak" | "test";

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { openProvingGround } from "../support/proving-ground.ts";
+import { openProvingGround } from "../support/worlds/soak-stage.ts";
 import { ALL_SCENARIOS } from "./all.ts";
 import { playOn } from "./scenario.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { committedOffsets } from "../support/kafka.ts";
+import { committedOffsets } from "../support/worlds/consuming-world.ts";
 import { countInserted, type Scenario, watchFlow } from "./scenario.ts";
 
 /** What docker-compose.yml and the brokers leave for a stop. */

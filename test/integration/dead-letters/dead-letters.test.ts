@@ -1,0 +1,344 @@
+import { rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
+import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
+import { runReplay } from "@noisefloor/cli/commands/replay.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/query.ts";
+import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import type { RejectionReason } from "@noisefloor/domain/observation.ts";
+import { deadLettersInto } from "@noisefloor/ingest/dead-letter.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { readStored } from "../../support/oracle/stored-observations.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { ingestOf } from "../../support/worlds/consuming-world.ts";
+import { makeApp } from "../../support/worlds/http.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const now = () => NOW;
+
+let world: World;
+let app: FastifyInstance;
+
+beforeEach(async () => {
+  world = await createWorld(now);
+  app = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now)).register);
+});
+afterEach(async () => {
+  await app.close();
+  await world.close();
+});
+
+const stored = () => readStored(world);
+
+const seen = (ip: string, members: object = {}) => ({
+  observed_at: new Date(NOW - 60_000).toISOString(),
+  sensor_id: "s",
+  source_ip: ip,
+  ...members,
+});
+
+async function post(observations: readonly (object | string)[], key?: string): Promise<void> {
+  const response = await app.inject({
+    method: "POST",
+    url: "/v1/observations",
+    payload: observations.map((one) => (typeof one === "string" ? one : JSON.stringify(one))).join("\n"),
+    ...(key === undefined ? {} : { headers: { key } }),
+  });
+  expect(response.statusCode).toBe(202);
+}
+
+const letterSchema = z.object({
+  id: z.string(),
+  source: z.string(),
+  origin: z.string(),
+  position: z.int(),
+  state: z.string(),
+  reason: z.string(),
+  detail: z.string(),
+  retried: z.string().nullable(),
+});
+const listSchema = z.object({
+  counts: z.array(z.object({ source: z.string(), reason: z.string(), state: z.string(), letters: z.int() })),
+  letters: z.array(letterSchema),
+});
+
+async function list(options: Partial<Parameters<typeof runDeadLettersList>[0]> = {}) {
+  const command = commandOver(world);
+  await runDeadLettersList({ limit: 20, includeDone: false, json: true, ...options }, command);
+  return listSchema.parse(JSON.parse(command.lines.join("")));
+}
+
+const DEFAULTS = { all: false, dryRun: false, overridePermission: false, json: true };
+
+async function retry(ids: readonly string[], options: Partial<RetryOptions> = {}) {
+  const command = commandOver(world);
+  await runDeadLettersRetry(ids, { ...DEFAULTS, ...options }, command);
+  return z
+    .object({ stored: z.int(), refused: z.int(), not_tried: z.int(), done_before: z.int() })
+    .parse(JSON.parse(command.lines.join("")));
+}
+
+const nothing = { stored: 0, refused: 0, not_tried: 0, done_before: 0 };
+
+test("after a missing tag was added, a retry stores what lacked it, once, under the id of its first intake", async () => {
+  await post([seen("45.1.0.1"), seen("45.1.0.2", { tags: ["new-tag"] }), seen("10.0.0.1", { tags: ["new-tag"] })]);
+  const before = await list();
+  expect(before.counts).toEqual([
+    expect.objectContaining({ source: "http", reason: "source-not-routable", state: "open", letters: 1 }),
+    expect.objectContaining({ source: "http", reason: "unknown-tag", state: "open", letters: 1 }),
+  ]);
+  const letter = before.letters.find(({ reason }) => reason === "unknown-tag");
+  expect(await retry([], { all: true })).toEqual({ ...nothing, refused: 2 });
+  expect((await list()).letters.map(({ id }) => id).sort(), "ids stay").toEqual(
+    before.letters.map(({ id }) => id).sort(),
+  );
+
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  expect(await retry([], { all: true, dryRun: true })).toEqual({ ...nothing, stored: 1, refused: 1 });
+  expect(await stored()).toHaveLength(1);
+  expect(await retry([], { all: true })).toEqual({ ...nothing, stored: 1, refused: 1 });
+  const after = await stored();
+  expect(after.map(({ ip }) => ip)).toEqual(["45.1.0.1", "45.1.0.2"]);
+  expect(after[1]?.id).toBe(`http:${letter?.origin}/1`);
+
+  expect(await retry([], { all: true }), "a second run finds only what is still refused").toEqual({
+    ...nothing,
+    refused: 1,
+  });
+  expect(await retry([letter?.id ?? ""])).toEqual({ ...nothing, done_before: 1 });
+  expect(await stored()).toEqual(after);
+  expect((await list()).counts).toMatchObject([{ reason: "source-not-routable", letters: 1 }]);
+  expect((await list({ includeDone: true })).counts).toMatchObject([
+    { reason: "source-not-routable", state: "open" },
+    { reason: "unknown-tag", state: "done" },
+  ]);
+});
+
+test("every letter has an id that commands take, also one that begins with zeros", async () => {
+  await post(Array.from({ length: 3_000 }, (_, number) => `{${number}`));
+  const { letters } = await list({ limit: 3_000 });
+  expect(letters.filter(({ id }) => !/^[0-9a-f]{16}$/.test(id))).toEqual([]);
+  const zeros = letters.find(({ id }) => id.startsWith("00"));
+  expect(await retry([zeros?.id ?? "none of 3,000"])).toEqual({ ...nothing, refused: 1 });
+});
+
+test("what is refused again is listed with its new reason", async () => {
+  await post([seen("45.1.0.2", { tags: ["new-tag"], observed_at: new Date(NOW - 99 * 86_400_000).toISOString() })]);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  // Kept for 100 days at its intake, for 30 now.
+  await world.client.command({
+    query: "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(30)",
+  });
+  expect(await retry([], { reason: "unknown-tag" })).toEqual({ ...nothing, refused: 1 });
+  const { letters } = await list({ reason: "older-than-retention" });
+  expect(letters).toMatchObject([{ reason: "older-than-retention", retried: expect.any(String) }]);
+  expect((await list({ reason: "unknown-tag" })).letters).toEqual([]);
+});
+
+async function addKey(dataset: "community" | "personal", workspaceId: string): Promise<string> {
+  const key = `key-${dataset}-${workspaceId}`;
+  const stored = {
+    keyId: key,
+    label: "",
+    dataset,
+    workspaceId,
+    sha256: hashKey(key),
+    createdAt: NOW,
+    isRevoked: false,
+  };
+  await writeSensorKey(world.client, stored, NOW);
+  await world.sensors.refresh();
+  return key;
+}
+
+test("a letter of a sensor's key goes where that key publishes, and what the key forbids stays refused", async () => {
+  const key = await addKey("personal", "team-a");
+  await post([seen("45.2.0.1", { tags: ["new-tag"] }), seen("45.2.0.2", { dataset: "global" })], key);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  expect(await retry([], { all: true })).toEqual({ ...nothing, stored: 1, refused: 1 });
+  expect(await stored()).toMatchObject([{ ip: "45.2.0.1", room: "personal/team-a" }]);
+  expect(await retry([], { reason: "not-permitted" })).toEqual({ ...nothing, refused: 1 });
+  expect(await retry([], { reason: "not-permitted", overridePermission: true })).toEqual({ ...nothing, stored: 1 });
+  expect(await stored()).toMatchObject([{ room: "personal/team-a" }, { ip: "45.2.0.2", room: "global/" }]);
+});
+
+test("a letter whose sender's right was not noted is stored only when that is overridden", async () => {
+  await world.store([seen("45.2.1.1", { tags: ["new-tag"] })]);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  expect(await retry([], { all: true })).toEqual({ ...nothing, not_tried: 1 });
+  expect(await stored()).toEqual([]);
+  expect(await retry([], { all: true, overridePermission: true })).toEqual({ ...nothing, stored: 1 });
+});
+
+test("a retried line of a file is the observation that a second replay of the file brings, shifted and all", async () => {
+  const file = join(tmpdir(), `noisefloor-letters-${NOW}.ndjson`);
+  onTestFinished(() => rm(file, { force: true }));
+  const old = { observed_at: "2020-01-01T00:00:00Z" };
+  const lines = [seen("45.3.0.1", { ...old, tags: ["new-tag"] }), seen("45.3.0.2", old)].map((one) =>
+    JSON.stringify(one),
+  );
+  // Equal lines are as many observations as they are.
+  await writeFile(file, [lines[0], lines[1], lines[0], "{not json"].join("\n"));
+  const replay = () =>
+    runReplay([file], { format: "observations", shiftTo: new Date(NOW).toISOString() }, commandOver(world));
+  await replay();
+  expect(await stored()).toHaveLength(1);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  expect(await retry([], { all: true, source: "file" })).toEqual({ ...nothing, stored: 2, not_tried: 1 });
+  const after = await stored();
+  expect(after.map(({ ip }) => ip)).toEqual(["45.3.0.1", "45.3.0.1", "45.3.0.2"]);
+  await replay();
+  expect(await stored()).toEqual(after);
+  expect((await list()).counts, "what is stored is not open again").toMatchObject([{ reason: "not-json", letters: 1 }]);
+});
+
+test("show tells a letter's payload byte for byte, and keeps what would command a terminal from it", async () => {
+  await post([`{"source_ip":"\u001b[2J"}`, seen("45.4.0.1", { tags: ["gr\u00fc\u00df-gott"] })]);
+  const { letters } = await list();
+  const [hostile, text] = [1, 2].map((position) => letters.find((letter) => letter.position === position)?.id ?? "");
+  const show = async (id = "", raw = false) => {
+    const command = commandOver(world);
+    const written: Buffer[] = [];
+    await runDeadLettersShow(id, { raw, json: false }, command, (bytes) => written.push(bytes));
+    return { text: command.lines.join("\n"), raw: Buffer.concat(written).toString() };
+  };
+  expect((await show(hostile)).text).toContain(`in hex:\n${Buffer.from('{"source_ip":"\u001b[2J"}').toString("hex")}`);
+  expect((await show(hostile)).text).not.toContain("\u001b");
+  expect((await show(text)).text).toMatch(/as text:\n\{.*grüß-gott/);
+  expect(await show(hostile, true)).toEqual({ text: "", raw: '{"source_ip":"\u001b[2J"}' });
+  await expect(show("0123456789abcdef")).rejects.toThrow(/there is no dead letter 0123456789abcdef/);
+  await expect(show("7")).rejects.toThrow(/is no id of a dead letter/);
+  await expect(show("0/7")).rejects.toThrow(/KAFKA_BROKERS is not set/);
+});
+
+test("a record that is refused anew after a retry has stored it is open again", async () => {
+  const record = {
+    bytes: Buffer.from(JSON.stringify(seen("45.6.0.1"))),
+    fallbackId: "",
+    origin: "request",
+    position: 1,
+    sender: { right: "everything" as const },
+  };
+  const keep = (at: number, reason: RejectionReason) =>
+    deadLettersInto(world.client, "http", () => at)([{ record, rejection: { reason, detail: "" } }]);
+  await keep(NOW, "unknown-tag");
+  expect(await retry([], { all: true })).toEqual({ ...nothing, stored: 1 });
+  expect((await list()).counts).toEqual([]);
+  await keep(Date.now() + 60_000, "oversize");
+  expect((await list()).counts).toMatchObject([{ reason: "oversize", state: "open", letters: 1 }]);
+  expect(await retry([], { all: true })).toEqual({ ...nothing, stored: 1 });
+  expect(await stored()).toHaveLength(1);
+});
+
+test("a record of which only the beginning is kept is not tried, and goes on to say how large it was", async () => {
+  await post([`{"source_ip": "${"x".repeat(2 * 1024 * 1024)}"}`]);
+  const command = commandOver(world);
+  await runDeadLettersRetry([], { ...DEFAULTS, all: true, json: false }, command);
+  expect(command.lines.join("\n")).toMatch(
+    /not tried {4}1\n {2}1: of its 2097169 bytes only the first 1048576 were kept: its sensor has to send it again, in parts/,
+  );
+  expect((await list()).letters).toMatchObject([
+    { reason: "oversize", detail: expect.stringContaining("of 2097169 bytes, the first 1048576 are kept") },
+  ]);
+});
+
+test("without brokers nobody is told that the topic held nothing", async () => {
+  for (const asked of [list({ source: "kafka" }), retry([], { all: true, source: "kafka" })]) {
+    await expect(asked).rejects.toThrow(/letters of Kafka are in the dead-letter topic, and KAFKA_BROKERS is not set/);
+  }
+  const errors: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => void errors.push(line) });
+  const command = { ...commandOver(world), log };
+  await runDeadLettersList({ limit: 20, includeDone: false, json: true }, command);
+  await runDeadLettersRetry([], { ...DEFAULTS, all: true }, command);
+  expect(errors).toEqual([1, 2].map(() => expect.stringContaining("topic is not read: KAFKA_BROKERS is not set")));
+  expect(command.lines.map((line) => JSON.parse(line))).toMatchObject([{ topic_read: false }, { topic_read: false }]);
+});
+
+test("a retry that fails on the way does not say that it was whole", async () => {
+  await post([seen("45.6.1.1", { tags: ["new-tag"] })]);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  await world.client.command({ query: "RENAME TABLE observations TO elsewhere" });
+  await world.client.command({ query: "CREATE VIEW observations AS SELECT * FROM elsewhere" });
+  const command = commandOver(world);
+  await expect(runDeadLettersRetry([], { ...DEFAULTS, all: true }, command)).rejects.toThrow(/View/);
+  expect(JSON.parse(command.lines.join(""))).toMatchObject({ is_whole: false, stored: 0 });
+});
+
+test("Ctrl-C ends a retry that waits for a store which takes nothing, and its letters stay open", async () => {
+  await post([seen("45.6.2.1"), seen("45.6.2.2", { tags: ["new-tag"] })]);
+  await world.addTags([makeTag("new-tag", "suspicious")]);
+  await world.client.command({ query: "ALTER TABLE observations MODIFY SETTING parts_to_throw_insert = 1" });
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 1_000);
+  const command = commandOver(world, undefined, stop.signal);
+  const start = performance.now();
+  await runDeadLettersRetry([], { ...DEFAULTS, all: true }, command);
+  expect(performance.now() - start).toBeLessThan(15_000);
+  expect(process.exitCode).toBe(130);
+  process.exitCode = 0;
+  expect(JSON.parse(command.lines.join(""))).toMatchObject({ is_whole: false, stored: 0 });
+  expect((await list()).counts).toMatchObject([{ reason: "unknown-tag", state: "open" }]);
+});
+
+const insertsOfLetters = defineQuery({
+  name: "test-inserts-of-letters",
+  sql: "SELECT count() AS letters, uniqExact(_part) AS inserts FROM dead_letters",
+  params: z.object({}),
+  row: z.object({ letters: z.int(), inserts: z.int() }),
+});
+
+test("many large records that were refused are kept some at a time: all at once no text could hold them", async () => {
+  await world.client.command({ query: "SYSTEM STOP MERGES dead_letters" });
+  const line = Buffer.alloc(1024 * 1024, "x");
+  const letters = Array.from({ length: 40 }, (_, index) => ({
+    record: { bytes: line, fallbackId: "", origin: "huge.ndjson", position: index + 1 },
+    rejection: { reason: "not-json" as const, detail: "" },
+  }));
+  await deadLettersInto(world.client, "file", now)(letters);
+  expect(await run(world.client, insertsOfLetters, {})).toEqual([{ letters: 40, inserts: 3 }]);
+});
+
+test("thousands of letters are retried to the last one, and filters say which", async () => {
+  const keep = deadLettersInto(world.client, "http", now);
+  const letters = Array.from({ length: 12_001 }, (_, index) => ({
+    record: {
+      bytes: Buffer.from(JSON.stringify(seen(`45.${5 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`))),
+      fallbackId: "",
+      // Many at one place, as when a request's id came again and again: paging must lose none of them.
+      origin: `request-${Math.floor(index / 9_000)}`,
+      position: 1,
+      sender: { right: "shared-datasets" as const },
+    },
+    rejection: { reason: index % 3 === 0 ? ("unknown-tag" as const) : ("oversize" as const), detail: "" },
+  }));
+  await keep(letters);
+  expect(await retry([], { reason: "unknown-tag", since: "1h" })).toEqual({ ...nothing, stored: 4_001 });
+  expect((await list({ limit: 3 })).letters).toHaveLength(3);
+  expect((await list()).counts).toMatchObject([{ reason: "oversize", letters: 8_000 }]);
+  expect((await list({ since: new Date(NOW + 60_000).toISOString() })).counts).toEqual([]);
+});
+
+test.each<[string, string[], Partial<RetryOptions>, RegExp]>([
+  ["no choice", [], {}, /say which ones: ids, or --reason, or --all/],
+  ["a source alone", [], { source: "http" }, /say which ones/],
+  ["ids and a choice", ["0123456789abcdef"], { all: true }, /say which ones/],
+  ["a reason that is none", [], { reason: "weather" }, /there is no reason "weather"; there are not-json/],
+  [
+    "a source that is none",
+    [],
+    { all: true, source: "mail" },
+    /there is no source "mail"; there are http, file, kafka/,
+  ],
+  ["a time that is none", [], { all: true, since: "yesterday" }, /--since takes a time like/],
+  ["a letter that is not there", ["0123456789abcdef"], {}, /there is no dead letter 0123456789abcdef/],
+])("a retry of %s says what it takes", async (_name, ids, options, message) => {
+  await expect(retry(ids, options)).rejects.toThrow(message);
+});

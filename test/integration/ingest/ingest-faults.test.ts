@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { kill } from "../../soak/kill.ts";
+import { playOn } from "../../soak/scenario.ts";
+import { storeOutage } from "../../soak/store-outage.ts";
+import { openProvingGround, type ProvingGround } from "../../support/worlds/soak-stage.ts";
+
+const SEED = 1;
+/** A scenario finds out by itself when nothing moves any more; this is for machines with much else to do. */
+const MOST_MS = 300_000;
+let ground: ProvingGround;
+
+beforeAll(async () => {
+  ground = await openProvingGround();
+});
+afterAll(() => ground.close());
+
+// Those that take longer are played by the soak alone.
+test.each([kill, storeOutage])(
+  "$promise",
+  async (scenario) => {
+    const terms = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;
+    expect((await playOn(ground, scenario, terms)).told).not.toBe("");
+  },
+  MOST_MS,
+);

@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
+import { migrate } from "@noisefloor/clickhouse/migrate.ts";
+import { reader } from "@noisefloor/clickhouse/query.ts";
+import { type SensorDirectory, watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
+import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { type TagCatalogue, watchTags } from "@noisefloor/clickhouse/tag-catalogue.ts";
+import type { Entitlement } from "@noisefloor/domain/caller.ts";
+import type { Intention } from "@noisefloor/domain/classification.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
+import type { Tag } from "@noisefloor/domain/tag.ts";
+import { deadLettersInto, type PlacedRecord } from "@noisefloor/ingest/dead-letter.ts";
+import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import {
+  type Accept,
+  acceptInto,
+  type IncomingRecord,
+  ingestBatch,
+  type Outcome,
+} from "@noisefloor/ingest/pipeline.ts";
+import { insertInto } from "@noisefloor/ingest/writer.ts";
+import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app.ts";
+import { localLookupLimit } from "@noisefloor/query/lookup-limit.ts";
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
+import type { FastifyInstance } from "fastify";
+import { inject } from "vitest";
+import { PUBLIC_URL } from "../oracle/address-oracle.ts";
+import { expectDescribed } from "../oracle/description.ts";
+import { makeApp, silent } from "./http.ts";
+
+export const MIGRATIONS = fileURLToPath(new URL("../../../infra/clickhouse/migrations", import.meta.url));
+export const RETENTION_DAYS = 100;
+
+/** A database of its own on the shared server, brought up by the production migrations. */
+export type World = {
+  readonly connection: ClickHouseConnection;
+  readonly client: ClickHouseClient;
+  readonly catalogue: TagCatalogue;
+  readonly sensors: SensorDirectory;
+  /** The query interface, to be asked with `inject`. */
+  readonly app: FastifyInstance;
+  /** Adds the query interface to another application over the same store. */
+  register(app: FastifyInstance, metrics: Metrics, more?: Partial<QueryDeps>): void;
+  /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
+  store(observations: readonly Record<string, unknown>[]): Promise<Outcome<PlacedRecord>>;
+  addTags(tags: readonly Tag[]): Promise<void>;
+  /** Makes a workspace with a key, which is the answer. Without an id it is one of its own. */
+  addCaller(plan: string, entitlements?: readonly Entitlement[], workspaceId?: string): Promise<string>;
+  /** Asks the interface and expects an answer in JSON. With no headers given, the caller may do everything. */
+  get(path: string, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
+  /** The same for a body, which is sent as JSON unless it is text already. */
+  post(path: string, payload: unknown, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
+  close(): Promise<void>;
+};
+
+/**
+ * @param now what the services take for the present, in milliseconds since 1970 UTC.
+ * @param server another one than all tests share.
+ */
+export async function createWorld(
+  now: () => number,
+  retentionDays = RETENTION_DAYS,
+  server: ClickHouseConnection = inject("clickhouse"),
+): Promise<World> {
+  const connection = { ...server, database: `test_${randomUUID().replaceAll("-", "")}` };
+  await migrate(connection, MIGRATIONS);
+  const client = connect(connection, "noisefloor-tests");
+  const catalogue = await watchTags(client, { intervalMs: 200 });
+  const sensors = await watchSensors(client, { intervalMs: 200 });
+  const directory = await watchAccess(client, { intervalMs: 200 });
+  const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
+  await directory.refresh();
+  const publicUrl = PUBLIC_URL;
+  const plansUrl = `${publicUrl}/plans`;
+  const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
+  const limit = await localLookupLimit({ file }, now, silent);
+  const register = (made: FastifyInstance, metrics: Metrics, more: Partial<QueryDeps> = {}) =>
+    registerQuery(made, {
+      read: reader(client, { maxSeconds: 60 }),
+      readSingle: reader(client, { maxSeconds: 60 }),
+      catalogue,
+      directory,
+      plans: DEFAULT_PLANS,
+      limit,
+      metrics,
+      plansUrl,
+      retentionDays: () => retentionDays,
+      now,
+      publicUrl,
+      ...more,
+    });
+  const app = await makeApp(QUERY_OPERATIONS, register);
+  let stored = 0;
+  return {
+    connection,
+    client,
+    catalogue,
+    sensors,
+    app,
+    register,
+    store(observations) {
+      const records = observations.map((observation, index) => ({
+        bytes: Buffer.from(JSON.stringify(observation)),
+        fallbackId: `test:${stored}/${index}`,
+        origin: `test-${stored}`,
+        position: index + 1,
+      }));
+      stored++;
+      return ingestBatch(records, {
+        catalogue,
+        retentionDays: () => retentionDays,
+        right: "everything",
+        now,
+        accept: storingIn(client),
+        keepDeadLetters: deadLettersInto(client, "http", now),
+      });
+    },
+    async addTags(tags) {
+      await writeTags(client, tags, Date.now());
+      await catalogue.refresh();
+    },
+    async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
+      const added = await addCaller(client, workspaceId, plan, entitlements);
+      await directory.refresh();
+      return added;
+    },
+    async post(path, payload, headers = { key }) {
+      const response = await app.inject({
+        method: "POST",
+        url: path,
+        payload: typeof payload === "string" ? payload : JSON.stringify(payload),
+        headers: { "content-type": "application/json", ...headers },
+      });
+      expectDescribed("POST", path, response.statusCode, response.json());
+      return { status: response.statusCode, body: response.json() };
+    },
+    async get(path, headers = { key }) {
+      const response = await app.inject({ method: "GET", url: path, headers });
+      expectDescribed("GET", path, response.statusCode, response.json());
+      return { status: response.statusCode, body: response.json() };
+    },
+    async close() {
+      catalogue.stop();
+      sensors.stop();
+      directory.stop();
+      await limit.close();
+      await app.close();
+      await client.command({
+        query: "DROP DATABASE {name:Identifier}",
+        query_params: { name: connection.database },
+      });
+      await client.close();
+    },
+  };
+}
+
+/** Stores at once and tries nothing again. */
+export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Accept<R> {
+  return acceptInto(insertQueue({ insert: insertInto(client), retryForMs: 0, lingerMs: 0 }));
+}
+
+/** Makes a workspace with a key, which is the answer. */
+export async function addCaller(
+  client: ClickHouseClient,
+  workspaceId: string,
+  plan: string,
+  entitlements: readonly Entitlement[] = [],
+): Promise<string> {
+  const key = randomUUID();
+  const now = Date.now();
+  await writeWorkspace(client, { workspaceId, name: workspaceId, plan, entitlements: [...entitlements] }, now);
+  const stored = {
+    keyId: randomUUID(),
+    workspaceId,
+    label: "",
+    sha256: hashKey(key),
+    createdAt: now,
+    isRevoked: false,
+  };
+  await writeApiKey(client, stored, now);
+  return key;
+}
+
+/** A tag with a slug and an intention, and nothing remarkable else. */
+export function makeTag(slug: string, intention: Intention, more: Partial<Tag> = {}): Tag {
+  return {
+    id: randomUUID(),
+    label: slug.toUpperCase(),
+    slug,
+    name: slug,
+    category: "activity",
+    intention,
+    description: "",
+    references: [],
+    recommend_block: false,
+    cves: [],
+    created_at: "2026-01-01",
+    related: [],
+    ...more,
+  };
+}
