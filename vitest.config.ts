@@ -4,8 +4,11 @@ export default defineConfig({
   test: {
     // More files at once would only wait for the two servers that they share.
     maxWorkers: 2,
+    // Files of a worker share its modules and its migrated databases: loading and migrating anew costs a second a file.
+    isolate: false,
     projects: [
       {
+        extends: true,
         test: {
           name: "unit",
           include: ["libs/**/*.test.ts", "services/**/*.test.ts", "test/docs/**/*.test.ts"],
@@ -13,6 +16,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/e2e/**/*.test.ts"],

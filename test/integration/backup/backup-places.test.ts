@@ -16,7 +16,7 @@ let world: World;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "noisefloor-places-"));
   server = await startEmbedded(folder);
-  world = await createWorld(Date.now, undefined, server.connection);
+  world = await createWorld(Date.now, { server: server.connection });
 });
 afterAll(async () => {
   await world.close();

@@ -19,7 +19,7 @@ const made = new Map<string, MadeBackup>();
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "noisefloor-read-back-"));
   server = await startEmbedded(join(folder, "data"));
-  world = await createWorld(Date.now, undefined, server.connection);
+  world = await createWorld(Date.now, { server: server.connection });
   const seen = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.1" };
   await world.store(
     Array.from({ length: 5_000 }, (_, index) => ({ ...seen, http_path: `/${Math.random()}/${index}` })),

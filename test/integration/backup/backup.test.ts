@@ -37,8 +37,8 @@ afterAll(async () => {
   await server.close();
 });
 beforeEach(async () => {
-  world = await createWorld(now, undefined, server.connection);
-  other = await createWorld(now, undefined, server.connection);
+  world = await createWorld(now, { server: server.connection });
+  other = await createWorld(now, { server: server.connection });
   await world.addTags([tag]);
   key = await world.addCaller("unlimited", ["community_dataset"], "team-a");
   const rooms = [{}, { dataset: "community" }, { dataset: "personal", workspace_id: "team-a" }];

@@ -19,7 +19,8 @@ import {
 } from "../../support/worlds/backups.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { freshKafka } from "../../support/worlds/consuming-world.ts";
-import { createWorld, MIGRATIONS, makeTag, type World } from "../../support/worlds/world.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;
@@ -36,7 +37,7 @@ let other: World;
 
 beforeAll(async () => {
   server = await startBackupServer();
-  world = await createWorld(now, undefined, server.connection);
+  world = await createWorld(now, { server: server.connection });
   await world.addTags([tag]);
   await world.store(Array.from({ length: 60 }, (_, index) => seen(index, index % 25)));
   await applyRetention(world.client, 60);
@@ -56,7 +57,7 @@ afterAll(async () => {
   await server.close();
 });
 beforeEach(async () => {
-  other = await createWorld(now, undefined, server.connection);
+  other = await createWorld(now, { server: server.connection });
 });
 afterEach(() => other.close());
 
@@ -169,7 +170,7 @@ const agreement = defineQuery({
 });
 
 test("of a backup made while old and new observations come in, every rollup counts exactly the observations it holds", async () => {
-  const busy = await createWorld(now, undefined, server.connection);
+  const busy = await createWorld(now, { server: server.connection });
   onTestFinished(() => busy.close());
   await busy.addTags([tag]);
   let isOver = false;

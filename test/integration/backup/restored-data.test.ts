@@ -15,7 +15,8 @@ import {
   startBackupServer,
 } from "../../support/worlds/backups.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
-import { createWorld, MIGRATIONS, makeTag, type World } from "../../support/worlds/world.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
 const DAY_MS = 86_400_000;
@@ -33,8 +34,8 @@ afterAll(async () => {
   await server.close();
 });
 beforeEach(async () => {
-  world = await createWorld(Date.now, undefined, server.connection);
-  other = await createWorld(Date.now, undefined, server.connection);
+  world = await createWorld(Date.now, { server: server.connection });
+  other = await createWorld(Date.now, { server: server.connection });
   await world.addTags([tag]);
 });
 afterEach(async () => {

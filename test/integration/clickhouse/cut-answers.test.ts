@@ -16,7 +16,7 @@ let world: World;
 beforeAll(async () => {
   const server = inject("clickhouse");
   proxy = await startCuttingProxy(server.url);
-  world = await createWorld(() => NOW, RETENTION_DAYS, { ...server, url: proxy.url });
+  world = await createWorld(() => NOW, { server: { ...server, url: proxy.url } });
   await world.addTags([worm, scanner]);
   const lists = [networkList("resolvers", ["45.1.0.0/16"])];
   await replaceNetworkLists(world.client, "service", lists, NOW);

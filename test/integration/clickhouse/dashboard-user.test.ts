@@ -8,7 +8,7 @@ import { startEmbedded } from "@noisefloor/clickhouse/embedded.ts";
 import { migrate } from "@noisefloor/clickhouse/migrate.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startComposeClickHouse } from "../../support/servers/compose-clickhouse.ts";
-import { MIGRATIONS } from "../../support/worlds/world.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
 
 const SECRET = "a-password-that-is-in-a-file";
 

@@ -9,7 +9,7 @@ import { applyRetention } from "@noisefloor/clickhouse/retention.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
-import { MIGRATIONS } from "../../support/worlds/world.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
 
 const connection = () => ({ ...inject("clickhouse"), database });
 let database: string;

@@ -12,8 +12,8 @@ import getPort from "get-port";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
 import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
 import { makeApp, silent } from "../../support/worlds/http.ts";
-import { MIGRATIONS } from "../../support/worlds/world.ts";
 
 let dataDir: string;
 let server: EmbeddedClickHouse;

@@ -9,7 +9,7 @@ import { AGEING_TABLES } from "@noisefloor/clickhouse/retention.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { commandOver } from "../../support/worlds/commands.ts";
-import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
 const TABLES = Object.keys(AGEING_TABLES).sort();
@@ -24,7 +24,7 @@ beforeAll(async () => {
   server = await startEmbedded(dataDir);
 });
 beforeEach(async () => {
-  world = await createWorld(() => NOW, RETENTION_DAYS, server.connection);
+  world = await createWorld(() => NOW, { server: server.connection });
   await world.addTags([makeTag("worm", "malicious")]);
 });
 afterEach(() => world.close());

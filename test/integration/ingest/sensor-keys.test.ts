@@ -31,7 +31,7 @@ let open: FastifyInstance;
 let guarded: FastifyInstance;
 
 beforeEach(async () => {
-  world = await createWorld(now);
+  world = await createWorld(now, { pollIntervalMs: 200 });
   open = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now)).register);
   guarded = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now, [SHARED_KEY])).register);
 });

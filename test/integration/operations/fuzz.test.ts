@@ -10,10 +10,13 @@ import { createFuzzedWorld, type FuzzedWorld, NOISE, RIOT } from "../../support/
 import { fingerprint, Ledger } from "../../support/fuzz/ledger.ts";
 import { answersIn, exchange } from "../../support/fuzz/raw-http.ts";
 import { rawRequests, withLongHeader, withoutHost } from "../../support/fuzz/raw-requests.ts";
+import { atVolume } from "../../support/volume.ts";
 
 /** Another one asks other things: FUZZ_SEED=2 npx vitest run --project integration test/integration/operations/fuzz.test.ts */
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
-const LEAST_REQUESTS = 10_000;
+const LEAST_REQUESTS = atVolume(1_500, 10_000);
+/** One of so many batches is played. */
+const THINNING = atVolume(6, 1);
 /** The most requests under way at once. */
 const AT_ONCE = 16;
 /** Batches of requests for each operation: few where the store has much to read, many where it is not asked at all. */
@@ -31,6 +34,7 @@ const BATCHES_OF_OTHERS = 25;
 /** Batches of what every operation must refuse before it asks the store anything. */
 const REFUSED_BATCHES = 45;
 const RAW_BATCHES = 90;
+const LEAST_OF_A_STATUS = atVolume(2, 10);
 /** Whoever has to look at a failure needs one case and not the very smallest. */
 const MOST_SHRINKING_MS = 120_000;
 
@@ -68,7 +72,12 @@ async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (on
   const batch = fc.array(cases, { minLength: 1, maxLength: AT_ONCE, size: "max" });
   await fc.assert(
     fc.asyncProperty(batch, async (all) => void (await Promise.all(all.map(check)))),
-    { seed: SEED, numRuns: batches, interruptAfterTimeLimit: MOST_SHRINKING_MS, markInterruptAsFailure: true },
+    {
+      seed: SEED,
+      numRuns: Math.ceil(batches / THINNING),
+      interruptAfterTimeLimit: MOST_SHRINKING_MS,
+      markInterruptAsFailure: true,
+    },
   );
 }
 
@@ -108,8 +117,8 @@ test("every record is accepted or rejected, and each rejected one is kept with i
     return left < 0;
   });
   expect(lost).toEqual([]);
-  expect(ledger.accepted).toBeGreaterThan(100);
-  expect(ledger.listed.length).toBeGreaterThan(500);
+  expect(ledger.accepted).toBeGreaterThan(atVolume(15, 100));
+  expect(ledger.listed.length).toBeGreaterThan(atVolume(80, 500));
   // Too many records are refused with the whole request, the store takes all that is accepted, and batches are Kafka's.
   const elsewhere = new Set<string>(["too-many-observations", "refused-by-store", "unreadable-batch"]);
   expect([...ledger.reasons].sort()).toEqual(REJECTION_REASONS.filter((reason) => !elsewhere.has(reason)).sort());
@@ -151,7 +160,7 @@ test("each status that an operation describes was met, but those for which somet
   for (const { id, statuses } of fuzzed.operations) {
     const met = statuses.filter((one) => one < 500 && one !== 408 && (one !== 429 || countsLookups(id)));
     for (const status of met) {
-      const least = status < 300 || status === 400 ? 10 : 1;
+      const least = status < 300 || status === 400 ? LEAST_OF_A_STATUS : 1;
       if (ledger.of(id, status) < least) missing.push(`${id} ${status}: ${ledger.of(id, status)} of at least ${least}`);
     }
   }

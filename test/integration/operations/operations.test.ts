@@ -17,7 +17,8 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
-import { createWorld, MIGRATIONS, type World } from "../../support/worlds/world.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+import { createWorld, type World } from "../../support/worlds/world.ts";
 
 let world: World;
 let client: ClickHouseClient;

@@ -26,7 +26,7 @@ const tag = makeTag("seen-everywhere", "malicious");
 let world: World;
 
 beforeAll(async () => {
-  world = await createWorld(() => NOW);
+  world = await createWorld(() => NOW, { pollIntervalMs: 200 });
   await world.addTags([tag]);
 });
 afterAll(() => world.close());

@@ -25,7 +25,7 @@ const NOW = Date.now();
 const TODAY = new Date(NOW).toISOString().slice(0, 10);
 let world: World;
 beforeEach(async () => {
-  world = await createWorld(() => NOW);
+  world = await createWorld(() => NOW, { pollIntervalMs: 200 });
 });
 afterEach(() => world.close());
 

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { type Random, seeded } from "../../support/builders/random.ts";
 import { expectedActivity } from "../../support/oracle/expected-activity.ts";
 import { createOracle, type Oracle, type Seen } from "../../support/oracle/oracle.ts";
+import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -13,8 +14,10 @@ const DATASETS = ["global", "community"] as const;
 const TAGS = Array.from({ length: 10 }, (_, index) =>
   makeTag(`tag-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown"),
 );
-const SEEDS = [1, 2, 3];
-const QUESTIONS_PER_SEED = 45;
+const SEEDS = atVolume([1], [1, 2, 3]);
+const QUESTIONS_PER_SEED = atVolume(20, 45);
+const OBSERVATIONS = atVolume(10_000, 30_000);
+const LOOKUPS_PER_SEED = atVolume(100, 300);
 
 const answerSchema = z.strictObject({
   id: z.string(),
@@ -47,7 +50,7 @@ const answerSchema = z.strictObject({
 /** Random observations over 90 days: some tags with thousands of addresses, some with hardly any. */
 function makeObservations(random: Random): Seen[] {
   const population = Array.from({ length: 5_000 }, (_, index) => `45.${index % 7}.${index >> 8}.${index & 255}`);
-  return Array.from({ length: 30_000 }, () => {
+  return Array.from({ length: OBSERVATIONS }, () => {
     // The low tags are loud: half of all observations carry one of the first two.
     const tags = random.chance(0.1)
       ? []
@@ -125,7 +128,7 @@ describe.each(SEEDS)("random observations, seed %i", (seed) => {
 
   test("a community lookup tells what the oracle knows of the address in the global dataset", async () => {
     const addresses = [...new Set(seen.map(({ ip }) => ip)), "45.200.1.1", "45.200.1.2"];
-    const asked = seeded(seed).shuffle(addresses).slice(0, 300);
+    const asked = seeded(seed).shuffle(addresses).slice(0, LOOKUPS_PER_SEED);
     const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));
     for (const [index, ip] of asked.entries()) {
       const last = oracle.lastSeen(ip, ["global"]);

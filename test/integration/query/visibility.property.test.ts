@@ -16,11 +16,13 @@ import type { Known, Service } from "../../support/oracle/address-oracle.ts";
 import { rfc3339 } from "../../support/oracle/oracle.ts";
 import { makeQuestion, OPERATIONS, type Question } from "../../support/oracle/visibility-questions.ts";
 import type { Asker } from "../../support/oracle/visibility-rules.ts";
+import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
-const SEEDS = [1, 2];
-const QUESTIONS_PER_OPERATION = 13;
+const SEEDS = atVolume([1], [1, 2]);
+const QUESTIONS_PER_OPERATION = atVolume(6, 13);
+const OBSERVATIONS = atVolume(600, 1_000);
 const ASKED_AT_A_TIME = 6;
 /** Workspaces with names that are easily taken for each other or for a dataset; the last one has no key. */
 const WORKSPACES = ["acme", "acme-2", "acm", "ACME", "community", "dormant"];
@@ -96,7 +98,7 @@ describe.each(SEEDS)("random rooms, seed %i", (seed) => {
     await world.addTags(TAGS);
     await addNetworks(world);
     askers = await addAskers(world);
-    observations = makeMarked(random, { rooms: ROOMS, tags: TAGS, count: 1_000, now: NOW });
+    observations = makeMarked(random, { rooms: ROOMS, tags: TAGS, count: OBSERVATIONS, now: NOW });
     await deliver(world, observations, random);
   });
   afterAll(() => world.close());

@@ -19,9 +19,10 @@ import { type RestartableBroker, startRestartableBroker } from "../servers/provi
 import { type RestartableStore, startRestartableStore } from "../servers/restartable-store.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
 import { committedOffsets, endOffsets } from "./consuming-world.ts";
+import { MIGRATIONS } from "./databases.ts";
 import { silent } from "./http.ts";
 import { environmentOf, type IngestProcess, startIngest } from "./ingest-process.ts";
-import { addCaller, MIGRATIONS, makeTag } from "./world.ts";
+import { addCaller, makeTag } from "./world.ts";
 
 /** The servers that scenarios may kill, one after the other. */
 export type ProvingGround = {

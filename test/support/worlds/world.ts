@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { watchAccess } from "@noisefloor/clickhouse/access-directory.ts";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client.ts";
-import { migrate } from "@noisefloor/clickhouse/migrate.ts";
+import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client.ts";
 import { reader } from "@noisefloor/clickhouse/query.ts";
 import { type SensorDirectory, watchSensors } from "@noisefloor/clickhouse/sensor-directory.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
@@ -31,9 +29,9 @@ import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
 import { PUBLIC_URL } from "../oracle/address-oracle.ts";
 import { expectDescribed } from "../oracle/description.ts";
+import { returnDatabase, takeDatabase } from "./databases.ts";
 import { makeApp, silent } from "./http.ts";
 
-export const MIGRATIONS = fileURLToPath(new URL("../../../infra/clickhouse/migrations", import.meta.url));
 export const RETENTION_DAYS = 100;
 
 /** A database of its own on the shared server, brought up by the production migrations. */
@@ -58,21 +56,28 @@ export type World = {
   close(): Promise<void>;
 };
 
-/**
- * @param now what the services take for the present, in milliseconds since 1970 UTC.
- * @param server another one than all tests share.
- */
-export async function createWorld(
-  now: () => number,
-  retentionDays = RETENTION_DAYS,
-  server: ClickHouseConnection = inject("clickhouse"),
-): Promise<World> {
-  const connection = { ...server, database: `test_${randomUUID().replaceAll("-", "")}` };
-  await migrate(connection, MIGRATIONS);
-  const client = connect(connection, "noisefloor-tests");
-  const catalogue = await watchTags(client, { intervalMs: 200 });
-  const sensors = await watchSensors(client, { intervalMs: 200 });
-  const directory = await watchAccess(client, { intervalMs: 200 });
+export type WorldOptions = {
+  readonly retentionDays?: number;
+  /** Another server than the one that all tests share. */
+  readonly server?: ClickHouseConnection;
+  /** How often the caches look for changes. By default they change with `refresh` alone, which costs no queries. */
+  readonly pollIntervalMs?: number;
+};
+
+/** Longer than any test: the caches do not poll. */
+const NEVER_MS = 86_400_000;
+
+/** @param now what the services take for the present, in milliseconds since 1970 UTC. */
+export async function createWorld(now: () => number, options: WorldOptions = {}): Promise<World> {
+  const { retentionDays = RETENTION_DAYS, server = inject("clickhouse"), pollIntervalMs = NEVER_MS } = options;
+  const database = await takeDatabase(server);
+  const { connection, client } = database;
+  const polling = { intervalMs: pollIntervalMs };
+  const [catalogue, sensors, directory] = await Promise.all([
+    watchTags(client, polling),
+    watchSensors(client, polling),
+    watchAccess(client, polling),
+  ]);
   const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
   await directory.refresh();
   const publicUrl = PUBLIC_URL;
@@ -150,11 +155,7 @@ export async function createWorld(
       directory.stop();
       await limit.close();
       await app.close();
-      await client.command({
-        query: "DROP DATABASE {name:Identifier}",
-        query_params: { name: connection.database },
-      });
-      await client.close();
+      await returnDatabase(database);
     },
   };
 }
