@@ -13,13 +13,16 @@ export const BINARY = fileURLToPath(new URL("../../../services/cli/bin/noisefloo
 export type Finished = { code: number | null; stdout: string; stderr: string };
 export type Started = { child: ChildProcess; output: () => string; errors: () => string; finished: Promise<Finished> };
 
+/** `noisefloor start` that is ready. */
+export type Service = Started & { readonly url: string };
+
 /** The command line over a data directory of its own. */
 export type CommandLine = {
   readonly dataDir: string;
   /** Runs it as a user would, with nothing of our own environment but the path. */
   run(args: readonly string[], env?: Record<string, string>): Started;
   /** `noisefloor start`, once it is ready. */
-  startService(args?: readonly string[], env?: Record<string, string>): Promise<Started & { url: string }>;
+  startService(args?: readonly string[], env?: Record<string, string>): Promise<Service>;
   /** Ends what still runs, and removes the data. */
   close(): Promise<void>;
 };
