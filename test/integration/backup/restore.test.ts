@@ -8,6 +8,7 @@ import { applyRetention } from "@noisefloor/clickhouse/retention.ts";
 import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
 import {
   type BackupServer,
   backUpWorld,
@@ -61,12 +62,8 @@ beforeEach(async () => {
 });
 afterEach(() => other.close());
 
-const seen = (index: number, day: number) => ({
-  observed_at: new Date(NOW - day * DAY_MS - 60_000).toISOString(),
-  sensor_id: "s",
-  source_ip: `45.0.${day}.${index % 200}`,
-  tags: ["known"],
-});
+const seen = (index: number, day: number) =>
+  observation(`45.0.${day}.${index % 200}`, NOW - day * DAY_MS - 60_000, { tags: ["known"] });
 
 async function command(of: World, query: string): Promise<void> {
   await of.client.command({ query });

@@ -3,6 +3,7 @@ import { type DiskGuard, watchDisk } from "@noisefloor/clickhouse/disk-space.ts"
 import { StoreError } from "@noisefloor/clickhouse/errors.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { observationLine } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
 import { committedOffsets, freshKafka, ingestOf, producerOf } from "../../support/worlds/consuming-world.ts";
@@ -42,8 +43,7 @@ const disk = (): DiskGuard => ({
   },
 });
 
-const seen = (ip: string, members: object = {}) =>
-  JSON.stringify({ observed_at: new Date(NOW - 1_000).toISOString(), sensor_id: "s", source_ip: ip, ...members });
+const seen = (ip: string, members: object = {}) => observationLine(ip, NOW - 1_000, members);
 
 async function intake(kafka?: ReturnType<typeof freshKafka>) {
   const ingest = await ingestOf(world, kafka, now, [], undefined, undefined, { disk: disk() });

@@ -10,6 +10,7 @@ import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { addressOf, observation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
@@ -30,11 +31,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-const observation = (index: number) => ({
-  observed_at: new Date(Date.now() - 60_000).toISOString(),
-  sensor_id: "s",
-  source_ip: `45.0.${index >> 8}.${index & 255}`,
-});
+const seen = (index: number) => observation(addressOf(index), Date.now() - 60_000);
 
 test("while the store is away, Kafka waits and HTTP says 503; when it is back, everything is there", async () => {
   const client = connect(server.connection, "noisefloor-tests");
@@ -60,7 +57,7 @@ test("while the store is away, Kafka waits and HTTP says 503; when it is back, e
       kafka.topic,
       Array.from({ length: to - from }, (_, index) => ({
         key: null,
-        value: Buffer.from(JSON.stringify(observation(from + index))),
+        value: Buffer.from(JSON.stringify(seen(from + index))),
       })),
     );
   const count = async () => {
@@ -68,7 +65,7 @@ test("while the store is away, Kafka waits and HTTP says 503; when it is back, e
     return Number(await result.text());
   };
   const post = (index: number) =>
-    app.inject({ method: "POST", url: "/v1/observations", payload: JSON.stringify(observation(index)) });
+    app.inject({ method: "POST", url: "/v1/observations", payload: JSON.stringify(seen(index)) });
 
   await send(0, 100);
   await eventually(async () => expect(await count()).toBe(100));

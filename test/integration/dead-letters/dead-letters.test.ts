@@ -14,6 +14,7 @@ import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { ingestOf } from "../../support/worlds/consuming-world.ts";
@@ -37,12 +38,7 @@ afterEach(async () => {
 
 const stored = () => readStored(world);
 
-const seen = (ip: string, members: object = {}) => ({
-  observed_at: new Date(NOW - 60_000).toISOString(),
-  sensor_id: "s",
-  source_ip: ip,
-  ...members,
-});
+const seen = (ip: string, members: object = {}) => observation(ip, NOW - 60_000, members);
 
 async function post(observations: readonly (object | string)[], key?: string): Promise<void> {
   const response = await app.inject({

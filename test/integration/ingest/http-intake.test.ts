@@ -6,6 +6,7 @@ import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
 import { expectDescribed } from "../../support/oracle/description.ts";
 import { freshKafka, ingestOf, readTopic } from "../../support/worlds/consuming-world.ts";
 import { makeApp } from "../../support/worlds/http.ts";
@@ -31,12 +32,7 @@ async function intake(sensorKeys: readonly string[] = []): Promise<FastifyInstan
   return makeApp(INGEST_OPERATIONS, ingest.register);
 }
 
-const good = (ip: string) => ({
-  observed_at: new Date(NOW - 1_000).toISOString(),
-  sensor_id: "s",
-  source_ip: ip,
-  tags: ["known"],
-});
+const good = (ip: string) => observation(ip, NOW - 1_000, { tags: ["known"] });
 
 async function post(payload: string | Buffer, headers: Record<string, string> = {}, to = app) {
   const response = await to.inject({ method: "POST", url: "/v1/observations", payload, headers });

@@ -6,6 +6,7 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { observationLine } from "../../support/builders/observation.ts";
 import { expectDescribed } from "../../support/oracle/description.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
 import { ingestOf } from "../../support/worlds/consuming-world.ts";
@@ -25,8 +26,7 @@ afterEach(async () => {
   await world.close();
 });
 
-const seen = (ip: string) =>
-  JSON.stringify({ observed_at: new Date(NOW - 1_000).toISOString(), sensor_id: "s", source_ip: ip });
+const seen = (ip: string) => observationLine(ip, NOW - 1_000);
 /** So many bytes, nearly all of them white space. */
 const large = (ip: string, bytes: number) => Buffer.concat([Buffer.alloc(bytes, " "), Buffer.from(seen(ip))]);
 

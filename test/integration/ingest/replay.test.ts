@@ -17,6 +17,7 @@ import {
 } from "@noisefloor/ingest/sources/file.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
+import { observationLine as line } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../support/worlds/world.ts";
@@ -32,9 +33,6 @@ afterEach(async () => {
   await world.close();
   await rm(folder, { recursive: true });
 });
-
-const line = (ip: string, at: number, more: object = {}) =>
-  JSON.stringify({ observed_at: new Date(at).toISOString(), sensor_id: "s", source_ip: ip, ...more });
 
 async function replayFiles(
   paths: readonly string[],

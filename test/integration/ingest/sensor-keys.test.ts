@@ -9,6 +9,7 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { addressOf, observation as observationOf } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { freshKafka, ingestOf, readTopic } from "../../support/worlds/consuming-world.ts";
@@ -68,12 +69,7 @@ let posted = 0;
 /** An observation of an address that no other one has. */
 function observation(members: object = {}) {
   posted++;
-  return {
-    observed_at: new Date(NOW - 1_000).toISOString(),
-    sensor_id: "s",
-    source_ip: `45.2.${posted >> 8}.${posted & 255}`,
-    ...members,
-  };
+  return observationOf(addressOf(posted, 2), NOW - 1_000, members);
 }
 
 async function post(observations: readonly object[], key?: string, to = open) {

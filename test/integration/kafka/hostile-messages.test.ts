@@ -6,6 +6,7 @@ import { ensureTopics } from "@noisefloor/kafka/kafkajs-admin.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { addressOf, observationLine } from "../../support/builders/observation.ts";
 import { publishWithDeltas } from "../../support/builders/odd-batches.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
@@ -44,8 +45,7 @@ afterEach(() => opened.close());
 const stored = () => readStored(world);
 
 function good(last: number): Buffer {
-  const source_ip = `45.0.${last >> 8}.${last & 255}`;
-  return Buffer.from(JSON.stringify({ observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", source_ip }));
+  return Buffer.from(observationLine(addressOf(last), NOW - 60_000));
 }
 const committed = async () => (await committedOffsets(kafka)).map((offset) => Math.max(0, offset));
 const lines = (parts: readonly (Buffer | string)[]) => Buffer.from(parts.join("\n"));

@@ -2,6 +2,7 @@ import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/source.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { addressOf, observation, type SentObservation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
 import {
@@ -33,14 +34,8 @@ afterEach(() => opened.close());
 
 const stored = () => readStored(world);
 
-function good(last: number, more: Record<string, unknown> = {}): Record<string, unknown> {
-  return {
-    observed_at: new Date(NOW - 60_000).toISOString(),
-    sensor_id: "s",
-    source_ip: `45.0.${last >> 8}.${last & 255}`,
-    tags: ["known"],
-    ...more,
-  };
+function good(last: number, members: object = {}): SentObservation {
+  return observation(addressOf(last), NOW - 60_000, { tags: ["known"], ...members });
 }
 
 function bytes(...values: unknown[]): Buffer {

@@ -16,6 +16,7 @@ import {
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { networkList } from "../../support/builders/network-list.ts";
+import { observation } from "../../support/builders/observation.ts";
 import { type Random, seeded } from "../../support/builders/random.ts";
 import { eventually } from "../../support/eventually.ts";
 import { commandOver, type RunCommand } from "../../support/worlds/commands.ts";
@@ -32,18 +33,13 @@ afterEach(() => world.close());
 const importLists = (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) =>
   replaceNetworkLists(world.client, kind, lists, at);
 
-const observation = (ip: string, tags: readonly string[] = []) => ({
-  observed_at: new Date(NOW - 2 * 86_400_000).toISOString(),
-  sensor_id: "s",
-  source_ip: ip,
-  tags,
-});
+const seen = (ip: string, tags: readonly string[] = []) => observation(ip, NOW - 2 * 86_400_000, { tags });
 const TWO_DAYS_AGO = new Date(NOW - 2 * 86_400_000).toISOString().slice(0, 10);
 
 test("riot, noise, both and neither are told apart, field by field", async () => {
   await world.addTags([makeTag("bad", "malicious")]);
   await importLists("service", [networkList("dns", ["8.8.8.0/24"])]);
-  await world.store([observation("8.8.8.9", ["bad"]), observation("45.0.0.1", ["bad"]), observation("45.0.0.2")]);
+  await world.store([seen("8.8.8.9", ["bad"]), seen("45.0.0.1", ["bad"]), seen("45.0.0.2")]);
   const asked = ["8.8.8.8", "8.8.8.9", "45.0.0.1", "45.0.0.2"];
   const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));
   const base = { message: "Success" };
@@ -108,7 +104,7 @@ test("an address of a known benign actor is benign, by the actor's name, in look
   const bad = makeTag("bad", "malicious");
   await world.addTags([bad]);
   await importLists("actor", [networkList("census", ["45.0.0.0/30"], { name: "Census Project" })]);
-  await world.store(["45.0.0.3", "45.0.0.4"].map((ip) => observation(ip, ["bad"])));
+  await world.store(["45.0.0.3", "45.0.0.4"].map((ip) => seen(ip, ["bad"])));
   expect((await world.get("/v3/community/45.0.0.3")).body).toMatchObject({
     classification: "benign",
     name: "Census Project",
@@ -309,7 +305,7 @@ test("an import over a starter tag is told as that, one of which nothing is take
   expect((await bring([])).failure).toMatch(/: it holds no tag$/);
 
   await world.catalogue.refresh();
-  await world.store([observation("45.0.0.1", ["new-one"])]);
+  await world.store([seen("45.0.0.1", ["new-one"])]);
   const remove = (tags: string[], yes = false) => runCommand((command) => runTagsRemove(tags, { yes }, command));
   expect((await remove(["ssh-scanner"])).failure).toContain("of the starter catalogue, which every start completes");
   expect((await remove(["nothing"])).failure).toBe('there is no tag "nothing": see "noisefloor tags list"');
@@ -385,7 +381,7 @@ test("the tag list is filtered by part of the name, slug and CVE together, and s
 test("an imported tag takes the slug of a starter tag, unless observations already carry that one", async () => {
   await addStarterTags(world.client, NOW);
   await world.catalogue.refresh();
-  await world.store([observation("45.0.0.1", ["ssh-scanner"])]);
+  await world.store([seen("45.0.0.1", ["ssh-scanner"])]);
   const result = await importTags(world.client, [makeTag("mirai", "malicious"), makeTag("ssh-scanner", "benign")], NOW);
   expect(result).toMatchObject({ added: 0, replaced: ["mirai"], refused: [{ entry: "ssh-scanner" }] });
   expect(await addStarterTags(world.client, NOW + 1), "a taken slug is not taken back").toBe(0);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
 import { intHash32, sampleOf } from "../../support/oracle/oracle.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -20,9 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-function observation(ip: string, at: number, more: Record<string, unknown> = {}) {
-  return { observed_at: new Date(at).toISOString(), sensor_id: "s", source_ip: ip, tags: [tag.slug], ...more };
-}
+const tagged = (ip: string, at: number, members: object = {}) => observation(ip, at, { tags: [tag.slug], ...members });
 
 test("a sample is complete even when nearly all addresses of a bucket have high hash values", async () => {
   const addresses: string[] = [];
@@ -30,7 +29,7 @@ test("a sample is complete even when nearly all addresses of a bucket have high 
     if (intHash32(BigInt(number)) > 0xf8000000n)
       addresses.push([24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join("."));
   }
-  await world.store(addresses.map((ip) => observation(ip, NOW - 30 * 60_000)));
+  await world.store(addresses.map((ip) => tagged(ip, NOW - 30 * 60_000)));
   const { body } = await world.get(`/v3/tags/${tag.id}/activity?include_ips=true`);
   const answer = answerSchema.parse(body);
   const bucket = answer.activity.suspicious?.at(-1);
@@ -44,7 +43,7 @@ test("exactly 1,000 addresses are a whole list, not a cut one", async () => {
   const other = makeTag("exactly-a-thousand", "unknown");
   await world.addTags([other]);
   const addresses = Array.from({ length: 1_000 }, (_, index) => `46.1.${index >> 8}.${index & 255}`);
-  await world.store(addresses.map((ip) => observation(ip, NOW - HOUR, { tags: [other.slug] })));
+  await world.store(addresses.map((ip) => tagged(ip, NOW - HOUR, { tags: [other.slug] })));
   const { body } = await world.get(`/v3/tags/${other.id}/activity?include_ips=1`);
   const answer = answerSchema.parse(body);
   expect(answer.activity.unknown?.at(-1)).toMatchObject({ active_ips: 1_000, ips: addresses });
