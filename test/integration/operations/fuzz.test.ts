@@ -16,7 +16,7 @@ import { atVolume } from "../../support/volume.ts";
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
 const LEAST_REQUESTS = atVolume(1_500, 10_000);
 /** One of so many batches is played. */
-const THINNING = atVolume(6, 1);
+const THINNING = atVolume(4, 1);
 /** The most requests under way at once. */
 const AT_ONCE = 16;
 /** Batches of requests for each operation: few where the store has much to read, many where it is not asked at all. */
