@@ -3,9 +3,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The files that take longest, the longest first. One that is missing here only ends a run a little later. */
 const SLOW = [
   "test/e2e/command-line.test.ts",
+  "test/e2e/start.test.ts",
   "test/integration/operations/fuzz.test.ts",
   "test/integration/backup/backup.test.ts",
-  "test/integration/ingest/ingest-limits.test.ts",
   "test/integration/ingest/ingest-faults.test.ts",
   "test/integration/backup/restore.test.ts",
   "test/integration/ingest/sensor-keys.test.ts",

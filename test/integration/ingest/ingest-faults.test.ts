@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { badEvents } from "../../soak/bad-events.ts";
 import { kill } from "../../soak/kill.ts";
 import { playOn } from "../../soak/scenario.ts";
 import { storeOutage } from "../../soak/store-outage.ts";
+import { terminate } from "../../soak/terminate.ts";
+import { atVolume } from "../../support/volume.ts";
 import { openProvingGround, type ProvingGround } from "../../support/worlds/soak-stage.ts";
 
 const SEED = 1;
@@ -15,10 +18,11 @@ beforeAll(async () => {
 afterAll(() => ground.close());
 
 // Those that take longer are played by the soak alone.
-test.each([kill, storeOutage])(
+test.each([kill, storeOutage, badEvents, terminate])(
   "$promise",
   async (scenario) => {
-    const terms = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;
+    const events = scenario.events.test / atVolume(2, 1);
+    const terms = { extent: "test", seed: SEED, events, say: () => {} } as const;
     expect((await playOn(ground, scenario, terms)).told).not.toBe("");
   },
   MOST_MS,

@@ -19,10 +19,14 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { observationLine as line } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
+import { atVolume } from "../../support/volume.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
+/** Lines of files that are stored in several inserts. */
+const LARGE = atVolume(25_000, 60_000);
+const CUT = atVolume(25_000, 40_000);
 let world: World;
 let folder: string;
 beforeEach(async () => {
@@ -213,7 +217,7 @@ test.each([
   ["plain", false],
   ["gzip", true],
 ])("a large %s file is read to its last record, and progress covers all of it", async (_name, isGzip) => {
-  const lines = Array.from({ length: 60_000 }, (_, index) =>
+  const lines = Array.from({ length: LARGE }, (_, index) =>
     line(`45.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, NOW - index),
   );
   const bytes = Buffer.from(lines.join("\n"));
@@ -222,13 +226,13 @@ test.each([
   await writeFile(file, onDisk);
   let told = 0;
   const summary = await replayFiles([file], { onBytes: (count) => (told += count) });
-  expect(summary).toMatchObject({ read: 60_000, accepted: 60_000, rejected: 0 });
+  expect(summary).toMatchObject({ read: LARGE, accepted: LARGE, rejected: 0 });
   expect(told).toBe(onDisk.length);
-  expect(await run(world.client, stored, {})).toHaveLength(60_000);
+  expect(await run(world.client, stored, {})).toHaveLength(LARGE);
 });
 
 test("of a file that breaks off, what can be read is stored, and the end says what was done", async () => {
-  const lines = Array.from({ length: 40_000 }, (_, index) =>
+  const lines = Array.from({ length: CUT }, (_, index) =>
     line(`45.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, NOW - index),
   );
   const whole = gzipSync(lines.join("\n"));
@@ -237,7 +241,7 @@ test("of a file that breaks off, what can be read is stored, and the end says wh
   const failure = await replayFiles([file]).catch((error: unknown) => error);
   if (!(failure instanceof ReplayError)) throw failure;
   const { read, accepted } = failure.summary;
-  expect(read).toBeGreaterThan(20_000);
+  expect(read).toBeGreaterThan(CUT / 2);
   expect(accepted).toBe(read);
   expect(await run(world.client, stored, {})).toHaveLength(read);
 });
