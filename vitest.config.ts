@@ -3,8 +3,8 @@ import { SlowFirst } from "./test/support/slow-first.ts";
 
 export default defineConfig({
   test: {
-    // More files at once would only wait for the two servers that they share.
-    maxWorkers: 2,
+    // One more than the cores of the smallest machine: tests that wait for a broker or a process leave theirs idle.
+    maxWorkers: 3,
     // Files of a worker share its modules and its migrated databases: loading and migrating anew costs a second a file.
     isolate: false,
     sequence: { sequencer: SlowFirst },
