@@ -22,9 +22,9 @@ export const load: Scenario = {
   name: "load",
   promise: "fifty hostile callers keep nobody else from health checks, lookups and the intake, nor fill the memory",
   events: { soak: 0, test: 0 },
-  async play({ ground }, extent, say) {
+  async play({ servers }, extent, say) {
     const [observations, seconds] = extent === "soak" ? [1_500_000, 60] : [100_000, 10];
-    const store = await loadStore(ground.store.connection, observations);
+    const store = await loadStore(servers.store.connection, observations);
     say(`${observations} observations are stored; load average ${loadavg().map((one) => one.toFixed(1))}`);
     const commandLine = await openCommandLine();
     try {

@@ -5,17 +5,17 @@ import { playOn } from "../../soak/scenario.ts";
 import { storeOutage } from "../../soak/store-outage.ts";
 import { terminate } from "../../soak/terminate.ts";
 import { atVolume } from "../../support/volume.ts";
-import { openProvingGround, type ProvingGround } from "../../support/worlds/soak-stage.ts";
+import { type SoakServers, startSoakServers } from "../../support/worlds/soak-stage.ts";
 
 const SEED = 1;
 /** A scenario finds out by itself when nothing moves any more; this is for machines with much else to do. */
 const MOST_MS = 300_000;
-let ground: ProvingGround;
+let servers: SoakServers;
 
 beforeAll(async () => {
-  ground = await openProvingGround();
+  servers = await startSoakServers();
 });
-afterAll(() => ground.close());
+afterAll(() => servers.close());
 
 // Those that take longer are played by the soak alone.
 test.each([kill, storeOutage, badEvents, terminate])(
@@ -23,7 +23,7 @@ test.each([kill, storeOutage, badEvents, terminate])(
   async (scenario) => {
     const events = scenario.events.test / atVolume(2, 1);
     const terms = { extent: "test", seed: SEED, events, say: () => {} } as const;
-    expect((await playOn(ground, scenario, terms)).told).not.toBe("");
+    expect((await playOn(servers, scenario, terms)).told).not.toBe("");
   },
   MOST_MS,
 );

@@ -62,8 +62,8 @@ async function send({ method, target, headers, payload, from }: FuzzRequest): Pr
 }
 
 /** Throws, with both, when an answer is not what it must be. */
-function judge(request: FuzzRequest, answer: FuzzAnswer): void {
-  const fault = fuzzed.verdict(request, answer) ?? ledger.enter(request, answer);
+function requireSound(request: FuzzRequest, answer: FuzzAnswer): void {
+  const fault = fuzzed.check(request, answer) ?? ledger.enter(request, answer);
   if (fault !== undefined) throw new Error(`${fault}\n  ${told(request, answer)}`);
 }
 
@@ -84,7 +84,7 @@ async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (on
 test("whatever an operation is asked, it answers as described, in JSON and in our words", {
   timeout: 900_000,
 }, async () => {
-  const check = async (request: FuzzRequest) => judge(request, await send(request));
+  const check = async (request: FuzzRequest) => requireSound(request, await send(request));
   for (const operation of fuzzed.operations) {
     const requests = fuzzed.requestsFor(operation);
     await forBatches(requests, BATCHES[operation.id] ?? BATCHES_OF_OTHERS, check);
@@ -129,7 +129,7 @@ test("whatever bytes come over a connection, each answer is as described", { tim
   await forBatches(requests, RAW_BATCHES, async ({ request, bytes, isWhole }) => {
     const answers = answersIn(await exchange(port, bytes, isWhole));
     if (isWhole && answers.length !== 1) throw new Error(`${answers.length} answers to ${bytes.toString("latin1")}`);
-    for (const answer of answers) judge(request, answer);
+    for (const answer of answers) requireSound(request, answer);
   });
 });
 
@@ -145,7 +145,7 @@ test.each([
       expect(answer.status).toBe(status);
       // The second is refused before anybody knows whom it is for.
       const headers = { ...answer.headers, [OPERATION_HEADER]: operation.id };
-      judge({ ...request, expects: "refused" }, { ...answer, headers });
+      requireSound({ ...request, expects: "refused" }, { ...answer, headers });
     }
   }
 });

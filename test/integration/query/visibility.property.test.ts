@@ -5,7 +5,7 @@ import {
   ACTOR_NETWORK,
   type Marked,
   makeMarked,
-  makeRooms,
+  makeScopes,
   onlyIn,
   SERVICE_NETWORK,
   toWire,
@@ -26,13 +26,13 @@ const OBSERVATIONS = atVolume(600, 1_000);
 const ASKED_AT_A_TIME = 6;
 /** Workspaces with names that are easily taken for each other or for a dataset; the last one has no key. */
 const WORKSPACES = ["acme", "acme-2", "acm", "ACME", "community", "dormant"];
-const ROOMS = makeRooms(WORKSPACES);
+const SCOPES = makeScopes(WORKSPACES);
 const TAGS = [
   ...INTENTIONS.map((intention, index) =>
     makeTag(`everywhere-${index}`, intention, { cves: [`CVE-2026-000${index}`] }),
   ),
-  ...ROOMS.map((room) =>
-    makeTag(onlyIn(room), INTENTIONS[3 - (room.number % 4)] ?? "unknown", { cves: [`CVE-2026-100${room.number}`] }),
+  ...SCOPES.map((scope) =>
+    makeTag(onlyIn(scope), INTENTIONS[3 - (scope.number % 4)] ?? "unknown", { cves: [`CVE-2026-100${scope.number}`] }),
   ),
 ];
 const SERVICE: Service = {
@@ -87,7 +87,7 @@ async function deliver(world: World, observations: readonly Marked[], random: Ra
   }
 }
 
-describe.each(SEEDS)("random rooms, seed %i", (seed) => {
+describe.each(SEEDS)("random scopes, seed %i", (seed) => {
   const random = seeded(seed);
   let world: World;
   let observations: Marked[];
@@ -98,7 +98,7 @@ describe.each(SEEDS)("random rooms, seed %i", (seed) => {
     await world.addTags(TAGS);
     await addNetworks(world);
     askers = await addAskers(world);
-    observations = makeMarked(random, { rooms: ROOMS, tags: TAGS, count: OBSERVATIONS, now: NOW });
+    observations = makeMarked(random, { scopes: SCOPES, tags: TAGS, count: OBSERVATIONS, now: NOW });
     await deliver(world, observations, random);
   });
   afterAll(() => world.close());
@@ -132,9 +132,9 @@ describe.each(SEEDS)("random rooms, seed %i", (seed) => {
       for (const [index, question] of batch.entries()) {
         const { statusCode, text } = answers[index] ?? { statusCode: 0, text: "" };
         const what = `${question.asker.name} asks ${question.url} ${JSON.stringify(question.payload ?? "")}`;
-        const hidden = ROOMS.filter((room) => !question.sees({ ip: "", at: 0, tagIds: [], ...room }));
-        for (const room of hidden)
-          expect(text, `${what}, and hears of ${JSON.stringify(room)}`).not.toContain(room.mark);
+        const hidden = SCOPES.filter((scope) => !question.sees({ ip: "", at: 0, tagIds: [], ...scope }));
+        for (const scope of hidden)
+          expect(text, `${what}, and hears of ${JSON.stringify(scope)}`).not.toContain(scope.mark);
 
         const expected = question.answer({ ...known, seen: observations.filter(question.sees) });
         expect({ status: statusCode, body: JSON.parse(text) }, what).toEqual(expected);

@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 const DAY = 24 * 60 * 60 * 1000;
 
 /** A dataset, or one workspace's part of the personal one. */
-export type Room = {
+export type MarkedScope = {
   readonly dataset: "global" | "community" | "personal";
   readonly workspaceId?: string;
   /** A text that stands in all its observations and nowhere else. */
@@ -34,16 +34,16 @@ export type Marked = Seen & {
   readonly rdns: string | undefined;
 };
 
-export function makeRooms(workspaceIds: readonly string[]): Room[] {
-  const rooms: Omit<Room, "mark" | "number">[] = [
+export function makeScopes(workspaceIds: readonly string[]): MarkedScope[] {
+  const scopes: Omit<MarkedScope, "mark" | "number">[] = [
     { dataset: "global" },
     { dataset: "community" },
     ...workspaceIds.map((workspaceId) => ({ dataset: "personal" as const, workspaceId })),
   ];
-  return rooms.map((room, number) => ({ ...room, number, mark: `mark${number}x` }));
+  return scopes.map((scope, number) => ({ ...scope, number, mark: `mark${number}x` }));
 }
 
-/** Addresses seen from many rooms: plain ones, some of a benign service's network, some of a benign actor's. */
+/** Addresses seen from many scopes: plain ones, some of a benign service's network, some of a benign actor's. */
 export const SERVICE_NETWORK = "45.1.0.0/24";
 export const ACTOR_NETWORK = "45.2.0.0/24";
 export const SHARED_ADDRESSES = [
@@ -51,27 +51,28 @@ export const SHARED_ADDRESSES = [
   ...Array.from({ length: 12 }, (_, index) => `45.1.0.${index}`),
   ...Array.from({ length: 12 }, (_, index) => `45.2.0.${index}`),
 ];
-/** Every room has some of them that it never sees, so that whether one was seen at all can be betrayed, too. */
-const reaching = (room: Room) => SHARED_ADDRESSES.filter((_, index) => (index + room.number) % 4 !== 0);
-/** The slug of the tag that only this room's observations carry. */
-export const onlyIn = (room: Room) => `only-in-${room.number}`;
-/** Addresses that only this room has seen. */
-export const addressesOf = (room: Room) => Array.from({ length: 3 }, (_, index) => `46.${room.number}.0.${index}`);
+/** Every scope has some of them that it never sees, so that whether one was seen at all can be betrayed, too. */
+const reaching = (scope: MarkedScope) => SHARED_ADDRESSES.filter((_, index) => (index + scope.number) % 4 !== 0);
+/** The slug of the tag that only this scope's observations carry. */
+export const onlyIn = (scope: MarkedScope) => `only-in-${scope.number}`;
+/** Addresses that only this scope has seen. */
+export const addressesOf = (scope: MarkedScope) =>
+  Array.from({ length: 3 }, (_, index) => `46.${scope.number}.0.${index}`);
 
-/** Random observations of the last 90 days in all rooms, of the same addresses again and again. */
+/** Random observations of the last 90 days in all scopes, of the same addresses again and again. */
 export function makeMarked(
   random: Random,
   from: {
-    readonly rooms: readonly Room[];
+    readonly scopes: readonly MarkedScope[];
     readonly tags: readonly Tag[];
     readonly count: number;
     readonly now: number;
   },
 ): Marked[] {
-  const { rooms, tags, count, now } = from;
+  const { scopes, tags, count, now } = from;
   const moments = Array.from({ length: 20 }, () => now - random.int(0, 2 * DAY));
   return Array.from({ length: count }, (_, index) => ({
-    ...makeSaid(random, random.pick(rooms), tags),
+    ...makeSaid(random, random.pick(scopes), tags),
     observationId: `o-${index}`,
     // Some fall on the same millisecond as others; half of the rest are fresh enough for the shortest reach.
     at: random.chance(0.3) ? random.pick(moments) : now - random.int(0, random.chance(0.5) ? 3 * DAY : 90 * DAY - 1),
@@ -79,18 +80,18 @@ export function makeMarked(
 }
 
 /** What one says besides its time and id. */
-function makeSaid(random: Random, room: Room, tags: readonly Tag[]): Omit<Marked, "observationId" | "at"> {
-  const { dataset, workspaceId, mark, number } = room;
+function makeSaid(random: Random, scope: MarkedScope, tags: readonly Tag[]): Omit<Marked, "observationId" | "at"> {
+  const { dataset, workspaceId, mark, number } = scope;
   const some = <T>(make: () => T) => (random.chance(0.5) ? make() : undefined);
   const marked = (what: string) => some(() => `${what}-${mark}-${random.int(0, 4)}`);
-  const ofRoom = tags.filter(({ slug }) => slug === onlyIn(room));
+  const ofScope = tags.filter(({ slug }) => slug === onlyIn(scope));
   const ofAll = tags.filter(({ slug }) => slug.startsWith("everywhere-"));
-  const carried = Array.from({ length: random.int(0, 3) }, () => random.pick(random.chance(0.3) ? ofRoom : ofAll));
+  const carried = Array.from({ length: random.int(0, 3) }, () => random.pick(random.chance(0.3) ? ofScope : ofAll));
   return {
     mark,
     dataset,
     ...(workspaceId === undefined ? {} : { workspaceId }),
-    ip: random.pick(random.chance(0.85) ? reaching(room) : addressesOf(room)),
+    ip: random.pick(random.chance(0.85) ? reaching(scope) : addressesOf(scope)),
     tagIds: [...new Set(carried.map(({ id }) => id))],
     sensorId: random.chance(0.3) ? "roaming" : `sensor-${mark}-${random.int(0, 3)}`,
     port: some(() => (random.chance(0.3) ? 22 : 10_000 + number * 100 + random.int(0, 9))),

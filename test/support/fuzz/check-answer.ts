@@ -1,4 +1,4 @@
-import type { Judge } from "../oracle/description.ts";
+import type { CheckDescribed } from "../oracle/description.ts";
 import type { DescribedOperation, FuzzRequest } from "./drafts.ts";
 
 /** The field in which an application under test tells what operation answered, as its log does. */
@@ -33,10 +33,10 @@ const REFUSALS_OF_FORM: ReadonlySet<number> = new Set([400, 405, 408, 413, 414, 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 /** Says what is wrong with an answer, if anything. */
-export type Verdict = (request: FuzzRequest, answer: FuzzAnswer) => string | undefined;
+export type CheckAnswer = (request: FuzzRequest, answer: FuzzAnswer) => string | undefined;
 
 /** Judges answers by an interface's description and by what holds for every answer there is. */
-export function verdicts(operations: readonly DescribedOperation[], judge: Judge): Verdict {
+export function answerChecks(operations: readonly DescribedOperation[], check: CheckDescribed): CheckAnswer {
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
 
   return (request, { status, headers, text }) => {
@@ -64,7 +64,7 @@ export function verdicts(operations: readonly DescribedOperation[], judge: Judge
       return "no operation, but an answer like one";
     if (operation === undefined && Object.keys(isRecord(body) ? body : {}).join() !== "message")
       return "more than a message";
-    const fault = operation && judge(operation.method, operation.path, status, body);
+    const fault = operation && check(operation.method, operation.path, status, body);
     if (fault !== undefined) return fault;
     if (request.expects === "refused" && status < 400) return "an answer to what the description does not allow";
     if (request.expects === "taken" && (REFUSALS_OF_FORM.has(status) || operation?.id !== request.operation)) {

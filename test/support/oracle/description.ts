@@ -5,10 +5,10 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
 /** Tells what of an answer is not as the interface's description says; nothing when all is. */
-export type Judge = (method: string, url: string, status: number, body: unknown) => string | undefined;
+export type CheckDescribed = (method: string, url: string, status: number, body: unknown) => string | undefined;
 
 /** Holds answers against a description: of each operation, its statuses and the schema of each of its bodies. */
-export function judgeBy(document: OpenApiDocument): Judge {
+export function checkAgainst(document: OpenApiDocument): CheckDescribed {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(document, "description");
@@ -50,10 +50,10 @@ function isMessage(body: unknown): boolean {
   return typeof body === "object" && body !== null && "message" in body && typeof body.message === "string";
 }
 
-const judge = judgeBy(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
+const check = checkAgainst(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
 
 /** Throws when an answer is not as the interface's description says. */
 export function expectDescribed(method: string, url: string, status: number, body: unknown): void {
-  const fault = judge(method, url, status, body);
+  const fault = check(method, url, status, body);
   if (fault !== undefined) throw new Error(`not as described: ${fault}`);
 }

@@ -15,7 +15,7 @@ import {
 import { expectedActivity } from "./expected-activity.ts";
 import { createOracle, type Seen } from "./oracle.ts";
 import { expectedTimeline, TIMELINE_FIELDS } from "./timeline-oracle.ts";
-import { type Asker, isGlobal, judge, type Verdict } from "./visibility-rules.ts";
+import { type Asker, isGlobal, type Visibility, visibilityOf } from "./visibility-rules.ts";
 
 type Answer = { readonly status: number; readonly body: unknown };
 
@@ -36,21 +36,21 @@ type Operation = { readonly name: string; readonly showsObservations: boolean; a
 
 const refusal = (status: number): Answer => ({ status, body: { message: expect.any(String) } });
 const ok = (body: unknown): Answer => ({ status: 200, body });
-const GLOBAL: Verdict = { sees: isGlobal, namesNothing: false };
+const GLOBAL: Visibility = { sees: isGlobal, namesNothing: false };
 
-/** Puts together what a verdict allows; checks that come before the scopes are given as the status they lead to. */
-function withVerdict(
+/** Puts together what a visibility allows; checks that come before the scopes are given as the status they lead to. */
+function withVisibility(
   { asker }: Setting,
   asked: { url: string; payload?: object; earlier?: number | undefined; later?: number | undefined },
-  verdict: Verdict,
+  visibility: Visibility,
   answer: (known: Known) => Answer,
 ): Asked {
   const { url, payload, earlier, later } = asked;
-  const status = !asker.isKnown ? 401 : (earlier ?? ("status" in verdict ? verdict.status : later));
+  const status = !asker.isKnown ? 401 : (earlier ?? ("status" in visibility ? visibility.status : later));
   return {
     url,
     ...(payload === undefined ? {} : { payload }),
-    sees: "sees" in verdict && status === undefined ? verdict.sees : () => false,
+    sees: "sees" in visibility && status === undefined ? visibility.sees : () => false,
     answer: (known) => (status === undefined ? answer(known) : refusal(status)),
   };
 }
@@ -82,8 +82,8 @@ const perhapsAddress = (random: Random) =>
     : { ip: randomAddress(random), is: true };
 
 /** When only unrecognized scopes were named, the lists of networks do not answer either. */
-const seenBy = (verdict: Verdict, known: Known): Known =>
-  "sees" in verdict && verdict.namesNothing
+const seenBy = (visibility: Visibility, known: Known): Known =>
+  "sees" in visibility && visibility.namesNothing
     ? { seen: [], tags: known.tags, serviceOf: () => undefined, actorOf: () => undefined }
     : known;
 
@@ -96,7 +96,7 @@ export const OPERATIONS: readonly Operation[] = [
       const url = `/v3/community/${ip}${inQuery(labelsIn(randomLabels(setting.random)))}`;
       // An address that is none is told even to those whose key is not known.
       if (!is) return { url, sees: () => false, answer: () => refusal(400) };
-      return withVerdict(setting, { url }, GLOBAL, (known) => expectedCommunity(ip, known));
+      return withVisibility(setting, { url }, GLOBAL, (known) => expectedCommunity(ip, known));
     },
   },
   {
@@ -121,7 +121,7 @@ export const OPERATIONS: readonly Operation[] = [
       const asked = { tag, days: Math.min(days, asker.reach), hours, includeIps, now };
       const earlier = id === "no-uuid" || mistake !== undefined ? 400 : undefined;
       const later = id === tag.id ? undefined : 404;
-      return withVerdict(setting, { url, earlier, later }, judge("tag-activity", labels, asker), (known) => {
+      return withVisibility(setting, { url, earlier, later }, visibilityOf("tag-activity", labels, asker), (known) => {
         const oracle = createOracle(known.seen, known.tags, (ip) => known.actorOf(ip) !== undefined);
         return ok(expectedActivity(oracle, { ...asked, datasets: ["global", "community", "personal"] }));
       });
@@ -136,10 +136,10 @@ export const OPERATIONS: readonly Operation[] = [
       const labels = randomLabels(random);
       const quick = random.chance(0.3);
       const url = `/v3/ip/${ip}${inQuery({ ...(quick ? { quick: "true" } : {}), ...labelsIn(labels) })}`;
-      const verdict = judge("ip", labels, asker);
-      return withVerdict(setting, { url, earlier: is ? undefined : 400 }, verdict, (known) => {
+      const visibility = visibilityOf("ip", labels, asker);
+      return withVisibility(setting, { url, earlier: is ? undefined : 400 }, visibility, (known) => {
         const form = quick ? expectedQuick : expectedFull;
-        return ok({ ...form(ip, seenBy(verdict, known)), request_metadata: { restricted_fields: [] } });
+        return ok({ ...form(ip, seenBy(visibility, known)), request_metadata: { restricted_fields: [] } });
       });
     },
   },
@@ -152,9 +152,9 @@ export const OPERATIONS: readonly Operation[] = [
       const labels = randomLabels(random);
       const quick = random.chance(0.4);
       const url = `/v3/ip${inQuery({ quick: String(quick), ...labelsIn(labels) })}`;
-      const verdict = judge("ip", labels, asker);
-      return withVerdict(setting, { url, payload: { ips } }, verdict, (everything) => {
-        const known = seenBy(verdict, everything);
+      const visibility = visibilityOf("ip", labels, asker);
+      return withVisibility(setting, { url, payload: { ips } }, visibility, (everything) => {
+        const known = seenBy(visibility, everything);
         const once = [...new Set(ips)];
         const form = quick ? expectedQuick : expectedFull;
         const missing = once.filter((ip) => !isFound(ip, known));
@@ -176,8 +176,8 @@ export const OPERATIONS: readonly Operation[] = [
       const granularity = random.pick(["1h", "1d", "7d", "90d", `${random.int(1, 24)}h`, `${random.int(1, 90)}d`]);
       const url = `/v3/noise/ips/${ip}/timeline${inQuery({ field, days: String(days), granularity, ...labelsIn(labels) })}`;
       const asked = { field, days: Math.min(days, asker.reach), granularity, now };
-      const verdict = judge("timeline", labels, asker);
-      return withVerdict(setting, { url, earlier: is ? undefined : 400 }, verdict, (known) =>
+      const visibility = visibilityOf("timeline", labels, asker);
+      return withVisibility(setting, { url, earlier: is ? undefined : 400 }, visibility, (known) =>
         ok(expectedTimeline(ip, asked, known)),
       );
     },
@@ -192,7 +192,7 @@ export const OPERATIONS: readonly Operation[] = [
     ask(setting: Setting) {
       const ip = randomAddress(setting.random);
       const url = `${path}${ip}${inQuery(labelsIn(randomLabels(setting.random)))}`;
-      return withVerdict(setting, { url }, GLOBAL, (known) => ok(form(ip, known)));
+      return withVisibility(setting, { url }, GLOBAL, (known) => ok(form(ip, known)));
     },
   })),
   {
@@ -201,7 +201,7 @@ export const OPERATIONS: readonly Operation[] = [
     ask(setting) {
       const ips = Array.from({ length: setting.random.int(1, 25) }, () => randomAddress(setting.random));
       const url = `/v2/noise/multi/quick${inQuery(labelsIn(randomLabels(setting.random)))}`;
-      return withVerdict(setting, { url, payload: { ips } }, GLOBAL, (known) =>
+      return withVisibility(setting, { url, payload: { ips } }, GLOBAL, (known) =>
         ok([...new Set(ips)].map((ip) => expectedCode(ip, known))),
       );
     },
@@ -213,10 +213,15 @@ export const OPERATIONS: readonly Operation[] = [
     name,
     showsObservations: false,
     ask: (setting: Setting) =>
-      withVerdict(setting, { url: `${url}${inQuery(labelsIn(randomLabels(setting.random)))}` }, GLOBAL, ({ tags }) => {
-        const inOrder = [...tags].sort((a, b) => (a.slug < b.slug ? -1 : 1));
-        return ok({ [member]: inOrder.map(({ related: _related, ...tag }) => ({ ...tag, related_tags: [] })) });
-      }),
+      withVisibility(
+        setting,
+        { url: `${url}${inQuery(labelsIn(randomLabels(setting.random)))}` },
+        GLOBAL,
+        ({ tags }) => {
+          const inOrder = [...tags].sort((a, b) => (a.slug < b.slug ? -1 : 1));
+          return ok({ [member]: inOrder.map(({ related: _related, ...tag }) => ({ ...tag, related_tags: [] })) });
+        },
+      ),
   })),
 ];
 

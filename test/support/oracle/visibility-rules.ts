@@ -14,7 +14,7 @@ export type Asker = {
 };
 
 /** What may be seen, or the status that says no. */
-export type Verdict =
+export type Visibility =
   | { readonly status: 400 | 403 }
   | { readonly sees: (one: Seen) => boolean; readonly namesNothing: boolean };
 
@@ -22,11 +22,11 @@ export type Verdict =
  * The specification's table "Enforcement per operation", written a second time: who may see which observations with
  * which `workspace_labels`.
  */
-export function judge(
+export function visibilityOf(
   operation: "ip" | "timeline" | "tag-activity",
   labels: string | undefined,
   asker: Asker,
-): Verdict {
+): Visibility {
   const words = (labels ?? "").split(",").map((word) => word.replace(/^\s+|\s+$/g, ""));
   if (words.length === 1 && words[0] === "") return { sees: isGlobal, namesNothing: false };
   const means = (...names: string[]) => words.some((word) => names.includes(word));

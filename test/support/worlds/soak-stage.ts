@@ -25,13 +25,13 @@ import { environmentOf, type IngestProcess, startIngest } from "./ingest-process
 import { addCaller, makeTag } from "./world.ts";
 
 /** The servers that scenarios may kill, one after the other. */
-export type ProvingGround = {
+export type SoakServers = {
   readonly store: RestartableStore;
   readonly broker: RestartableBroker;
   close(): Promise<void>;
 };
 
-export async function openProvingGround(): Promise<ProvingGround> {
+export async function startSoakServers(): Promise<SoakServers> {
   const store = await startRestartableStore();
   try {
     const broker = await startRestartableBroker();
@@ -52,7 +52,7 @@ const STANDSTILL_MS = 60_000;
 
 /** A scenario's own database, topics, group and processes. */
 export type Stage = {
-  readonly ground: ProvingGround;
+  readonly servers: SoakServers;
   readonly kafka: KafkaSettings;
   readonly client: ClickHouseClient;
   readonly tags: readonly Tag[];
@@ -73,9 +73,9 @@ export type Stage = {
   close(): Promise<void>;
 };
 
-export async function openStage(ground: ProvingGround, seed: number, count: number): Promise<Stage> {
+export async function openStage(servers: SoakServers, seed: number, count: number): Promise<Stage> {
   const name = randomUUID().replaceAll("-", "");
-  const connection = { ...ground.store.connection, database: `soak_${name}` };
+  const connection = { ...servers.store.connection, database: `soak_${name}` };
   await migrate(connection, MIGRATIONS);
   const client = connect(connection, "noisefloor-tests");
   const tags = Array.from({ length: 10 }, (_, index) =>
@@ -84,7 +84,7 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
   await writeTags(client, tags, Date.now());
   const key = await addCaller(client, "soak", "unlimited", ["community_dataset"]);
   const kafka: KafkaSettings = {
-    connection: { brokers: [ground.broker.address], clientId: "noisefloor-soak", tls: false },
+    connection: { brokers: [servers.broker.address], clientId: "noisefloor-soak", tls: false },
     groupId: `group-${name}`,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     topic: `observations-${name}`,
@@ -121,7 +121,7 @@ export async function openStage(ground: ProvingGround, seed: number, count: numb
     }
   };
   return {
-    ground,
+    servers,
     kafka,
     client,
     tags,
