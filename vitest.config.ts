@@ -1,11 +1,17 @@
 import { defineConfig } from "vitest/config";
+import { SlowFirst } from "./test/support/slow-first.ts";
 
 export default defineConfig({
   test: {
-    // More files at once would only wait for the two servers that they share.
-    maxWorkers: 2,
+    // One more than the cores of the smallest machine: tests that wait for a broker or a process leave theirs idle.
+    maxWorkers: 3,
+    // Files of a worker share its modules and its migrated databases: loading and migrating anew costs a second a file.
+    isolate: false,
+    sequence: { sequencer: SlowFirst },
+    reporters: ["default", "./test/support/slowest-files.ts"],
     projects: [
       {
+        extends: true,
         test: {
           name: "unit",
           include: ["libs/**/*.test.ts", "services/**/*.test.ts", "test/docs/**/*.test.ts"],
@@ -13,10 +19,11 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/e2e/**/*.test.ts"],
-          globalSetup: "test/support/global-setup.ts",
+          globalSetup: "test/support/servers/global-setup.ts",
           setupFiles: "test/support/setup.ts",
           testTimeout: 120_000,
           hookTimeout: 120_000,

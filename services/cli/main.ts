@@ -25,8 +25,8 @@ const program = new Command("noisefloor")
 program
   .command("start")
   .description("run intake and query in one process, on an embedded ClickHouse unless CLICKHOUSE_URL is set")
-  .option("--demo", "also simulate 30 days of a sensor fleet", false)
-  .action(async (options: { demo: boolean }) =>
+  .option("--demo [days]", "also simulate 30 days of a sensor fleet, or as many as you say", positiveInteger)
+  .action(async (options: { demo?: true | number }) =>
     (await import("./commands/start.ts")).runStart(options, await createContext()),
   );
 program

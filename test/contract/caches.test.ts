@@ -2,9 +2,9 @@ import { createHttpApp, finishHttpApp } from "@noisefloor/http/app.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { headerFault } from "../support/answer-headers.ts";
-import { silent } from "../support/http.ts";
-import { createServedWorld, type ServedWorld } from "../support/served-world.ts";
+import { headerFault } from "../support/oracle/answer-headers.ts";
+import { silent } from "../support/worlds/http.ts";
+import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";
 
 const NOW = Date.now();
 const SEEN = "45.1.1.1";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createServedWorld, type ServedWorld } from "../support/served-world.ts";
-import { makeTag } from "../support/world.ts";
+import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";
+import { makeTag } from "../support/worlds/world.ts";
 
 const NOW = Date.now();
 const tag = makeTag("worm", "malicious");

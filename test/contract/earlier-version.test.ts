@@ -1,9 +1,9 @@
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { networkList } from "../support/network-list.ts";
-import { createServedWorld, type ServedWorld } from "../support/served-world.ts";
-import { makeTag } from "../support/world.ts";
+import { networkList } from "../support/builders/network-list.ts";
+import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";
+import { makeTag } from "../support/worlds/world.ts";
 
 const NOW = Date.now();
 const worm = makeTag("worm", "malicious", { name: "Worm", cves: ["CVE-2026-0001"] });

@@ -6,8 +6,8 @@ import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeApp, silent } from "../support/http.ts";
-import { createWorld, makeTag, RETENTION_DAYS, type World } from "../support/world.ts";
+import { makeApp, silent } from "../support/worlds/http.ts";
+import { createWorld, makeTag, RETENTION_DAYS, type World } from "../support/worlds/world.ts";
 
 const worm = makeTag("worm", "malicious");
 let world: World;

@@ -1,9 +1,9 @@
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeApp } from "../support/http.ts";
-import { networkList } from "../support/network-list.ts";
-import { createWorld, makeTag, type World } from "../support/world.ts";
+import { networkList } from "../support/builders/network-list.ts";
+import { makeApp } from "../support/worlds/http.ts";
+import { createWorld, makeTag, type World } from "../support/worlds/world.ts";
 
 const NOW = Date.now();
 const worm = makeTag("worm", "malicious");

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { createServedWorld, type ServedWorld } from "../support/served-world.ts";
-import { makeTag } from "../support/world.ts";
+import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";
+import { makeTag } from "../support/worlds/world.ts";
 
 const HOUR = 3_600_000;
 const NOW = Date.now();

@@ -1,76 +1,43 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { findRunning } from "@noisefloor/clickhouse/server/embedded-files.ts";
-import getPort from "get-port";
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { BINARY, type CommandLine, openCommandLine } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
+import { atVolume } from "../support/volume.ts";
+import { BINARY, type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
 
+/** A store with a running service: the tests that do not end it share it. */
 let commandLine: CommandLine;
 let dataDir: string;
+let service: Service;
+const DEMO_DAYS = atVolume(2, 30);
+/** Other than the default, which the commands beside the service take for theirs. */
+const RETENTION_DAYS = "365";
 
-beforeEach(async () => {
+beforeAll(async () => {
   commandLine = await openCommandLine();
   dataDir = commandLine.dataDir;
+  service = await commandLine.startService(["--demo", String(DEMO_DAYS)], { RETENTION_DAYS });
 });
-afterEach(() => commandLine.close());
+afterAll(() => commandLine.close());
 
 const noisefloor: CommandLine["run"] = (args, env) => commandLine.run(args, env);
-const startService: CommandLine["startService"] = (args) => commandLine.startService(args);
+
+/** A data directory without a store. */
+async function openEmpty() {
+  const opened = await openCommandLine();
+  onTestFinished(() => opened.close());
+  return { dataDir: opened.dataDir, noisefloor: opened.run, startService: opened.startService };
+}
 
 async function getJson(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
-test("start prints curl lines that work, and Ctrl-C ends all of it with exit code 0", async () => {
-  const service = await startService();
-  const lines = service
-    .output()
-    .split("\n")
-    .filter((line) => line.trim().startsWith("curl "));
-  expect(lines).toHaveLength(3);
-  const answers: unknown[] = [];
-  for (const line of lines) {
-    const shell = spawn("sh", ["-c", `${line.trim()} --silent`], { stdio: ["ignore", "pipe", "inherit"] });
-    let text = "";
-    shell.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-    await new Promise((settle) => shell.once("close", settle));
-    answers.push(JSON.parse(text));
-  }
-  expect(answers).toMatchObject([
-    { tags: expect.arrayContaining([expect.objectContaining({ slug: "ssh-scanner" })]) },
-    { accepted: 1, rejected: 0 },
-    { noise: true, ip: "192.175.48.6" },
-  ]);
-  service.child.kill("SIGINT");
-  expect(await service.finished).toMatchObject({ code: 0, stderr: "" });
-  expect(await findRunning(dataDir), "the embedded server has ended too").toBeUndefined();
-});
-
-test("a first start that fails late makes no key; the next one keeps it in a private file and out of its output", async () => {
-  const blocker = createServer().listen(0, "127.0.0.1");
-  onTestFinished(() => void blocker.close());
-  await once(blocker, "listening");
-  const address = blocker.address();
-  const port = address !== null && typeof address === "object" ? address.port : 0;
-  const failed = await noisefloor(["start"], { HTTP_PORT: String(port) }).finished;
-  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${port}`) });
-  expect((await readdir(dataDir)).filter((name) => name.startsWith("first-key"))).toEqual([]);
-  const service = await startService();
-  const [, file = ""] = /The first key is in (\S+), and nowhere else/.exec(service.output()) ?? [];
-  const key = (await readFile(file, "utf8")).trim();
-  expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect(key).toMatch(/^nf_/);
-  expect(service.output() + service.errors()).not.toContain(key);
-  expect((await fetch(`${service.url}/v3/tags`, { headers: { key } })).status).toBe(200);
-});
-
 test("only start and migrate make a store: all other commands name the folder where there is none", async () => {
+  const { dataDir, noisefloor } = await openEmpty();
   const elsewhere = join(dataDir, "elsewhere");
   const commands = [
     "keys list",
@@ -88,45 +55,7 @@ test("only start and migrate make a store: all other commands name the folder wh
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and again from npm", async () => {
-  const child = spawn("npm", ["start"], {
-    cwd: fileURLToPath(new URL("../..", import.meta.url)),
-    env: { ...process.env, DATA_DIR: dataDir, HTTP_PORT: String(await getPort()), LOG_LEVEL: "info" },
-    stdio: ["ignore", "pipe", "pipe"],
-    // A process group of its own, as a terminal gives to what runs in it.
-    detached: true,
-  });
-  let hasEnded = false;
-  child.once("close", () => {
-    hasEnded = true;
-  });
-  onTestFinished(() => {
-    // Of a group of its own, it would outlive a test that failed.
-    if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, "SIGKILL");
-  });
-  let logged = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (logged += text));
-  const ended = new Promise((settle) => child.once("close", settle));
-  await eventually(async () => expect(logged).toContain('"listening"'), 60_000);
-  if (child.pid !== undefined) process.kill(-child.pid, "SIGINT");
-  await ended;
-  expect(logged).toContain('"stopped"');
-  expect(await findRunning(dataDir)).toBeUndefined();
-});
-
-test("what was accepted is there after the service was killed and started again", async () => {
-  const first = await startService();
-  const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.9" };
-  const answer = await fetch(`${first.url}/v1/observations`, { method: "POST", body: JSON.stringify(observation) });
-  expect(answer.status).toBe(202);
-  first.child.kill("SIGKILL");
-  await first.finished;
-  const second = await eventually(() => startService());
-  expect(await getJson(`${second.url}/v3/community/45.0.0.9`)).toMatchObject({ noise: true });
-});
-
 test("commands beside a running service use its store, and the service shows the change within five seconds", async () => {
-  const service = await startService();
   const file = join(dataDir, "tags.yaml");
   await writeFile(
     file,
@@ -146,56 +75,14 @@ test("commands beside a running service use its store, and the service shows the
   }, 5_000);
 });
 
-test("a sensor's key is made, shown once, used and revoked from the command line", async () => {
-  const service = await startService();
-  const post = async (key: string, members: object = {}) => {
-    const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.7", ...members };
-    const body = JSON.stringify(observation);
-    return fetch(`${service.url}/v1/observations`, { method: "POST", body, headers: { key } });
-  };
-  const created = z.object({ id: z.string(), key: z.string() });
-  const create = ["sensors", "create", "--dataset", "personal", "--workspace", "default", "--label", "tap", "--json"];
-  expect(await noisefloor(create).finished).toMatchObject({
-    code: 1,
-    stdout: "",
-    stderr: expect.stringMatching(
-      /every sender needs one, also for the global dataset\. Nothing was changed: pass --yes/,
-    ),
-  });
-  expect((await post("")).status, "the intake is still open").toBe(202);
-  const { id, key } = created.parse(JSON.parse((await noisefloor([...create, "--yes"]).finished).stdout));
-  await eventually(async () => expect((await post(key)).status).toBe(202), 5_000);
-  expect(await (await post(key, { dataset: "global" })).json()).toMatchObject({ reasons: { "not-permitted": 1 } });
-  const second = await noisefloor(["sensors", "create"]).finished;
-  expect(second.stdout).toMatch(/^id {3}[0-9a-f]{12}\nkey {2}nfs_\S+\nKeep the key: .*\n$/);
-  expect(await noisefloor(["sensors", "revoke", id]).finished).toMatchObject({ code: 0, stderr: "" });
-  await eventually(async () => expect((await post(key)).status).toBe(401), 5_000);
-  const listed = await noisefloor(["sensors", "list"]).finished;
-  expect(listed.stdout).toMatch(new RegExp(`^${id} +personal +default +\\S+ +revoked +tap$`, "m"));
-  expect(listed.stdout).toMatch(/^[0-9a-f]{12} +global +\S+ +valid$/m);
-  expect(listed.stdout).not.toContain(key);
-  await eventually(async () => expect((await post("")).status).toBe(401), 5_000);
-  expect(await noisefloor(["sensors", "open"]).finished).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("without a key. Nothing was changed: pass --yes"),
-  });
-  expect(await noisefloor(["sensors", "open", "--yes"]).finished).toMatchObject({ code: 0, stderr: "" });
-  await eventually(async () => expect((await post("")).status).toBe(202), 5_000);
-  expect((await post(key)).status, "a revoked key stays one").toBe(401);
-  const nowhere = await noisefloor(["sensors", "create", "--dataset", "personal", "--workspace", "nobody"]).finished;
-  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no workspace "nobody"') });
-});
-
 test("a command that does not know the service's retention deletes nothing", async () => {
-  const port = await getPort();
-  const service = noisefloor(["start"], { HTTP_PORT: String(port), RETENTION_DAYS: "365" });
-  await eventually(async () => expect(service.output()).toContain("Retention       365 days"), 60_000);
+  expect(service.output()).toContain(`Retention       ${RETENTION_DAYS} days`);
   const old = {
     observed_at: new Date(Date.now() - 200 * 86_400_000).toISOString(),
     sensor_id: "s",
     source_ip: "45.0.0.8",
   };
-  const url = `http://localhost:${port}`;
+  const { url } = service;
   expect((await fetch(`${url}/v1/observations`, { method: "POST", body: JSON.stringify(old) })).status).toBe(202);
   const file = join(dataDir, "tags.yaml");
   await writeFile(file, "tags: [{slug: one, name: One}]");
@@ -205,34 +92,15 @@ test("a command that does not know the service's retention deletes nothing", asy
   expect(await getJson(`${url}/v3/community/45.0.0.8`)).toMatchObject({ noise: true });
 });
 
-test("replay alone runs the store for as long as it needs, and says what it did", async () => {
-  await noisefloor(["migrate"]).finished;
-  const file = join(dataDir, "marx.csv");
-  const rows = [
-    "datetime,host,src,proto,type,spt,dpt",
-    "2013-03-03 21:53:59,groucho,1032051418,TCP,,6000,22",
-    "2013-03-03 21:54:59,groucho,167772161,TCP,,6000,22",
-  ];
-  await writeFile(file, rows.join("\n"));
-  const { code, stdout } = await noisefloor(["replay", "--format", "marx", "--shift-to", "now", file]).finished;
-  expect(code).toBe(0);
-  expect(stdout).toMatch(
-    /^All times move by the same: the newest becomes \S+Z\.\nread {6}2\nstored {4}1\nrejected {2}1\n {2}source-not-routable {4}1\nseconds {3}\d/,
-  );
-  const service = await startService();
-  expect(await getJson(`${service.url}/v3/community/61.131.218.218`)).toMatchObject({ noise: true });
-});
-
 test("the demo is stored once, says that it is simulated, and fills the tags", async () => {
-  const first = await startService(["--demo"]);
-  await eventually(async () => expect(first.output()).toMatch(/stored {4}\d+/), 90_000);
-  expect(first.output()).toContain("simulated-01");
+  await eventually(async () => expect(service.output()).toMatch(/stored {4}\d+/), 90_000);
+  expect(service.output()).toContain("simulated-01");
   const { tags } = z
     .object({ tags: z.array(z.object({ id: z.string() })) })
-    .parse(await getJson(`${first.url}/v3/tags?slug=ssh-scanner`));
+    .parse(await getJson(`${service.url}/v3/tags?slug=ssh-scanner`));
   const path = `/v3/tags/${tags[0]?.id}/activity?days=30&granularity=168h`;
   const answer = z.object({ aggregations: z.object({ total_ips: z.int() }) });
-  expect(answer.parse(await getJson(first.url + path)).aggregations.total_ips).toBeGreaterThan(100);
+  expect(answer.parse(await getJson(service.url + path)).aggregations.total_ips).toBeGreaterThan(100);
 });
 
 test.each([
@@ -334,7 +202,6 @@ test("help names every command", async () => {
 });
 
 test("a refused record is found, shown in its own bytes, and stored by a retry beside the running service", async () => {
-  const service = await startService();
   const sent = `{ "observed_at": "${new Date().toISOString()}", "sensor_id":"s", "source_ip": "45.0.0.6", "tags": ["later"] }`;
   await fetch(`${service.url}/v1/observations`, { method: "POST", body: sent });
   const listed = await noisefloor(["dead-letters", "list"]).finished;
@@ -352,6 +219,7 @@ test("a refused record is found, shown in its own bytes, and stored by a retry b
 });
 
 test("a backup brings everything back into an empty data directory, and nothing is ever written over", async () => {
+  const { dataDir, noisefloor, startService } = await openEmpty();
   const first = await startService();
   const [, keyFile = ""] = /The first key is in (\S+), and nowhere else/.exec(first.output()) ?? [];
   const key = (await readFile(keyFile, "utf8")).trim();
@@ -392,4 +260,43 @@ test("a backup brings everything back into an empty data directory, and nothing 
   });
   const second = await startService();
   expect(await ask(second.url)).toEqual(before);
+});
+
+test("a sensor's key is made, shown once, used and revoked from the command line", async () => {
+  const post = async (key: string, members: object = {}) => {
+    const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.7", ...members };
+    const body = JSON.stringify(observation);
+    return fetch(`${service.url}/v1/observations`, { method: "POST", body, headers: { key } });
+  };
+  const created = z.object({ id: z.string(), key: z.string() });
+  const create = ["sensors", "create", "--dataset", "personal", "--workspace", "default", "--label", "tap", "--json"];
+  expect(await noisefloor(create).finished).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(
+      /every sender needs one, also for the global dataset\. Nothing was changed: pass --yes/,
+    ),
+  });
+  expect((await post("")).status, "the intake is still open").toBe(202);
+  const { id, key } = created.parse(JSON.parse((await noisefloor([...create, "--yes"]).finished).stdout));
+  await eventually(async () => expect((await post(key)).status).toBe(202), 5_000);
+  expect(await (await post(key, { dataset: "global" })).json()).toMatchObject({ reasons: { "not-permitted": 1 } });
+  const second = await noisefloor(["sensors", "create"]).finished;
+  expect(second.stdout).toMatch(/^id {3}[0-9a-f]{12}\nkey {2}nfs_\S+\nKeep the key: .*\n$/);
+  expect(await noisefloor(["sensors", "revoke", id]).finished).toMatchObject({ code: 0, stderr: "" });
+  await eventually(async () => expect((await post(key)).status).toBe(401), 5_000);
+  const listed = await noisefloor(["sensors", "list"]).finished;
+  expect(listed.stdout).toMatch(new RegExp(`^${id} +personal +default +\\S+ +revoked +tap$`, "m"));
+  expect(listed.stdout).toMatch(/^[0-9a-f]{12} +global +\S+ +valid$/m);
+  expect(listed.stdout).not.toContain(key);
+  await eventually(async () => expect((await post("")).status).toBe(401), 5_000);
+  expect(await noisefloor(["sensors", "open"]).finished).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("without a key. Nothing was changed: pass --yes"),
+  });
+  expect(await noisefloor(["sensors", "open", "--yes"]).finished).toMatchObject({ code: 0, stderr: "" });
+  await eventually(async () => expect((await post("")).status).toBe(202), 5_000);
+  expect((await post(key)).status, "a revoked key stays one").toBe(401);
+  const nowhere = await noisefloor(["sensors", "create", "--dataset", "personal", "--workspace", "nobody"]).finished;
+  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no workspace "nobody"') });
 });

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type CommandLine, openCommandLine } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
+import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 
 let commandLine: CommandLine;
 

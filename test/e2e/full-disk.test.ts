@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { BINARY, type CommandLine, openCommandLine } from "../support/command-line.ts";
+import { BINARY, type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 
 let commandLine: CommandLine;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
-import { type SmallDisk, startOnSmallDisk } from "../support/small-disk.ts";
+import { type SmallDisk, startOnSmallDisk } from "../support/servers/small-disk.ts";
 
 const [SEEN, UNSEEN] = ["45.0.0.1", "45.2.0.1"];
 

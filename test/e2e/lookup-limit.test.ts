@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import { type CommandLine, openCommandLine, type Started } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
-import { provideRedis } from "../support/redis.ts";
+import { provideRedis } from "../support/servers/redis.ts";
+import { type CommandLine, openCommandLine, type Started } from "../support/worlds/command-line.ts";
 
 let commandLine: CommandLine;
 

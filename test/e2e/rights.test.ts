@@ -1,9 +1,9 @@
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type CommandLine, openCommandLine } from "../support/command-line.ts";
-import { startComposeClickHouse } from "../support/compose-clickhouse.ts";
 import { eventually } from "../support/eventually.ts";
+import { startComposeClickHouse } from "../support/servers/compose-clickhouse.ts";
+import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 
 let commandLine: CommandLine;
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { makeCertificate, writeCertificate } from "../support/certificates.ts";
-import { type CommandLine, openCommandLine } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
+import { makeCertificate, writeCertificate } from "../support/servers/certificates.ts";
+import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 
 let commandLine: CommandLine;
 let files: { certFile: string; keyFile: string };

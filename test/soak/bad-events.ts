@@ -1,7 +1,7 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import type { RejectionReason } from "@noisefloor/domain/observation.ts";
 import { z } from "zod";
-import type { KnownMessage } from "../support/known-events.ts";
+import type { KnownMessage } from "../support/builders/known-events.ts";
 import type { Scenario } from "./scenario.ts";
 
 const DAY = 24 * 60 * 60 * 1000;

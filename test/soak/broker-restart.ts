@@ -8,7 +8,7 @@ export const brokerRestart: Scenario = {
   promise: "a restart of the broker ends no process and loses nothing",
   events: { soak: 20_000, test: 10_000 },
   async play(stage, _extent, say) {
-    const { events, ground } = stage;
+    const { events, servers } = stage;
     const share = Math.ceil(events.length / RESTARTS);
     await stage.ingest();
     for (let number = 0; number < RESTARTS; number++) {
@@ -17,7 +17,7 @@ export const brokerRestart: Scenario = {
       await flowing();
       // A producer that never heard of its success would publish again, which is another observation without an id.
       const goOn = await flow.hold();
-      await ground.broker.restart(number % 2 === 0 ? "SIGTERM" : "SIGKILL");
+      await servers.broker.restart(number % 2 === 0 ? "SIGTERM" : "SIGKILL");
       goOn();
       await flow.done;
       say(`${number + 1} of ${RESTARTS} restarts`);

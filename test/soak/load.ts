@@ -4,9 +4,9 @@ import { constants, loadavg, setPriority } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import getPort from "get-port";
-import { type CommandLine, openCommandLine } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
-import { environmentOf, residentMiB } from "../support/ingest-process.ts";
+import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
+import { environmentOf, residentMiB } from "../support/worlds/ingest-process.ts";
 import type { HostileOrder } from "./load/hostile.ts";
 import { measure, type Probe } from "./load/probes.ts";
 import { ADDRESSES, addressOf, type LoadedStore, loadStore } from "./load/world.ts";
@@ -22,9 +22,9 @@ export const load: Scenario = {
   name: "load",
   promise: "fifty hostile callers keep nobody else from health checks, lookups and the intake, nor fill the memory",
   events: { soak: 0, test: 0 },
-  async play({ ground }, extent, say) {
+  async play({ servers }, extent, say) {
     const [observations, seconds] = extent === "soak" ? [1_500_000, 60] : [100_000, 10];
-    const store = await loadStore(ground.store.connection, observations);
+    const store = await loadStore(servers.store.connection, observations);
     say(`${observations} observations are stored; load average ${loadavg().map((one) => one.toFixed(1))}`);
     const commandLine = await openCommandLine();
     try {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { IngestProcess } from "../support/ingest-process.ts";
+import type { IngestProcess } from "../support/worlds/ingest-process.ts";
 import { type Scenario, watchFlow } from "./scenario.ts";
 
 /** Instances come and go, so that partitions move while their batches are under way. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
-import type { Stage } from "../support/proving-ground.ts";
+import type { Stage } from "../support/worlds/soak-stage.ts";
 import { type Scenario, watchFlow } from "./scenario.ts";
 
 const STORED = 'noisefloor_insert_duration_seconds_count{outcome="stored"}';
@@ -40,10 +40,10 @@ export const overLimit: Scenario = {
   promise: "while ClickHouse is over a limit ingest waits, says why, and goes on when it is over",
   events: { soak: 12_000, test: 12_000 },
   async play(stage, extent) {
-    const { events, ground } = stage;
+    const { events, servers } = stage;
     const waitMs = extent === "soak" ? 3_000 : 2_000;
     const ingest = await stage.ingest({
-      CLICKHOUSE_URL: `${ground.store.connection.url}/?${new URLSearchParams(MEMORY_LIMIT)}`,
+      CLICKHOUSE_URL: `${servers.store.connection.url}/?${new URLSearchParams(MEMORY_LIMIT)}`,
     });
     const share = Math.ceil(events.length / (2 * LIMITS.length));
     for (const [number, { name, code, impose }] of LIMITS.entries()) {

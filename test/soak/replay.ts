@@ -1,4 +1,4 @@
-import type { Stage } from "../support/proving-ground.ts";
+import type { Stage } from "../support/worlds/soak-stage.ts";
 import type { Extent } from "./scenario.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
-import { openStage, type ProvingGround, type Stage } from "../support/proving-ground.ts";
+import { openStage, type SoakServers, type Stage } from "../support/worlds/soak-stage.ts";
 
 /** How much of a scenario: all of it, or as much as a test has time for. */
 export type Extent = "soak" | "test";
@@ -20,7 +20,7 @@ export type Outcome = { readonly told: string; readonly seconds: number };
 
 /** Plays a scenario on a stage of its own. */
 export async function playOn(
-  ground: ProvingGround,
+  servers: SoakServers,
   scenario: Scenario,
   terms: {
     readonly extent: Extent;
@@ -29,14 +29,14 @@ export async function playOn(
     readonly say: (text: string) => void;
   },
 ): Promise<Outcome> {
-  const stage = await openStage(ground, terms.seed, terms.events);
+  const stage = await openStage(servers, terms.seed, terms.events);
   try {
     const start = performance.now();
     const told = await scenario.play(stage, terms.extent, terms.say);
     return { told, seconds: (performance.now() - start) / 1_000 };
   } finally {
     // A scenario that failed may have left it killed, which is no fault of the next one.
-    await ground.store.start();
+    await servers.store.start();
     await stage.close();
   }
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { openProvingGround } from "../support/proving-ground.ts";
+import { startSoakServers } from "../support/worlds/soak-stage.ts";
 import { ALL_SCENARIOS } from "./all.ts";
 import { playOn } from "./scenario.ts";
 
@@ -33,7 +33,7 @@ const overtime = new Promise<never>((_, fail) => {
   setTimeout(() => fail(new Error(`the ${minutes} minutes are over`)), minutes * 60_000).unref();
 });
 overtime.catch(() => {});
-const ground = await openProvingGround();
+const servers = await startSoakServers();
 try {
   say(`seed ${seed}`);
   for (const scenario of ALL_SCENARIOS.filter(({ name }) => values.only?.includes(name) ?? true)) {
@@ -45,19 +45,19 @@ try {
     const row = { scenario: name, events };
     try {
       const terms = { extent, seed, events, say: (text: string) => say(`  ${text}`) } as const;
-      const { told, seconds } = await Promise.race([playOn(ground, scenario, terms), overtime]);
+      const { told, seconds } = await Promise.race([playOn(servers, scenario, terms), overtime]);
       const pace = { seconds: Math.round(seconds), "events/s": Math.round(events / seconds) };
-      table.push({ ...row, faults: told, ...pace, verdict: "kept" });
+      table.push({ ...row, faults: told, ...pace, result: "kept" });
     } catch (error) {
       say(`  ${describe(error).slice(0, 4_000)}`);
-      table.push({ ...row, faults: "", seconds: Math.round(elapsed()), "events/s": 0, verdict: "BROKEN" });
+      table.push({ ...row, faults: "", seconds: Math.round(elapsed()), "events/s": 0, result: "BROKEN" });
       process.exitCode = 1;
     }
   }
 } finally {
   console.table(table);
   // A scenario that was broken off may still be at work with them.
-  await ground.close().catch((error: unknown) => say(`the servers' data are left behind: ${String(error)}`));
+  await servers.close().catch((error: unknown) => say(`the servers' data are left behind: ${String(error)}`));
 }
 /** With both sides of a comparison that failed. */
 function describe(error: unknown): string {

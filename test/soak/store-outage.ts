@@ -14,7 +14,7 @@ export const storeOutage: Scenario = {
   promise: "while ClickHouse is away ingest waits, says why, and goes on when it is back",
   events: { soak: 20_000, test: 10_000 },
   async play(stage, extent, say) {
-    const { events, random, ground } = stage;
+    const { events, random, servers } = stage;
     const kills = extent === "soak" ? 5 : 2;
     const longMs = extent === "soak" ? 60_000 : 5_000;
     const share = Math.ceil(events.length / (2 * kills));
@@ -24,20 +24,20 @@ export const storeOutage: Scenario = {
       const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
       await flowing();
       await sleep(random.int(0, 800));
-      await ground.store.kill();
+      await servers.store.kill();
       // Something has to come in now, however quickly the first half was stored.
       const meanwhile = stage.publish(events.slice((2 * number + 1) * share, (2 * number + 2) * share));
       await sleep(number === 1 ? longMs : random.int(0, 1_500));
-      await ground.store.start();
+      await servers.store.start();
       await Promise.all([before.done, meanwhile.done]);
       say(`${number + 1} of ${kills} kills`);
     }
     await stage.drained();
-    await ground.store.kill();
+    await servers.store.kill();
     // To judge it the catalogue has to be asked once more, which cannot be done now.
     await stage.publishRaw([{ partition: 0, value: WITH_UNKNOWN_TAG, records: 1 }]);
     await sleep(2_000);
-    await ground.store.start();
+    await servers.store.start();
     await stage.drained();
     if ((await ingest.figure('noisefloor_insert_duration_seconds_count{outcome="transient"}')) === 0) {
       throw new Error("no insert met the outage");

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { committedOffsets } from "../support/kafka.ts";
+import { committedOffsets } from "../support/worlds/consuming-world.ts";
 import { countInserted, type Scenario, watchFlow } from "./scenario.ts";
 
 /** What docker-compose.yml and the brokers leave for a stop. */
@@ -15,11 +15,11 @@ export const terminate: Scenario = {
   promise: "a stop in the flow ends with 0 within the grace time, and the next process has nothing to do again",
   events: { soak: 12_000, test: 10_000 },
   async play(stage, _extent, say) {
-    const { events, random, ground } = stage;
+    const { events, random, servers } = stage;
     // Every row that was ever inserted stays and counts, also one that comes twice.
     await stage.client.command({ query: "SYSTEM STOP MERGES observations" });
     const keepingAll = {
-      CLICKHOUSE_URL: `${ground.store.connection.url}/?ch_optimize_on_insert=0`,
+      CLICKHOUSE_URL: `${servers.store.connection.url}/?ch_optimize_on_insert=0`,
       // Whoever stops leaves the group at once. A short session could be lost on a busy machine, which is no stop.
       KAFKA_SESSION_TIMEOUT_SECONDS: "30",
     };
@@ -51,10 +51,10 @@ export const terminate: Scenario = {
     // Each stop has finished and committed what it had begun.
     if (again !== 0) throw new Error(`${rows} rows were inserted for ${records} records`);
 
-    await ground.store.kill();
+    await servers.store.kill();
     await stage.publish(events.filter(({ observationId }) => observationId !== undefined).slice(0, 50)).done;
     await sleep(2_000);
-    requireCleanEnd(await ingest.terminate().finally(() => ground.store.start()));
+    requireCleanEnd(await ingest.terminate().finally(() => servers.store.start()));
     await stage.ingest();
     await stage.drained();
     await stage.verify();

@@ -1,3 +1,3 @@
-import { failOnHeaderFaults } from "./answer-headers.ts";
+import { failOnHeaderFaults } from "./oracle/answer-headers.ts";
 
 failOnHeaderFaults();

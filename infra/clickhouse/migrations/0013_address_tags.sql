@@ -11,3 +11,4 @@ CREATE TABLE IF NOT EXISTS address_tags
 ENGINE = AggregatingMergeTree
 ORDER BY (source_ip, dataset, workspace_id, tag_id)
 TTL toDateTime(last_seen, 'UTC') + toIntervalDay(100)
+SETTINGS non_replicated_deduplication_window = 1000

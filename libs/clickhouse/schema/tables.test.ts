@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { readMigrations, tablesOf, viewsOf } from "./migrate.ts";
-import { AGEING_TABLES, DASHBOARD_TABLES, DERIVED_TABLES, KEY_TABLES, TABLES } from "./tables.ts";
+import { AGEING_TABLES, DASHBOARD_TABLES, DERIVED_TABLES, KEY_TABLES, TABLES, TRANSIENT_TABLES } from "./tables.ts";
 
 const infra = (path: string) => fileURLToPath(new URL(`../../../infra/clickhouse/${path}`, import.meta.url));
 const migrations = await readMigrations(infra("migrations"));
@@ -12,7 +12,8 @@ test("the registry has every table that the migrations make, and no other", () =
 });
 
 test("every derived table is filled by the view of its name, and every view fills one", () => {
-  expect(viewsOf(migrations).sort()).toEqual(DERIVED_TABLES.map((name) => `${name}_mv`).sort());
+  const filled = [...DERIVED_TABLES, ...TRANSIENT_TABLES];
+  expect(viewsOf(migrations).sort()).toEqual(filled.map((name) => `${name}_mv`).sort());
   for (const name of DERIVED_TABLES) {
     const view = migrations.find(({ sql }) => sql.includes(`EXISTS ${name}_mv `))?.sql;
     expect(view).toContain(`TO ${name} AS`);
@@ -20,10 +21,10 @@ test("every derived table is filled by the view of its name, and every view fill
   }
 });
 
-test("every table with a TTL is an ageing one", () => {
+test("every table with a TTL is an ageing one, or transient", () => {
   const withTtl = migrations.filter(({ sql }) => /\bTTL\b/.test(sql.replace(/^--.*$/gm, "")));
   const names = withTtl.map(({ sql }) => /^(?:CREATE TABLE IF NOT EXISTS|ALTER TABLE) (\w+)/m.exec(sql)?.[1]);
-  expect([...new Set(names)].sort()).toEqual(AGEING_TABLES.map(({ name }) => name).sort());
+  expect([...new Set(names)].sort()).toEqual([...AGEING_TABLES.map(({ name }) => name), ...TRANSIENT_TABLES].sort());
   expect(AGEING_TABLES.at(-1)?.name, "says which retention holds").toBe("observations");
 });
 

@@ -52,6 +52,7 @@ const namesOf = (isWanted: (properties: TableProperties) => boolean) =>
 
 export const COPIED_TABLES = namesOf(({ backup }) => backup === "copied");
 export const DERIVED_TABLES = namesOf(({ backup }) => backup === "derived");
+export const TRANSIENT_TABLES = namesOf(({ backup }) => backup === "transient");
 export const DASHBOARD_TABLES = namesOf(({ isForDashboards }) => isForDashboards);
 export const KEY_TABLES = namesOf(({ holdsKeys }) => holdsKeys === true);
 

@@ -40,13 +40,13 @@ export async function runServices(
 }
 
 /** `noisefloor start`: everything in one process, with a word of welcome. */
-export async function runStart(options: { readonly demo: boolean }, context: CommandContext): Promise<void> {
+export async function runStart({ demo }: { readonly demo?: true | number }, context: CommandContext): Promise<void> {
   await runServices({ ingest: true, query: true }, context, async (service, store) => {
     // Not before everything listens: the key of a start that fails would never be seen by anybody.
     const first = await makeFirstKey(store, context);
     if (first !== undefined) await service.refreshKeys();
     await welcome(service, store, first, context);
-    if (options.demo) await simulateInto(store, DEMO_DAYS, context);
+    if (demo !== undefined) await simulateInto(store, demo === true ? DEMO_DAYS : demo, context);
   });
 }
 

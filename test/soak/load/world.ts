@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import { addCaller, MIGRATIONS, makeTag } from "../../support/world.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+import { addCaller, makeTag } from "../../support/worlds/world.ts";
 
 /** A store of some size with one tag that most of it carries. */
 export type LoadedStore = {

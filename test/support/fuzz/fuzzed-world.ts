@@ -10,14 +10,14 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import fc from "fast-check";
 import type { FastifyInstance } from "fastify";
-import { judgeBy } from "../description.ts";
-import { makeApp } from "../http.ts";
-import { ingestOf } from "../kafka.ts";
-import { createWorld, makeTag, type World } from "../world.ts";
+import { checkAgainst } from "../oracle/description.ts";
+import { ingestOf } from "../worlds/consuming-world.ts";
+import { makeApp } from "../worlds/http.ts";
+import { createWorld, makeTag, type World } from "../worlds/world.ts";
+import { answerChecks, type CheckAnswer, OPERATION_HEADER } from "./check-answer.ts";
 import { describedValues } from "./described-values.ts";
 import { type DescribedOperation, descriptionSchema, type FuzzRequest, operationsOf } from "./drafts.ts";
 import { requestsFor } from "./requests.ts";
-import { OPERATION_HEADER, type Verdict, verdicts } from "./verdict.ts";
 import { wildAddress, wildText } from "./wild-text.ts";
 
 /** Intake and query on one port over a real store, with what is needed to ask them anything. */
@@ -26,7 +26,7 @@ export type FuzzedWorld = {
   readonly app: FastifyInstance;
   /** As the application itself describes them. */
   readonly operations: readonly DescribedOperation[];
-  readonly verdict: Verdict;
+  readonly check: CheckAnswer;
   readonly requestsFor: (operation: DescribedOperation) => fc.Arbitrary<FuzzRequest>;
   /** A key with which anything may be published to the shared datasets. */
   readonly sensorKey: string;
@@ -73,7 +73,7 @@ export async function createFuzzedWorld(now: () => number): Promise<FuzzedWorld>
     world,
     app,
     operations,
-    verdict: verdicts(operations, judgeBy(document)),
+    check: answerChecks(operations, checkAgainst(document)),
     requestsFor(operation) {
       const ofPath = operations.filter(({ path }) => path === operation.path);
       return requestsFor(

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { type FuzzAnswer, OPERATION_HEADER } from "./check-answer.ts";
 import type { FuzzRequest } from "./drafts.ts";
-import { type FuzzAnswer, OPERATION_HEADER } from "./verdict.ts";
 
 const intakeAnswer = z.object({
   accepted: z.int(),

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import type { FuzzAnswer } from "./verdict.ts";
+import type { FuzzAnswer } from "./check-answer.ts";
 
 /** How long a server may take to answer what it has got. */
 const PATIENCE_MS = 20_000;

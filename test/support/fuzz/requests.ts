@@ -12,7 +12,7 @@ import {
   written,
 } from "./drafts.ts";
 import { intakeBodies } from "./intake-bodies.ts";
-import { twistsOf } from "./twists.ts";
+import { twistsOf } from "./mutations.ts";
 
 /** What requests are made of that only the world which is asked can tell. */
 export type Surroundings = {

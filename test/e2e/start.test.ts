@@ -1,0 +1,127 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findRunning } from "@noisefloor/clickhouse/server/embedded-files.ts";
+import getPort from "get-port";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
+
+/** One store from its first command to its last: each test goes on where the one before has ended. */
+let commandLine: CommandLine;
+let dataDir: string;
+let service: Service;
+
+beforeAll(async () => {
+  commandLine = await openCommandLine();
+  dataDir = commandLine.dataDir;
+});
+afterAll(() => commandLine.close());
+
+const noisefloor: CommandLine["run"] = (args, env) => commandLine.run(args, env);
+const startService = () => commandLine.startService();
+
+async function getJson(url: string): Promise<unknown> {
+  return (await fetch(url)).json();
+}
+
+test("replay alone runs the store for as long as it needs, and says what it did", async () => {
+  await noisefloor(["migrate"]).finished;
+  const file = join(dataDir, "marx.csv");
+  const rows = [
+    "datetime,host,src,proto,type,spt,dpt",
+    "2013-03-03 21:53:59,groucho,1032051418,TCP,,6000,22",
+    "2013-03-03 21:54:59,groucho,167772161,TCP,,6000,22",
+  ];
+  await writeFile(file, rows.join("\n"));
+  const { code, stdout } = await noisefloor(["replay", "--format", "marx", "--shift-to", "now", file]).finished;
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^All times move by the same: the newest becomes \S+Z\.\nread {6}2\nstored {4}1\nrejected {2}1\n {2}source-not-routable {4}1\nseconds {3}\d/,
+  );
+});
+
+test("a first start that fails late makes no key; the next one keeps it in a private file and out of its output", async () => {
+  const blocker = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void blocker.close());
+  await once(blocker, "listening");
+  const address = blocker.address();
+  const port = address !== null && typeof address === "object" ? address.port : 0;
+  const failed = await noisefloor(["start"], { HTTP_PORT: String(port) }).finished;
+  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${port}`) });
+  expect((await readdir(dataDir)).filter((name) => name.startsWith("first-key"))).toEqual([]);
+  service = await startService();
+  const [, file = ""] = /The first key is in (\S+), and nowhere else/.exec(service.output()) ?? [];
+  const key = (await readFile(file, "utf8")).trim();
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(key).toMatch(/^nf_/);
+  expect(service.output() + service.errors()).not.toContain(key);
+  expect((await fetch(`${service.url}/v3/tags`, { headers: { key } })).status).toBe(200);
+  expect(await getJson(`${service.url}/v3/community/61.131.218.218`), "replayed before").toMatchObject({ noise: true });
+});
+
+test("start prints curl lines that work", async () => {
+  const lines = service
+    .output()
+    .split("\n")
+    .filter((line) => line.trim().startsWith("curl "));
+  expect(lines).toHaveLength(3);
+  const answers: unknown[] = [];
+  for (const line of lines) {
+    const shell = spawn("sh", ["-c", `${line.trim()} --silent`], { stdio: ["ignore", "pipe", "inherit"] });
+    let text = "";
+    shell.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+    await new Promise((settle) => shell.once("close", settle));
+    answers.push(JSON.parse(text));
+  }
+  expect(answers).toMatchObject([
+    { tags: expect.arrayContaining([expect.objectContaining({ slug: "ssh-scanner" })]) },
+    { accepted: 1, rejected: 0 },
+    { noise: true, ip: "192.175.48.6" },
+  ]);
+});
+
+test("what was accepted is there after the service was killed and started again", async () => {
+  const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.9" };
+  const answer = await fetch(`${service.url}/v1/observations`, { method: "POST", body: JSON.stringify(observation) });
+  expect(answer.status).toBe(202);
+  service.child.kill("SIGKILL");
+  await service.finished;
+  service = await eventually(startService);
+  expect(await getJson(`${service.url}/v3/community/45.0.0.9`)).toMatchObject({ noise: true });
+});
+
+test("Ctrl-C ends all of it with exit code 0", async () => {
+  service.child.kill("SIGINT");
+  expect(await service.finished).toMatchObject({ code: 0, stderr: "" });
+  expect(await findRunning(dataDir), "the embedded server has ended too").toBeUndefined();
+});
+
+test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and again from npm", async () => {
+  const child = spawn("npm", ["start"], {
+    cwd: fileURLToPath(new URL("../..", import.meta.url)),
+    env: { ...process.env, DATA_DIR: dataDir, HTTP_PORT: String(await getPort()), LOG_LEVEL: "info" },
+    stdio: ["ignore", "pipe", "pipe"],
+    // A process group of its own, as a terminal gives to what runs in it.
+    detached: true,
+  });
+  let hasEnded = false;
+  child.once("close", () => {
+    hasEnded = true;
+  });
+  onTestFinished(() => {
+    // Of a group of its own, it would outlive a test that failed.
+    if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, "SIGKILL");
+  });
+  let logged = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (logged += text));
+  const ended = new Promise((settle) => child.once("close", settle));
+  await eventually(async () => expect(logged).toContain('"listening"'), 60_000);
+  if (child.pid !== undefined) process.kill(-child.pid, "SIGINT");
+  await ended;
+  expect(logged).toContain('"stopped"');
+  expect(await findRunning(dataDir)).toBeUndefined();
+});

@@ -1,0 +1,262 @@
+import { randomUUID } from "node:crypto";
+import { runRestore } from "@noisefloor/cli/commands/restore.ts";
+import { type RestoreOptions, type RestoreStep, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
+import { assertCurrentSchema, migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
+import {
+  type BackupServer,
+  backUpWorld,
+  contentsOf,
+  numberOf,
+  readScratchDatabases,
+  restoreWorld,
+  startBackupServer,
+} from "../../support/worlds/backups.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { freshKafka } from "../../support/worlds/consuming-world.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const now = () => NOW;
+const DAY_MS = 86_400_000;
+const tag = makeTag("known", "malicious");
+
+let server: BackupServer;
+/** What was backed up, once for all tests, and is left as it was then. */
+let world: World;
+let whole: string;
+let before: unknown;
+/** Another store on the same server, for the backup to be restored into. */
+let other: World;
+
+beforeAll(async () => {
+  server = await startBackupServer();
+  world = await createWorld(now, { server: server.connection });
+  await world.addTags([tag]);
+  await world.store(Array.from({ length: 60 }, (_, index) => seen(index, index % 25)));
+  await applyRetention(world.client, 60);
+  // Of somebody's own: a table, and a view that keeps its rows in a table with a name like .inner_id.…
+  await world.client.command({ query: "CREATE TABLE notes (x UInt8) ENGINE = MergeTree ORDER BY x" });
+  await world.client.command({ query: "INSERT INTO notes VALUES (1)" });
+  await world.client.command({
+    query:
+      "CREATE MATERIALIZED VIEW mine ENGINE = MergeTree ORDER BY source_ip POPULATE AS SELECT source_ip FROM observations",
+  });
+  whole = server.place("whole");
+  await backUpWorld(world, whole);
+  before = await contentsOf(world);
+});
+afterAll(async () => {
+  await world.close();
+  await server.close();
+});
+beforeEach(async () => {
+  other = await createWorld(now, { server: server.connection });
+});
+afterEach(() => other.close());
+
+const seen = (index: number, day: number) =>
+  observation(`45.0.${day}.${index % 200}`, NOW - day * DAY_MS - 60_000, { tags: ["known"] });
+
+async function command(of: World, query: string): Promise<void> {
+  await of.client.command({ query });
+}
+
+const optionsOf = (options: Partial<RestoreOptions>): RestoreOptions => ({
+  migrations: MIGRATIONS,
+  replace: true,
+  signal: new AbortController().signal,
+  ...options,
+});
+
+test("tables of one's own are left alone, in the store and in the backup, and no observation is rewritten", async () => {
+  await command(other, "CREATE TABLE own (x UInt8) ENGINE = MergeTree ORDER BY x");
+  await command(other, "INSERT INTO own VALUES (7)");
+  await restoreWorld(other, whole);
+  expect(await contentsOf(other)).toEqual(before);
+  expect(await numberOf(other, "SELECT sum(x) FROM own")).toBe(7);
+  const theirs = "SELECT count() FROM system.tables WHERE database = currentDatabase() AND name IN ('notes', 'mine')";
+  expect(await numberOf(other, theirs)).toBe(0);
+  const mutations =
+    "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'observations'";
+  expect(await numberOf(other, mutations)).toBe(0);
+});
+
+test("a table of the store that its owner has altered is replaced by the backup's", async () => {
+  await command(other, "ALTER TABLE tags ADD COLUMN mine String");
+  await restoreWorld(other, whole);
+  expect(await contentsOf(other)).toEqual(before);
+  expect(
+    await numberOf(other, "SELECT count() FROM system.columns WHERE name = 'mine' AND database = currentDatabase()"),
+  ).toBe(0);
+});
+
+test("a view of one's own on the store goes on, over what was restored", async () => {
+  await command(
+    other,
+    "CREATE MATERIALIZED VIEW own_view ENGINE = MergeTree ORDER BY source_ip AS SELECT source_ip FROM observations",
+  );
+  await restoreWorld(other, whole);
+  await other.catalogue.refresh();
+  await other.store([seen(1, 0), seen(2, 0)]);
+  expect(await numberOf(other, "SELECT count() FROM own_view")).toBe(2);
+});
+
+test("parts are merged again after a restore", async () => {
+  await restoreWorld(other, whole);
+  await command(other, "OPTIMIZE TABLE observations FINAL");
+  expect(await contentsOf(other)).toEqual(before);
+});
+
+test("a store stays as durable as it was, whatever the backup's was", async () => {
+  await applyDurability(other.client, true);
+  await restoreWorld(other, whole);
+  expect(await applyDurability(other.client, true), "tables that were not durable").toEqual([]);
+});
+
+test("an interrupted restore keeps every service away until one has ended, which needs no --replace", async () => {
+  const lose = async (step: RestoreStep) => {
+    if (step === "swapping tables")
+      await command(other, `DROP TABLE ${other.connection.database}_restoring.dead_letters SYNC`);
+  };
+  const interrupted = optionsOf({ onStep: lose });
+  await expect(restoreDatabase(other.connection, { kind: "file", path: whole }, interrupted)).rejects.toThrow(
+    /^the restore was interrupted while it swapped tables, so that the data are mixed: run it again\. /,
+  );
+  const error = /a restore is under way or was interrupted, .* run "noisefloor restore" again/;
+  await expect(migrate(other.connection, MIGRATIONS)).rejects.toThrow(error);
+  await expect(assertCurrentSchema(other.client, await readMigrations(MIGRATIONS))).rejects.toThrow(error);
+  await expect(backUpWorld(other, server.place("mixed"))).rejects.toThrow(/a restore is under way or was interrupted/);
+  expect(await readScratchDatabases(other)).toEqual([]);
+
+  await restoreWorld(other, whole, false);
+  expect(await contentsOf(other)).toEqual(before);
+  expect(await migrate(other.connection, MIGRATIONS)).toEqual([]);
+});
+
+test("no part is merged away while the parts are checked, or a large sound backup would be called damaged", async () => {
+  let merging: Promise<unknown> | undefined;
+  const merge = async () => {
+    const [copy] = (await readScratchDatabases(other)).filter((name) => name.startsWith(other.connection.database));
+    await command(other, `OPTIMIZE TABLE ${copy}.observations FINAL`);
+  };
+  let isChecking = false;
+  const options = optionsOf({
+    onStep: (step) => {
+      isChecking = step === "checking";
+    },
+    onProgress: () => {
+      if (isChecking) merging ??= merge().catch(String);
+    },
+  });
+  await restoreDatabase(other.connection, { kind: "file", path: whole }, options);
+  expect(await merging).toContain("Cancelled merging parts");
+});
+
+const agreement = defineQuery({
+  name: "test-agreement",
+  sql: `SELECT
+      (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, day, min(first_seen), max(last_seen) FROM address_daily GROUP BY ALL))
+      = (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, toDate(observed_at, 'UTC') AS day, min(observed_at), max(observed_at)
+          FROM observations GROUP BY ALL)) AS daily,
+      (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, tag_id, max(last_seen) FROM address_tags GROUP BY ALL))
+      = (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, arrayJoin(tags) AS tag_id, max(observed_at)
+          FROM observations GROUP BY ALL)) AS tagged,
+      (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses) FROM tag_activity_hourly GROUP BY ALL))
+      = (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT arrayJoin(tags) AS tag_id, dataset, workspace_id, toStartOfHour(observed_at, 'UTC') AS hour,
+          uniqExact(source_ip) FROM observations GROUP BY ALL)) AS activity,
+      (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT DISTINCT tag_id, dataset, workspace_id, hour, source_ip FROM tag_addresses_hourly))
+      = (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT DISTINCT arrayJoin(tags) AS tag_id, dataset, workspace_id, toStartOfHour(observed_at, 'UTC') AS hour,
+          source_ip FROM observations)) AS addresses`,
+  params: z.object({}),
+  row: z.object({ daily: z.int(), tagged: z.int(), activity: z.int(), addresses: z.int() }),
+});
+
+test("of a backup made while old and new observations come in, every rollup counts exactly the observations it holds", async () => {
+  const busy = await createWorld(now, { server: server.connection });
+  onTestFinished(() => busy.close());
+  await busy.addTags([tag]);
+  let isOver = false;
+  let stored = 0;
+  const write = async () => {
+    while (!isOver) await busy.store(Array.from({ length: 3 }, () => seen(stored++, Math.floor(Math.random() * 60))));
+  };
+  const writing = [write(), write(), write()];
+  const place = server.place("busy");
+  await backUpWorld(busy, place);
+  isOver = true;
+  await Promise.all(writing);
+  await restoreWorld(other, place);
+  expect(await run(other.client, agreement, {})).toEqual([{ daily: 1, tagged: 1, activity: 1, addresses: 1 }]);
+  expect(await numberOf(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
+});
+
+test("two restores at once do not touch each other's copy, and one that was killed leaves nothing", async () => {
+  const scratch = `${other.connection.database}_restoring`;
+  await command(other, `CREATE DATABASE ${scratch} COMMENT 'Scratch of a Noisefloor restore'`);
+  await command(other, `CREATE TABLE ${scratch}.tags AS tags`);
+  const results = await Promise.allSettled([restoreWorld(other, whole), restoreWorld(other, whole)]);
+  const failures = results.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));
+  expect(failures).toEqual([expect.stringContaining("another restore of this store is under way")]);
+  expect(await contentsOf(other)).toEqual(before);
+  expect(await readScratchDatabases(other)).toEqual([]);
+});
+
+test("data that come while an empty store's backup is read are not lost without --replace", async () => {
+  const connection = { ...server.connection, database: `test_${randomUUID().replaceAll("-", "")}` };
+  await migrate(connection, MIGRATIONS);
+  const client = connect(connection, "noisefloor-tests");
+  onTestFinished(async () => {
+    await client.command({ query: `DROP DATABASE ${connection.database}` });
+    await client.close();
+  });
+  let inserted: Promise<unknown> | undefined;
+  const onStep: RestoreOptions["onStep"] = (step) => {
+    if (step === "reading") inserted = client.command({ query: "INSERT INTO tags (slug) VALUES ('new')" });
+  };
+  const restoring = restoreDatabase(connection, { kind: "file", path: whole }, optionsOf({ replace: false, onStep }));
+  await expect(restoring).rejects.toThrow(/is not empty: it has rows in tags \(1\)/);
+  await inserted;
+});
+
+test("keys that were revoked since the backup stay revoked, and those made since are told of", async () => {
+  const place = server.place("keys");
+  await other.addCaller("standard");
+  await backUpWorld(other, place);
+  const [first, second] = await readApiKeys(other.client);
+  if (first === undefined || second === undefined) throw new Error("there should be two keys");
+  await writeApiKey(other.client, { ...second, isRevoked: true }, Date.now());
+  await other.addCaller("standard");
+  const told = await restoreWorld(other, place);
+  expect(told).toContain("Keys that were revoked since the backup stay revoked: 1.");
+  expect(told).toContain("Keys that were made since the backup are gone, to be made anew: 1.");
+  expect(await readApiKeys(other.client)).toEqual([first, { ...second, isRevoked: true }]);
+  expect(await restoreWorld(other, place)).not.toContain("made since");
+});
+
+test("what the intake read from the topic since the backup can be read again as the restore says", async () => {
+  expect(await restoreWorld(other, whole)).toMatch(/\nThe newest observation was received at 20\S+Z\.$/);
+  const connection = { brokers: ["one:9092", "two:9092"], clientId: "", tls: false };
+  const kafka = { ...freshKafka(), connection, groupId: "the-group", topic: "the-topic" };
+  const said = commandOver(other, kafka);
+  await runRestore(whole, { replace: true }, said);
+  expect(said.lines.join("\n")).toMatch(
+    / --bootstrap-server one:9092,two:9092 --group the-group \\\n.* --topic the-topic --reset-offsets --to-datetime 20\d\d-\S+:\d\d\.\d{3} --execute$/,
+  );
+});

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { runRestore } from "@noisefloor/cli/commands/restore.ts";
+import { type RestoreOptions, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import {
+  type BackupServer,
+  backUpWorld,
+  contentsOf,
+  numberOf,
+  readScratchDatabases,
+  restoreWorld,
+  startBackupServer,
+} from "../../support/worlds/backups.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const DAY_MS = 86_400_000;
+const tag = makeTag("known", "malicious");
+
+let server: BackupServer;
+let world: World;
+/** Another store on the same server, for the backup to be restored into. */
+let other: World;
+
+beforeAll(async () => {
+  server = await startBackupServer();
+});
+afterAll(async () => {
+  await server.close();
+});
+beforeEach(async () => {
+  world = await createWorld(Date.now, { server: server.connection });
+  other = await createWorld(Date.now, { server: server.connection });
+  await world.addTags([tag]);
+});
+afterEach(async () => {
+  await world.close();
+  await other.close();
+});
+
+async function command(of: World, query: string): Promise<void> {
+  await of.client.command({ query });
+}
+
+const seenAt = (times: readonly number[]) =>
+  times.map((time, index) => ({
+    observation_id: `seen-${index}`,
+    observed_at: new Date(time).toISOString(),
+    sensor_id: "s",
+    source_ip: `45.0.0.${index}`,
+    tags: ["known"],
+  }));
+
+const RAW = "SELECT count() FROM observations";
+
+test("views and tables of one's own in a backup neither fire, nor read, nor keep it from being restored", async () => {
+  const theirs = `${world.connection.database}_theirs`;
+  await command(world, `CREATE DATABASE ${theirs}`);
+  await command(world, `CREATE TABLE ${theirs}.seen (ip IPv4) ENGINE = MergeTree ORDER BY ip`);
+  await command(world, `CREATE MATERIALIZED VIEW own_mv TO ${theirs}.seen AS SELECT source_ip AS ip FROM observations`);
+  await command(world, "CREATE TABLE own_null (x UInt8) ENGINE = Null");
+  await world.store(seenAt([NOW - 3_000, NOW - 2_000, NOW - 1_000]));
+  const before = await contentsOf(world);
+  await backUpWorld(world, server.place("theirs"));
+
+  await restoreWorld(other, server.place("theirs"));
+  expect(await contentsOf(other)).toEqual(before);
+  expect(await numberOf(world, `SELECT count() FROM ${theirs}.seen`)).toBe(3);
+  // As on another machine, where what the view writes to has never been.
+  await command(world, `DROP DATABASE ${theirs} SYNC`);
+  await restoreWorld(other, server.place("theirs"));
+  expect(await contentsOf(other)).toEqual(before);
+});
+
+test("what has aged since the backup is told of, and kept when it is to be kept for longer", async () => {
+  await applyRetention(world.client, 1);
+  const expiresAt = Date.now() + 6_000;
+  await world.store(seenAt([Date.now(), ...[1, 2, 3].map((many) => expiresAt - DAY_MS - many)]));
+  expect(await numberOf(world, RAW)).toBe(4);
+  await backUpWorld(world, server.place("aged"));
+  // The server counts a row as old by whole seconds.
+  await sleep(expiresAt - Date.now() + 1_500);
+
+  let merged = 0;
+  const merge = async () => {
+    const [copy] = (await readScratchDatabases(other)).filter((name) => name.startsWith(other.connection.database));
+    await command(other, `OPTIMIZE TABLE ${copy}.observations FINAL`);
+    merged++;
+  };
+  const options: RestoreOptions = {
+    migrations: MIGRATIONS,
+    replace: true,
+    retentionDays: 30,
+    signal: new AbortController().signal,
+    onProgress: () => void merge().catch(() => {}),
+  };
+  const restored = await restoreDatabase(other.connection, { kind: "file", path: server.place("aged") }, options);
+  expect(restored).toMatchObject({ observations: 4, expired: 0, retentionDays: 30, from: expect.any(Number) });
+  await command(other, "OPTIMIZE TABLE observations FINAL");
+  expect(await numberOf(other, RAW), `after ${merged} merges while it was read`).toBe(4);
+  expect(await readRetention(other.client)).toBe(30);
+
+  const said = commandOver(other);
+  await runRestore(server.place("aged"), { replace: true }, said);
+  expect(said.lines[0]).toMatch(/^Restored 4 observations from .* to .*, kept for 1 days\.$/);
+  expect(said.lines[1]).toMatch(/^3 of them are older than that and are deleted with the next merges/);
+  expect(said.lines[2]).toMatch(/--replace and RETENTION_DAYS=3,/);
+  await command(other, "OPTIMIZE TABLE observations FINAL");
+  expect(await numberOf(other, RAW), "they had really aged").toBe(1);
+});
+
+test("what a store has lost is made anew by a restore, and until then no service starts", async () => {
+  await world.store(seenAt([NOW - 1_000]));
+  const before = await contentsOf(world);
+  await backUpWorld(world, server.place("lost"));
+  await command(world, "DROP TABLE observations SYNC");
+  await command(world, "DROP TABLE tag_activity_hourly SYNC");
+  await command(world, "DROP VIEW address_daily_mv SYNC");
+  await expect(migrate(world.connection, MIGRATIONS)).rejects.toThrow(
+    /^the database has lost observations, tag_activity_hourly, address_daily_mv: restore a backup/,
+  );
+  await expect(readTableStatistics(world.client)).rejects.toThrow(/^a table is lost: /);
+  await restoreWorld(world, server.place("lost"));
+  expect(await contentsOf(world)).toEqual(before);
+  await world.store(seenAt([NOW, NOW]));
+  expect(await numberOf(world, "SELECT uniqExact(source_ip) FROM address_daily"), "the views are there").toBe(2);
+});
+
+test("observations are counted once each, and a restore adds no rows of its own", async () => {
+  await command(world, "SYSTEM STOP MERGES observations");
+  const twice = seenAt([NOW - 2_000, NOW - 1_000]);
+  await world.store(twice);
+  await world.store(twice);
+  expect(await numberOf(world, RAW)).toBe(4);
+  await backUpWorld(world, server.place("twice"));
+  expect(await restoreWorld(other, server.place("twice"))).toMatch(/^Restored 2 observations /);
+  expect(await numberOf(other, RAW)).toBeLessThanOrEqual(4);
+});

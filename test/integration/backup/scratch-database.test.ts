@@ -1,0 +1,102 @@
+import { openStore, openStoreAsItIs } from "@noisefloor/cli/store.ts";
+import { openScratchDatabase } from "@noisefloor/clickhouse/backup/scratch-database.ts";
+import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { eventually } from "../../support/eventually.ts";
+import { numberOf, readScratchDatabases } from "../../support/worlds/backups.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { createWorld, type World } from "../../support/worlds/world.ts";
+
+let world: World;
+let scratchName: string;
+const made: string[] = [];
+
+beforeEach(async () => {
+  world = await createWorld(Date.now);
+  scratchName = `${world.connection.database}_restoring`;
+});
+afterEach(async () => {
+  for (const name of made.splice(0)) await command(`DROP DATABASE IF EXISTS ${name} SYNC`);
+  await world.close();
+});
+
+async function command(query: string): Promise<void> {
+  await world.client.command({ query });
+}
+
+async function make(name: string, comment: string): Promise<void> {
+  await command(`CREATE DATABASE ${name} COMMENT '${comment}'`);
+  made.push(name);
+  await command(`CREATE TABLE ${name}.tags AS tags`);
+}
+
+const OURS = "Scratch of a Noisefloor restore";
+const start = async () => {
+  const { settings, log } = commandOver(world);
+  await (await openStore({ settings, log })).close();
+};
+const left = async () =>
+  (await readScratchDatabases(world)).filter((name) => name.startsWith(world.connection.database));
+
+test("what a restore that was killed has left goes when a service or migrate starts, not with another command", async () => {
+  const ofAnother = `${world.connection.database}_2_restoring`;
+  await make(scratchName, OURS);
+  await make(ofAnother, OURS);
+  await (await openStoreAsItIs(commandOver(world).settings)).close();
+  expect(await left()).toEqual([ofAnother, scratchName].sort());
+  await start();
+  expect(await left(), "what another store's restore has left is not ours").toEqual([ofAnother]);
+});
+
+test("the scratch database of a restore that runs is left alone, and is its own", async () => {
+  const scratch = await openScratchDatabase(world.connection);
+  await start();
+  expect(await left()).toEqual([scratch.name]);
+  await expect(openScratchDatabase(world.connection)).rejects.toThrow(/another restore of this store is under way/);
+  await scratch.close();
+  expect(await left()).toEqual([]);
+  await (await openScratchDatabase(world.connection)).close();
+});
+
+test("a database of that name which is somebody's own is never dropped", async () => {
+  await make(scratchName, "mine");
+  await start();
+  await expect(openScratchDatabase(world.connection)).rejects.toThrow(
+    /_restoring is not Noisefloor's .* rename or drop/,
+  );
+  expect(await left()).toEqual([scratchName]);
+});
+
+test("a lock ends with the connection of the process that held it", async () => {
+  const id = `test-lock-${world.connection.database}`;
+  const holder = connect({ ...world.connection, database: "default" }, "noisefloor-tests");
+  const sleeping = holder
+    .query({
+      query: "SELECT sleepEachRow(0.1) FROM numbers(864000) SETTINGS max_block_size = 1",
+      query_id: id,
+      clickhouse_settings: { readonly: "2", cancel_http_readonly_queries_on_client_close: 1 },
+    })
+    .catch(() => {});
+  const running = `SELECT count() FROM system.processes WHERE query_id = '${id}'`;
+  await eventually(async () => expect(await numberOf(world, running)).toBe(1));
+  expect(await acquireServerLock(world.connection, id)).toBeUndefined();
+  await holder.close();
+  await sleeping;
+  await eventually(async () => {
+    const release = await acquireServerLock(world.connection, id);
+    expect(release).toBeDefined();
+    await release?.();
+  });
+});
+
+test("a start does not fail when what it finds cannot be dropped", async () => {
+  await make(scratchName, OURS);
+  await command(`CREATE DICTIONARY ${scratchName}.slugs (id UUID, slug String) PRIMARY KEY id
+    SOURCE(CLICKHOUSE(TABLE 'tags')) LAYOUT(COMPLEX_KEY_DIRECT())`);
+  await command(`CREATE TABLE holder (id UUID, slug String DEFAULT dictGet('${scratchName}.slugs', 'slug', tuple(id)))
+    ENGINE = MergeTree ORDER BY id`);
+  await start();
+  expect(await left()).toEqual([scratchName]);
+  await command("DROP TABLE holder SYNC");
+});

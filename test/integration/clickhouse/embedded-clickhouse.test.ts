@@ -1,0 +1,233 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { findRunning } from "@noisefloor/clickhouse/server/embedded-files.ts";
+import { locateLibrary } from "@noisefloor/clickhouse/server/embedded-process.ts";
+import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
+import { eventually } from "../../support/eventually.ts";
+
+let dataDir: string;
+const started: EmbeddedClickHouse[] = [];
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "noisefloor-embedded-"));
+});
+afterEach(async () => {
+  for (const server of started.splice(0)) await server.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function start(): Promise<EmbeddedClickHouse> {
+  const server = await startEmbedded(dataDir);
+  started.push(server);
+  return server;
+}
+
+async function ask(server: EmbeddedClickHouse["connection"], query: string): Promise<string> {
+  const client = connect({ ...server, database: "default" }, "noisefloor-tests");
+  try {
+    const result = await client.query({ query, format: "TabSeparated" });
+    return (await result.text()).trim();
+  } finally {
+    await client.close();
+  }
+}
+
+async function command(server: EmbeddedClickHouse["connection"], query: string): Promise<void> {
+  const client = connect({ ...server, database: "default" }, "noisefloor-tests");
+  try {
+    await client.command({ query });
+  } finally {
+    await client.close();
+  }
+}
+
+test("data survive a stop and a start", async () => {
+  const first = await start();
+  await command(first.connection, "CREATE TABLE kept (x UInt8) ENGINE = MergeTree ORDER BY x");
+  await command(first.connection, "INSERT INTO kept VALUES (42)");
+  await first.stop();
+  const second = await start();
+  expect(await ask(second.connection, "SELECT x FROM kept")).toBe("42");
+});
+
+test("nobody gets in without a password, not even as the user that keeps the server alive", async () => {
+  const { connection } = await start();
+  await expect(ask({ ...connection, username: "default", password: "" }, "SELECT 1")).rejects.toThrow();
+  await expect(ask({ ...connection, password: "guess" }, "SELECT 1")).rejects.toThrow(/Authentication failed/);
+  for (const name of ["credentials.json", "config.xml", "server.json"]) {
+    expect((await stat(join(dataDir, "clickhouse", name))).mode & 0o077, name).toBe(0);
+  }
+});
+
+test("it listens on one port of the loopback address, and speaks no protocol but HTTP there", async () => {
+  const { connection, pid } = await start();
+  if (process.platform !== "linux") return;
+  const own = new Set<string>();
+  for (const descriptor of await readdir(`/proc/${pid}/fd`)) {
+    const target = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "");
+    const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
+    if (inode !== undefined) own.add(inode);
+  }
+  const listening: string[] = [];
+  for (const file of ["tcp", "tcp6"]) {
+    for (const line of (await readFile(`/proc/net/${file}`, "utf8")).split("\n").slice(1)) {
+      const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
+      if (state === "0A" && own.has(inode)) listening.push(local);
+    }
+  }
+  const hexPort = Number(new URL(connection.url).port).toString(16).toUpperCase().padStart(4, "0");
+  expect(listening).toEqual([`0100007F:${hexPort}`]);
+});
+
+test.runIf(process.platform === "linux")("it knows none of our environment but the time zone", async () => {
+  vi.stubEnv("SENSOR_KEYS", "a-secret-of-the-service");
+  vi.stubEnv("TZ", "UTC");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { pid } = await start();
+  const variables = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0").filter((variable) => variable !== "");
+  expect(variables.filter((variable) => !variable.startsWith("LD_LIBRARY_PATH="))).toEqual(["TZ=UTC"]);
+});
+
+test("a data directory that another process holds is refused with what to do", async () => {
+  await start();
+  await expect(startEmbedded(dataDir)).rejects.toThrow(/is held by another process: stop that one, or set DATA_DIR/);
+});
+
+test("a second command uses the server that runs already, and leaves it running", async () => {
+  const server = await start();
+  const other = await openClickHouse({ dataDir }, { purpose: "command" });
+  expect(other.origin).toBe("running");
+  expect(other.connection).toEqual(server.connection);
+  await other.close();
+  expect(await ask(server.connection, "SELECT 1")).toBe("1");
+});
+
+test("commands that start at the same moment work one after the other, each on a server of its own", async () => {
+  let atWork = 0;
+  let waits = 0;
+  const work = async () => {
+    const server = await openClickHouse({ dataDir }, { purpose: "command", onWait: () => waits++ });
+    expect(++atWork, "nobody else is at work").toBe(1);
+    expect(await ask(server.connection, "SELECT sleep(0.7)")).toBe("0");
+    atWork--;
+    await server.close();
+    return server.origin;
+  };
+  expect(await Promise.all([work(), work(), work()])).toEqual(["embedded", "embedded", "embedded"]);
+  expect(waits, "each that waits says so once").toBeLessThanOrEqual(2);
+});
+
+test("a start that was killed in its middle keeps nobody from starting", async () => {
+  const killed = spawn("true");
+  await once(killed, "close");
+  const claim = join(dataDir, "clickhouse", "starting");
+  for (const [pid, age] of [
+    [killed.pid ?? 0, 0],
+    // A number that another process has by now, as in a container after it was started anew.
+    [process.pid, 60],
+  ]) {
+    await mkdir(join(dataDir, "clickhouse"), { recursive: true });
+    await writeFile(claim, String(pid));
+    const claimedAt = Date.now() / 1_000 - (age ?? 0);
+    await utimes(claim, claimedAt, claimedAt);
+    await (await start()).stop();
+    await expect(stat(claim)).rejects.toThrow("ENOENT");
+  }
+});
+
+test("a command that waits for another says so once and can be stopped", async () => {
+  const command = await openClickHouse({ dataDir }, { purpose: "command" });
+  const stop = new AbortController();
+  let waits = 0;
+  const opening = openClickHouse({ dataDir }, { purpose: "command", signal: stop.signal, onWait: () => waits++ });
+  const refused = expect(opening).rejects.toThrow("stopped while another command had the data directory");
+  await eventually(async () => expect(waits).toBe(1));
+  await sleep(1_000);
+  stop.abort();
+  await refused;
+  expect(waits).toBe(1);
+  await command.close();
+});
+
+test("who only looks does not wait for the end of a long command, and hears it when that took its server along", async () => {
+  const command = await openClickHouse({ dataDir }, { purpose: "command" });
+  const look = await openClickHouse({ dataDir }, { purpose: "look" });
+  expect(look.origin).toBe("running");
+  const ownFault = new Error("something else");
+  expect(await explainLoss(look, ownFault)).toBe(ownFault);
+  await command.close();
+  const error: unknown = await ask(look.connection, "SELECT 1").catch((reason: unknown) => reason);
+  for (const lost of [error, new Error("it broke off", { cause: error })]) {
+    expect(await explainLoss(look, lost)).toMatchObject({
+      name: "StoreError",
+      message: "the process whose ClickHouse was used has ended: run it again",
+    });
+  }
+  await look.close();
+  const alone = await openClickHouse({ dataDir }, { purpose: "look" });
+  expect(alone.origin).toBe("embedded");
+  expect(await explainLoss(alone, error), "its own server is no other process's").toBe(error);
+  await alone.close();
+});
+
+test("a service does not live on a command's server, which ends with the command: it waits and runs its own", async () => {
+  const command = await openClickHouse({ dataDir }, { purpose: "command" });
+  let waits = 0;
+  const opening = openClickHouse({ dataDir }, { purpose: "service", onWait: () => waits++ });
+  await eventually(async () => expect(waits).toBe(1));
+  await command.close();
+  const service = await opening;
+  expect(service.origin).toBe("embedded");
+  expect((await openClickHouse({ dataDir }, { purpose: "service" })).origin, "beside a service").toBe("running");
+  await service.close();
+});
+
+test("nobody works in a data directory while a restore does", async () => {
+  const restore = await openClickHouse({ dataDir }, { purpose: "restore" });
+  for (const purpose of ["service", "command", "restore"] as const) {
+    await expect(openClickHouse({ dataDir }, { purpose }), purpose).rejects.toThrow(
+      /a restore is under way in the data directory \/.+: try again when it has ended/,
+    );
+  }
+  await restore.close();
+});
+
+test("a server that does not answer in time is reported with its last words, and is gone", async () => {
+  await expect(startEmbedded(dataDir, { startTimeoutMs: 1 })).rejects.toThrow(/did not answer within 0.001 s/);
+  await start();
+});
+
+test("a platform without its package is told what to install", () => {
+  expect(() => locateLibrary("sunos", "sparc")).toThrow(
+    /embedded ClickHouse for sunos-sparc is not installed: run "npm install --no-save @chdb\/lib-sunos-sparc@.*or set CLICKHOUSE_URL/,
+  );
+});
+
+test("after its parent was killed the server ends by itself, and no acknowledged row is missing", async () => {
+  const script = fileURLToPath(new URL("../../support/servers/insert-until-killed.ts", import.meta.url));
+  for (let round = 0; round < 2; round++) {
+    const parent = spawn(process.execPath, ["--import", "tsx", script, dataDir], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let acknowledged = 0;
+    parent.stdout.setEncoding("utf8").on("data", (text: string) => {
+      acknowledged = z.coerce.number().parse(text.trim().split("\n").at(-1));
+    });
+    await eventually(async () => expect(acknowledged).toBeGreaterThan(20 * (round + 1)));
+    parent.kill("SIGKILL");
+    await eventually(async () => expect(await findRunning(dataDir)).toBeUndefined());
+    const again = await eventually(() => start());
+    expect(Number(await ask(again.connection, "SELECT max(x) FROM inserted"))).toBeGreaterThanOrEqual(acknowledged);
+    expect(await ask(again.connection, "SELECT uniqExact(x) = max(x) FROM inserted")).toBe("1");
+    await again.stop();
+  }
+});

@@ -1,0 +1,118 @@
+import { once } from "node:events";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { createServer, connect as dial } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { answers } from "@noisefloor/clickhouse/client/connect.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { eventually } from "../../support/eventually.ts";
+
+let dataDir: string;
+let server: EmbeddedClickHouse | undefined;
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "noisefloor-restart-"));
+});
+afterEach(async () => {
+  await server?.stop();
+  server = undefined;
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const portOf = ({ connection }: EmbeddedClickHouse) => Number(new URL(connection.url).port);
+
+/** Sends bytes that are no request, and leaves in one of the ways in which a client can. */
+async function disturb(port: number, bytes: string, leave: "close" | "half-close" | "reset"): Promise<void> {
+  const socket = dial(port, "127.0.0.1");
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  if (bytes !== "") await new Promise((settle) => socket.write(bytes, settle));
+  if (leave === "half-close") socket.resume().end();
+  else if (leave === "reset") socket.resetAndDestroy();
+  else socket.destroy();
+  if (!socket.closed) await once(socket, "close");
+}
+
+test("malformed requests and clients that leave in their middle do not end the server", async () => {
+  server = await startEmbedded(dataDir);
+  const { pid } = server;
+  const requests = [
+    "",
+    "GET / HT",
+    "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
+    "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    `GET /${"a".repeat(300_000)} HTTP/1.1\r\n\r\n`,
+    "\u0000\u0001\u0002",
+  ];
+  for (const leave of ["close", "half-close", "reset"] as const) {
+    for (const bytes of requests) await disturb(portOf(server), bytes, leave);
+  }
+  expect(await answers({ ...server.connection, password: "wrong" })).toBe(false);
+  expect(await answers(server.connection)).toBe(true);
+  expect(server.pid).toBe(pid);
+});
+
+test("a server that ends unasked is started again at the same address, and nobody takes its place meanwhile", async () => {
+  const told: unknown[] = [];
+  server = await startEmbedded(dataDir, {
+    restart: {
+      onExit: (end) => told.push(end),
+      onRestart: () => told.push("back"),
+    },
+  });
+  const { pid } = server;
+  const beside = await openClickHouse({ dataDir }, { purpose: "service" });
+  let hasLost = false;
+  void beside.ended.then(() => {
+    hasLost = true;
+  });
+  for (const round of [1, 2]) {
+    process.kill(server.pid, "SIGKILL");
+    await eventually(async () => expect(told).toHaveLength(2 * round));
+    expect(await answers(beside.connection), "the same port and password").toBe(true);
+  }
+  expect(told).toEqual([{ code: null, signal: "SIGKILL" }, "back", { code: null, signal: "SIGKILL" }, "back"]);
+  expect(server.pid).not.toBe(pid);
+
+  process.kill(server.pid, "SIGKILL");
+  await eventually(async () => expect(told).toHaveLength(5));
+  const command = await openClickHouse({ dataDir }, { purpose: "command" });
+  expect(command.origin, "a command waits for the service's server").toBe("running");
+  expect(hasLost).toBe(false);
+  await beside.close();
+  await command.close();
+});
+
+test("one that cannot be started again is given up, with how it ended and where its log is", async () => {
+  server = await startEmbedded(dataDir, { restart: { maxDownMs: 500 } });
+  const port = portOf(server);
+  process.kill(server.pid, "SIGKILL");
+  await eventually(async () => expect(await answers(server?.connection ?? fail())).toBe(false));
+  const thief = createServer((socket) => socket.destroy());
+  // Its port is another's now. Tried until it is ours, as the server may be faster.
+  await eventually(async () => {
+    if (server !== undefined && (await answers(server.connection))) process.kill(server.pid, "SIGKILL");
+    thief.listen(port, "127.0.0.1");
+    await once(thief, "listening");
+  });
+  const reason = await server.ended;
+  thief.close();
+  expect(reason.message).toBe(
+    `the embedded ClickHouse ended (signal SIGKILL) and could not be started again: see its log ${server.logFile}`,
+  );
+});
+
+test("a stop while it is being started again ends it", async () => {
+  server = await startEmbedded(dataDir, { restart: {} });
+  process.kill(server.pid, "SIGKILL");
+  await eventually(() => stat(join(dataDir, "clickhouse", "nowhere")));
+  await server.stop();
+  expect(await answers(server.connection)).toBe(false);
+  server = await startEmbedded(dataDir);
+});
+
+function fail(): never {
+  throw new Error("no server");
+}

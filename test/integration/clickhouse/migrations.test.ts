@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { INTENTIONS } from "@noisefloor/domain/classification.ts";
+import { afterEach, beforeEach, expect, inject, test } from "vitest";
+import { z } from "zod";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+
+const connection = () => ({ ...inject("clickhouse"), database });
+let database: string;
+let client: ClickHouseClient;
+let folder: string;
+
+beforeEach(async () => {
+  database = `test_${randomUUID().replaceAll("-", "")}`;
+  client = connect(connection(), "noisefloor-tests");
+  folder = await mkdtemp(join(tmpdir(), "noisefloor-migrations-"));
+  await cp(MIGRATIONS, folder, { recursive: true });
+});
+afterEach(async () => {
+  await client.command({ query: `DROP DATABASE IF EXISTS ${database}` });
+  await client.close();
+  await rm(folder, { recursive: true });
+});
+
+const schema = defineQuery({
+  name: "test-schema",
+  sql: "SELECT name, create_table_query AS sql FROM system.tables WHERE database = currentDatabase() AND name NOT LIKE '.%' ORDER BY name",
+  params: z.object({}),
+  row: z.object({ name: z.string(), sql: z.string() }),
+});
+const schemaNow = () => run(client, schema, {});
+const withoutIds = (tables: { name: string; sql: string }[]) =>
+  tables.map(({ name, sql }) => `${name}: ${sql.replace(/UUID '[^']*'/g, "")}`);
+
+test("an empty server gets the whole schema, and a second run has nothing to do", async () => {
+  const files = await readdir(MIGRATIONS);
+  expect(await migrate(connection(), MIGRATIONS)).toHaveLength(files.length);
+  const before = withoutIds(await schemaNow());
+  expect(before.length).toBeGreaterThan(10);
+  expect(await migrate(connection(), MIGRATIONS)).toEqual([]);
+  expect(withoutIds(await schemaNow())).toEqual(before);
+});
+
+test("every migration can be applied twice without harm", async () => {
+  await migrate(connection(), MIGRATIONS);
+  const before = withoutIds(await schemaNow());
+  for (const { sql } of await readMigrations(MIGRATIONS)) await client.command({ query: sql });
+  expect(withoutIds(await schemaNow())).toEqual(before);
+});
+
+test("six processes that start at once all end with the same schema", async () => {
+  await Promise.all(Array.from({ length: 6 }, () => migrate(connection(), MIGRATIONS)));
+  expect(await migrate(connection(), MIGRATIONS)).toEqual([]);
+});
+
+test("a migration that has changed since it was applied is refused by name, and nothing is done", async () => {
+  await migrate(connection(), folder);
+  const file = join(folder, "0006_observations.sql");
+  await writeFile(file, `${await readFile(file, "utf8")}-- changed`);
+  await writeFile(join(folder, "9000_new.sql"), "CREATE TABLE IF NOT EXISTS new (x UInt8) ENGINE = Memory");
+  await expect(migrate(connection(), folder)).rejects.toThrow(/0006_observations has changed/);
+  expect((await schemaNow()).map(({ name }) => name)).not.toContain("new");
+});
+
+test("a database from a newer version is refused", async () => {
+  await writeFile(join(folder, "9000_future.sql"), "CREATE TABLE IF NOT EXISTS future (x UInt8) ENGINE = Memory");
+  await migrate(connection(), folder);
+  await expect(migrate(connection(), MIGRATIONS)).rejects.toThrow(/9000_future, which this version .* does not know/);
+});
+
+test("the retention is one setting for every table, and setting it again changes nothing", async () => {
+  await migrate(connection(), MIGRATIONS);
+  expect(await applyRetention(client, 100), "the default is what migrations say").toEqual([]);
+  expect(await applyRetention(client, 400)).toHaveLength(7);
+  expect(await applyRetention(client, 400)).toEqual([]);
+  const withTtl = (await schemaNow()).filter(({ sql }) => / TTL /.test(sql));
+  expect(withTtl).toHaveLength(7);
+  for (const { name, sql } of withTtl) expect(sql, name).toMatch(/TTL .*toIntervalDay\(400\)/);
+});
+
+test("the storage knows the same intentions in the same order of severity as the domain", async () => {
+  await migrate(connection(), MIGRATIONS);
+  const enumOf = defineQuery({
+    name: "test-enum",
+    sql: "SELECT type FROM system.columns WHERE database = currentDatabase() AND table = 'tags' AND name = 'intention'",
+    params: z.object({}),
+    row: z.object({ type: z.string() }),
+  });
+  const [row] = await run(client, enumOf, {});
+  expect(row?.type).toBe(`Enum8(${INTENTIONS.map((name, severity) => `'${name}' = ${severity}`).join(", ")})`);
+});

@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import getPort from "get-port";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { addressOf, observation } from "../../support/builders/observation.ts";
+import { eventually } from "../../support/eventually.ts";
+import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+import { makeApp, silent } from "../../support/worlds/http.ts";
+
+let dataDir: string;
+let server: EmbeddedClickHouse;
+let ports: { httpPort: number; tcpPort: number };
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "noisefloor-outage-"));
+  ports = { httpPort: await getPort(), tcpPort: await getPort() };
+  server = await startEmbedded(dataDir, ports);
+  await migrate(server.connection, MIGRATIONS);
+});
+afterEach(async () => {
+  await server.stop();
+  await rm(dataDir, { recursive: true });
+});
+
+const seen = (index: number) => observation(addressOf(index), Date.now() - 60_000);
+
+test("while the store is away, Kafka waits and HTTP says 503; when it is back, everything is there", async () => {
+  const client = connect(server.connection, "noisefloor-tests");
+  const catalogue = await openTagCatalogue(client);
+  const sensors = await openSensorKeyCache(client);
+  const kafka = freshKafka();
+  const deps = {
+    client,
+    catalogue,
+    sensors,
+    retentionDays: () => 100,
+    sensorKeys: [],
+    log: silent,
+    now: Date.now,
+  };
+  const consuming = await createIngest({ ...deps, kafka, metrics: createMetrics() });
+  const direct = await createIngest({ ...deps, kafka: undefined, metrics: createMetrics() });
+  const app = await makeApp(INGEST_OPERATIONS, direct.register);
+  await consuming.start();
+  const producer = await producerOf(kafka);
+  const send = (from: number, to: number) =>
+    producer.produce(
+      kafka.topic,
+      Array.from({ length: to - from }, (_, index) => ({
+        key: null,
+        value: Buffer.from(JSON.stringify(seen(from + index))),
+      })),
+    );
+  const count = async () => {
+    const result = await client.query({ query: "SELECT count() FROM observations FINAL", format: "TabSeparated" });
+    return Number(await result.text());
+  };
+  const post = (index: number) =>
+    app.inject({ method: "POST", url: "/v1/observations", payload: JSON.stringify(seen(index)) });
+
+  await send(0, 100);
+  await eventually(async () => expect(await count()).toBe(100));
+  await server.stop();
+  await send(100, 300);
+  const refused = await post(999);
+  expect(refused.statusCode).toBe(503);
+  expect(refused.json()).toEqual({
+    message: "The store cannot be reached at the moment: send the request again later",
+  });
+
+  server = await startEmbedded(dataDir, ports);
+  await eventually(async () => expect(await count()).toBe(300), 60_000);
+  expect((await post(999)).statusCode).toBe(202);
+  expect(await count()).toBe(301);
+
+  await consuming.stop();
+  await producer.close();
+  await app.close();
+  catalogue.stop();
+  sensors.stop();
+  await client.close();
+});

@@ -1,0 +1,93 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore, openStoreAsItIs } from "@noisefloor/cli/store.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
+import { AGEING_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const TABLES = AGEING_TABLES.map(({ name }) => name).sort();
+
+/** Of its own: what other tests bring to the disk would count. */
+let server: EmbeddedClickHouse;
+let dataDir: string;
+let world: World;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "noisefloor-durable-"));
+  server = await startEmbedded(dataDir);
+});
+beforeEach(async () => {
+  world = await createWorld(() => NOW, { server: server.connection });
+  await world.addTags([makeTag("worm", "malicious")]);
+});
+afterEach(() => world.close());
+afterAll(async () => {
+  await server.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const syncCounts = defineQuery({
+  name: "test-sync-counts",
+  sql: `SELECT toUInt32(sumIf(value, event = 'FileSync')) AS files, toUInt32(sumIf(value, event = 'DirectorySync')) AS folders
+    FROM system.events`,
+  params: z.object({}),
+  row: z.object({ files: z.int(), folders: z.int() }),
+});
+
+/** How many files and folders some work has brought to the disk before it was answered. */
+async function synced(work: () => Promise<unknown>) {
+  const before = (await run(world.client, syncCounts, {}))[0] ?? { files: 0, folders: 0 };
+  await work();
+  const after = (await run(world.client, syncCounts, {}))[0] ?? { files: 0, folders: 0 };
+  return { files: after.files - before.files, folders: after.folders - before.folders };
+}
+
+const seen = {
+  observed_at: new Date(NOW - 60_000).toISOString(),
+  sensor_id: "s",
+  source_ip: "45.0.0.1",
+  tags: ["worm"],
+};
+const accepted = () => world.store([seen]);
+const refused = () => world.store([{ ...seen, source_ip: "10.0.0.1" }]);
+const merge = () => world.client.command({ query: "OPTIMIZE TABLE observations FINAL" });
+
+const NOTHING = { files: 0, folders: 0 };
+
+test("a durable intake brings observations, what is derived from them, dead letters and merged parts to the disk", async () => {
+  expect(await synced(accepted)).toEqual(NOTHING);
+  expect((await applyDurability(world.client, true)).sort()).toEqual(TABLES);
+  expect(await applyDurability(world.client, true), "once").toEqual([]);
+  const stored = await synced(accepted);
+  // The observations and four tables derived from them, each of several files.
+  expect(stored.folders).toBeGreaterThanOrEqual(5);
+  expect(stored.files).toBeGreaterThan(10);
+  expect((await synced(refused)).folders).toBeGreaterThanOrEqual(1);
+  expect((await synced(merge)).files).toBeGreaterThan(1);
+
+  expect((await applyDurability(world.client, false)).sort()).toEqual(TABLES);
+  expect(await synced(accepted)).toEqual(NOTHING);
+  expect(await synced(refused)).toEqual(NOTHING);
+});
+
+test("a service sets it, a command beside it leaves it alone, and so does who says nothing", async () => {
+  const { settings, log } = commandOver(world);
+  const changedBy = async (isDurable: boolean | undefined, opener: "service" | "command") => {
+    const wanting = { ...settings, isDurable };
+    const store = opener === "service" ? await openStore({ settings: wanting, log }) : await openStoreAsItIs(wanting);
+    await store.close();
+    // What is as it was wanted before is not changed again.
+    return synced(accepted).then(({ files }) => (files > 0 ? "durable" : "not durable"));
+  };
+  expect(await changedBy(true, "command")).toBe("not durable");
+  expect(await changedBy(true, "service")).toBe("durable");
+  expect(await changedBy(undefined, "service")).toBe("durable");
+  expect(await changedBy(false, "service")).toBe("not durable");
+});

@@ -1,0 +1,276 @@
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { DATA_CODES, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/client/errors.ts";
+import { defineQuery, run, toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
+import { type InsertQueueOptions, insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
+import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { afterEach, beforeEach, expect, inject, test } from "vitest";
+import { z } from "zod";
+import { seeded } from "../../support/builders/random.ts";
+import { eventually } from "../../support/eventually.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const worm = makeTag("worm", "malicious");
+let world: World;
+
+beforeEach(async () => {
+  world = await createWorld(() => NOW);
+  await world.addTags([worm]);
+});
+afterEach(() => world.close());
+
+/** The n-th of many different observations, of an address of its own. */
+function row(n: number, sensor = "s"): ObservationRow {
+  const nothing = undefined;
+  return {
+    observation_id: `o-${n}`,
+    observed_at: toDateTime64(NOW - 60_000 - n),
+    dataset: "global",
+    workspace_id: "",
+    sensor_id: sensor,
+    source_ip: `45.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
+    source_port: nothing,
+    destination_port: nothing,
+    transport: nothing,
+    tags: [worm.id],
+    http_method: nothing,
+    http_host: nothing,
+    http_path: nothing,
+    http_user_agent: nothing,
+    tls_ja3: nothing,
+    tls_ja4: nothing,
+    ssh_hassh: nothing,
+    ssh_banner: nothing,
+    asn: nothing,
+    organization: nothing,
+    country: nothing,
+    city: nothing,
+    rdns: nothing,
+    metadata: nothing,
+  };
+}
+const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index));
+
+function queueOf(options: Partial<InsertQueueOptions> = {}) {
+  const inserts: { rows: number; outcome: string }[] = [];
+  const queue = insertQueue({
+    insert: insertObservations(world.client),
+    retryForMs: 30_000,
+    lingerMs: 0,
+    onInsert: (count, _seconds, outcome) => inserts.push({ rows: count, outcome }),
+    ...options,
+  });
+  return { queue, inserts };
+}
+
+const counts = defineQuery({
+  name: "test-counts",
+  sql: `SELECT (SELECT count() FROM observations) AS raw,
+    (SELECT count() FROM tag_activity_hourly) AS hours,
+    (SELECT count() FROM tag_addresses_hourly) AS addresses,
+    (SELECT count() FROM address_daily) AS days,
+    (SELECT count() FROM address_tags) AS tags`,
+  params: z.object({}),
+  row: z.object({ raw: z.int(), hours: z.int(), addresses: z.int(), days: z.int(), tags: z.int() }),
+});
+const stored = async () => (await run(world.client, counts, {}))[0];
+const countsOnce = defineQuery({
+  name: "test-counts-once",
+  sql: `SELECT (SELECT count() FROM observations FINAL) AS raw,
+    (SELECT uniqExactMerge(addresses) FROM tag_activity_hourly) AS counted`,
+  params: z.object({}),
+  row: z.object({ raw: z.int(), counted: z.int() }),
+});
+const storedOnce = async () => (await run(world.client, countsOnce, {}))[0];
+const poison = () =>
+  world.client.command({ query: "ALTER TABLE observations ADD CONSTRAINT no_poison CHECK sensor_id != 'poison'" });
+
+test("of rows that the server refuses for what is in them exactly the bad ones are told, all others are stored", async () => {
+  await poison();
+  const random = seeded(7);
+  const bad = new Set(Array.from({ length: 12 }, () => random.int(0, 4_999)));
+  const { queue } = queueOf();
+  const refused = await queue.store(
+    Array.from({ length: 5_000 }, (_, n) => row(n, bad.has(n) ? "poison" : "s")),
+    0,
+  );
+  expect(new Set(refused.map(({ index }) => index))).toEqual(bad);
+  expect(refused.every(({ detail }) => detail.includes("no_poison"))).toBe(true);
+  expect((await stored())?.raw).toBe(5_000 - bad.size);
+});
+
+test("who hands bad rows over hears of their own, by their own numbers, and nobody else does", async () => {
+  await poison();
+  const { queue } = queueOf({ lingerMs: 100 });
+  const [good, mixed, alsoGood] = await Promise.all([
+    queue.store(rows(0, 10), 0),
+    queue.store([row(10), row(11, "poison"), row(12), row(13, "poison")], 0),
+    queue.store(rows(20, 30), 0),
+  ]);
+  expect([good, mixed.map(({ index }) => index), alsoGood]).toEqual([[], [1, 3], []]);
+  expect((await stored())?.raw).toBe(22);
+});
+
+test("an insert that is repeated under its token is the same insert, in the table and in all that is fed from it", async () => {
+  const insert = insertObservations(world.client);
+  await insert(rows(0, 1_000), "one");
+  const before = await stored();
+  await insert(rows(0, 1_000), "one");
+  expect(await stored()).toEqual(before);
+  await insert(rows(0, 1_000), "another");
+  expect((await stored())?.raw).toBe(2 * (before?.raw ?? Number.NaN));
+});
+
+test("rows of many hands share inserts: the first goes at once, what comes meanwhile goes together", async () => {
+  const { queue, inserts } = queueOf({ lingerMs: 50 });
+  await Promise.all(Array.from({ length: 200 }, (_, hand) => queue.store(rows(hand * 10, hand * 10 + 10), 0)));
+  expect((await stored())?.raw).toBe(2_000);
+  expect(inserts.length).toBeLessThan(10);
+});
+
+test("rows with more behind them do not wait for company", async () => {
+  const { queue } = queueOf({ lingerMs: 3_600_000 });
+  const first = queue.store(rows(0, 10), 0);
+  expect(await Promise.all([first, queue.store(rows(10, 20), 0, { hasMore: true })])).toEqual([[], []]);
+  expect((await stored())?.raw).toBe(20);
+});
+
+test("no insert is larger than 200,000 rows, and enough of them do not wait for company", async () => {
+  const { queue, inserts } = queueOf({ lingerMs: 60_000 });
+  const hands = Array.from({ length: 5 }, (_, hand) => queue.store(rows(hand * 60_000, (hand + 1) * 60_000), 0));
+  await Promise.all(hands);
+  expect(inserts.map(({ rows: count }) => count).reduce((sum, count) => sum + count, 0)).toBe(300_000);
+  expect(Math.max(...inserts.map(({ rows: count }) => count))).toBeLessThanOrEqual(200_000);
+});
+
+test("a server over its limits is waited for, with a word on why, and takes the rows when that is over", async () => {
+  await world.client.command({
+    query: "ALTER TABLE observations MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1",
+  });
+  await insertObservations(world.client)(rows(0, 1), "first");
+  const waits: unknown[] = [];
+  const { queue, inserts } = queueOf({ onRetry: (error) => waits.push(error) });
+  const storing = queue.store(rows(1, 100), 0);
+  await eventually(async () => expect(waits.length).toBeGreaterThan(2));
+  expect(waits[0]).toMatchObject({ code: "252" });
+  await world.client.command({ query: "ALTER TABLE observations RESET SETTING parts_to_throw_insert" });
+  expect(await storing).toEqual([]);
+  expect(inserts.at(-1)).toEqual({ rows: 99, outcome: "stored" });
+  expect((await stored())?.raw).toBe(100);
+});
+
+/** A client with a setting of its own, which waits so long for answers. */
+function limitedBy(setting: string, value: number, waitMs?: number) {
+  const { url } = inject("clickhouse");
+  return connect({ ...world.connection, url: `${url}/?ch_${setting}=${value}` }, "noisefloor-tests", waitMs);
+}
+/** Inserts that may take so much of the server's memory. */
+const limitedTo = (bytes: number) => limitedBy("max_memory_usage", bytes);
+
+test("what is too much for the server's memory at once goes in as few parts as it takes", async () => {
+  const limited = limitedTo(40_000_000);
+  const { queue, inserts } = queueOf({ insert: insertObservations(limited) });
+  expect(await queue.store(rows(0, 60_000), 0)).toEqual([]);
+  expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 60_000, outcome: "transient" })));
+  expect(inserts.filter(({ outcome }) => outcome === "stored").length).toBeLessThanOrEqual(8);
+  // A try that failed in a view had stored its rows in the table, so they came twice, as the same observations.
+  expect((await storedOnce())?.raw).toBe(60_000);
+  expect((await storedOnce())?.counted).toBe(60_000);
+  await limited.close();
+});
+
+test("a server that has no memory at all is waited for, and does not get ever smaller inserts", async () => {
+  let limited = limitedTo(100_000);
+  const { queue, inserts } = queueOf({ insert: (values, token) => insertObservations(limited)(values, token) });
+  const storing = queue.store(rows(0, 3_000), 0);
+  await eventually(async () => expect(inserts.length).toBeGreaterThan(9));
+  expect(new Set(inserts.map(({ rows: count }) => count))).toEqual(new Set([3_000, 1_500, 750]));
+  await limited.close();
+  limited = limitedTo(0);
+  expect(await storing).toEqual([]);
+  expect((await storedOnce())?.raw).toBe(3_000);
+  await limited.close();
+});
+
+test.each([
+  { who: "the server", seconds: 1, waitMs: 120_000 },
+  { who: "the client", seconds: 0, waitMs: 1_000 },
+])("what takes longer at once than $who has time for goes in as parts", async ({ seconds, waitMs }) => {
+  await world.client.command({
+    query: "ALTER TABLE observations ADD CONSTRAINT slow CHECK sleepEachRow(0.00025) = 0",
+  });
+  const limited = limitedBy("max_execution_time", seconds, waitMs);
+  const { queue, inserts } = queueOf({ insert: insertObservations(limited), retryForMs: Number.POSITIVE_INFINITY });
+  expect(await queue.store(rows(0, 4_800), 0)).toEqual([]);
+  expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 4_800, outcome: "transient" })));
+  expect(inserts.slice(3).every(({ rows: count }) => count < 4_800)).toBe(true);
+  // A try that its sender did not wait for may have been stored, so they came twice, as the same observations.
+  expect(await storedOnce()).toEqual({ raw: 4_800, counted: 4_800 });
+  await limited.close();
+});
+
+test("a table that refuses everything ends the flow, rather than turn all that comes into dead letters", async () => {
+  await world.client.command({ query: "ALTER TABLE observations ADD CONSTRAINT nothing CHECK sensor_id = 'nobody'" });
+  const { queue, inserts } = queueOf();
+  await expect(queue.store(rows(0, 1_000), 0)).rejects.toThrow(/rejects all rows, not only some: .*nothing/s);
+  expect(inserts.length).toBeLessThan(30);
+});
+
+test("every code that is judged is what the server calls it", async () => {
+  for (const [code, name] of [...TRANSIENT_CODES, ...DATA_CODES, ...OVER_LIMIT_CODES]) {
+    const result = await world.client.query({ query: `SELECT errorCodeToName(${code})`, format: "TabSeparated" });
+    expect((await result.text()).trim(), code).toBe(name);
+  }
+});
+
+test("a failure that nobody knows is not waited for", async () => {
+  const elsewhere = connect({ ...inject("clickhouse"), database: "no_such_database" }, "noisefloor-tests");
+  const { queue, inserts } = queueOf({ insert: insertObservations(elsewhere) });
+  await expect(queue.store(rows(0, 10), 0)).rejects.toMatchObject({ code: "81" });
+  expect(inserts).toEqual([{ rows: 10, outcome: "unknown" }]);
+  await elsewhere.close();
+});
+
+test("at a stop nothing is tried again, and what waits for company goes at once", async () => {
+  const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
+  const shutdown = new AbortController();
+  const { queue } = queueOf({
+    insert: insertObservations(away),
+    retryForMs: Number.POSITIVE_INFINITY,
+    shutdown: shutdown.signal,
+  });
+  const outcome = queue.store(rows(0, 10), 0).then(
+    () => "stored",
+    () => "rejected",
+  );
+  shutdown.abort();
+  expect(await outcome).toBe("rejected");
+  await away.close();
+
+  const later = new AbortController();
+  const lingering = queueOf({ lingerMs: 3_600_000, shutdown: later.signal });
+  const storing = lingering.queue.store(rows(0, 10), 0);
+  later.abort();
+  expect(await storing).toEqual([]);
+});
+
+test("rows that nobody waits for any more are let go of, whether they wait their turn or for the store", async () => {
+  const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
+  let isAway = true;
+  const { queue, inserts } = queueOf({
+    insert: (values, token) => insertObservations(isAway ? away : world.client)(values, token),
+    retryForMs: Number.POSITIVE_INFINITY,
+  });
+  const lost = new AbortController();
+  const first = queue.store(rows(0, 10), 0, { signal: lost.signal });
+  await eventually(async () => expect(inserts.length).toBeGreaterThan(1));
+  const outcomes = Promise.allSettled([first, queue.store(rows(10, 15), 0, { signal: lost.signal })]);
+  lost.abort(new Error("the partition is needed elsewhere"));
+  expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(inserts.every(({ rows: count }) => count === 10)).toBe(true);
+  isAway = false;
+  expect(await queue.store(rows(20, 30), 0)).toEqual([]);
+  expect((await stored())?.raw).toBe(10);
+  await away.close();
+});

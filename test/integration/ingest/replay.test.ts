@@ -1,0 +1,314 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
+import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
+import { openLogFiles } from "@noisefloor/ingest/sources/file/log-files.ts";
+import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
+import { ReplayError, replay } from "@noisefloor/ingest/sources/file/replay.ts";
+import type { RejectedRecord } from "@noisefloor/ingest/types.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { observationLine as line } from "../../support/builders/observation.ts";
+import { eventually } from "../../support/eventually.ts";
+import { atVolume } from "../../support/volume.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+/** Lines of files that are stored in several inserts. */
+const LARGE = atVolume(25_000, 60_000);
+const CUT = atVolume(25_000, 40_000);
+let world: World;
+let folder: string;
+beforeEach(async () => {
+  world = await createWorld(() => NOW);
+  folder = await mkdtemp(join(tmpdir(), "noisefloor-replay-"));
+});
+afterEach(async () => {
+  await world.close();
+  await rm(folder, { recursive: true });
+});
+
+const storeDeadLetters = (rejected: readonly RejectedRecord<ReplayRecord>[]) =>
+  deadLetterStore(world.client, { now: () => NOW })(rejected.map(fileDeadLetter));
+
+async function replayFiles(
+  paths: readonly string[],
+  options: { rate?: number; shiftTo?: number; stdin?: string; onBytes?: (n: number) => void } = {},
+) {
+  const { files, dispose } = await openLogFiles(paths, Readable.from([options.stdin ?? ""]));
+  const format = observationsFormat;
+  const newest = options.shiftTo === undefined ? undefined : await newestTime(files, { format, latest: NOW });
+  const shiftMs = options.shiftTo === undefined || newest === undefined ? 0 : options.shiftTo - newest;
+  const summary = await replay(
+    readRecords(files, { format, shiftMs, ...(options.onBytes ? { onBytes: options.onBytes } : {}) }),
+    {
+      catalogue: world.catalogue,
+      retentionDays: () => RETENTION_DAYS,
+      right: "everything",
+      now: () => NOW,
+      rate: options.rate,
+      sink: storingIn(world.client),
+      storeDeadLetters,
+    },
+  );
+  await dispose();
+  return summary;
+}
+
+const stored = defineQuery({
+  name: "test-stored",
+  sql: "SELECT toString(source_ip) AS ip, toUnixTimestamp64Milli(observed_at) AS at, count() AS times FROM observations FINAL GROUP BY ip, at ORDER BY at, ip",
+  params: z.object({}),
+  row: z.object({ ip: z.string(), at: z.int(), times: z.int() }),
+});
+const deadLetters = defineQuery({
+  name: "test-dead-letters",
+  sql: "SELECT origin, position, reason, detail, payload FROM dead_letters FINAL ORDER BY payload, position",
+  params: z.object({}),
+  row: z.object({
+    origin: z.string(),
+    position: z.int(),
+    reason: z.string(),
+    detail: z.string(),
+    payload: z.string(),
+  }),
+});
+
+test("the same file twice is the same observations, while equal records within it stay as many as they are", async () => {
+  const file = join(folder, "a.ndjson");
+  const equal = line("45.0.0.1", NOW - 1_000);
+  await writeFile(file, [equal, equal, line("45.0.0.2", NOW - 1_000), "rubbish", equal].join("\n"));
+  const first = await replayFiles([file]);
+  expect(first).toMatchObject({ read: 5, accepted: 4, rejected: 1, reasons: { "not-json": 1 } });
+  const after = await run(world.client, stored, {});
+  expect(after.map(({ ip, times }) => [ip, times])).toEqual([
+    ["45.0.0.1", 3],
+    ["45.0.0.2", 1],
+  ]);
+  expect(await replayFiles([file])).toMatchObject({ read: 5, accepted: 4, rejected: 1 });
+  expect(await run(world.client, stored, {})).toEqual(after);
+  expect(await run(world.client, deadLetters, {})).toEqual([
+    {
+      origin: expect.stringMatching(/^sha256:[0-9a-f]{32}$/),
+      position: 1,
+      reason: "not-json",
+      detail: `the record is not JSON (${file}, record 4)`,
+      payload: "rubbish",
+    },
+  ]);
+});
+
+test("the same bytes are the same dead letters: by another name, packed, longer by now, or by standard input", async () => {
+  const lines = ["rubbish", line("10.0.0.1", NOW - 1_000), "rubbish", line("10.0.0.1", NOW - 1_000), "other"];
+  const text = lines.join("\n");
+  await writeFile(join(folder, "a.ndjson"), text);
+  await writeFile(join(folder, "b.ndjson.gz"), gzipSync(text));
+  await writeFile(join(folder, "longer.ndjson"), `more\n${text}\nrubbish\n`);
+  const keys = async () =>
+    (await run(world.client, deadLetters, {})).map(({ origin, position }) => `${origin}/${position}`);
+  expect(await replayFiles([join(folder, "a.ndjson")])).toMatchObject({ rejected: 5 });
+  const first = await keys();
+  expect(new Set(first).size).toBe(5);
+  await replayFiles([join(folder, "b.ndjson.gz")]);
+  await replayFiles(["-"], { stdin: text });
+  expect(await keys()).toEqual(first);
+  await replayFiles([join(folder, "longer.ndjson")]);
+  const after = await keys();
+  expect(after).toHaveLength(7);
+  expect(after).toEqual(expect.arrayContaining(first));
+});
+
+const replayCommand = async (paths: string[], options: Partial<ReplayOptions>, signal?: AbortSignal) => {
+  const command = commandOver(world, undefined, signal);
+  let failure = "";
+  try {
+    await runReplay(paths, { format: "observations", ...options }, command);
+  } catch (error) {
+    failure = error instanceof Error ? error.message : String(error);
+  }
+  const { exitCode } = process;
+  process.exitCode = undefined;
+  return { output: command.lines.join("\n"), failure, exitCode };
+};
+
+test("a shifted replay that was broken off goes on with the time that it tells, and counts nothing twice", async () => {
+  const file = join(folder, "old.ndjson");
+  await writeFile(file, Array.from({ length: 40 }, (_, index) => line(`45.0.1.${index}`, 1_000 + index)).join("\n"));
+  const stopping = new AbortController();
+  const slow = replayCommand([file], { shiftTo: "now", rate: 10 }, stopping.signal);
+  await eventually(async () => expect(await run(world.client, stored, {})).not.toEqual([]));
+  stopping.abort();
+  const stopped = await slow;
+  expect(stopped.exitCode).toBe(130);
+  const [, resolved = ""] = /the newest becomes (\S+Z)\.$/m.exec(stopped.output) ?? [];
+  expect(stopped.output).toContain(`with --shift-to ${resolved} in the place of --shift-to now.`);
+  expect(await replayCommand([file], { shiftTo: resolved })).toMatchObject({ failure: "", exitCode: undefined });
+  const rows = await run(world.client, stored, {});
+  expect(rows.map(({ times }) => times)).toEqual(Array.from({ length: 40 }, () => 1));
+  expect(rows.at(-1)?.at).toBe(Date.parse(resolved));
+});
+
+test("a replay of which nothing is accepted ends as a failure, and before all of it is read unless told to go on", async () => {
+  const old = Array.from({ length: 10_500 }, (_, index) => line("45.0.0.1", 1_000 + index));
+  const file = join(folder, "old.ndjson");
+  await writeFile(file, [...old, line("45.0.0.2", NOW)].join("\n"));
+  const dry = await replayCommand([file], { dryRun: true });
+  expect(dry.failure).toBe(
+    "none of the first 10000 records was accepted, the rest was not read: they are older than the retention; " +
+      "--shift-to now moves all times to the present. With --keep-going the rest is read all the same",
+  );
+  expect(dry.output).toContain("read      10000\naccepted  0\nrejected  10000\n");
+  const whole = await replayCommand([file], { keepGoing: true, dryRun: true });
+  expect(whole).toMatchObject({ failure: "", output: expect.stringContaining("read      10501\naccepted  1\n") });
+  const long = await replayCommand([file], { shiftTo: "now", dryRun: true });
+  expect(long, "of a file that is shifted, all but the end may be too old").toMatchObject({
+    failure: "",
+    output: expect.stringContaining("accepted  1\nrejected  10500\n"),
+  });
+  const short = join(folder, "short.ndjson");
+  await writeFile(short, "rubbish");
+  expect((await replayCommand([short], {})).failure).toBe(
+    "no record was accepted: they cannot be read as observations; look at --format",
+  );
+});
+
+test("a dry run says what would become of the records, and changes nothing", async () => {
+  const file = join(folder, "a.ndjson");
+  await writeFile(file, [line("45.0.0.1", NOW - 1_000), "rubbish"].join("\n"));
+  const { output, failure } = await replayCommand([file], { dryRun: true });
+  expect({ output, failure }).toEqual({ output: expect.stringContaining("accepted  1\nrejected  1\n"), failure: "" });
+  expect([...(await run(world.client, stored, {})), ...(await run(world.client, deadLetters, {}))]).toEqual([]);
+});
+
+test("all times move so that the newest falls on the given one, over all files together", async () => {
+  const old = Date.parse("2013-09-08T05:55:10Z");
+  await writeFile(join(folder, "a.ndjson"), `${line("45.0.0.1", old)}\n`);
+  await writeFile(join(folder, "b.ndjson.gz"), gzipSync(`${line("45.0.0.2", old - 3_600_000)}\n`));
+  const shiftTo = NOW - 5_000;
+  expect(await replayFiles([join(folder, "a.ndjson"), join(folder, "b.ndjson.gz")], { shiftTo })).toMatchObject({
+    accepted: 2,
+  });
+  expect(await run(world.client, stored, {})).toEqual([
+    { ip: "45.0.0.2", at: shiftTo - 3_600_000, times: 1 },
+    { ip: "45.0.0.1", at: shiftTo, times: 1 },
+  ]);
+});
+
+test("without a shift, records older than the retention are rejected with that reason and kept", async () => {
+  const file = join(folder, "old.ndjson");
+  await writeFile(file, line("45.0.0.1", Date.parse("2013-09-08T05:55:10Z")));
+  expect(await replayFiles([file])).toMatchObject({ accepted: 0, rejected: 1, reasons: { "older-than-retention": 1 } });
+  expect(await run(world.client, deadLetters, {})).toMatchObject([{ reason: "older-than-retention" }]);
+});
+
+test("standard input can be shifted as well", async () => {
+  const stdin = [line("45.0.0.1", 1_000_000), line("45.0.0.2", 2_000_000)].join("\n");
+  expect(await replayFiles(["-"], { stdin, shiftTo: NOW })).toMatchObject({ read: 2, accepted: 2 });
+});
+
+test.each([
+  ["plain", false],
+  ["gzip", true],
+])("a large %s file is read to its last record, and progress covers all of it", async (_name, isGzip) => {
+  const lines = Array.from({ length: LARGE }, (_, index) =>
+    line(`45.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, NOW - index),
+  );
+  const bytes = Buffer.from(lines.join("\n"));
+  const file = join(folder, "large");
+  const onDisk = isGzip ? gzipSync(bytes) : bytes;
+  await writeFile(file, onDisk);
+  let told = 0;
+  const summary = await replayFiles([file], { onBytes: (count) => (told += count) });
+  expect(summary).toMatchObject({ read: LARGE, accepted: LARGE, rejected: 0 });
+  expect(told).toBe(onDisk.length);
+  expect(await run(world.client, stored, {})).toHaveLength(LARGE);
+});
+
+test("of a file that breaks off, what can be read is stored, and the end says what was done", async () => {
+  const lines = Array.from({ length: CUT }, (_, index) =>
+    line(`45.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, NOW - index),
+  );
+  const whole = gzipSync(lines.join("\n"));
+  const file = join(folder, "cut.gz");
+  await writeFile(file, whole.subarray(0, Math.floor(whole.length * 0.7)));
+  const failure = await replayFiles([file]).catch((error: unknown) => error);
+  if (!(failure instanceof ReplayError)) throw failure;
+  const { read, accepted } = failure.summary;
+  expect(read).toBeGreaterThan(CUT / 2);
+  expect(accepted).toBe(read);
+  expect(await run(world.client, stored, {})).toHaveLength(read);
+});
+
+test("long lines fill a batch by their size: no more of them are in memory at once than the store takes at once", async () => {
+  const bytes = Buffer.alloc(4 * 1024 * 1024, "x");
+  async function* lines(): AsyncGenerator<ReplayRecord> {
+    for (let position = 1; position <= 40; position++) yield { bytes, origin: "long", position, fallbackId: "" };
+  }
+  const batches: number[] = [];
+  const summary = await replay(lines(), {
+    catalogue: world.catalogue,
+    retentionDays: () => RETENTION_DAYS,
+    right: "everything",
+    now: () => NOW,
+    sink: async () => [],
+    storeDeadLetters: async (rejected) => void batches.push(rejected.length * bytes.length),
+  });
+  expect(summary).toMatchObject({ read: 40, accepted: 0, rejected: 40 });
+  expect(Math.max(...batches)).toBeLessThanOrEqual(32 * 1024 * 1024);
+});
+
+test("a time from a clock gone wrong does not move the others", async () => {
+  const file = join(folder, "odd.ndjson");
+  const odd = ["9999-01-01T00:00:00Z", "+275760-09-13T00:00:00Z", "Nov 20 2026"].map((observed_at) =>
+    JSON.stringify({ observed_at, sensor_id: "s", source_ip: "45.0.0.2" }),
+  );
+  await writeFile(file, [line("45.0.0.1", 1_000_000), ...odd].join("\n"));
+  expect(await replayFiles([file], { shiftTo: NOW })).toMatchObject({ read: 4, accepted: 1, rejected: 3 });
+  expect(await run(world.client, stored, {})).toEqual([{ ip: "45.0.0.1", at: NOW, times: 1 }]);
+});
+
+test("a rate is kept", async () => {
+  const file = join(folder, "slow.ndjson");
+  await writeFile(file, Array.from({ length: 30 }, (_, index) => line("45.0.0.1", NOW - index)).join("\n"));
+  const started = Date.now();
+  expect(await replayFiles([file], { rate: 10 })).toMatchObject({ accepted: 30 });
+  expect(Date.now() - started).toBeGreaterThan(2_000);
+});
+
+test("a replay that is stopped has stored all that it had read", async () => {
+  const stopping = new AbortController();
+  async function* endless(): AsyncGenerator<ReplayRecord> {
+    for (let n = 0; ; n++) {
+      if (n === 30_000) stopping.abort();
+      const value = {
+        observed_at: new Date(NOW - n).toISOString(),
+        sensor_id: "s",
+        source_ip: `45.7.${(n >> 8) & 255}.${n & 255}`,
+      };
+      yield {
+        value,
+        bytes: Buffer.from(JSON.stringify(value)),
+        origin: "endless",
+        position: n,
+        fallbackId: `endless/${n}`,
+      };
+    }
+  }
+  const summary = await replay(endless(), {
+    catalogue: world.catalogue,
+    retentionDays: () => RETENTION_DAYS,
+    right: "everything",
+    now: () => NOW,
+    stop: stopping.signal,
+    sink: storingIn(world.client),
+    storeDeadLetters,
+  });
+  expect(summary.read).toBeGreaterThanOrEqual(30_000);
+  expect(summary).toMatchObject({ accepted: summary.read, rejected: 0 });
+});

@@ -1,0 +1,196 @@
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { type FuzzAnswer, OPERATION_HEADER, told } from "../../support/fuzz/check-answer.ts";
+import type { FuzzRequest } from "../../support/fuzz/drafts.ts";
+import { createFuzzedWorld, type FuzzedWorld, NOISE, RIOT } from "../../support/fuzz/fuzzed-world.ts";
+import { fingerprint, Ledger } from "../../support/fuzz/ledger.ts";
+import { answersIn, exchange } from "../../support/fuzz/raw-http.ts";
+import { rawRequests, withLongHeader, withoutHost } from "../../support/fuzz/raw-requests.ts";
+import { atVolume } from "../../support/volume.ts";
+
+/** Another one asks other things: FUZZ_SEED=2 npx vitest run --project integration test/integration/operations/fuzz.test.ts */
+const SEED = Number(process.env.FUZZ_SEED ?? 1);
+const LEAST_REQUESTS = atVolume(1_500, 10_000);
+/** One of so many batches is played. */
+const THINNING = atVolume(4, 1);
+/** The most requests under way at once. */
+const AT_ONCE = 16;
+/** Batches of requests for each operation: few where the store has much to read, many where it is not asked at all. */
+const BATCHES: Readonly<Record<string, number>> = {
+  getCommunityIP: 35,
+  getIP: 40,
+  getIPs: 40,
+  getTagActivity: 70,
+  postObservations: 45,
+  listTags: 140,
+  ping: 140,
+  legacyMetadata: 140,
+};
+const BATCHES_OF_OTHERS = 25;
+/** Batches of what every operation must refuse before it asks the store anything. */
+const REFUSED_BATCHES = 45;
+const RAW_BATCHES = 90;
+const LEAST_OF_A_STATUS = atVolume(2, 10);
+/** Whoever has to look at a failure needs one case and not the very smallest. */
+const MOST_SHRINKING_MS = 120_000;
+
+const NOW = Date.now();
+const ledger = new Ledger();
+let fuzzed: FuzzedWorld;
+let port: number;
+
+beforeAll(async () => {
+  fuzzed = await createFuzzedWorld(() => NOW);
+  await fuzzed.app.listen({ host: "127.0.0.1", port: 0 });
+  port = z.object({ port: z.int() }).parse(fuzzed.app.server.address()).port;
+});
+afterAll(() => fuzzed.close());
+
+async function send({ method, target, headers, payload, from }: FuzzRequest): Promise<FuzzAnswer> {
+  const { statusCode, ...answer } = await fuzzed.app.inject({
+    method: z.enum(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]).parse(method),
+    url: target,
+    headers: { ...headers },
+    remoteAddress: from,
+    ...(payload === undefined ? {} : { payload }),
+  });
+  return { status: statusCode, headers: answer.headers, text: answer.body };
+}
+
+/** Throws, with both, when an answer is not what it must be. */
+function requireSound(request: FuzzRequest, answer: FuzzAnswer): void {
+  const fault = fuzzed.check(request, answer) ?? ledger.enter(request, answer);
+  if (fault !== undefined) throw new Error(`${fault}\n  ${told(request, answer)}`);
+}
+
+/** Checks batches of cases, all of a batch at once. A failure tells the seed and the smallest batch that has it. */
+async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (one: T) => Promise<void>): Promise<void> {
+  const batch = fc.array(cases, { minLength: 1, maxLength: AT_ONCE, size: "max" });
+  await fc.assert(
+    fc.asyncProperty(batch, async (all) => void (await Promise.all(all.map(check)))),
+    {
+      seed: SEED,
+      numRuns: Math.ceil(batches / THINNING),
+      interruptAfterTimeLimit: MOST_SHRINKING_MS,
+      markInterruptAsFailure: true,
+    },
+  );
+}
+
+test("whatever an operation is asked, it answers as described, in JSON and in our words", {
+  timeout: 900_000,
+}, async () => {
+  const check = async (request: FuzzRequest) => requireSound(request, await send(request));
+  for (const operation of fuzzed.operations) {
+    const requests = fuzzed.requestsFor(operation);
+    await forBatches(requests, BATCHES[operation.id] ?? BATCHES_OF_OTHERS, check);
+    await forBatches(
+      requests.filter(({ expects }) => expects === "refused"),
+      REFUSED_BATCHES,
+      check,
+    );
+  }
+});
+
+// Before connections are broken off: who did not wait for the answer does not know what was rejected.
+test("every record is accepted or rejected, and each rejected one is kept with its very bytes", async () => {
+  const deadLetters = defineQuery({
+    name: "test-dead-letters",
+    sql: "SELECT reason, hex(MD5(payload)) AS digest FROM dead_letters FINAL WHERE source = 'http'",
+    params: z.object({}),
+    row: z.object({ reason: z.string(), digest: z.string() }),
+  });
+  const kept = await run(fuzzed.world.client, deadLetters, {});
+  expect(kept).toHaveLength(ledger.rejected);
+  const timesKept = new Map<string, number>();
+  for (const { reason, digest } of kept) {
+    const name = fingerprint(reason, digest);
+    timesKept.set(name, (timesKept.get(name) ?? 0) + 1);
+  }
+  const lost = ledger.listed.filter((name) => {
+    const left = (timesKept.get(name) ?? 0) - 1;
+    timesKept.set(name, left);
+    return left < 0;
+  });
+  expect(lost).toEqual([]);
+  expect(ledger.accepted).toBeGreaterThan(atVolume(15, 100));
+  expect(ledger.listed.length).toBeGreaterThan(atVolume(80, 500));
+  // Too many records are refused with the whole request, the store takes all that is accepted, and batches are Kafka's.
+  const elsewhere = new Set<string>(["too-many-observations", "refused-by-store", "unreadable-batch"]);
+  expect([...ledger.reasons].sort()).toEqual(REJECTION_REASONS.filter((reason) => !elsewhere.has(reason)).sort());
+});
+
+test("whatever bytes come over a connection, each answer is as described", { timeout: 300_000 }, async () => {
+  const requests = rawRequests(fc.oneof(...fuzzed.operations.map(fuzzed.requestsFor)));
+  await forBatches(requests, RAW_BATCHES, async ({ request, bytes, isWhole }) => {
+    const answers = answersIn(await exchange(port, bytes, isWhole));
+    if (isWhole && answers.length !== 1) throw new Error(`${answers.length} answers to ${bytes.toString("latin1")}`);
+    for (const answer of answers) requireSound(request, answer);
+  });
+});
+
+test.each([
+  ["without Host", withoutHost, 400],
+  ["with a header too large", withLongHeader, 431],
+])("a request %s is refused as its operation says", async (_what, write, status) => {
+  for (const operation of fuzzed.operations) {
+    const plain = fuzzed.requestsFor(operation).filter(({ expects }) => expects === "taken");
+    for (const request of fc.sample(plain, { seed: SEED, numRuns: 10 })) {
+      const [answer] = answersIn(await exchange(port, write({ ...request, headers: {} }), true));
+      if (answer === undefined) throw new Error("no answer");
+      expect(answer.status).toBe(status);
+      // The second is refused before anybody knows whom it is for.
+      const headers = { ...answer.headers, [OPERATION_HEADER]: operation.id };
+      requireSound({ ...request, expects: "refused" }, { ...answer, headers });
+    }
+  }
+});
+
+/** Of the others' 429 many large questions at once are the reason, which take long. */
+function countsLookups(id: string): boolean {
+  return QUERY_OPERATIONS.some((operation) => operation.id === id && operation.errorResponses[429] !== undefined);
+}
+
+test("each status that an operation describes was met, but those for which something must break or be slow", () => {
+  const missing: string[] = [];
+  for (const { id, statuses } of fuzzed.operations) {
+    const met = statuses.filter((one) => one < 500 && one !== 408 && (one !== 429 || countsLookups(id)));
+    for (const status of met) {
+      const least = status < 300 || status === 400 ? LEAST_OF_A_STATUS : 1;
+      if (ledger.of(id, status) < least) missing.push(`${id} ${status}: ${ledger.of(id, status)} of at least ${least}`);
+    }
+  }
+  expect(missing, ledger.toString()).toEqual([]);
+  expect(ledger.requests).toBeGreaterThanOrEqual(LEAST_REQUESTS);
+});
+
+test("after all that the service answers as before, and nothing in the process was changed", async () => {
+  const fresh = "46.1.2.3";
+  const observation = { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: fresh, tags: ["worm"] };
+  const ask = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    return { status: response.status, body: await response.json() };
+  };
+  const key = await fuzzed.world.addCaller("unlimited", ["community_dataset"]);
+  const headers = { key };
+  const stored = { method: "POST", body: JSON.stringify(observation), headers: { key: fuzzed.sensorKey } };
+  expect(await ask("/v1/observations", stored)).toMatchObject({ status: 202, body: { accepted: 1, rejected: 0 } });
+  for (const ip of [fresh, NOISE]) {
+    const body = { ip, noise: true, riot: false, classification: "malicious", name: "unknown", message: "Success" };
+    expect(await ask(`/v3/community/${ip}`, { headers })).toMatchObject({ status: 200, body });
+  }
+  const riot = { ip: RIOT, riot: true, name: "A resolver" };
+  expect(await ask(`/v3/community/${RIOT}`, { headers })).toMatchObject({ status: 200, body: riot });
+  const asked = { method: "POST", body: JSON.stringify({ ips: [fresh, "x"] }), headers };
+  expect(await ask("/v3/ip", { ...asked, headers: { ...headers, "content-type": "application/json" } })).toMatchObject({
+    status: 200,
+    body: { data: [{ ip: fresh }], request_metadata: { ips_not_found: ["x"] } },
+  });
+  expect(await ask("/ping", { headers })).toMatchObject({ status: 200, body: { message: "pong", plan: "unlimited" } });
+  expect(Reflect.ownKeys(Object.prototype)).not.toContain("polluted");
+  expect(Object.keys(Object.prototype)).toEqual([]);
+});

@@ -1,0 +1,219 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeFirstWorkspace, type NewKey } from "@noisefloor/cli/access.ts";
+import { runWorkspacesWrite } from "@noisefloor/cli/commands/access.ts";
+import { runSensorsCreate, runSensorsList, runSensorsOpen } from "@noisefloor/cli/commands/sensors.ts";
+import {
+  hashKey,
+  readApiKeys,
+  readWorkspaces,
+  writeApiKey,
+  writeWorkspace,
+} from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../../support/eventually.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { silent } from "../../support/worlds/http.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const DAY = 86_400_000;
+const tag = makeTag("seen-everywhere", "malicious");
+let world: World;
+
+beforeAll(async () => {
+  world = await createWorld(() => NOW, { pollIntervalMs: 200 });
+  await world.addTags([tag]);
+});
+afterAll(() => world.close());
+
+const UNAUTHORIZED = { status: 401, body: { message: "Unauthorized" } };
+const path = (query = "") => `/v3/tags/${tag.id}/activity?${query}`;
+const startOf = (body: unknown) =>
+  z.object({ metadata: z.object({ start_date: z.string() }) }).parse(body).metadata.start_date;
+
+test.each(["/v3/tags", path(), "/v3/community/45.0.0.1"])("a key that is not known is 401 at %s", async (url) => {
+  expect(await world.get(url, { key: "not-known" })).toEqual(UNAUTHORIZED);
+});
+
+test("an address that is none is told before the key is looked at", async () => {
+  expect(await world.get("/v3/community/10.0.0.1", { key: "not-known" })).toMatchObject({ status: 400 });
+});
+
+test("an empty key header means no key", async () => {
+  expect(await world.get("/v3/tags", { key: "" })).toEqual(await world.get("/v3/tags", {}));
+});
+
+test.each([
+  ["unauthenticated", 1],
+  ["community", 10],
+  ["standard", 30],
+  ["unlimited", 90],
+  ["a-plan-that-is-gone", 1],
+])("on the plan %s a question reaches back %i days at most, without an error", async (plan, reach) => {
+  const headers: Record<string, string> = plan === "unauthenticated" ? {} : { key: await world.addCaller(plan) };
+  const end = Math.ceil(NOW / 3_600_000) * 3_600_000;
+  for (const days of [1, 5, 90]) {
+    const { status, body } = await world.get(path(`days=${days}`), headers);
+    expect(status).toBe(200);
+    expect(Date.parse(startOf(body))).toBe(end - Math.min(days, reach) * DAY);
+  }
+});
+
+test("scopes need the entitlement, and recognized ones are judged after unrecognized ones", async () => {
+  const key = await world.addCaller("unlimited");
+  expect((await world.get(path("workspace_labels=global"), { key })).status).toBe(403);
+  expect((await world.get(path("workspace_labels=nonsense"), { key })).status).toBe(400);
+  expect((await world.get(path("workspace_labels=personal"), {})).status).toBe(403);
+  const entitled = await world.addCaller("unlimited", ["community_dataset"]);
+  expect((await world.get(path("workspace_labels=global,community,personal"), { key: entitled })).status).toBe(200);
+});
+
+test("a revoked key stops working, a new one works, both within five seconds", async () => {
+  const key = await world.addCaller("community");
+  expect((await world.get("/v3/tags", { key })).status).toBe(200);
+  const stored = (await readApiKeys(world.client)).at(-1);
+  if (stored === undefined) throw new Error("no key is stored");
+  expect(JSON.stringify(stored), "the key itself is stored nowhere").not.toContain(key);
+  await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now());
+  await eventually(async () => expect(await world.get("/v3/tags", { key })).toEqual(UNAUTHORIZED), 5_000);
+});
+
+test("no workspace can be made on, or moved to, the plan of callers without a key", async () => {
+  const context = commandOver(world);
+  const id = `w-${randomUUID()}`;
+  const write = (isNew: boolean, plan?: string) => runWorkspacesWrite(id, { isNew, plan }, context);
+  const refusal =
+    'the plan "unauthenticated" is for callers without a key; a workspace may have community, standard, unlimited';
+  await expect(async () => write(true, "unauthenticated")).rejects.toThrow(refusal);
+  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(refusal);
+  expect((await readWorkspaces(world.client)).map(({ workspaceId }) => workspaceId)).not.toContain(id);
+  await write(true, "standard");
+  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(refusal);
+  expect(context.lines.join("\n")).toContain("standard");
+});
+
+test("a change of a key or a workspace counts whatever the clock of the machine says that it is made on", async () => {
+  const key = await world.addCaller("unlimited", ["community_dataset"]);
+  const stored = (await readApiKeys(world.client)).at(-1);
+  if (stored === undefined) throw new Error("no key is stored");
+  const { workspaceId } = stored;
+  const [global, activity] = [path("workspace_labels=global"), path()];
+  for (const entitlements of [[], ["community_dataset"] as const, []]) {
+    const workspace = { workspaceId, name: workspaceId, plan: "unlimited", entitlements: [...entitlements] };
+    await writeWorkspace(world.client, workspace, Date.now() - DAY);
+    const status = entitlements.length === 0 ? 403 : 200;
+    await eventually(async () => expect((await world.get(global, { key })).status).toBe(status), 5_000);
+  }
+  await writeApiKey(world.client, { ...stored, isRevoked: true }, Date.now() - DAY);
+  await eventually(async () => expect(await world.get(activity, { key })).toEqual(UNAUTHORIZED), 5_000);
+});
+
+test("the first key is handed over before it is stored: who could not keep it gets another at the next start", async () => {
+  const fresh = await createWorld(() => NOW);
+  onTestFinished(() => fresh.close());
+  await fresh.client.command({ query: "TRUNCATE TABLE workspaces" });
+  await fresh.client.command({ query: "TRUNCATE TABLE api_keys" });
+  const lost = makeFirstWorkspace(fresh.client, NOW, () => Promise.reject(new Error("disk full")));
+  await expect(lost).rejects.toThrow("disk full");
+  expect([await readWorkspaces(fresh.client), await readApiKeys(fresh.client)]).toEqual([[], []]);
+  const kept: string[] = [];
+  const keep = async ({ key }: NewKey) => void kept.push(key);
+  for (let start = 0; start < 2; start++) await makeFirstWorkspace(fresh.client, NOW, keep);
+  expect(kept).toHaveLength(1);
+  expect((await readApiKeys(fresh.client)).map(({ sha256 }) => sha256)).toEqual(kept.map(hashKey));
+});
+
+test("the first sensor key is made only when that is agreed to, and the intake can be opened again", async () => {
+  const command = commandOver(world);
+  const create = { dataset: "global", label: "", json: true, yes: false };
+  const needsKey = async () => {
+    await world.sensors.refresh();
+    return world.sensors.hasKeys();
+  };
+  await expect(runSensorsCreate(create, command)).rejects.toThrow(/every sender needs one, .* pass --yes/);
+  await expect(runSensorsCreate(create, { ...command, ask: async () => false })).rejects.toThrow("nothing was changed");
+  expect(await needsKey()).toBe(false);
+  const asked: string[] = [];
+  const ask = async (question: string) => asked.push(question) > 0;
+  await runSensorsCreate(create, { ...command, ask });
+  expect(asked).toEqual([expect.stringContaining("also for the global dataset. Go on?")]);
+  expect(await needsKey()).toBe(true);
+  await runSensorsCreate(create, command);
+  await expect(runSensorsOpen({ yes: false }, command)).rejects.toThrow(/without a key\. Nothing was changed/);
+  await runSensorsOpen({ yes: true }, command);
+  expect(await needsKey()).toBe(false);
+  const listed = commandOver(world);
+  await runSensorsList({ json: true }, listed);
+  expect(JSON.parse(listed.lines.join(""))).toHaveLength(2);
+  await expect(runSensorsCreate(create, command), "another key closes it again").rejects.toThrow(/pass --yes/);
+  await runSensorsCreate({ ...create, yes: true }, command);
+  expect(await needsKey()).toBe(true);
+});
+
+test("lookups count per day, by address without a key and by workspace with one; refused ones cost nothing", async () => {
+  const lookup = (headers: Record<string, string>) =>
+    world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", headers });
+  for (let used = 1; used <= 100; used++) {
+    const { statusCode, headers } = await lookup({});
+    expect([statusCode, headers["ratelimit-limit"], headers["ratelimit-remaining"]]).toEqual([
+      404,
+      "100",
+      String(100 - used),
+    ]);
+  }
+  await world.get("/v3/community/10.0.0.1", {});
+  for (let again = 0; again < 2; again++) {
+    const refused = await lookup({});
+    expect(refused.statusCode).toBe(429);
+    expect(refused.json()).toEqual({
+      plan: "unauthenticated",
+      "rate-limit": "100-lookups/day",
+      plan_url: "http://noisefloor.test/plans",
+      message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. /),
+    });
+    expect(refused.headers["retry-after"]).toBeUndefined();
+    expect(refused.headers["ratelimit-remaining"]).toBe("0");
+  }
+  const key = await world.addCaller("community");
+  expect((await lookup({ key })).headers["ratelimit-remaining"]).toBe("999");
+  expect((await lookup({ key: await world.addCaller("unlimited") })).headers["ratelimit-limit"]).toBeUndefined();
+});
+
+test("whoever changes the IPv6 address inside a network, or its spelling, is one caller without a key", async () => {
+  const remainingFor = async (remoteAddress: string) => {
+    const response = await world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", remoteAddress });
+    return response.headers["ratelimit-remaining"];
+  };
+  const spellings = ["2001:db8::1", "2001:DB8::1", "2001:db8:0:0:ffff::2", "[2001:db8::3]:4711"];
+  const remaining: unknown[] = [];
+  for (const spelling of spellings) remaining.push(await remainingFor(spelling));
+  expect(remaining).toEqual(["99", "98", "97", "96"]);
+  expect([await remainingFor("198.51.100.1"), await remainingFor("::ffff:198.51.100.1")]).toEqual(["99", "98"]);
+});
+
+test("counts of lookups survive a restart, and begin anew with the next UTC day", async () => {
+  const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
+  const caller = {
+    plan: "unauthenticated",
+    entitlements: new Set<never>(),
+    terms: { lookups_per_day: 3, reach_days: 1 },
+  };
+  let time = NOW;
+  const granted: boolean[] = [];
+  for (let start = 0; start < 4; start++) {
+    const limit = await localLookupLimit(file, () => time, silent);
+    granted.push((await limit.take(caller, "45.0.0.1", 1)).isGranted);
+    await limit.close();
+  }
+  time += DAY;
+  const limit = await localLookupLimit(file, () => time, silent);
+  granted.push((await limit.take(caller, "45.0.0.1", 1)).isGranted);
+  await limit.close();
+  await rm(file);
+  expect(granted).toEqual([true, true, true, false, true]);
+});

@@ -1,0 +1,223 @@
+import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { INTENTIONS, type Intention } from "@noisefloor/domain/classification.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
+import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { LookUpAddress } from "@noisefloor/query/address/lookup.ts";
+import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
+import { type FollowOptions, followSightings } from "@noisefloor/query/address-index/follow.ts";
+import { lookUpInMemory } from "@noisefloor/query/address-index/lookup.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  ACTOR_NETWORK,
+  type Marked,
+  makeMarked,
+  makeScopes,
+  onlyIn,
+  SERVICE_NETWORK,
+  SHARED_ADDRESSES,
+  toWire,
+} from "../../support/builders/marked-observations.ts";
+import { networkList } from "../../support/builders/network-list.ts";
+import { seeded } from "../../support/builders/random.ts";
+import { eventually } from "../../support/eventually.ts";
+import { expectedCommunity, type Known } from "../../support/oracle/address-oracle.ts";
+import { rfc3339 } from "../../support/oracle/oracle.ts";
+import { makeApp } from "../../support/worlds/http.ts";
+import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const DAY = 24 * 3_600_000;
+const SCOPES = makeScopes(["acme"]);
+/** By the slugs that observations are made by. */
+const makeTags = () => [
+  ...INTENTIONS.map((intention, index) => makeTag(`everywhere-${index}`, intention)),
+  ...SCOPES.map((scope) => makeTag(onlyIn(scope), "suspicious")),
+];
+const SERVICE = {
+  category: "public_dns",
+  name: "Some DNS",
+  description: "Resolvers.",
+  explanation: "They resolve.",
+  last_updated: rfc3339(NOW),
+  reference: "https://example.org",
+  trust_level: "2",
+};
+
+let world: World;
+let now = NOW;
+let key: string;
+beforeAll(async () => {
+  world = await createWorld(() => now);
+  key = await world.addCaller("unlimited");
+});
+afterAll(() => world.close());
+
+const inStore = (): LookUpAddress => async () => {
+  throw new Error("ClickHouse was asked");
+};
+
+/** The query interface over an index of its own, which looks for changes often. */
+async function openIndexed(more: Partial<FollowOptions> = {}, store: LookUpAddress = inStore()) {
+  const sightings = followSightings(world.client, {
+    limit: 1_000_000,
+    retentionDays: () => RETENTION_DAYS,
+    now: () => now,
+    intervalMs: 50,
+    ...more,
+  });
+  const networks = await cacheBenignNetworks(world.client, { intervalMs: 50 });
+  const index = { sightings, networks };
+  const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index }));
+  return {
+    sightings,
+    networks,
+    lookUp: lookUpInMemory(index, store),
+    async community(ip: string) {
+      const response = await app.inject({ url: `/v3/community/${ip}`, headers: { key } });
+      return { status: response.statusCode, body: response.json() };
+    },
+    /** Waits until what was stored before this call shows. */
+    async catchUp() {
+      const start = performance.now();
+      await eventually(async () => {
+        expect(sightings.isCurrent()).toBe(true);
+        expect(sightings.ageSeconds()).toBeLessThan((performance.now() - start) / 1_000);
+        await networks.refresh();
+      });
+    },
+    async close() {
+      await sightings.stop();
+      networks.stop();
+      await app.close();
+    },
+  };
+}
+
+function intend(tag: Tag, intention: Intention): Tag {
+  return { ...tag, intention };
+}
+
+test.each([1, 2, 3])(
+  "lookups from memory are the oracle's, whatever was stored, changed or grew old meanwhile (seed %i)",
+  async (seed) => {
+    const random = seeded(seed);
+    now = NOW;
+    const carried = makeTags();
+    let tags = carried.map((tag) => ({ ...tag, slug: `${tag.slug}-of-${seed}` }));
+    await world.addTags(tags);
+    const shift = (ip: string) => ip.replace(/^4(\d)\./, `${seed + 4}$1.`);
+    const seen: Marked[] = [];
+    let lists: Pick<Known, "serviceOf" | "actorOf"> = { serviceOf: () => undefined, actorOf: () => undefined };
+    const store = async (count: number) => {
+      const more = makeMarked(random, { scopes: SCOPES, tags: carried, count, now: NOW }).map((one, index) => ({
+        ...one,
+        ip: shift(one.ip),
+        observationId: `${seed}-${seen.length + index}`,
+      }));
+      await world.store(more.map(toWire));
+      seen.push(...more);
+    };
+    await store(150);
+    const indexed = await openIndexed();
+    const addresses = [...SHARED_ADDRESSES.map(shift), shift("45.9.0.1"), "46.1.0.0"];
+    const requireAnswers = async (what: string) => {
+      await indexed.catchUp();
+      const known: Known = {
+        seen: seen.filter(({ dataset, at }) => dataset === "global" && at >= now - RETENTION_DAYS * DAY),
+        tags,
+        ...lists,
+      };
+      for (const ip of addresses)
+        expect(await indexed.community(ip), `${what}: ${ip}`).toEqual(expectedCommunity(ip, known));
+    };
+    try {
+      await requireAnswers("loaded");
+      await store(60);
+      await requireAnswers("after more observations, of old times too");
+      tags = tags.map((tag) => intend(tag, random.pick(INTENTIONS)));
+      await writeTags(world.client, tags, Date.now());
+      await requireAnswers("after tags have changed their intention");
+      const service = shift(SERVICE_NETWORK);
+      const actor = shift(ACTOR_NETWORK);
+      const { last_updated: _, trust_level: trustLevel, ...described } = SERVICE;
+      await replaceNetworkLists(
+        world.client,
+        "service",
+        [networkList("dns", [service], { ...described, trustLevel })],
+        NOW,
+      );
+      await replaceNetworkLists(world.client, "actor", [networkList("census", [actor], { name: "Census" })], NOW);
+      lists = {
+        serviceOf: (ip) => (ip.startsWith(shift("45.1.0.")) ? SERVICE : undefined),
+        actorOf: (ip) => (ip.startsWith(shift("45.2.0.")) ? "Census" : undefined),
+      };
+      await requireAnswers("after networks were imported");
+      for (const days of [20, 60, 105]) {
+        now = NOW + days * DAY + random.int(0, DAY);
+        await requireAnswers(`${days} days later`);
+      }
+    } finally {
+      await indexed.close();
+    }
+  },
+);
+
+test("what this process has stored shows at once, before it is read again", async () => {
+  now = NOW;
+  const indexed = await openIndexed({ intervalMs: 60_000 });
+  try {
+    await eventually(async () => expect(indexed.sightings.isCurrent()).toBe(true));
+    const ip = "49.0.0.1";
+    expect((await indexed.community(ip)).status).toBe(404);
+    indexed.sightings.record(ipv4ToNumber(ip), 4, NOW);
+    expect(await indexed.community(ip)).toMatchObject({ status: 200, body: { classification: "malicious" } });
+  } finally {
+    await indexed.close();
+  }
+});
+
+test("ClickHouse is asked while the addresses are being read, when there are more than the limit, and when they grow old", async () => {
+  now = NOW;
+  const asked: string[] = [];
+  const store: LookUpAddress = async (ip) => {
+    asked.push(ip);
+    return {};
+  };
+  const tooMany = await openIndexed({ limit: 3 }, store);
+  const old = await openIndexed({ intervalMs: 60_000, maxAgeMs: 1 }, store);
+  try {
+    await tooMany.lookUp("45.0.0.1");
+    expect(asked).toEqual(["45.0.0.1"]);
+    await eventually(async () => expect(tooMany.sightings.state()).toBe("too-large"));
+    expect([tooMany.sightings.size(), tooMany.sightings.bytes(), tooMany.sightings.ageSeconds()]).toEqual([0, 0, 0]);
+    await tooMany.lookUp("45.0.0.2");
+    await eventually(async () => expect(old.sightings.state()).toBe("loaded"));
+    await eventually(async () => expect(old.sightings.isCurrent()).toBe(false));
+    await old.lookUp("45.0.0.3");
+    expect(asked).toEqual(["45.0.0.1", "45.0.0.2", "45.0.0.3"]);
+  } finally {
+    await tooMany.close();
+    await old.close();
+  }
+});
+
+test("addresses from a retention that has become longer are read anew", async () => {
+  now = NOW;
+  const ip = "49.0.0.2";
+  await world.store([
+    { observed_at: new Date(NOW - 50 * DAY).toISOString(), sensor_id: "s", source_ip: ip, dataset: "global", tags: [] },
+  ]);
+  let days = 30;
+  const indexed = await openIndexed({ retentionDays: () => days });
+  try {
+    await indexed.catchUp();
+    expect(indexed.sightings.find(ipv4ToNumber(ip))).toBeUndefined();
+    days = 60;
+    await eventually(async () =>
+      expect(indexed.sightings.find(ipv4ToNumber(ip))).toMatchObject({ lastSeen: NOW - 50 * DAY }),
+    );
+  } finally {
+    await indexed.close();
+  }
+});

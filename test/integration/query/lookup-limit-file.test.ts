@@ -1,0 +1,113 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { eventually } from "../../support/eventually.ts";
+import { LIMIT, type LimitTrial, limitTrial } from "../../support/worlds/lookup-limit-world.ts";
+
+let trial: LimitTrial;
+beforeEach(() => {
+  trial = limitTrial();
+});
+afterEach(() => trial.close());
+
+const local = async (file: string) => trial.opened(await localLookupLimit(file, trial.now, trial.log));
+
+describe("without Redis", () => {
+  let directory: string;
+  let file: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "noisefloor-lookups-"));
+    file = join(directory, "data", "lookups.json");
+  });
+  afterEach(async () => {
+    // A close would bring the folder back.
+    await trial.close();
+    await rm(directory, { recursive: true });
+  });
+
+  test("counts survive a restart, in a folder that did not exist before", async () => {
+    const first = await local(file);
+    expect(first.state()).toBe("local");
+    expect(await trial.grantedOf(first, 4)).toBe(4);
+    await first.close();
+    expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]);
+    expect(await trial.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
+  });
+
+  test("counts survive a process that was killed, but for the last seconds", async () => {
+    const first = await local(file);
+    expect(await trial.grantedOf(first, 4)).toBe(4);
+    await eventually(async () => expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]), 10_000);
+    expect(await trial.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
+  });
+
+  test("of lookups that come at once no more are granted than the limit", async () => {
+    const limit = await local(file);
+    const permits = await Promise.all(Array.from({ length: 50 }, () => trial.take(limit)));
+    expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
+    await permits[0]?.giveBack();
+    expect(await trial.grantedOf(limit, LIMIT)).toBe(1);
+  });
+
+  test("requests for many addresses at once are granted whole or not at all, over a restart too", async () => {
+    const limit = await local(file);
+    const permits = await Promise.all([4, 4, 4, 2, 1].map((lookups) => trial.take(limit, lookups)));
+    expect(permits.map(({ isGranted }) => isGranted)).toEqual([true, true, false, true, false]);
+    await permits[0]?.giveBack();
+    await limit.close();
+    const again = await local(file);
+    expect(await trial.take(again, 5)).toMatchObject({ isGranted: false, remaining: 4 });
+    expect(await trial.take(again, 4)).toMatchObject({ isGranted: true, remaining: 0 });
+  });
+
+  test.each([
+    ["cut off in the middle", '{"version":1,"storage":[{"key":"2026'],
+    ["something else altogether", '["not", "ours"]'],
+    ["empty", ""],
+    ["null", "null"],
+  ])("a file that is %s costs its counts and is told, but does not stop the start", async (_what, content) => {
+    const other = join(directory, "lookups.json");
+    await writeFile(other, content);
+    const limit = await local(other);
+    expect(trial.logged).toEqual([expect.stringContaining("begin anew")]);
+    expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    await limit.close();
+    expect((await trial.take(await local(other))).isGranted).toBe(false);
+  });
+
+  test("a file that cannot be written is told once, and the count goes on in memory", async () => {
+    await writeFile(join(directory, "data"), "a file where the folder would be");
+    const limit = await local(file);
+    expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    await eventually(async () => expect(trial.logged).toHaveLength(1), 10_000);
+    await limit.close();
+    expect(trial.logged.at(-1)).toContain("cannot be saved");
+  });
+
+  test("refused lookups do not make it write", async () => {
+    const limit = await local(file);
+    expect(await trial.grantedOf(limit, LIMIT)).toBe(LIMIT);
+    await limit.close();
+    await rm(file);
+    expect(await trial.grantedOf(limit, 3)).toBe(0);
+    await limit.close();
+    expect(await readdir(join(directory, "data"))).toEqual([]);
+  });
+
+  test("a disk that hangs does not keep the process from ending", async () => {
+    // Nobody reads from this pipe: a write to it waits for ever.
+    await promisify(execFile)("mkfifo", [`${join(directory, "lookups.json")}.new`]);
+    const limit = await local(join(directory, "lookups.json"));
+    await trial.take(limit);
+    const begun = performance.now();
+    await limit.close();
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(trial.logged).toEqual([expect.stringContaining("could not be saved in time")]);
+    expect(await readFile(join(directory, "lookups.json.new"), "utf8"), "lets go of the pipe").toContain("storage");
+  });
+});

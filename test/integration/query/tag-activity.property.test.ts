@@ -1,0 +1,154 @@
+import { INTENTIONS } from "@noisefloor/domain/classification.ts";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Random, seeded } from "../../support/builders/random.ts";
+import { expectedActivity } from "../../support/oracle/expected-activity.ts";
+import { createOracle, type Oracle, type Seen } from "../../support/oracle/oracle.ts";
+import { atVolume } from "../../support/volume.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const DAY = 24 * 60 * 60 * 1000;
+const NOW = Date.now();
+const DATASETS = ["global", "community"] as const;
+const TAGS = Array.from({ length: 10 }, (_, index) =>
+  makeTag(`tag-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown"),
+);
+const SEEDS = atVolume([1], [1, 2, 3]);
+const QUESTIONS_PER_SEED = atVolume(20, 45);
+const OBSERVATIONS = atVolume(10_000, 30_000);
+const LOOKUPS_PER_SEED = atVolume(100, 300);
+
+const answerSchema = z.strictObject({
+  id: z.string(),
+  slug: z.string(),
+  activity: z.record(
+    z.string(),
+    z.array(
+      z.strictObject({
+        start: z.string(),
+        end: z.string(),
+        include_start: z.literal(true),
+        include_end: z.literal(false),
+        timestamp: z.string(),
+        active_ips: z.int(),
+        ips: z.array(z.string()).optional(),
+      }),
+    ),
+  ),
+  aggregations: z.strictObject({ total_ips: z.int(), classification: z.record(z.string(), z.int()) }),
+  metadata: z.strictObject({
+    granularity: z.string(),
+    start_date: z.string(),
+    end_date: z.string(),
+    ips_included: z.boolean().optional(),
+    ips_per_bucket: z.int().optional(),
+    ips_truncated: z.boolean().optional(),
+  }),
+});
+
+/** Random observations over 90 days: some tags with thousands of addresses, some with hardly any. */
+function makeObservations(random: Random): Seen[] {
+  const population = Array.from({ length: 5_000 }, (_, index) => `45.${index % 7}.${index >> 8}.${index & 255}`);
+  return Array.from({ length: OBSERVATIONS }, () => {
+    // The low tags are loud: half of all observations carry one of the first two.
+    const tags = random.chance(0.1)
+      ? []
+      : Array.from({ length: random.int(1, 3) }, () => random.pick(TAGS.slice(0, random.chance(0.5) ? 2 : 10)));
+    const age = random.chance(0.4) ? random.int(0, 2 * DAY) : random.int(0, 90 * DAY - 1);
+    return {
+      ip: random.pick(population),
+      at: NOW - age,
+      dataset: random.chance(0.7) ? "global" : "community",
+      tagIds: [...new Set(tags.map(({ id }) => id))],
+    };
+  });
+}
+
+/** Sends them late and out of order, in batches of any size, many of them twice and in different company. */
+async function deliver(world: World, seen: readonly Seen[], random: Random): Promise<void> {
+  const wire = seen.map(({ ip, at, dataset, tagIds }, index) => ({
+    observation_id: `o-${index}`,
+    observed_at: new Date(at).toISOString(),
+    sensor_id: `sensor-${index % 5}`,
+    source_ip: ip,
+    dataset,
+    tags: tagIds.map((id, place) => ((index + place) % 2 === 0 ? id : (TAGS.find((tag) => tag.id === id)?.slug ?? id))),
+  }));
+  const queue = random.shuffle([...wire, ...wire.filter(() => random.chance(0.3))]);
+  while (queue.length > 0) {
+    const batch = queue.splice(0, random.int(1, 9_000));
+    const { rejected } = await world.store(batch);
+    expect(rejected).toEqual([]);
+  }
+}
+
+const questions = fc.record({
+  tag: fc.constantFrom(...TAGS),
+  days: fc.oneof(fc.integer({ min: 1, max: 90 }), fc.constantFrom(1, 7, 30, 90)),
+  hours: fc.oneof(fc.integer({ min: 1, max: 168 }), fc.constantFrom(1, 24, 168)),
+  datasets: fc.subarray([...DATASETS], { minLength: 0 }),
+  includeIps: fc.boolean(),
+});
+
+describe.each(SEEDS)("random observations, seed %i", (seed) => {
+  let world: World;
+  let seen: Seen[];
+  let oracle: Oracle;
+
+  beforeAll(async () => {
+    const random = seeded(seed);
+    world = await createWorld(() => NOW);
+    await world.addTags(TAGS);
+    seen = makeObservations(random);
+    oracle = createOracle(seen, TAGS);
+    await deliver(world, seen, random);
+  });
+  afterAll(() => world.close());
+
+  test("every random question is answered as the oracle answers it", async () => {
+    let truncated = 0;
+    await fc.assert(
+      fc.asyncProperty(questions, async ({ tag, days, hours, datasets, includeIps }) => {
+        const asked = datasets.length === 0 ? ["global"] : datasets;
+        const labels = datasets.length === 0 ? "" : `&workspace_labels=${datasets.join(",")}`;
+        const path = `/v3/tags/${tag.id}/activity?days=${days}&granularity=${hours}h&include_ips=${includeIps}${labels}`;
+        const { status, body } = await world.get(path);
+        expect(status).toBe(200);
+        answerSchema.parse(body);
+        const expected = expectedActivity(oracle, { tag, days, hours, datasets: asked, includeIps, now: NOW });
+        if (expected.metadata.ips_truncated) truncated++;
+        expect(body).toEqual(expected);
+        if (includeIps) expect((await world.get(path)).body).toEqual(body);
+      }),
+      { seed, numRuns: QUESTIONS_PER_SEED },
+    );
+    expect(truncated, "no question met a bucket with more than 1,000 addresses").toBeGreaterThan(0);
+  });
+
+  test("a community lookup tells what the oracle knows of the address in the global dataset", async () => {
+    const addresses = [...new Set(seen.map(({ ip }) => ip)), "45.200.1.1", "45.200.1.2"];
+    const asked = seeded(seed).shuffle(addresses).slice(0, LOOKUPS_PER_SEED);
+    const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));
+    for (const [index, ip] of asked.entries()) {
+      const last = oracle.lastSeen(ip, ["global"]);
+      const found = {
+        ip,
+        noise: true,
+        riot: false,
+        classification: oracle.classification(ip, ["global"]),
+        name: "unknown",
+        link: `http://noisefloor.test/ip/${ip}`,
+        last_seen: last === undefined ? "" : new Date(last).toISOString().slice(0, 10),
+        message: "Success",
+      };
+      const missed = {
+        ip,
+        noise: false,
+        riot: false,
+        message: "IP not observed scanning the internet or contained in RIOT data set.",
+      };
+      expect(answers[index]).toEqual(last === undefined ? { status: 404, body: missed } : { status: 200, body: found });
+    }
+  });
+});

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
+import { intHash32, sampleOf } from "../../support/oracle/oracle.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const HOUR = 3_600_000;
+const tag = makeTag("under-test", "suspicious");
+const bucketSchema = z.object({ active_ips: z.int(), ips: z.array(z.string()) });
+const answerSchema = z.object({
+  activity: z.record(z.string(), z.array(bucketSchema)),
+  aggregations: z.object({ total_ips: z.int(), classification: z.record(z.string(), z.int()) }),
+  metadata: z.object({ ips_truncated: z.boolean() }),
+});
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld(() => NOW);
+  await world.addTags([tag]);
+});
+afterAll(() => world.close());
+
+const tagged = (ip: string, at: number, members: object = {}) => observation(ip, at, { tags: [tag.slug], ...members });
+
+test("a sample is complete even when nearly all addresses of a bucket have high hash values", async () => {
+  const addresses: string[] = [];
+  for (let number = 0x2d000000; addresses.length < 1_500; number++) {
+    if (intHash32(BigInt(number)) > 0xf8000000n)
+      addresses.push([24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join("."));
+  }
+  await world.store(addresses.map((ip) => tagged(ip, NOW - 30 * 60_000)));
+  const { body } = await world.get(`/v3/tags/${tag.id}/activity?include_ips=true`);
+  const answer = answerSchema.parse(body);
+  const bucket = answer.activity.suspicious?.at(-1);
+  expect(bucket?.active_ips).toBe(1_500);
+  expect(bucket?.ips).toEqual(sampleOf(new Set(addresses), 1_000));
+  expect(answer.metadata.ips_truncated).toBe(true);
+  expect(answer.aggregations).toEqual({ total_ips: 1_500, classification: { suspicious: 1_500 } });
+});
+
+test("exactly 1,000 addresses are a whole list, not a cut one", async () => {
+  const other = makeTag("exactly-a-thousand", "unknown");
+  await world.addTags([other]);
+  const addresses = Array.from({ length: 1_000 }, (_, index) => `46.1.${index >> 8}.${index & 255}`);
+  await world.store(addresses.map((ip) => tagged(ip, NOW - HOUR, { tags: [other.slug] })));
+  const { body } = await world.get(`/v3/tags/${other.id}/activity?include_ips=1`);
+  const answer = answerSchema.parse(body);
+  expect(answer.activity.unknown?.at(-1)).toMatchObject({ active_ips: 1_000, ips: addresses });
+  expect(answer.metadata.ips_truncated).toBe(false);
+});
+
+const refusals: [query: string, status: number, message: RegExp][] = [
+  ["days=0", 400, /days takes a whole number from 1 to 90/],
+  ["days=91", 400, /days/],
+  ["days=", 400, /days/],
+  ["days=1.5", 400, /days/],
+  ["days=1&days=2", 400, /days was given more than once/],
+  ...["1d", "1.5h", "0h", "169h", "01h", "", "24", "h"].map((width): [string, number, RegExp] => [
+    `granularity=${width}`,
+    400,
+    /granularity takes whole hours from 1h to 168h/,
+  ]),
+  ["include_ips=yes", 400, /include_ips takes true, false, 1 or 0/],
+  ["include_ips=TRUE", 400, /include_ips/],
+  ["include_ips=", 400, /include_ips/],
+  ["workspace_labels=nobody", 400, /workspace_labels takes/],
+  ["workspace_labels=global,nobody", 400, /workspace_labels/],
+  ["workspace_labels=personal,nobody", 400, /workspace_labels/],
+];
+
+test.each(refusals)("%s is refused with %i", async (query, status, message) => {
+  const answer = await world.get(`/v3/tags/${tag.id}/activity?${query}`);
+  expect(answer).toEqual({ status, body: { message: expect.stringMatching(message) } });
+});
+
+test("a malformed id comes before everything else, an unknown tag after everything else", async () => {
+  const unknown = "00000000-0000-4000-8000-000000000000";
+  expect(await world.get("/v3/tags/mirai/activity?days=0")).toEqual({
+    status: 400,
+    body: { message: "Invalid parameter: id takes a tag's UUID" },
+  });
+  expect((await world.get(`/v3/tags/${unknown}/activity?days=0`)).status).toBe(400);
+  expect(await world.get(`/v3/tags/${unknown}/activity`)).toEqual({ status: 404, body: { message: "Tag not found" } });
+});
+
+test("unknown parameters are ignored, and the id's case does not matter", async () => {
+  const { status } = await world.get(`/v3/tags/${tag.id.toUpperCase()}/activity?whatever=1`);
+  expect(status).toBe(200);
+});
+
+test.each(["global", "greynoise", " global ", "global,global", ""])(
+  "the scope list %j means the global dataset",
+  async (list) => {
+    const plain = await world.get(`/v3/tags/${tag.id}/activity`);
+    expect(await world.get(`/v3/tags/${tag.id}/activity?workspace_labels=${encodeURIComponent(list)}`)).toEqual(plain);
+  },
+);
+
+test("more addresses than one query lists are listed all the same, bucket for bucket", async () => {
+  const wide = makeTag("wide", "suspicious");
+  await world.addTags([wide]);
+  const [first, each, hours] = [0x2e000000, 1_200, 72];
+  await world.client.command({
+    query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, transport, tags)
+      SELECT toString(number), toStartOfHour(fromUnixTimestamp64Milli({now:Int64}, 'UTC')) - toIntervalHour(intDiv(number, ${each})),
+        'global', 's', toIPv4(${first} + number), 'tcp', [{tag:UUID}] FROM numbers(${each * hours})`,
+    query_params: { now: NOW, tag: wide.id },
+  });
+  const { body } = await world.get(`/v3/tags/${wide.id}/activity?days=3&granularity=1h&include_ips=true`);
+  const { activity, aggregations, metadata } = answerSchema.parse(body);
+  const toText = (number: number) => [24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join(".");
+  const expected = Array.from({ length: hours }, (_, hour) => {
+    const start = first + (hours - 1 - hour) * each;
+    const addresses = new Set(Array.from({ length: each }, (_, number) => toText(start + number)));
+    return { active_ips: each, ips: sampleOf(addresses, 1_000) };
+  });
+  expect(activity.suspicious).toEqual(expected);
+  expect([aggregations.total_ips, metadata.ips_truncated]).toEqual([each * hours, true]);
+});

@@ -1,0 +1,134 @@
+import type { Transport } from "@noisefloor/domain/observation.ts";
+import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Seen } from "../oracle/oracle.ts";
+import type { Random } from "./random.ts";
+
+const DAY = 24 * 60 * 60 * 1000;
+
+/** A dataset, or one workspace's part of the personal one. */
+export type MarkedScope = {
+  readonly dataset: "global" | "community" | "personal";
+  readonly workspaceId?: string;
+  /** A text that stands in all its observations and nowhere else. */
+  readonly mark: string;
+  readonly number: number;
+};
+
+/** An observation with everything that an answer could betray of it; what its sensor did not say is absent. */
+export type Marked = Seen & {
+  readonly mark: string;
+  readonly observationId: string;
+  readonly sensorId: string;
+  readonly port: number | undefined;
+  readonly transport: Transport | undefined;
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly ja3: string | undefined;
+  readonly ja4: string | undefined;
+  readonly hassh: string | undefined;
+  readonly asn: number | undefined;
+  readonly organization: string | undefined;
+  readonly country: string | undefined;
+  readonly city: string | undefined;
+  readonly rdns: string | undefined;
+};
+
+export function makeScopes(workspaceIds: readonly string[]): MarkedScope[] {
+  const scopes: Omit<MarkedScope, "mark" | "number">[] = [
+    { dataset: "global" },
+    { dataset: "community" },
+    ...workspaceIds.map((workspaceId) => ({ dataset: "personal" as const, workspaceId })),
+  ];
+  return scopes.map((scope, number) => ({ ...scope, number, mark: `mark${number}x` }));
+}
+
+/** Addresses seen from many scopes: plain ones, some of a benign service's network, some of a benign actor's. */
+export const SERVICE_NETWORK = "45.1.0.0/24";
+export const ACTOR_NETWORK = "45.2.0.0/24";
+export const SHARED_ADDRESSES = [
+  ...Array.from({ length: 40 }, (_, index) => `45.0.0.${index}`),
+  ...Array.from({ length: 12 }, (_, index) => `45.1.0.${index}`),
+  ...Array.from({ length: 12 }, (_, index) => `45.2.0.${index}`),
+];
+/** Every scope has some of them that it never sees, so that whether one was seen at all can be betrayed, too. */
+const reaching = (scope: MarkedScope) => SHARED_ADDRESSES.filter((_, index) => (index + scope.number) % 4 !== 0);
+/** The slug of the tag that only this scope's observations carry. */
+export const onlyIn = (scope: MarkedScope) => `only-in-${scope.number}`;
+/** Addresses that only this scope has seen. */
+export const addressesOf = (scope: MarkedScope) =>
+  Array.from({ length: 3 }, (_, index) => `46.${scope.number}.0.${index}`);
+
+/** Random observations of the last 90 days in all scopes, of the same addresses again and again. */
+export function makeMarked(
+  random: Random,
+  from: {
+    readonly scopes: readonly MarkedScope[];
+    readonly tags: readonly Tag[];
+    readonly count: number;
+    readonly now: number;
+  },
+): Marked[] {
+  const { scopes, tags, count, now } = from;
+  const moments = Array.from({ length: 20 }, () => now - random.int(0, 2 * DAY));
+  return Array.from({ length: count }, (_, index) => ({
+    ...makeSaid(random, random.pick(scopes), tags),
+    observationId: `o-${index}`,
+    // Some fall on the same millisecond as others; half of the rest are fresh enough for the shortest reach.
+    at: random.chance(0.3) ? random.pick(moments) : now - random.int(0, random.chance(0.5) ? 3 * DAY : 90 * DAY - 1),
+  }));
+}
+
+/** What one says besides its time and id. */
+function makeSaid(random: Random, scope: MarkedScope, tags: readonly Tag[]): Omit<Marked, "observationId" | "at"> {
+  const { dataset, workspaceId, mark, number } = scope;
+  const some = <T>(make: () => T) => (random.chance(0.5) ? make() : undefined);
+  const marked = (what: string) => some(() => `${what}-${mark}-${random.int(0, 4)}`);
+  const ofScope = tags.filter(({ slug }) => slug === onlyIn(scope));
+  const ofAll = tags.filter(({ slug }) => slug.startsWith("everywhere-"));
+  const carried = Array.from({ length: random.int(0, 3) }, () => random.pick(random.chance(0.3) ? ofScope : ofAll));
+  return {
+    mark,
+    dataset,
+    ...(workspaceId === undefined ? {} : { workspaceId }),
+    ip: random.pick(random.chance(0.85) ? reaching(scope) : addressesOf(scope)),
+    tagIds: [...new Set(carried.map(({ id }) => id))],
+    sensorId: random.chance(0.3) ? "roaming" : `sensor-${mark}-${random.int(0, 3)}`,
+    port: some(() => (random.chance(0.3) ? 22 : 10_000 + number * 100 + random.int(0, 9))),
+    transport: some(() => random.pick(["tcp", "udp"])),
+    method: marked("M"),
+    path: marked("/path"),
+    userAgent: marked("agent"),
+    ja3: marked("ja3"),
+    ja4: marked("ja4"),
+    hassh: marked("hassh"),
+    asn: some(() => 64_500 + number),
+    organization: marked("organization"),
+    country: some(() => random.pick(["DE", "VN", "BR"])),
+    city: marked("city"),
+    rdns: marked("rdns"),
+  };
+}
+
+/** As a sensor sends it. */
+export function toWire(one: Marked): Record<string, unknown> {
+  return {
+    observation_id: one.observationId,
+    observed_at: new Date(one.at).toISOString(),
+    sensor_id: one.sensorId,
+    source_ip: one.ip,
+    dataset: one.dataset,
+    workspace_id: one.workspaceId,
+    destination_port: one.port,
+    transport: one.transport,
+    tags: one.tagIds,
+    http: { method: one.method, path: one.path, user_agent: one.userAgent },
+    tls: { ja3: one.ja3, ja4: one.ja4 },
+    ssh: { hassh: one.hassh },
+    asn: one.asn,
+    organization: one.organization,
+    country: one.country,
+    city: one.city,
+    rdns: one.rdns,
+  };
+}

@@ -1,0 +1,107 @@
+import type { CheckDescribed } from "../oracle/description.ts";
+import type { DescribedOperation, FuzzRequest } from "./drafts.ts";
+
+/** The field in which an application under test tells what operation answered, as its log does. */
+export const OPERATION_HEADER = "x-answered-by";
+
+export type FuzzAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+};
+
+/** What stands in an answer only when something of the inside got out. */
+const LEAKS = [
+  /\bSELECT\b[\s\S]*\bFROM\b/i,
+  /\bINSERT INTO\b/i,
+  /DB::|ClickHouse|JSONEachRow|toDateTime64|Code: \d+\./,
+  /\n\s+at |node_modules|node:internal|file:\/\/|\.[cm]?[jt]s:\d+|\/(?:work|home|usr|app|tmp)\//,
+  /\b(?:Syntax|Type|Range|Reference|Zod|URI)Error\b|Unexpected (?:token|end|non-whitespace)|in JSON at|at position \d/,
+  /FST_ERR|HPE_|ERR_HTTP|Z_[A-Z]+_ERROR|incorrect header check|secure-json|forbidden prototype/,
+  /\bfastify\b|light-my-request|find-my-way|is not a valid url component|Route \w+:/i,
+  /\bRequest body\b|Body (?:is not|cannot be)|Unsupported Media Type|did not match Content-Length/,
+  /"statusCode"|"code":"[A-Z]|"stack"|"error":/,
+  /Invalid input: expected|Too (?:big|small): expected|Unrecognized key/,
+];
+
+/** What answers browsers instead of programs. */
+const PAGES: ReadonlySet<string> = new Set(["homePage", "plansPage", "addressPage", "servicePage", "lookupForm"]);
+
+/** The refusals that say that a request is not as described. */
+const REFUSALS_OF_FORM: ReadonlySet<number> = new Set([400, 405, 408, 413, 414, 415, 417, 426, 431]);
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+/** Says what is wrong with an answer, if anything. */
+export type CheckAnswer = (request: FuzzRequest, answer: FuzzAnswer) => string | undefined;
+
+/** Judges answers by an interface's description and by what holds for every answer there is. */
+export function answerChecks(operations: readonly DescribedOperation[], check: CheckDescribed): CheckAnswer {
+  const byId = new Map(operations.map((operation) => [operation.id, operation]));
+
+  return (request, { status, headers, text }) => {
+    // Undefined where no operation has answered.
+    const operation = byId.get(String(headers[OPERATION_HEADER]));
+    if (status >= 500) return "an answer of 5xx";
+    const isOfPage = PAGES.has(String(headers[OPERATION_HEADER]));
+    if (isOfPage && String(headers["content-type"]).startsWith("text/html")) return faultOfPage(text, request.method);
+    if (isOfPage && status === 303) return undefined;
+    if (!/^application\/json(?:;|$)/.test(String(headers["content-type"]))) return "an answer that is not JSON";
+    if (headers["retry-after"] !== undefined) return "Retry-After, which clients sleep for";
+    if (!/^[\w.-]{1,64}$/.test(String(headers["x-request-id"] ?? "none"))) return "a request id out of the request";
+    // It has no body; the server cuts off what an application gives it.
+    if (request.method === "HEAD") return undefined;
+
+    const body = parsed(text);
+    if (body === undefined) return "a body that is not JSON";
+    const leak = LEAKS.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
+    if (leak !== undefined) return `something of the inside: ${leak}`;
+    if (status >= 400 && !(isRecord(body) && typeof body.message === "string" && body.message !== "")) {
+      return "a refusal without a message";
+    }
+    if (status === 405 && headers.allow === undefined) return "a 405 that does not say what is allowed";
+    if (operation === undefined && ![400, 403, 404, 405, 431, ...(isOfPage ? [406] : [])].includes(status))
+      return "no operation, but an answer like one";
+    if (operation === undefined && Object.keys(isRecord(body) ? body : {}).join() !== "message")
+      return "more than a message";
+    const fault = operation && check(operation.method, operation.path, status, body);
+    if (fault !== undefined) return fault;
+    if (request.expects === "refused" && status < 400) return "an answer to what the description does not allow";
+    if (request.expects === "taken" && (REFUSALS_OF_FORM.has(status) || operation?.id !== request.operation)) {
+      return "a refusal of what the description allows";
+    }
+    return undefined;
+  };
+}
+
+/** Pages are described nowhere: whatever leads to one must get a whole one, without a script and nothing of the inside. */
+function faultOfPage(text: string, method: string): string | undefined {
+  if (method === "HEAD") return undefined;
+  if (!text.startsWith("<!doctype html>") || !text.endsWith("</html>\n")) return "a page that is not whole";
+  if (/<script|\son\w+=/i.test(text)) return "a page with a script";
+  const leak = LEAKS.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
+  return leak === undefined ? undefined : `something of the inside: ${leak}`;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const MOST_SHOWN = 600;
+
+/** A request and its answer for whoever reads of the failure. */
+export function told({ method, target, headers, payload, from, expects }: FuzzRequest, answer: FuzzAnswer): string {
+  const cut = (text: string) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}... (${text.length})` : text);
+  const lines = [
+    `${method} ${cut(target)} from ${from}, to be ${expects}`,
+    cut(JSON.stringify(headers)),
+    payload === undefined ? "no body" : `body ${cut(JSON.stringify(payload.toString("utf8")))}`,
+    `answer ${answer.status} ${cut(answer.text)}`,
+    cut(JSON.stringify(answer.headers)),
+  ];
+  return lines.join("\n  ");
+}

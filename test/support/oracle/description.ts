@@ -1,0 +1,59 @@
+import { describeOperations, type OpenApiDocument } from "@noisefloor/http/openapi.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+
+/** Tells what of an answer is not as the interface's description says; nothing when all is. */
+export type CheckDescribed = (method: string, url: string, status: number, body: unknown) => string | undefined;
+
+/** Holds answers against a description: of each operation, its statuses and the schema of each of its bodies. */
+export function checkAgainst(document: OpenApiDocument): CheckDescribed {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema(document, "description");
+  const compiled = new Map<string, ValidateFunction | undefined>();
+  const paths = Object.keys(document.paths ?? {}).map((path) => ({
+    path,
+    pattern: new RegExp(`^/*${path.replace(/\{\w+\}/g, "[^/]*")}$`),
+  }));
+
+  const validatorOf = (path: string, method: string, status: number) => {
+    const steps = [
+      "paths",
+      path,
+      method.toLowerCase(),
+      "responses",
+      String(status),
+      "content",
+      "application/json",
+      "schema",
+    ];
+    const ref = `description#/${steps.map((step) => encodeURIComponent(step.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`;
+    if (!compiled.has(ref)) compiled.set(ref, ajv.getSchema(ref));
+    return compiled.get(ref);
+  };
+
+  return (method, url, status, body) => {
+    const known = paths.find(({ pattern }) => pattern.test(url.split("?")[0] ?? ""));
+    // What is no operation's path or method is described nowhere; those have the shape of every refusal.
+    const isOther = known === undefined || status === 405;
+    const validate = isOther ? undefined : validatorOf(known.path, method, status);
+    if (isOther) return isMessage(body) ? undefined : `${method} ${url}: ${status} without a message`;
+    if (validate === undefined) return `${method} ${known.path}: the status ${status} is not described`;
+    if (validate(body)) return undefined;
+    return `${method} ${url}: ${status} ${ajv.errorsText(validate.errors, { dataVar: "body" })}`;
+  };
+}
+
+function isMessage(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "message" in body && typeof body.message === "string";
+}
+
+const check = checkAgainst(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
+
+/** Throws when an answer is not as the interface's description says. */
+export function expectDescribed(method: string, url: string, status: number, body: unknown): void {
+  const fault = check(method, url, status, body);
+  if (fault !== undefined) throw new Error(`not as described: ${fault}`);
+}

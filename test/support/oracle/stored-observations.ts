@@ -1,0 +1,16 @@
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { z } from "zod";
+import type { World } from "../worlds/world.ts";
+
+const storedObservations = defineQuery({
+  name: "test-stored",
+  sql: `SELECT observation_id AS id, toString(source_ip) AS ip, concat(dataset, '/', workspace_id) AS room
+    FROM observations FINAL ORDER BY source_ip, observation_id`,
+  params: z.object({}),
+  row: z.object({ id: z.string(), ip: z.string(), room: z.string() }),
+});
+
+/** Every observation that a world's store holds, each once: its id, its address and the room it is in. */
+export function readStored({ client }: World) {
+  return run(client, storedObservations, {});
+}

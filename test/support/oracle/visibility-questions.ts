@@ -1,0 +1,231 @@
+import type { Tag } from "@noisefloor/domain/tag.ts";
+import { expect } from "vitest";
+import { SHARED_ADDRESSES } from "../builders/marked-observations.ts";
+import type { Random } from "../builders/random.ts";
+import {
+  expectedCode,
+  expectedCommunity,
+  expectedFlat,
+  expectedFull,
+  expectedQuick,
+  expectedRiot,
+  isFound,
+  type Known,
+} from "./address-oracle.ts";
+import { expectedActivity } from "./expected-activity.ts";
+import { createOracle, type Seen } from "./oracle.ts";
+import { expectedTimeline, TIMELINE_FIELDS } from "./timeline-oracle.ts";
+import { type Asker, isGlobal, type Visibility, visibilityOf } from "./visibility-rules.ts";
+
+type Answer = { readonly status: number; readonly body: unknown };
+
+/** One request of one asker, and what the brute force says of it. */
+export type Question = {
+  readonly operation: string;
+  readonly asker: Asker;
+  readonly url: string;
+  /** Present for a POST. */
+  readonly payload?: object;
+  sees(one: Seen): boolean;
+  answer(known: Known): Answer;
+};
+
+type Setting = { readonly random: Random; readonly asker: Asker; readonly tags: readonly Tag[]; readonly now: number };
+type Asked = Omit<Question, "operation" | "asker">;
+type Operation = { readonly name: string; readonly showsObservations: boolean; ask(setting: Setting): Asked };
+
+const refusal = (status: number): Answer => ({ status, body: { message: expect.any(String) } });
+const ok = (body: unknown): Answer => ({ status: 200, body });
+const GLOBAL: Visibility = { sees: isGlobal, namesNothing: false };
+
+/** Puts together what a visibility allows; checks that come before the scopes are given as the status they lead to. */
+function withVisibility(
+  { asker }: Setting,
+  asked: { url: string; payload?: object; earlier?: number | undefined; later?: number | undefined },
+  visibility: Visibility,
+  answer: (known: Known) => Answer,
+): Asked {
+  const { url, payload, earlier, later } = asked;
+  const status = !asker.isKnown ? 401 : (earlier ?? ("status" in visibility ? visibility.status : later));
+  return {
+    url,
+    ...(payload === undefined ? {} : { payload }),
+    sees: "sees" in visibility && status === undefined ? visibility.sees : () => false,
+    answer: (known) => (status === undefined ? answer(known) : refusal(status)),
+  };
+}
+
+/** A scope list as people write them: in any order, with white space, repeated, with the alias, empty, with mistakes. */
+function randomLabels(random: Random): string | undefined {
+  if (random.chance(0.15)) return undefined;
+  if (random.chance(0.12)) return random.pick(["nonsense", "Global,GREYNOISE", "personal:acme", ","]);
+  const mistakes = ["Global", "PERSONAL", "acme", "personal:acme", "nonsense", "", "constructor", "__proto__", "*"];
+  const words = Array.from({ length: random.int(0, 4) }, () =>
+    random.pick(random.chance(0.06) ? mistakes : ["global", "greynoise", "community", "personal", "personal"]),
+  );
+  const space = () => random.pick(["", "", "", " ", "\t", "  "]);
+  return words.map((word) => `${space()}${word}${space()}`).join(",");
+}
+
+const labelsIn = (labels: string | undefined) => ({ ...(labels === undefined ? {} : { workspace_labels: labels }) });
+const inQuery = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
+
+function randomAddress(random: Random): string {
+  if (random.chance(0.05)) return random.pick(["45.200.0.1", "45.1.0.200", "45.2.0.200"]);
+  if (random.chance(0.25)) return `46.${random.int(0, 7)}.0.${random.int(0, 2)}`;
+  return random.pick(SHARED_ADDRESSES);
+}
+/** Now and then one that is none. */
+const perhapsAddress = (random: Random) =>
+  random.chance(0.04)
+    ? { ip: random.pick(["10.0.0.1", "45.1.2", "x"]), is: false }
+    : { ip: randomAddress(random), is: true };
+
+/** When only unrecognized scopes were named, the lists of networks do not answer either. */
+const seenBy = (visibility: Visibility, known: Known): Known =>
+  "sees" in visibility && visibility.namesNothing
+    ? { seen: [], tags: known.tags, serviceOf: () => undefined, actorOf: () => undefined }
+    : known;
+
+export const OPERATIONS: readonly Operation[] = [
+  {
+    name: "community lookup",
+    showsObservations: true,
+    ask(setting) {
+      const { ip, is } = perhapsAddress(setting.random);
+      const url = `/v3/community/${ip}${inQuery(labelsIn(randomLabels(setting.random)))}`;
+      // An address that is none is told even to those whose key is not known.
+      if (!is) return { url, sees: () => false, answer: () => refusal(400) };
+      return withVisibility(setting, { url }, GLOBAL, (known) => expectedCommunity(ip, known));
+    },
+  },
+  {
+    name: "tag activity",
+    showsObservations: true,
+    ask(setting) {
+      const { random, asker, now } = setting;
+      const tag = random.pick(setting.tags);
+      const labels = randomLabels(random);
+      const days = random.pick([1, 2, 10, 11, 30, 90, random.int(1, 90)]);
+      const hours = random.pick([1, 24, 168, random.int(1, 168)]);
+      const includeIps = random.chance(0.5);
+      const mistake = random.chance(0.05) ? random.pick(["days", "granularity", "include_ips"]) : undefined;
+      const id = random.chance(0.03) ? "no-uuid" : random.chance(0.03) ? tag.id.replace(/^.{8}/, "00000000") : tag.id;
+      const query = {
+        days: String(days),
+        granularity: `${hours}h`,
+        include_ips: String(includeIps),
+        ...labelsIn(labels),
+      };
+      const url = `/v3/tags/${id}/activity${inQuery({ ...query, ...(mistake === undefined ? {} : { [mistake]: "0x" }) })}`;
+      const asked = { tag, days: Math.min(days, asker.reach), hours, includeIps, now };
+      const earlier = id === "no-uuid" || mistake !== undefined ? 400 : undefined;
+      const later = id === tag.id ? undefined : 404;
+      return withVisibility(setting, { url, earlier, later }, visibilityOf("tag-activity", labels, asker), (known) => {
+        const oracle = createOracle(known.seen, known.tags, (ip) => known.actorOf(ip) !== undefined);
+        return ok(expectedActivity(oracle, { ...asked, datasets: ["global", "community", "personal"] }));
+      });
+    },
+  },
+  {
+    name: "one address",
+    showsObservations: true,
+    ask(setting) {
+      const { random, asker } = setting;
+      const { ip, is } = perhapsAddress(random);
+      const labels = randomLabels(random);
+      const quick = random.chance(0.3);
+      const url = `/v3/ip/${ip}${inQuery({ ...(quick ? { quick: "true" } : {}), ...labelsIn(labels) })}`;
+      const visibility = visibilityOf("ip", labels, asker);
+      return withVisibility(setting, { url, earlier: is ? undefined : 400 }, visibility, (known) => {
+        const form = quick ? expectedQuick : expectedFull;
+        return ok({ ...form(ip, seenBy(visibility, known)), request_metadata: { restricted_fields: [] } });
+      });
+    },
+  },
+  {
+    name: "many addresses",
+    showsObservations: true,
+    ask(setting) {
+      const { random, asker } = setting;
+      const ips = Array.from({ length: random.int(1, 25) }, () => perhapsAddress(random).ip);
+      const labels = randomLabels(random);
+      const quick = random.chance(0.4);
+      const url = `/v3/ip${inQuery({ quick: String(quick), ...labelsIn(labels) })}`;
+      const visibility = visibilityOf("ip", labels, asker);
+      return withVisibility(setting, { url, payload: { ips } }, visibility, (everything) => {
+        const known = seenBy(visibility, everything);
+        const once = [...new Set(ips)];
+        const form = quick ? expectedQuick : expectedFull;
+        const missing = once.filter((ip) => !isFound(ip, known));
+        return ok({
+          data: once.filter((ip) => isFound(ip, known)).map((ip) => form(ip, known)),
+          request_metadata: { restricted_fields: [], message: "", ips_not_found: missing },
+        });
+      });
+    },
+  },
+  ...TIMELINE_FIELDS.map((field) => ({
+    name: `timeline of ${field}`,
+    showsObservations: true,
+    ask(setting: Setting) {
+      const { random, asker, now } = setting;
+      const { ip, is } = perhapsAddress(random);
+      const labels = randomLabels(random);
+      const days = random.pick([1, 10, 30, 90, random.int(1, 90)]);
+      const granularity = random.pick(["1h", "1d", "7d", "90d", `${random.int(1, 24)}h`, `${random.int(1, 90)}d`]);
+      const url = `/v3/noise/ips/${ip}/timeline${inQuery({ field, days: String(days), granularity, ...labelsIn(labels) })}`;
+      const asked = { field, days: Math.min(days, asker.reach), granularity, now };
+      const visibility = visibilityOf("timeline", labels, asker);
+      return withVisibility(setting, { url, earlier: is ? undefined : 400 }, visibility, (known) =>
+        ok(expectedTimeline(ip, asked, known)),
+      );
+    },
+  })),
+  ...[
+    { name: "earlier quick lookup", path: "/v2/noise/quick/", form: expectedCode, showsObservations: true },
+    { name: "earlier context", path: "/v2/noise/context/", form: expectedFlat, showsObservations: true },
+    { name: "earlier riot lookup", path: "/v2/riot/", form: expectedRiot, showsObservations: false },
+  ].map(({ name, path, form, showsObservations }) => ({
+    name,
+    showsObservations,
+    ask(setting: Setting) {
+      const ip = randomAddress(setting.random);
+      const url = `${path}${ip}${inQuery(labelsIn(randomLabels(setting.random)))}`;
+      return withVisibility(setting, { url }, GLOBAL, (known) => ok(form(ip, known)));
+    },
+  })),
+  {
+    name: "earlier quick lookup of many",
+    showsObservations: true,
+    ask(setting) {
+      const ips = Array.from({ length: setting.random.int(1, 25) }, () => randomAddress(setting.random));
+      const url = `/v2/noise/multi/quick${inQuery(labelsIn(randomLabels(setting.random)))}`;
+      return withVisibility(setting, { url, payload: { ips } }, GLOBAL, (known) =>
+        ok([...new Set(ips)].map((ip) => expectedCode(ip, known))),
+      );
+    },
+  },
+  ...[
+    { name: "tag list", url: "/v3/tags", member: "tags" },
+    { name: "earlier tag list", url: "/v2/meta/metadata", member: "metadata" },
+  ].map(({ name, url, member }) => ({
+    name,
+    showsObservations: false,
+    ask: (setting: Setting) =>
+      withVisibility(
+        setting,
+        { url: `${url}${inQuery(labelsIn(randomLabels(setting.random)))}` },
+        GLOBAL,
+        ({ tags }) => {
+          const inOrder = [...tags].sort((a, b) => (a.slug < b.slug ? -1 : 1));
+          return ok({ [member]: inOrder.map(({ related: _related, ...tag }) => ({ ...tag, related_tags: [] })) });
+        },
+      ),
+  })),
+];
+
+/** Something to ask of an operation. */
+export function makeQuestion(operation: Operation, setting: Setting): Question {
+  return { operation: operation.name, asker: setting.asker, ...operation.ask(setting) };
+}

@@ -1,0 +1,72 @@
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { answers, type ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import { startServerProcess } from "@noisefloor/clickhouse/server/embedded-process.ts";
+import getPort from "get-port";
+
+const CONFIG = fileURLToPath(new URL("../../../infra/clickhouse/config", import.meta.url));
+
+/** What the image has before our files are merged over it, as far as it takes part. */
+const IMAGE_USERS = `<clickhouse>
+  <profiles><default/><readonly><readonly>1</readonly></readonly></profiles>
+  <users>
+    <default>
+      <password></password>
+      <networks><ip>::/0</ip></networks>
+      <profile>default</profile>
+      <quota>default</quota>
+    </default>
+  </users>
+  <quotas><default/></quotas>
+</clickhouse>`;
+
+const PASSWORDS = { noisefloor: "writes", noisefloor_reader: "reads", grafana: "looks" };
+
+export type ComposeClickHouse = {
+  connectionAs(user: keyof typeof PASSWORDS): ClickHouseConnection;
+  stop(): Promise<void>;
+};
+
+/** A real engine with the configuration of docker-compose.yml. */
+export async function startComposeClickHouse(): Promise<ComposeClickHouse> {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-compose-"));
+  const config = join(folder, "config.xml");
+  await mkdir(join(folder, "config.d"));
+  await mkdir(join(folder, "users.d"));
+  await writeFile(
+    config,
+    `<clickhouse><users_config>users.xml</users_config><logger><log>${join(folder, "log")}</log></logger></clickhouse>`,
+  );
+  await writeFile(join(folder, "users.xml"), IMAGE_USERS);
+  await copyFile(join(CONFIG, "server.xml"), join(folder, "config.d", "noisefloor.xml"));
+  await copyFile(join(CONFIG, "users.xml"), join(folder, "users.d", "noisefloor.xml"));
+  const httpPort = await getPort({ host: "127.0.0.1" });
+  const connectionAs = (username: keyof typeof PASSWORDS) => ({
+    url: `http://127.0.0.1:${httpPort}`,
+    username,
+    password: PASSWORDS[username],
+    database: "noisefloor",
+  });
+  const server = await startServerProcess({
+    data: join(folder, "data"),
+    config,
+    nowhere: join(folder, "nowhere"),
+    httpPort,
+    environment: {
+      NOISEFLOOR_PASSWORD: PASSWORDS.noisefloor,
+      NOISEFLOOR_READER_PASSWORD: PASSWORDS.noisefloor_reader,
+      GRAFANA_PASSWORD: PASSWORDS.grafana,
+    },
+    isReady: () => answers(connectionAs("noisefloor")),
+    timeoutMs: 20_000,
+  });
+  return {
+    connectionAs,
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import type { TestProject } from "vitest/node";
+import { provideClickHouse, provideKafka } from "./providers.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    clickhouse: ClickHouseConnection;
+    kafkaBrokers: string;
+  }
+}
+
+/** Starts the real servers once for all test files, and ends them after the last. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const servers = await Promise.allSettled([provideClickHouse(process.env), provideKafka(process.env)]);
+  const stop = async () => {
+    for (const server of servers) if (server.status === "fulfilled") await server.value.stop();
+  };
+  const [clickhouse, kafka] = servers;
+  if (clickhouse.status === "rejected" || kafka.status === "rejected") {
+    await stop();
+    throw clickhouse.status === "rejected" ? clickhouse.reason : kafka.status === "rejected" ? kafka.reason : undefined;
+  }
+  project.provide("clickhouse", clickhouse.value.at);
+  project.provide("kafkaBrokers", kafka.value.at);
+  return stop;
+}

@@ -1,0 +1,158 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { startLocalBroker } from "@noisefloor/kafka/local-broker.ts";
+import getPort from "get-port";
+import { GenericContainer, getContainerRuntimeClient, Wait } from "testcontainers";
+import { firstAvailable } from "./first-available.ts";
+
+/** A broker of one's own that can be ended and comes back at the same address with what it had stored. */
+export type RestartableBroker = {
+  readonly address: string;
+  restart(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export type Running<T> = { readonly at: T; readonly stop: () => Promise<void> };
+
+const BROKER_FOLDER = fileURLToPath(new URL("../../../infra/kafka/broker", import.meta.url));
+export const CONTAINER_TIMEOUT_MS = 120_000;
+
+/** One KRaft node that is broker and controller. */
+const KAFKA_ENVIRONMENT = {
+  KAFKA_NODE_ID: "1",
+  KAFKA_PROCESS_ROLES: "broker,controller",
+  KAFKA_LISTENERS: "PLAINTEXT://:9092,CONTROLLER://:9093",
+  KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+  KAFKA_CONTROLLER_LISTENER_NAMES: "CONTROLLER",
+  KAFKA_CONTROLLER_QUORUM_VOTERS: "1@localhost:9093",
+  KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: "1",
+  KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: "1",
+  KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: "1",
+  KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: "0",
+  KAFKA_GROUP_MIN_SESSION_TIMEOUT_MS: "1000",
+  KAFKA_AUTO_CREATE_TOPICS_ENABLE: "false",
+  KAFKA_MESSAGE_MAX_BYTES: "16777216",
+  KAFKA_LOG_CLEANER_BACKOFF_MS: "300",
+};
+
+/** Is there a container engine on this machine that answers? */
+export async function hasContainerEngine(): Promise<boolean> {
+  return getContainerRuntimeClient().then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A real Kafka: the configured brokers, else a container, else a process on this machine. */
+export function provideKafka(env: NodeJS.ProcessEnv): Promise<Running<string>> {
+  return firstAvailable<Running<string>>(
+    "Kafka broker",
+    [
+      {
+        name: "KAFKA_BROKERS",
+        start: async () => (env.KAFKA_BROKERS ? { at: env.KAFKA_BROKERS, stop: async () => {} } : undefined),
+      },
+      {
+        name: "a container",
+        start: async () => {
+          if (!(await hasContainerEngine())) return undefined;
+          const broker = await startBrokerContainer();
+          return { at: broker.address, stop: broker.stop };
+        },
+      },
+      {
+        name: "a local process",
+        start: async () => {
+          const broker = await startLocalBroker(BROKER_FOLDER);
+          return { at: broker.address, stop: broker.stop };
+        },
+      },
+    ],
+    "Set KAFKA_BROKERS, or start Docker, or install a JVM from 17 on and Maven.",
+  );
+}
+
+/** A broker that the caller may end and start again: a container, else a process on this machine. */
+export function startRestartableBroker(): Promise<RestartableBroker> {
+  return firstAvailable<RestartableBroker>(
+    "Kafka broker of its own",
+    [
+      {
+        name: "a container",
+        start: async () => ((await hasContainerEngine()) ? startBrokerContainer() : undefined),
+      },
+      { name: "a local process", start: () => startLocalBroker(BROKER_FOLDER) },
+    ],
+    "Start Docker, or install a JVM from 17 on and Maven.",
+  );
+}
+
+async function startBrokerContainer(): Promise<RestartableBroker> {
+  // Clients are told where to connect before the engine would choose a port, so it is chosen here.
+  const port = await getPort();
+  const container = await new GenericContainer("apache/kafka:4.3.0")
+    .withEnvironment({ ...KAFKA_ENVIRONMENT, KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://localhost:${port}` })
+    .withExposedPorts({ container: 9092, host: port })
+    .withWaitStrategy(Wait.forLogMessage(/Kafka Server started/))
+    .withStartupTimeout(CONTAINER_TIMEOUT_MS)
+    .start();
+  return {
+    address: `localhost:${port}`,
+    // An engine ends a container with SIGTERM and, when it has no time for that, with SIGKILL.
+    restart: (signal) => container.restart({ timeout: signal === "SIGKILL" ? 0 : 15 }),
+    stop: async () => void (await container.stop()),
+  };
+}
+
+/** A real ClickHouse: the configured server, else a container, else the embedded one. */
+export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<ClickHouseConnection>> {
+  return firstAvailable<Running<ClickHouseConnection>>(
+    "ClickHouse server",
+    [
+      {
+        name: "CLICKHOUSE_URL",
+        start: async () => {
+          const url = env.CLICKHOUSE_URL;
+          if (!url) return undefined;
+          const username = env.CLICKHOUSE_USER ?? "default";
+          const password = env.CLICKHOUSE_PASSWORD ?? "";
+          return { at: { url, username, password, database: "default" }, stop: async () => {} };
+        },
+      },
+      {
+        name: "a container",
+        start: async () => {
+          if (!(await hasContainerEngine())) return undefined;
+          const container = await new GenericContainer("clickhouse/clickhouse-server:26.3")
+            .withEnvironment({ CLICKHOUSE_USER: "tests", CLICKHOUSE_PASSWORD: "tests" })
+            .withExposedPorts(8123)
+            .withWaitStrategy(Wait.forHttp("/ping", 8123))
+            .withStartupTimeout(CONTAINER_TIMEOUT_MS)
+            .start();
+          const url = `http://${container.getHost()}:${container.getMappedPort(8123)}`;
+          return {
+            at: { url, username: "tests", password: "tests", database: "default" },
+            stop: async () => void (await container.stop()),
+          };
+        },
+      },
+      {
+        name: "the embedded engine",
+        start: async () => {
+          const directory = await mkdtemp(join(tmpdir(), "noisefloor-clickhouse-"));
+          const server = await startEmbedded(directory);
+          const stop = async () => {
+            await server.stop();
+            await rm(directory, { recursive: true, force: true });
+          };
+          return { at: { ...server.connection, database: "default" }, stop };
+        },
+      },
+    ],
+    "Set CLICKHOUSE_URL, or start Docker, or run on a platform that the embedded engine supports.",
+  );
+}

@@ -1,0 +1,15 @@
+import type { Reporter, TestModule } from "vitest/node";
+
+const PRINTED = 10;
+
+/** Prints the files that took longest at the end of a run, so that a slow one is noticed where it was made slow. */
+export default class SlowestFiles implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const slowest = modules
+      .map((module) => ({ name: module.relativeModuleId, seconds: module.diagnostic().duration / 1_000 }))
+      .sort((one, other) => other.seconds - one.seconds)
+      .slice(0, PRINTED);
+    console.log(`The ${slowest.length} slowest files (seconds):`);
+    for (const { name, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(7)}  ${name}`);
+  }
+}

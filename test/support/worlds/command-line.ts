@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findRunning } from "@noisefloor/clickhouse/server/embedded-files.ts";
+import getPort from "get-port";
+import { expect } from "vitest";
+import { eventually } from "../eventually.ts";
+
+export const BINARY = fileURLToPath(new URL("../../../services/cli/bin/noisefloor.js", import.meta.url));
+
+export type Finished = { code: number | null; stdout: string; stderr: string };
+export type Started = { child: ChildProcess; output: () => string; errors: () => string; finished: Promise<Finished> };
+
+/** `noisefloor start` that is ready. */
+export type Service = Started & { readonly url: string };
+
+/** The command line over a data directory of its own. */
+export type CommandLine = {
+  readonly dataDir: string;
+  /** Runs it as a user would, with nothing of our own environment but the path. */
+  run(args: readonly string[], env?: Record<string, string>): Started;
+  /** `noisefloor start`, once it is ready. */
+  startService(args?: readonly string[], env?: Record<string, string>): Promise<Service>;
+  /** Ends what still runs, and removes the data. */
+  close(): Promise<void>;
+};
+
+export async function openCommandLine(): Promise<CommandLine> {
+  const dataDir = await mkdtemp(join(tmpdir(), "noisefloor-cli-"));
+  const running: ChildProcess[] = [];
+  const killAll = () => {
+    for (const child of running) child.kill("SIGKILL");
+  };
+  process.once("exit", killAll);
+  const run: CommandLine["run"] = (args, env = {}) => {
+    const child = spawn(process.execPath, [BINARY, ...args], {
+      env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    running.push(child);
+    let stdout = "";
+    let stderr = "";
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    const finished = new Promise<Finished>((settle) => child.once("close", (code) => settle({ code, stdout, stderr })));
+    return { child, output: () => stdout, errors: () => stderr, finished };
+  };
+  return {
+    dataDir,
+    run,
+    async startService(args = [], env = {}) {
+      const port = env.HTTP_PORT ?? String(await getPort());
+      const started = run(["start", ...args], { HTTP_PORT: port, ...env });
+      await eventually(async () => expect(started.output()).toContain("Ctrl-C stops it."), 60_000);
+      return { ...started, url: `http://localhost:${port}` };
+    },
+    async close() {
+      process.removeListener("exit", killAll);
+      killAll();
+      await eventually(async () => expect(await findRunning(dataDir)).toBeUndefined());
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

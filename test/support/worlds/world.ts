@@ -1,0 +1,207 @@
+import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import { reader } from "@noisefloor/clickhouse/client/query.ts";
+import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import type { Entitlement } from "@noisefloor/domain/caller.ts";
+import type { Intention } from "@noisefloor/domain/classification.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
+import type { Tag } from "@noisefloor/domain/tag.ts";
+import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
+import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import { type BatchResult, ingestBatch } from "@noisefloor/ingest/pipeline.ts";
+import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { type RequestRecord, requestDeadLetter } from "@noisefloor/ingest/sources/http/route.ts";
+import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
+import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app.ts";
+import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
+import type { FastifyInstance } from "fastify";
+import { inject } from "vitest";
+import { PUBLIC_URL } from "../oracle/address-oracle.ts";
+import { expectDescribed } from "../oracle/description.ts";
+import { returnDatabase, takeDatabase } from "./databases.ts";
+import { makeApp, silent } from "./http.ts";
+
+export const RETENTION_DAYS = 100;
+
+/** A database of its own on the shared server, brought up by the production migrations. */
+export type World = {
+  readonly connection: ClickHouseConnection;
+  readonly client: ClickHouseClient;
+  readonly catalogue: TagCatalogue;
+  readonly sensors: SensorKeyCache;
+  /** The query interface, to be asked with `inject`. */
+  readonly app: FastifyInstance;
+  /** Adds the query interface to another application over the same store. */
+  register(app: FastifyInstance, metrics: Metrics, more?: Partial<QueryDeps>): void;
+  /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
+  store(observations: readonly Record<string, unknown>[]): Promise<BatchResult<RequestRecord>>;
+  addTags(tags: readonly Tag[]): Promise<void>;
+  /** Makes a workspace with a key, which is the answer. Without an id it is one of its own. */
+  addCaller(plan: string, entitlements?: readonly Entitlement[], workspaceId?: string): Promise<string>;
+  /** Asks the interface and expects an answer in JSON. With no headers given, the caller may do everything. */
+  get(path: string, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
+  /** The same for a body, which is sent as JSON unless it is text already. */
+  post(path: string, payload: unknown, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
+  close(): Promise<void>;
+};
+
+export type WorldOptions = {
+  readonly retentionDays?: number;
+  /** Another server than the one that all tests share. */
+  readonly server?: ClickHouseConnection;
+  /** How often the caches look for changes. By default they change with `refresh` alone, which costs no queries. */
+  readonly pollIntervalMs?: number;
+};
+
+/** Longer than any test: the caches do not poll. */
+const NEVER_MS = 86_400_000;
+
+/** @param now what the services take for the present, in milliseconds since 1970 UTC. */
+export async function createWorld(now: () => number, options: WorldOptions = {}): Promise<World> {
+  const { retentionDays = RETENTION_DAYS, server = inject("clickhouse"), pollIntervalMs = NEVER_MS } = options;
+  const database = await takeDatabase(server);
+  const { connection, client } = database;
+  const polling = { intervalMs: pollIntervalMs };
+  const [catalogue, sensors, directory] = await Promise.all([
+    openTagCatalogue(client, polling),
+    openSensorKeyCache(client, polling),
+    openAccessCache(client, polling),
+  ]);
+  const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
+  await directory.refresh();
+  const publicUrl = PUBLIC_URL;
+  const plansUrl = `${publicUrl}/plans`;
+  const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
+  const limit = await localLookupLimit(file, now, silent);
+  const register = (made: FastifyInstance, metrics: Metrics, more: Partial<QueryDeps> = {}) =>
+    registerQuery(made, {
+      read: reader(client, { maxSeconds: 60 }),
+      readSingle: reader(client, { maxSeconds: 60 }),
+      catalogue,
+      directory,
+      plans: DEFAULT_PLANS,
+      limit,
+      metrics,
+      plansUrl,
+      retentionDays: () => retentionDays,
+      now,
+      publicUrl,
+      ...more,
+    });
+  const app = await makeApp(QUERY_OPERATIONS, register);
+  const deadLetters = deadLetterStore(client, { now });
+  let stored = 0;
+  return {
+    connection,
+    client,
+    catalogue,
+    sensors,
+    app,
+    register,
+    store(observations) {
+      const records = observations.map(
+        (observation, index): RequestRecord => ({
+          bytes: Buffer.from(JSON.stringify(observation)),
+          sender: { right: "everything" },
+          fallbackId: `test:${stored}/${index}`,
+          origin: `test-${stored}`,
+          position: index + 1,
+        }),
+      );
+      stored++;
+      return ingestBatch(records, {
+        catalogue,
+        retentionDays: () => retentionDays,
+        right: "everything",
+        now,
+        sink: storingIn(client),
+        storeDeadLetters: (rejected) => deadLetters(rejected.map(requestDeadLetter)),
+      });
+    },
+    async addTags(tags) {
+      await writeTags(client, tags, Date.now());
+      await catalogue.refresh();
+    },
+    async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
+      const added = await addCaller(client, workspaceId, plan, entitlements);
+      await directory.refresh();
+      return added;
+    },
+    async post(path, payload, headers = { key }) {
+      const response = await app.inject({
+        method: "POST",
+        url: path,
+        payload: typeof payload === "string" ? payload : JSON.stringify(payload),
+        headers: { "content-type": "application/json", ...headers },
+      });
+      expectDescribed("POST", path, response.statusCode, response.json());
+      return { status: response.statusCode, body: response.json() };
+    },
+    async get(path, headers = { key }) {
+      const response = await app.inject({ method: "GET", url: path, headers });
+      expectDescribed("GET", path, response.statusCode, response.json());
+      return { status: response.statusCode, body: response.json() };
+    },
+    async close() {
+      catalogue.stop();
+      sensors.stop();
+      directory.stop();
+      await limit.close();
+      await app.close();
+      await returnDatabase(database);
+    },
+  };
+}
+
+/** Stores at once and tries nothing again. */
+export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Sink<R> {
+  return clickhouseSink(insertQueue({ insert: insertObservations(client), retryForMs: 0, lingerMs: 0 }));
+}
+
+/** Makes a workspace with a key, which is the answer. */
+export async function addCaller(
+  client: ClickHouseClient,
+  workspaceId: string,
+  plan: string,
+  entitlements: readonly Entitlement[] = [],
+): Promise<string> {
+  const key = randomUUID();
+  const now = Date.now();
+  await writeWorkspace(client, { workspaceId, name: workspaceId, plan, entitlements: [...entitlements] }, now);
+  const stored = {
+    keyId: randomUUID(),
+    workspaceId,
+    label: "",
+    sha256: hashKey(key),
+    createdAt: now,
+    isRevoked: false,
+  };
+  await writeApiKey(client, stored, now);
+  return key;
+}
+
+/** A tag with a slug and an intention, and nothing remarkable else. */
+export function makeTag(slug: string, intention: Intention, more: Partial<Tag> = {}): Tag {
+  return {
+    id: randomUUID(),
+    label: slug.toUpperCase(),
+    slug,
+    name: slug,
+    category: "activity",
+    intention,
+    description: "",
+    references: [],
+    recommend_block: false,
+    cves: [],
+    created_at: "2026-01-01",
+    related: [],
+    ...more,
+  };
+}
