@@ -74,7 +74,7 @@ test("a right that the user lacks is named, and so is what to do", async () => {
     /^noisefloor: ClickHouse's user may only read \(.*\): set CLICKHOUSE_USER to a user who may do this/,
   );
   expect(await complaintOf(["query"], envOf({ ...reader, password: "wrong" }))).toMatch(
-    /cannot be used as user noisefloor_reader: .* look at CLICKHOUSE_USER and CLICKHOUSE_PASSWORD/,
+    /cannot be used as user noisefloor_reader: .* check CLICKHOUSE_USER and CLICKHOUSE_PASSWORD/,
   );
 });
 
