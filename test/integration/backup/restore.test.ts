@@ -43,7 +43,7 @@ beforeAll(async () => {
   await world.addTags([tag]);
   await world.store(Array.from({ length: 60 }, (_, index) => seen(index, index % 25)));
   await applyRetention(world.client, 60);
-  // Of somebody's own: a table, and a view that keeps its rows in a table with a name like .inner_id.…
+  // A user's own: a table, and a view that keeps its rows in a table with a name like .inner_id.…
   await world.client.command({ query: "CREATE TABLE notes (x UInt8) ENGINE = MergeTree ORDER BY x" });
   await world.client.command({ query: "INSERT INTO notes VALUES (1)" });
   await world.client.command({
@@ -77,7 +77,7 @@ const optionsOf = (options: Partial<RestoreOptions>): RestoreOptions => ({
   ...options,
 });
 
-test("tables of one's own are left alone, in the store and in the backup, and no observation is rewritten", async () => {
+test("a user's own tables are left alone, in the store and in the backup, and no observation is rewritten", async () => {
   await command(other, "CREATE TABLE own (x UInt8) ENGINE = MergeTree ORDER BY x");
   await command(other, "INSERT INTO own VALUES (7)");
   await restoreWorld(other, whole);
@@ -99,7 +99,7 @@ test("a table of the store that its owner has altered is replaced by the backup'
   ).toBe(0);
 });
 
-test("a view of one's own on the store goes on, over what was restored", async () => {
+test("a user's own view on the store goes on, over what was restored", async () => {
   await command(
     other,
     "CREATE MATERIALIZED VIEW own_view ENGINE = MergeTree ORDER BY source_ip AS SELECT source_ip FROM observations",
@@ -235,7 +235,7 @@ test("data that come while an empty store's backup is read are not lost without 
   await inserted;
 });
 
-test("keys that were revoked since the backup stay revoked, and those made since are told of", async () => {
+test("keys that were revoked since the backup stay revoked, and those made since are reported", async () => {
   const place = server.place("keys");
   await other.addCaller("standard");
   await backUpWorld(other, place);

@@ -77,7 +77,7 @@ test("views and tables of one's own in a backup neither fire, nor read, nor keep
   expect(await contentsOf(other)).toEqual(before);
 });
 
-test("what has aged since the backup is told of, and kept when it is to be kept for longer", async () => {
+test("what has aged since the backup is reported, and kept when it is to be kept for longer", async () => {
   await applyRetention(world.client, 1);
   const expiresAt = Date.now() + 6_000;
   await world.store(seenAt([Date.now(), ...[1, 2, 3].map((many) => expiresAt - DAY_MS - many)]));

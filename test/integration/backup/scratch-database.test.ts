@@ -59,7 +59,7 @@ test("the scratch database of a restore that runs is left alone, and is its own"
   await (await openScratchDatabase(world.connection)).close();
 });
 
-test("a database of that name which is somebody's own is never dropped", async () => {
+test("a user's own database of that name is never dropped", async () => {
   await make(scratchName, "mine");
   await start();
   await expect(openScratchDatabase(world.connection)).rejects.toThrow(

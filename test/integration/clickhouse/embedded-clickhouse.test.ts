@@ -158,7 +158,7 @@ test("a command that waits for another says so once and can be stopped", async (
   await command.close();
 });
 
-test("who only looks does not wait for the end of a long command, and hears it when that took its server along", async () => {
+test("a reading command does not wait for the end of a long one, and reports it when that ended the server", async () => {
   const command = await openClickHouse({ dataDir }, { purpose: "command" });
   const look = await openClickHouse({ dataDir }, { purpose: "look" });
   expect(look.origin).toBe("running");
@@ -201,7 +201,7 @@ test("nobody works in a data directory while a restore does", async () => {
   await restore.close();
 });
 
-test("a server that does not answer in time is reported with its last words, and is gone", async () => {
+test("a server that does not answer in time is reported with its last output, and is gone", async () => {
   await expect(startEmbedded(dataDir, { startTimeoutMs: 1 })).rejects.toThrow(/did not answer within 0.001 s/);
   await start();
 });

@@ -58,7 +58,7 @@ async function retention(days?: number, json = true, command: RunCommand = comma
   return command.lines.join("\n");
 }
 
-test("every table tells what it holds from when to when, its size, and for how long", async () => {
+test("the command shows for every table its rows, its time span, its size and its retention", async () => {
   const { tables, retention_days } = answerSchema.parse(JSON.parse(await retention()));
   expect(retention_days).toBe(100);
   expect(tables.find(({ table }) => table === "observations")).toMatchObject({
@@ -102,7 +102,7 @@ test("a table that came with an update keeps its rows as long as all the others,
   expect(await kept()).toBe(100);
 });
 
-test("a RETENTION_DAYS that differs from what holds is told of and not applied", async () => {
+test("a RETENTION_DAYS that differs from the current retention is reported and not applied", async () => {
   const command = commandOver(world);
   const wanting = { ...command, settings: { ...command.settings, retentionDays: 365 } };
   expect(await retention(undefined, false, wanting)).toContain(
@@ -111,7 +111,7 @@ test("a RETENTION_DAYS that differs from what holds is told of and not applied",
   expect(await readRetention(world.client)).toBe(100);
 });
 
-test("a change of the retention that broke off is finished by the next start", async () => {
+test("a change of the retention that was interrupted is finished by the next start", async () => {
   const alone = "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(80)";
   await world.client.command({ query: alone });
   const { settings, log } = commandOver(world);
@@ -153,7 +153,7 @@ test("a command that only looks adds nothing, and of an older schema says what t
   await retention();
   await runDeadLettersList(list, commandOver(world));
   expect(await run(world.client, storedRows, {}), "no starter tags").toEqual([{ rows: 4, tags: 1 }]);
-  await world.client.command({ query: "DELETE FROM schema_migrations WHERE version = 31" });
+  await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_retries'" });
   const refusal = /migration dead_letter_retries has not been applied: run "noisefloor migrate"/;
   await expect(retention()).rejects.toThrow(refusal);
   await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(refusal);
