@@ -1,11 +1,11 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import {
-  type AcceptanceTerms,
-  type Accepted,
-  acceptObservation,
   type Rejection,
   type RejectionReason,
+  type ValidationCriteria,
+  type ValidObservation,
+  validateObservation,
 } from "@noisefloor/domain/observation.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { parseRecord } from "./decode.ts";
@@ -96,11 +96,11 @@ function tell({ reason, detail }: Rejection): Rejection {
 function judgeOne(
   record: IncomingRecord,
   catalogue: TagCatalogue,
-  terms: AcceptanceTerms,
-): (Accepted & { readonly row: ObservationRow }) | Rejection {
+  terms: ValidationCriteria,
+): (ValidObservation & { readonly row: ObservationRow }) | Rejection {
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
   if ("reason" in parsed) return parsed;
-  const verdict = acceptObservation(parsed.value, terms);
+  const verdict = validateObservation(parsed.value, terms);
   if ("reason" in verdict) return verdict;
   const tagIds = resolveTags(catalogue, verdict.observation.tags);
   if ("reason" in tagIds) return tagIds;

@@ -1,13 +1,13 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import { toDateTime64 } from "@noisefloor/clickhouse/query.ts";
-import type { Accepted } from "@noisefloor/domain/observation.ts";
+import type { ValidObservation } from "@noisefloor/domain/observation.ts";
 import type { InsertObservations } from "./insert-queue.ts";
 
 /** A row of the table `observations`. */
 export type ObservationRow = ReturnType<typeof toRow>;
 
 /** An accepted observation as its row. What it does not say is left out: the columns' defaults stand for it. */
-export function toRow({ observation, observedAt }: Accepted, observationId: string, tagIds: readonly string[]) {
+export function toRow({ observation, observedAt }: ValidObservation, observationId: string, tagIds: readonly string[]) {
   const { http, tls, ssh, metadata } = observation;
   return {
     observation_id: observationId,

@@ -1,11 +1,11 @@
 import type { AccessDirectory } from "@noisefloor/clickhouse/access-directory.ts";
 import type { Caller } from "@noisefloor/domain/caller.ts";
-import { type Plans, type PlanTerms, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
+import { type Plans, type PlanLimits, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { FastifyRequest } from "fastify";
 
 /** A caller with what its plan allows. */
-export type AuthorizedCaller = Caller & { readonly terms: PlanTerms };
+export type AuthorizedCaller = Caller & { readonly terms: PlanLimits };
 
 /** Who sends this request. Throws a 401 for a key that is not known; no key, or an empty one, is nobody in particular. */
 export type Authenticate = (request: FastifyRequest) => AuthorizedCaller;

@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { boolean, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -100,7 +100,7 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       });
     const read = async () => {
       if (!quick) return toFullContext(ip, await readContext(), deps.catalogue);
-      const isGlobal = scopes.length === 1 && scopes[0]?.dataset === SHARED_GLOBAL.dataset;
+      const isGlobal = scopes.length === 1 && scopes[0]?.dataset === GLOBAL_SCOPE.dataset;
       // A single lookup never waits behind large questions.
       return toQuickContext(ip, await (isGlobal ? deps.lookUp(ip) : readContext()));
     };

@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -150,7 +150,7 @@ export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextD
     const ip = readPath(request.params.ip, ADDRESS);
     const known = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>
       app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
-        addressContexts([ip], [SHARED_GLOBAL], true, deps, signal),
+        addressContexts([ip], [GLOBAL_SCOPE], true, deps, signal),
       ),
     );
     return toSeen(ip, known.get(ip), deps.catalogue) ?? { ip, seen: false as const };
@@ -164,7 +164,7 @@ export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextD
       const valid = [...new Set(readAddresses(request.body))].filter(isRoutableIpv4);
       const data = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
         app.admission.run(request, bulkCost(valid.length, false), signal, () =>
-          toJsonArray(toSeenOnly(readContexts(valid, [SHARED_GLOBAL], true, deps, signal), deps.catalogue)),
+          toJsonArray(toSeenOnly(readContexts(valid, [GLOBAL_SCOPE], true, deps, signal), deps.catalogue)),
         ),
       );
       return { message: "ok" as const, data };

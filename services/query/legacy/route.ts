@@ -1,5 +1,5 @@
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
 import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
@@ -138,7 +138,7 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
       const valid = asked.filter(isRoutableIpv4);
       const known = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
         app.admission.run(request, bulkCost(valid.length, true), signal, () =>
-          addressContexts(valid, [SHARED_GLOBAL], false, deps, signal),
+          addressContexts(valid, [GLOBAL_SCOPE], false, deps, signal),
         ),
       );
       return asked.map((ip) => toQuick(ip, known.get(ip)));

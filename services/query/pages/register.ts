@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import type { Plans } from "@noisefloor/domain/plan.ts";
-import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
 import { sealRoutes } from "@noisefloor/http/app.ts";
 import { startDeadline } from "@noisefloor/http/deadline.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
@@ -63,7 +63,7 @@ export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
     const caller = deps.authenticate(request);
     return deps.countLookups({ request, reply, caller, lookups: 1, signal }, async () => {
       const contexts = await app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
-        addressContexts([ip], [SHARED_GLOBAL], true, deps, signal),
+        addressContexts([ip], [GLOBAL_SCOPE], true, deps, signal),
       );
       const context = contexts.get(ip) ?? {};
       if (context.noise === undefined && context.riot === undefined) throw new HttpError(404, NOT_FOUND);
