@@ -3,10 +3,10 @@ import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
-import type { LookUpAddress } from "@noisefloor/query/address/lookup.ts";
-import { watchBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
-import { type FollowOptions, followSightings } from "@noisefloor/query/address-index/follow.ts";
-import { lookUpInMemory } from "@noisefloor/query/address-index/lookup.ts";
+import type { LookUpAddress } from "@noisefloor/query/address/records.ts";
+import { openBenignNetworksCache } from "@noisefloor/query/address-index/benign-networks.ts";
+import { lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";
+import { type SightingsCacheOptions, startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectedCommunity, type Known } from "../support/address-oracle.ts";
 import { eventually } from "../support/eventually.ts";
@@ -58,15 +58,15 @@ const inStore = (): LookUpAddress => async () => {
 };
 
 /** The query interface over an index of its own, which looks for changes often. */
-async function openIndexed(more: Partial<FollowOptions> = {}, store: LookUpAddress = inStore()) {
-  const sightings = followSightings(world.client, {
+async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: LookUpAddress = inStore()) {
+  const sightings = startSightingsCache(world.client, {
     limit: 1_000_000,
     retentionDays: () => RETENTION_DAYS,
     now: () => now,
     intervalMs: 50,
     ...more,
   });
-  const networks = await watchBenignNetworks(world.client, { intervalMs: 50 });
+  const networks = await openBenignNetworksCache(world.client, { intervalMs: 50 });
   const index = { sightings, networks };
   const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index }));
   return {

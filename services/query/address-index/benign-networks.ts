@@ -7,7 +7,7 @@ import {
 } from "@noisefloor/clickhouse/tables/network-ranges.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
 import { type Watched, type WatchOptions, watch } from "@noisefloor/clickhouse/watch.ts";
-import type { RiotRecord } from "../address/lookup.ts";
+import type { RiotRecord } from "../address/records.ts";
 
 /** Finds what is said of the list whose networks hold an address. */
 export type FindList = (address: number) => RiotRecord | undefined;
@@ -15,7 +15,7 @@ export type FindList = (address: number) => RiotRecord | undefined;
 export type BenignNetworks = { readonly service: FindList; readonly actor: FindList };
 
 /** Keeps the networks of benign services and actors in memory, and up to date. */
-export function watchBenignNetworks(
+export function openBenignNetworksCache(
   client: ClickHouseClient,
   options: WatchOptions = {},
 ): Promise<Watched<BenignNetworks>> {

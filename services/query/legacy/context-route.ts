@@ -5,16 +5,16 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { countryName, toFullContext } from "../address/answer.ts";
-import { type AddressContext, addressContexts, readContexts } from "../address/contexts.ts";
 import type { AddressDetails } from "../address/details-query.ts";
-import type { LookupDeps } from "../address/lookup.ts";
+import { type AddressContext, readContexts, streamContexts } from "../address/read-contexts.ts";
+import { countryName, toFullContext } from "../address/response.ts";
+import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
-import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
+import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_ERROR_RESPONSES, readAddresses } from "../request-body.ts";
 import { BAD_ADDRESS, classification, count, date, ip, texts } from "../wire.ts";
 import { LEGACY } from "./schema.ts";
 
@@ -133,7 +133,7 @@ const multiContext = defineOperation({
     example: { message: "ok", data: [EXAMPLE] },
     headers: LIMIT_HEADERS,
   },
-  refusals: { ...BODY_REFUSALS, 429: TOO_MANY_LOOKUPS },
+  refusals: { ...BODY_ERROR_RESPONSES, 429: TOO_MANY_LOOKUPS },
 });
 
 export const CONTEXT_OPERATIONS = [context, multiContext];
@@ -150,7 +150,7 @@ export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextD
     const ip = readPath(request.params.ip, ADDRESS);
     const known = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>
       app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
-        addressContexts([ip], [GLOBAL_SCOPE], true, deps, signal),
+        readContexts([ip], [GLOBAL_SCOPE], true, deps, signal),
       ),
     );
     return toSeen(ip, known.get(ip), deps.catalogue) ?? { ip, seen: false as const };
@@ -164,7 +164,7 @@ export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextD
       const valid = [...new Set(readAddresses(request.body))].filter(isRoutableIpv4);
       const data = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
         app.admission.run(request, bulkCost(valid.length, false), signal, () =>
-          toJsonArray(toSeenOnly(readContexts(valid, [GLOBAL_SCOPE], true, deps, signal), deps.catalogue)),
+          toJsonArray(toSeenOnly(streamContexts(valid, [GLOBAL_SCOPE], true, deps, signal), deps.catalogue)),
         ),
       );
       return { message: "ok" as const, data };

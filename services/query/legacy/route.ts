@@ -6,13 +6,13 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { addressContexts } from "../address/contexts.ts";
-import type { AddressSummary, LookUpAddress, RiotRecord } from "../address/lookup.ts";
+import { readContexts } from "../address/read-contexts.ts";
+import type { AddressSummary, LookUpAddress, RiotRecord } from "../address/records.ts";
 import { bulkCost } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
-import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
+import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_ERROR_RESPONSES, readAddresses } from "../request-body.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../tags/wire-tag.ts";
 import { BAD_ADDRESS } from "../wire.ts";
 import { CONTEXT_OPERATIONS, type LegacyContextDeps, registerLegacyContext } from "./context-route.ts";
@@ -69,7 +69,7 @@ const multiQuick = defineOperation({
     example: [EXAMPLE_QUICK],
     headers: LIMIT_HEADERS,
   },
-  refusals: { ...BODY_REFUSALS, 429: TOO_MANY_LOOKUPS },
+  refusals: { ...BODY_ERROR_RESPONSES, 429: TOO_MANY_LOOKUPS },
 });
 
 const riot = defineOperation({
@@ -138,7 +138,7 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
       const valid = asked.filter(isRoutableIpv4);
       const known = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
         app.admission.run(request, bulkCost(valid.length, true), signal, () =>
-          addressContexts(valid, [GLOBAL_SCOPE], false, deps, signal),
+          readContexts(valid, [GLOBAL_SCOPE], false, deps, signal),
         ),
       );
       return asked.map((ip) => toQuick(ip, known.get(ip)));

@@ -1,10 +1,10 @@
 import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { countryName } from "../address/answer.ts";
-import type { AddressContext } from "../address/contexts.ts";
 import type { AddressDetails } from "../address/details-query.ts";
-import type { NoiseRecord, RiotRecord } from "../address/lookup.ts";
+import type { AddressContext } from "../address/read-contexts.ts";
+import type { NoiseRecord, RiotRecord } from "../address/records.ts";
+import { countryName } from "../address/response.ts";
 import { type Html, html } from "./html.ts";
 import type { Page } from "./layout.ts";
 

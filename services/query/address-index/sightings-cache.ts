@@ -10,7 +10,7 @@ import { HOUR_MS, retentionStart } from "@noisefloor/domain/window.ts";
 import { createSightings, type Sighting } from "./sightings.ts";
 
 /** The sightings of the global dataset as the store holds them, in memory. */
-export type FollowedSightings = {
+export type SightingsCache = {
   /** Undefined when the address was not seen inside the retention window. To be asked while `isCurrent`. */
   find(address: number): Sighting | undefined;
   /** Adds what this process has just stored, which then shows at once. */
@@ -26,7 +26,7 @@ export type FollowedSightings = {
   stop(): Promise<void>;
 };
 
-export type FollowOptions = {
+export type SightingsCacheOptions = {
   /** The most pairs of address and severity that are kept in memory. */
   readonly limit: number;
   readonly retentionDays: () => number;
@@ -52,7 +52,7 @@ const MAX_SLICES = 1_024;
 const RECORDS_PER_TURN = 4_000;
 
 /** Reads all sightings and then, every second, what has been added. Returns at once; what it holds is loaded later. */
-export function followSightings(client: ClickHouseClient, options: FollowOptions): FollowedSightings {
+export function startSightingsCache(client: ClickHouseClient, options: SightingsCacheOptions): SightingsCache {
   const { limit, retentionDays, now, intervalMs = 1_000, maxAgeMs = MAX_AGE_MS } = options;
   const sightings = createSightings();
   const stopping = new AbortController();

@@ -7,11 +7,11 @@ import { HttpError } from "@noisefloor/http/errors.ts";
 import { type Parameter, type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { addressContexts } from "../address/contexts.ts";
-import type { LookupDeps } from "../address/lookup.ts";
+import { readContexts } from "../address/read-contexts.ts";
+import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { FULL_CONTEXT_COST } from "../costs.ts";
-import { addressIn } from "../parameters.ts";
+import { addressParameter } from "../parameters.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { addressPage } from "./address-page.ts";
 import { homePage } from "./home-page.ts";
@@ -20,7 +20,7 @@ import { messagePage } from "./message-page.ts";
 import { plansPage } from "./plans-page.ts";
 import { PAGE_SECURITY_POLICY } from "./style.ts";
 
-const ADDRESS = addressIn("This is not an IPv4 address that can be reached over the Internet.");
+const ADDRESS = addressParameter("This is not an IPv4 address that can be reached over the Internet.");
 const NOT_FOUND =
   "Our sensors have not seen it scanning the Internet, and it belongs to no benign service that we know.";
 const FOR_BROWSERS = "This is a page for browsers: programs ask /v3/community/{ip}, and find the rest at /openapi.json";
@@ -63,7 +63,7 @@ export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
     const caller = deps.authenticate(request);
     return deps.countLookups({ request, reply, caller, lookups: 1, signal }, async () => {
       const contexts = await app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
-        addressContexts([ip], [GLOBAL_SCOPE], true, deps, signal),
+        readContexts([ip], [GLOBAL_SCOPE], true, deps, signal),
       );
       const context = contexts.get(ip) ?? {};
       if (context.noise === undefined && context.riot === undefined) throw new HttpError(404, NOT_FOUND);

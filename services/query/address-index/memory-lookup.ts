@@ -1,12 +1,12 @@
 import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
-import type { AddressSummary, LookUpAddress } from "../address/lookup.ts";
+import type { AddressSummary, LookUpAddress } from "../address/records.ts";
 import type { BenignNetworks } from "./benign-networks.ts";
-import type { FollowedSightings } from "./follow.ts";
+import type { SightingsCache } from "./sightings-cache.ts";
 
 /** What single addresses of the global dataset are looked up in. */
 export type AddressIndex = {
-  readonly sightings: Pick<FollowedSightings, "find" | "isCurrent">;
+  readonly sightings: Pick<SightingsCache, "find" | "isCurrent">;
   readonly networks: { current(): BenignNetworks; ageSeconds(): number };
 };
 
