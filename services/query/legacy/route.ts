@@ -18,9 +18,9 @@ import { BAD_ADDRESS } from "../wire.ts";
 import { CONTEXT_OPERATIONS, type LegacyContextDeps, registerLegacyContext } from "./context-route.ts";
 import { EXAMPLE_PING, EXAMPLE_QUICK, EXAMPLE_RIOT, LEGACY, pingSchema, quickSchema, riotSchema } from "./schema.ts";
 
-const ANY_TEXT = {
+const ANY_STRING = {
   schema: z.string(),
-  description: "An address. A text that is none is answered too, with the code 0x07.",
+  description: "An address. The code for any other text is 0x07.",
   refusal: "Invalid parameter: ip",
   example: "192.175.48.6",
 };
@@ -30,10 +30,10 @@ const ping = defineOperation({
   id: "ping",
   method: "GET",
   path: "/ping",
-  summary: "Is my key good?",
-  description: "401 without a key.",
+  summary: "Whether a key is valid",
+  description: "401 without a valid key.",
   pathParameters: {},
-  success: { status: 200, description: "It is.", schema: pingSchema, example: EXAMPLE_PING },
+  success: { status: 200, description: "The key is valid.", schema: pingSchema, example: EXAMPLE_PING },
   refusals: {},
 });
 
@@ -43,7 +43,7 @@ const quick = defineOperation({
   method: "GET",
   path: "/v2/noise/quick/{ip}",
   summary: "Noise and riot of an address, as a code",
-  pathParameters: { ip: ANY_TEXT },
+  pathParameters: { ip: ANY_STRING },
   success: {
     status: 200,
     description: "The code.",
@@ -59,7 +59,7 @@ const multiQuick = defineOperation({
   id: "legacyMultiQuick",
   method: "POST",
   path: "/v2/noise/multi/quick",
-  summary: "The same for many addresses",
+  summary: "Noise and riot of many addresses, as codes",
   pathParameters: {},
   body: ADDRESSES_BODY,
   success: {
@@ -77,7 +77,7 @@ const riot = defineOperation({
   id: "legacyRiot",
   method: "GET",
   path: "/v2/riot/{ip}",
-  summary: "The benign service that an address belongs to",
+  summary: "The benign service to which an address belongs",
   pathParameters: { ip: ADDRESS },
   success: {
     status: 200,
@@ -107,7 +107,7 @@ const metadata = defineOperation({
 
 export const LEGACY_OPERATIONS = [ping, quick, multiQuick, riot, ...CONTEXT_OPERATIONS, metadata];
 
-/** Clients check that this day lies ahead; keys do not expire here. */
+/** Keys do not expire, but clients check that this date is in the future. */
 const EXPIRATION_DAYS = 365;
 
 export type LegacyDeps = LegacyContextDeps & { readonly lookUp: LookUpAddress };
@@ -134,14 +134,14 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
     multiQuick,
     async (request, reply, signal) => {
       const caller = deps.authenticate(request);
-      const asked = [...new Set(readAddresses(request.body))];
-      const valid = asked.filter(isRoutableIpv4);
-      const known = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
+      const distinct = [...new Set(readAddresses(request.body))];
+      const valid = distinct.filter(isRoutableIpv4);
+      const contexts = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
         app.admission.run(request, bulkCost(valid.length, true), signal, () =>
           readContexts(valid, [GLOBAL_SCOPE], false, deps, signal),
         ),
       );
-      return asked.map((ip) => toQuick(ip, known.get(ip)));
+      return distinct.map((ip) => toQuick(ip, contexts.get(ip)));
     },
     { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
   );
