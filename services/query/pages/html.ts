@@ -12,7 +12,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly Value[]): 
 
 function toMarkup(value: Value): string {
   if (value === undefined) return "";
-  if (typeof value === "string") return escape(value);
+  if (typeof value === "string") return escapeText(value);
   if (typeof value === "number") return String(value);
   return "markup" in value ? value.markup : value.map(({ markup }) => markup).join("");
 }
@@ -33,7 +33,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** Scanners choose many texts on these pages: none may become markup or look like another text. */
-function escape(text: string): string {
+function escapeText(text: string): string {
   return text
     .replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
     .replace(/[&<>"'`]/g, (character) => ENTITIES[character] ?? "");
