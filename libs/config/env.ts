@@ -18,7 +18,8 @@ export type Check<Variables> = {
 /**
  * Reads settings from environment variables, which are the schema's members. An empty variable counts as not set, as
  * compose files and shells write it.
- * @throws ConfigError that lists every invalid variable and failed check. It never quotes a value, which may be a secret.
+ * @throws ConfigError that lists every invalid variable and failed check. It never quotes a value, which may be a
+ * secret.
  */
 export function readEnvironment<Schema extends z.ZodObject>(
   schema: Schema,

@@ -134,7 +134,7 @@ describe("plans", () => {
       "standard.reach_days must be at most 90",
       "mine.lookups_per_day must be at least 1",
       "mine.reach_days is missing",
-      'mine has unknown member "reach"',
+      'mine has unknown members: "reach"',
     ]) {
       expect(message).toContain(expected);
     }

@@ -1,4 +1,6 @@
-/** Splits a list into chunks within the limits, in order. An item that alone exceeds `max.bytes` is a chunk of its own. */
+/**
+ * Splits a list into chunks within the limits, in order. An item that alone exceeds `max.bytes` is a chunk of its own.
+ */
 export function* chunksOf<T>(
   items: readonly T[],
   sizeOf: (item: T) => number,

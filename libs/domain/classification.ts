@@ -1,6 +1,6 @@
 /**
- * A tag's intention, from harmless to worst. The index in this list is the severity: ClickHouse stores the same order in
- * an Enum8, so the worst of several intentions is their maximum.
+ * A tag's intention, from harmless to worst. The index in this list is the severity: ClickHouse stores the same order
+ * in an Enum8, so the worst of several intentions is their maximum.
  */
 export const INTENTIONS = ["benign", "unknown", "suspicious", "malicious"] as const;
 export type Intention = (typeof INTENTIONS)[number];

@@ -11,8 +11,8 @@ const NOUNS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Formats what is wrong with a value: the `error` option of a schema's parse. Error responses and dead letters quote the
- * text, so it must not depend on zod's wording. A check with a message of its own keeps that message.
+ * Formats what is wrong with a value: the `error` option of a schema's parse. Error responses and dead letters quote
+ * the text, so it must not depend on zod's wording. A check with a message of its own keeps that message.
  */
 export function formatIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
@@ -25,7 +25,7 @@ export function formatIssue(issue: z.core.$ZodRawIssue): string {
     case "invalid_value":
       return `must be one of ${issue.values.join(", ")}`;
     case "unrecognized_keys":
-      return `has unknown ${issue.keys.length === 1 ? "member" : "members"} ${issue.keys.map((name) => `"${name}"`).join(", ")}`;
+      return `has unknown members: ${issue.keys.map((name) => `"${name}"`).join(", ")}`;
     default:
       return "does not match the schema";
   }

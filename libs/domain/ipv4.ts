@@ -67,7 +67,8 @@ export function lastAddress(network: Ipv4Network): number {
 }
 
 /**
- * Parses `a.b.c.d/n` or a bare address, which is a /32. Rejects bits set after the prefix, as they are usually a mistake.
+ * Parses `a.b.c.d/n` or a bare address, which is a /32. Rejects bits set after the prefix, as they are usually a
+ * mistake.
  * @returns the network, or an error message.
  */
 export function parseNetwork(text: string): Ipv4Network | string {

@@ -39,8 +39,8 @@ const timeSchema = z.iso.datetime({
 const port = z.int().min(0).max(65_535);
 
 /**
- * One event that a sensor saw, in wire schema v1: the only definition of its shape and limits. Lengths count Unicode code
- * points. Unknown members are rejected, not dropped: anything without a member of its own belongs in `metadata`.
+ * One event that a sensor saw, in wire schema v1: the only definition of its shape and limits. Lengths count Unicode
+ * code points. Unknown members are rejected, not dropped: anything without a member of its own belongs in `metadata`.
  */
 export const observationSchema = z
   .strictObject({

@@ -44,8 +44,9 @@ export function parseScopes(
 export type ScopedOperation = "ip" | "timeline" | "tag-activity";
 
 /**
- * SPEC, Dataset scopes, "Enforcement per operation"; API.md fills the cells that the specification leaves open. The cell
- * of `ip` for `personal` without a workspace never applies: such a caller lacks the entitlement, which is checked first.
+ * SPEC, Dataset scopes, "Enforcement per operation"; API.md fills the cells that the specification leaves open. The
+ * cell of `ip` for `personal` without a workspace never applies: such a caller lacks the entitlement, which is checked
+ * first.
  */
 const ENFORCEMENT = {
   //               an unrecognized value    personal without a workspace       without the entitlement

@@ -16,8 +16,8 @@ export function floorToHour(time: number): number {
 }
 
 /**
- * The last `days` days in whole hours. The exclusive end is `now` rounded up to the hour, so the current hour is included.
- * Source: API, tag activity.
+ * The last `days` days in whole hours. The exclusive end is `now` rounded up to the hour, so the current hour is
+ * included. Source: API, tag activity.
  */
 export function activityWindow(now: number, days: number): Window {
   const end = Math.ceil(now / HOUR_MS) * HOUR_MS;

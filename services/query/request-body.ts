@@ -43,8 +43,9 @@ function rejectBody(error: FastifyError): never {
 }
 
 /**
- * Reads the strings of a body `{"ips": [...]}` unchanged, whether they are addresses or not. Not with the zod schema, which
- * would collect an issue for each of up to 100,000 bad elements: this checks the length first and stops at the first.
+ * Reads the strings of a body `{"ips": [...]}` unchanged, whether they are addresses or not. Not with the zod schema,
+ * which would collect an issue for each of up to 100,000 bad elements: this checks the length first and stops at the
+ * first.
  * @throws HttpError 400 for any other body.
  */
 export function readAddresses(body: unknown): readonly string[] {

@@ -47,8 +47,8 @@ export const samplePerBucket = (cap: number) =>
   });
 
 /**
- * The distinct addresses of the whole slice by classification, as its severity: the worst of all tags that an address had
- * in these scopes since `since` (milliseconds), or benign for the address of a known actor.
+ * The distinct addresses of the whole slice by classification, as its severity: the worst of all tags that an address
+ * had in these scopes since `since` (milliseconds), or benign for the address of a known actor.
  */
 export const countByClassification = defineQuery({
   name: "tag-activity-classification",

@@ -123,8 +123,9 @@ function sliceCounts(counts: Counts, first: number, end: number): Counts {
 }
 
 /**
- * Lists buckets that were counted by an earlier query; observations may have arrived since. A list shorter than the cap is
- * complete, so its length replaces the count. When a bucket grew beyond the cap, all buckets are counted and listed again.
+ * Lists buckets that were counted by an earlier query; observations may have arrived since. A list shorter than the cap
+ * is complete, so its length replaces the count. When a bucket grew beyond the cap, all buckets are counted and listed
+ * again.
  */
 async function countAndList(
   windows: readonly Window[],
@@ -153,8 +154,8 @@ type Listed = { readonly found: number; readonly ips: readonly string[] };
 
 /**
  * The addresses of each bucket or, beyond the cap, a uniform sample: those with the lowest hash values. The query skips
- * rows above a threshold, which about 1,150 addresses are expected to be below; a bucket with too few of them is queried
- * again with twice the threshold.
+ * rows above a threshold, which about 1,150 addresses are expected to be below; a bucket with too few of them is
+ * queried again with twice the threshold.
  */
 async function sample(
   counts: ReadonlyMap<number, number>,

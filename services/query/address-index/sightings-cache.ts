@@ -129,8 +129,8 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
         if (!isFailing && !signal.aborted) options.onError?.(error);
         isFailing = true;
       }
-      const isStale = state === "loading" && !isFailing;
-      const pause = state === "too-large" ? RETRY_TOO_LARGE_MS : isStale ? 0 : intervalMs;
+      const mustReload = state === "loading" && !isFailing;
+      const pause = state === "too-large" ? RETRY_TOO_LARGE_MS : mustReload ? 0 : intervalMs;
       await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
       if (state === "too-large") state = "loading";
     }

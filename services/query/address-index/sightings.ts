@@ -2,15 +2,17 @@
 export type Sighting = { readonly lastSeen: number; readonly severity: number };
 
 /**
- * When each address was last seen with each severity, in memory. Addresses are unsigned 32-bit integers, severities are 0
- * to 7, times are milliseconds since 1970 UTC.
+ * When each address was last seen with each severity, in memory. Addresses are unsigned 32-bit integers, severities are
+ * 0 to 7, times are milliseconds since 1970 UTC.
  */
 export type Sightings = {
   /** Ignores times that are not later than the recorded one. Recording higher severities first takes less memory. */
   record(address: number, severity: number, lastSeen: number): void;
   /** The sighting of an address since a time; undefined when it was not seen since then. */
   find(address: number, since: number): Sighting | undefined;
-  /** Removes entries last seen before a time. A generator, so that the caller can yield to the event loop between steps. */
+  /**
+   * Removes entries last seen before a time. A generator, so that the caller can yield to the event loop between steps.
+   */
   evict(before: number): Generator<void, void, void>;
   clear(): void;
   /** The number of pairs of address and severity. */
@@ -26,8 +28,9 @@ const FIRST_CAPACITY = 4;
 const GROWTH = 1.5;
 
 /**
- * An entry is two words: first the lower 16 bits of the address, 3 bits of severity and 10 bits of milliseconds, then the
- * seconds. A page is sorted by the first word, so a binary search finds an address, and an insert moves only its page.
+ * An entry is two words: first the lower 16 bits of the address, 3 bits of severity and 10 bits of milliseconds, then
+ * the seconds. A page is sorted by the first word, so a binary search finds an address, and an insert moves only its
+ * page.
  */
 const WORDS = 2;
 const MILLISECOND_BITS = 10;

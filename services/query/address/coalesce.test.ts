@@ -9,7 +9,9 @@ type Call = {
   readonly fail: (error: Error) => void;
 };
 
-/** A coalesced function whose calls the test settles: `calls` are all of them in order, `running` counts the open ones. */
+/**
+ * A coalesced function whose calls the test settles: `calls` are all of them in order, `running` counts the open ones.
+ */
 function manualCalls(maxKeys: number) {
   const calls: Call[] = [];
   let running = 0;

@@ -16,8 +16,8 @@ const networkRow = {
 
 /**
  * One row for each distinct address in `ips`: when it was first and last seen since `since` (milliseconds; 0 if it was
- * not), its tags and the worst intention among them (-1 without tags), and the benign service and actor in whose networks
- * it is. `first_seen` can be earlier than `since`, but on the same day.
+ * not), its tags and the worst intention among them (-1 without tags), and the benign service and actor in whose
+ * networks it is. `first_seen` can be earlier than `since`, but on the same day.
  */
 export const lookUpAddresses = defineQuery({
   name: "address-lookup",

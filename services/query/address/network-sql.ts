@@ -13,8 +13,8 @@ export const REQUESTED =
   "(SELECT DISTINCT arrayJoin({ips:Array(IPv4)}) AS ip, toUInt32(ip) AS number, 1 AS one) AS requested";
 
 /**
- * Joins each address in `requested` with the list in whose networks it is. The range that starts last before the address
- * is the only candidate, because ranges are disjoint.
+ * Joins each address in `requested` with the list in whose networks it is. The range that starts last before the
+ * address is the only candidate, because ranges are disjoint.
  */
 export const WITH_NETWORKS = `
     ASOF LEFT JOIN service_ranges AS service_range ON service_range.one = requested.one AND requested.number >= service_range.first

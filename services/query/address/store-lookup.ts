@@ -29,8 +29,8 @@ export async function lookUpMany(
 
 /**
  * Looks up single addresses of the global dataset in ClickHouse. Lookups that arrive while a query runs share the next
- * query, because one for hundreds of addresses takes hardly longer than one for a single address. A disconnecting client
- * does not abort the query, as other clients may share it.
+ * query, because one for hundreds of addresses takes hardly longer than one for a single address. A disconnecting
+ * client does not abort the query, as other clients may share it.
  * @param onQuery called with the number of addresses of each query.
  */
 export function lookUpInStore(deps: LookupDeps, onQuery: (addresses: number) => void = () => {}): LookUpAddress {

@@ -27,8 +27,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Characters that are invisible or change the text around them: control and format characters (which include overrides of
- * the writing direction), lone surrogates, line and paragraph separators.
+ * Characters that are invisible or change the text around them: control and format characters (which include overrides
+ * of the writing direction), lone surrogates, line and paragraph separators.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 

@@ -51,8 +51,8 @@ type PageRequest = FastifyRequest<{ Params: { readonly ip?: string }; Querystrin
 type Render = (request: PageRequest, reply: FastifyReply, signal: AbortSignal) => Promise<Page>;
 
 /**
- * Pages for browsers, without scripts: `/`, `/plans`, `/lookup`, and `/ip/{ip}` and `/riot/{ip}`, to which responses link.
- * They are not operations of the API. The page of an address counts as a lookup. Error responses are pages, too.
+ * Pages for browsers, without scripts: `/`, `/plans`, `/lookup`, and `/ip/{ip}` and `/riot/{ip}`, to which responses
+ * link. They are not operations of the API. The page of an address counts as a lookup. Error responses are pages, too.
  */
 export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
   // Only the path of the public URL: the browser keeps the host by which it reached the service.

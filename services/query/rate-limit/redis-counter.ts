@@ -11,8 +11,8 @@ const MAX_RETRY_DELAY_MS = 2_000;
 const START_TIMEOUT_MS = 3_000;
 
 /**
- * Checks and counts atomically, so that no two processes both grant the last lookups.
- * KEYS: the counter. ARGV: its minimum, known to this process; the limit; its TTL; the lookups. Returns {granted, used}.
+ * Checks and counts atomically, so that no two processes both grant the last lookups. KEYS: the counter. ARGV: its
+ * minimum, known to this process; the limit; its TTL; the lookups. Returns {granted, used}.
  */
 const TAKE_SCRIPT = `
 local used = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), tonumber(ARGV[1]))
@@ -33,9 +33,9 @@ if lookups > 0 then redis.call('DECRBY', KEYS[1], lookups) end
 return 1`;
 
 /**
- * Counts in Redis or Valkey, shared by all processes. While Redis is down, the process continues from the last counts it
- * knows; afterwards a counter is at least as high as in any process, even if Redis lost it. Resolves when Redis is ready,
- * down or too slow to wait for.
+ * Counts in Redis or Valkey, shared by all processes. While Redis is down, the process continues from the last counts
+ * it knows; afterwards a counter is at least as high as in any process, even if Redis lost it. Resolves when Redis is
+ * ready, down or too slow to wait for.
  */
 export async function redisCounter(redisUrl: string, log: Logger): Promise<LookupCounter> {
   const redis = new Redis(redisUrl, {

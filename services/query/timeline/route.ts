@@ -65,11 +65,11 @@ export const getTimeline = defineOperation({
   group: "Addresses",
   summary: "The observations of an address over time",
   description:
-    "Distinct observations per bucket and label, newest bucket first; only buckets with activity. The list of an address " +
-    `without any is empty. At most ${MAX_LABELS} labels have rows of their own: those with the most observations in the ` +
-    `whole window, ties by label, as far as they fit in about ${MAX_LABELED_BYTES / 2 ** 20} MiB. The observations of a ` +
-    `bucket with any other label are one row with the label \`${OTHER_LABELS}\`, as are observations with this very ` +
-    "text. Counts as a lookup.",
+    "Distinct observations per bucket and label, newest bucket first; only buckets with activity. The list of an " +
+    `address without any is empty. At most ${MAX_LABELS} labels have rows of their own: those with the most ` +
+    "observations in the whole window, ties by label, as far as they fit in about " +
+    `${MAX_LABELED_BYTES / 2 ** 20} MiB. The observations of a bucket with any other label are one row with the label ` +
+    `\`${OTHER_LABELS}\`, as are observations with this very text. Counts as a lookup.`,
   pathParameters: { ip: ADDRESS },
   queryParameters: [DAYS, FIELD, GRANULARITY, WORKSPACE_LABELS],
   success: {
