@@ -4,7 +4,7 @@ import type { WatchOptions } from "@noisefloor/clickhouse/watch.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
 import type { ObservationRow } from "@noisefloor/ingest/writer.ts";
-import { openBenignNetworksCache } from "@noisefloor/query/address-index/benign-networks.ts";
+import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
@@ -35,7 +35,7 @@ export type AddressIndexOptions = {
 /** Keeps all that single lookups are answered from in this process's memory. */
 export async function openAddressIndex(options: AddressIndexOptions): Promise<OpenAddressIndex> {
   const { client, catalogue, limit, metrics, log, logFailures } = options;
-  const networks = await openBenignNetworksCache(client, logFailures("the networks of benign services and actors"));
+  const networks = await cacheBenignNetworks(client, logFailures("the networks of benign services and actors"));
   let wasLoaded = false;
   const sightings = startSightingsCache(client, {
     ...options,

@@ -4,7 +4,7 @@ import { INTENTIONS, type Intention } from "@noisefloor/domain/classification.ts
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import type { LookUpAddress } from "@noisefloor/query/address/records.ts";
-import { openBenignNetworksCache } from "@noisefloor/query/address-index/benign-networks.ts";
+import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import { lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { type SightingsCacheOptions, startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -66,7 +66,7 @@ async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: Loo
     intervalMs: 50,
     ...more,
   });
-  const networks = await openBenignNetworksCache(world.client, { intervalMs: 50 });
+  const networks = await cacheBenignNetworks(world.client, { intervalMs: 50 });
   const index = { sightings, networks };
   const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index }));
   return {

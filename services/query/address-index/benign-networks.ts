@@ -15,7 +15,7 @@ export type FindList = (address: number) => RiotRecord | undefined;
 export type BenignNetworks = { readonly service: FindList; readonly actor: FindList };
 
 /** Opens a polling cache of the networks of benign services and actors. */
-export function openBenignNetworksCache(
+export function cacheBenignNetworks(
   client: ClickHouseClient,
   options: WatchOptions = {},
 ): Promise<Watched<BenignNetworks>> {
