@@ -17,26 +17,26 @@ function messageFor(env: Environment): string {
     if (error instanceof ConfigError) return error.message;
     throw error;
   }
-  return "usable";
+  return "valid";
 }
 
-test("what is not set gets its default", () => {
+test("a variable that is not set has its default", () => {
   expect(readEnvironment(schema, {})).toEqual({ WORKERS: 4, VERBOSE: false, STRICT: true, HOSTS: [], TOKEN: "none" });
 });
 
-test("a variable set to nothing counts as not set", () => {
+test("an empty variable counts as not set", () => {
   const env = { WORKERS: "", VERBOSE: "", STRICT: "", HOSTS: "", TOKEN: "" };
   expect(readEnvironment(schema, env)).toEqual(readEnvironment(schema, {}));
 });
 
-test("variables that are none of ours are left alone", () => {
+test("unknown variables are ignored", () => {
   expect(readEnvironment(schema, { PATH: "/bin", workers: "3", TOKEN: "t" })).toEqual({
     ...readEnvironment(schema, {}),
     TOKEN: "t",
   });
 });
 
-test("everything wrong is said at once, a line for each variable", () => {
+test("the message lists all errors, one line per variable", () => {
   const lines = messageFor({ WORKERS: "many", VERBOSE: "yes", STRICT: "off", TOKEN: "fine" }).split("\n").slice(1);
   expect(lines).toEqual([
     "  WORKERS: takes a whole number from 2 to 10",
@@ -45,7 +45,7 @@ test("everything wrong is said at once, a line for each variable", () => {
   ]);
 });
 
-test("a value never shows in the message, for it may be a secret in the wrong place", () => {
+test("the message never quotes a value, which may be a secret in the wrong variable", () => {
   const message = messageFor({ WORKERS: "hunter2hunter2", VERBOSE: "correct-horse" });
   expect(message).toContain("WORKERS");
   expect(message).not.toMatch(/hunter2|horse/);
@@ -81,7 +81,7 @@ describe("a flag", () => {
   });
 });
 
-test("a list that is set must hold something: keys that are none must not open a door", () => {
+test("a list that is set must have a value: a list of blank sensor keys must not disable the check", () => {
   expect(messageFor({ HOSTS: " , " })).toContain("HOSTS: takes values separated by commas");
 });
 

@@ -2,24 +2,24 @@ import { z } from "zod";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Everything that is wrong with the environment, a line for each variable. */
+/** Lists every error in the environment, one line per variable. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-/** Something that several variables have to agree on. */
+/** A condition over several variables. */
 export type Check<Variables> = {
-  /** The variables that it looks at, the one to be changed first. It is not made when one of them is bad by itself. */
+  /** The variables it reads, the one to report first. Skipped when one of them is invalid by itself. */
   readonly of: readonly [keyof Variables & string, ...(keyof Variables & string)[]];
   readonly message: string;
   readonly isMet: (variables: Variables) => boolean;
 };
 
 /**
- * Reads settings from environment variables: the schema's members are the variables' names. A variable that is set
- * but empty counts as not set, as compose files and shells write it.
- * @throws ConfigError that names every bad variable and every check that is not met, and says what they take, but never
- * repeats a value: it may be a secret.
+ * Reads settings from environment variables, which are the schema's members. An empty variable counts as not set, as
+ * compose files and shells write it.
+ * @throws ConfigError that lists every invalid variable and failed check. It never quotes a value, which may be a
+ * secret.
  */
 export function readEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
@@ -30,26 +30,26 @@ export function readEnvironment<Schema extends z.ZodObject>(
     Object.keys(schema.shape).map((name) => [name, env[name] === "" ? undefined : env[name]]),
   );
   const parsed = schema.safeParse(given);
-  const bad = new Set<string>(parsed.error?.issues.map((issue) => String(issue.path[0])));
+  const invalid = new Set<string>(parsed.error?.issues.map((issue) => String(issue.path[0])));
   const lines = parsed.error?.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`) ?? [];
-  // Parsed again without the bad ones: one mistake must not hide that others do not go together.
-  const rest = schema.safeParse(Object.fromEntries(Object.entries(given).filter(([name]) => !bad.has(name))));
+  // Parse again without the invalid variables, so that one mistake does not hide failed checks of the others.
+  const rest = schema.safeParse(Object.fromEntries(Object.entries(given).filter(([name]) => !invalid.has(name))));
   for (const { of, message, isMet } of checks) {
-    const isMade = rest.success && !of.some((name) => bad.has(name));
-    if (isMade && !isMet(rest.data)) lines.push(`  ${of[0]}: ${message}`);
+    const canCheck = rest.success && !of.some((name) => invalid.has(name));
+    if (canCheck && !isMet(rest.data)) lines.push(`  ${of[0]}: ${message}`);
   }
   if (parsed.success && lines.length === 0) return parsed.data;
-  throw new ConfigError(`the configuration is not usable:\n${lines.join("\n")}`);
+  throw new ConfigError(`invalid configuration:\n${lines.join("\n")}`);
 }
 
-/** A whole number from `least` to `most`. */
-export function wholeNumber(least: number, most: number) {
-  const message = `takes a whole number from ${least} to ${most}`;
+/** A whole number from `min` to `max`. */
+export function wholeNumber(min: number, max: number) {
+  const message = `takes a whole number from ${min} to ${max}`;
   return z
     .string()
     .regex(/^\d{1,9}$/, message)
     .transform(Number)
-    .refine((value) => value >= least && value <= most, message);
+    .refine((value) => value >= min && value <= max, message);
 }
 
 /** `true` or `false`. */
@@ -57,7 +57,7 @@ export function flag(fallback: boolean) {
   return trueOrFalse().default(fallback);
 }
 
-/** The same, or undefined where nothing is said. */
+/** `true` or `false`, or undefined when not set. */
 export function optionalFlag() {
   return trueOrFalse().optional();
 }
@@ -66,8 +66,8 @@ function trueOrFalse() {
   return z.enum(["true", "false"], "takes true or false").transform((value) => value === "true");
 }
 
-/** Values separated by commas; white space around them does not count. Set, it must hold at least one, each a good one. */
-export function list(takes = "takes values separated by commas", isGood: (value: string) => boolean = () => true) {
+/** Comma-separated values, trimmed. When set, there must be at least one value, and all must be valid. */
+export function list(message = "takes values separated by commas", isValid: (value: string) => boolean = () => true) {
   return z
     .string()
     .transform((text) =>
@@ -76,6 +76,6 @@ export function list(takes = "takes values separated by commas", isGood: (value:
         .map((part) => part.trim())
         .filter((part) => part !== ""),
     )
-    .refine((values) => values.length > 0 && values.every(isGood), takes)
+    .refine((values) => values.length > 0 && values.every(isValid), message)
     .default([]);
 }

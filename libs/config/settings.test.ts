@@ -10,11 +10,11 @@ function messageFor(env: Environment): string {
     if (error instanceof ConfigError) return error.message;
     throw error;
   }
-  return "usable";
+  return "valid";
 }
 
-/** A bad value for every variable that does not take just any text. */
-const BAD: Record<string, string> = {
+/** An invalid value for every variable that does not accept any text. */
+const INVALID: Record<string, string> = {
   LOG_LEVEL: "loud",
   RETENTION_DAYS: "0",
   RETENTION_CONFIRM: "yes",
@@ -47,7 +47,7 @@ const BAD: Record<string, string> = {
 };
 
 describe("with nothing set", () => {
-  test("Noisefloor keeps its own store beside it, listens to this machine alone and reads no Kafka", () => {
+  test("Noisefloor uses an embedded ClickHouse, listens on loopback only and does not use Kafka", () => {
     expect(readSettings({})).toMatchObject({
       logLevel: "info",
       retentionDays: undefined,
@@ -58,47 +58,47 @@ describe("with nothing set", () => {
     });
   });
 
-  test("every variable set to nothing means the same", () => {
+  test("empty variables mean the same", () => {
     const env = Object.fromEntries(Object.keys(settingsSchema.shape).map((name) => [name, ""]));
     expect(readSettings(env)).toEqual(readSettings({}));
   });
 });
 
-describe("what cannot be used", () => {
-  test("is named all at once, however many variables it is", () => {
+describe("invalid variables", () => {
+  test("are all listed at once", () => {
     fc.assert(
-      fc.property(fc.subarray(Object.keys(BAD), { minLength: 1 }), (names) => {
-        const env = Object.fromEntries(names.map((name) => [name, BAD[name]]));
-        const said = messageFor(env).split("\n").slice(1);
-        expect(said.map((line) => line.trim().split(":")[0]).toSorted()).toEqual(names.toSorted());
+      fc.property(fc.subarray(Object.keys(INVALID), { minLength: 1 }), (names) => {
+        const env = Object.fromEntries(names.map((name) => [name, INVALID[name]]));
+        const lines = messageFor(env).split("\n").slice(1);
+        expect(lines.map((line) => line.trim().split(":")[0]).toSorted()).toEqual(names.toSorted());
       }),
     );
   });
 
-  test.each(Object.keys(BAD))("%s alone is refused with words that say what it takes", (name) => {
-    expect(messageFor({ [name]: BAD[name] })).toMatch(new RegExp(`${name}: takes `));
+  test.each(Object.keys(INVALID))("%s alone is rejected with a message that says what it takes", (name) => {
+    expect(messageFor({ [name]: INVALID[name] })).toMatch(new RegExp(`${name}: takes `));
   });
 
-  test("no value of any variable shows in the message, whichever of them it was put into", () => {
+  test("are listed without their values", () => {
     const secret = fc.stringMatching(/^[0-9a-f]{16}$/).map((hex) => `secret ${hex}!`);
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(settingsSchema.shape)), secret, (name, value) => {
-        const message = messageFor({ ...BAD, [name]: value });
+        const message = messageFor({ ...INVALID, [name]: value });
         expect(message).toContain("RETENTION_DAYS");
         expect(message).not.toContain(value.slice(7, -1));
       }),
     );
   });
 
-  test("a password inside a URL does not show either", () => {
+  test("are listed without the password of a URL", () => {
     const message = messageFor({ CLICKHOUSE_URL: "tcp://me:hunter2@db:9000", PUBLIC_URL: "//me:hunter2@web" });
     expect(message).toMatch(/CLICKHOUSE_URL[\s\S]*PUBLIC_URL/);
     expect(message).not.toContain("hunter2");
   });
 });
 
-describe("variables that do not go together", () => {
-  test("are told at once, together with those that are bad by themselves", () => {
+describe("variables that contradict each other", () => {
+  test("are listed together with those that are invalid by themselves", () => {
     const env = {
       HTTP_PORT: "8443",
       QUERY_TIMEOUT_SECONDS: "0",
@@ -117,32 +117,32 @@ describe("variables that do not go together", () => {
     ]);
   });
 
-  test("are not told of a variable that is bad by itself", () => {
+  test("are not listed when one of them is invalid by itself", () => {
     expect(messageFor({ KAFKA_BROKERS: "a:9092", KAFKA_SASL_MECHANISM: "x" }).split("\n")).toHaveLength(2);
   });
 });
 
 describe("plans", () => {
-  test("say which member is wrong and why, all of them at once", () => {
+  test("the message lists every wrong member and why", () => {
     const wrong = { standard: { reach_days: 91 }, mine: { lookups_per_day: 0, reach: 3 } };
     const message = messageFor({ PLANS: JSON.stringify(wrong) });
     expect(message).toContain("PLANS: takes JSON like");
-    for (const said of [
+    for (const expected of [
       "standard.reach_days must be at most 90",
       "mine.lookups_per_day must be at least 1",
       "mine.reach_days is missing",
-      'mine has no place for "reach"',
+      'mine has unknown members: "reach"',
     ]) {
-      expect(message).toContain(said);
+      expect(message).toContain(expected);
     }
   });
 
-  test.each(["hunter2", '"hunter2"', "[]", "{"])("of %s it is said what they take", (text) => {
+  test.each(["hunter2", '"hunter2"', "[]", "{"])("%s is rejected with an example", (text) => {
     expect(messageFor({ PLANS: text })).toMatch(/PLANS: takes JSON like \S+$/);
   });
 });
 
-describe("the borders of numbers", () => {
+describe("the ranges of numbers", () => {
   test.each([
     ["RETENTION_DAYS", "1", "3650", "3651"],
     ["DEAD_LETTERS_MIB_PER_DAY", "1", "1000000", "1000001"],
@@ -151,10 +151,10 @@ describe("the borders of numbers", () => {
     ["HTTPS_PORT", "0", "65535", "65536"],
     ["KAFKA_PARTITIONS", "1", "1000", "1001"],
     ["KAFKA_SESSION_TIMEOUT_SECONDS", "3", "1800", "1801"],
-  ])("%s is %s to %s", (name, least, most, beyond) => {
-    expect(messageFor({ [name]: least })).toBe("usable");
-    expect(messageFor({ [name]: most })).toBe("usable");
-    expect(messageFor({ [name]: beyond })).toContain(`${name}: takes a whole number from ${least} to ${most}`);
+  ])("%s is %s to %s", (name, min, max, beyond) => {
+    expect(messageFor({ [name]: min })).toBe("valid");
+    expect(messageFor({ [name]: max })).toBe("valid");
+    expect(messageFor({ [name]: beyond })).toContain(`${name}: takes a whole number from ${min} to ${max}`);
   });
 });
 
@@ -168,7 +168,7 @@ describe("a ClickHouse server", () => {
     });
   });
 
-  test.each(["scans; drop", "1scans", "a-b", "a.b", "x".repeat(64)])("has no database named %j", (name) => {
+  test.each(["scans; drop", "1scans", "a-b", "a.b", "x".repeat(64)])("rejects the database name %j", (name) => {
     expect(messageFor({ CLICKHOUSE_DATABASE: name })).toContain("CLICKHOUSE_DATABASE");
   });
 });
@@ -176,30 +176,30 @@ describe("a ClickHouse server", () => {
 describe("HTTPS", () => {
   const both = { TLS_CERT_FILE: "/tls/tls.crt", TLS_KEY_FILE: "/tls/tls.key" };
 
-  test("is there as soon as a certificate and its key are, on a port of its own", () => {
+  test("is enabled by a certificate and its key, on a port of its own", () => {
     const files = { certFile: "/tls/tls.crt", keyFile: "/tls/tls.key" };
     expect(readSettings(both).http.tls).toEqual({ ...files, port: 8443 });
     expect(readSettings({ ...both, HTTPS_PORT: "443" }).http.tls).toEqual({ ...files, port: 443 });
     expect(readSettings({ HTTPS_PORT: "443" }).http.tls).toBeUndefined();
   });
 
-  test.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("without %s alone is a mistake that is named", (missing) => {
+  test.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("is an error without %s", (missing) => {
     expect(messageFor({ ...both, [missing]: "" })).toMatch(
       new RegExp(`\\n {2}${missing}: is not set, but TLS_\\w+_FILE is: set both or neither$`),
     );
   });
 
-  test("cannot share the port of HTTP, unless that is any free one", () => {
+  test("cannot share the port of HTTP, unless that is 0 for any free port", () => {
     const message = /HTTPS_PORT: must not be HTTP_PORT/;
     expect(messageFor({ ...both, HTTP_PORT: "8443" })).toMatch(message);
     expect(messageFor({ ...both, HTTP_PORT: "443", HTTPS_PORT: "443" })).toMatch(message);
-    expect(messageFor({ ...both, HTTP_PORT: "0", HTTPS_PORT: "0" })).toBe("usable");
-    expect(messageFor({ HTTP_PORT: "8443" }), "there is no HTTPS without a certificate").toBe("usable");
+    expect(messageFor({ ...both, HTTP_PORT: "0", HTTPS_PORT: "0" })).toBe("valid");
+    expect(messageFor({ HTTP_PORT: "8443" }), "without a certificate there is no HTTPS port").toBe("valid");
   });
 });
 
 describe("Kafka", () => {
-  test("is read as soon as a broker is named", () => {
+  test("is enabled by a broker", () => {
     expect(readSettings({ KAFKA_BROKERS: "a:9092, b:9092" }).kafka).toMatchObject({
       connection: { brokers: ["a:9092", "b:9092"], clientId: "noisefloor", tls: false, sasl: undefined },
       groupId: "noisefloor-ingest",
@@ -210,7 +210,7 @@ describe("Kafka", () => {
     expect(readSettings({ KAFKA_BROKERS: "", KAFKA_TLS: "true" }).kafka).toBeUndefined();
   });
 
-  test.each(["plain", "scram-sha-256", "scram-sha-512"])("can be signed in to with %s", (mechanism) => {
+  test.each(["plain", "scram-sha-256", "scram-sha-512"])("can authenticate with %s", (mechanism) => {
     const env = { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USERNAME: "me", KAFKA_SASL_PASSWORD: "pass" };
     expect(readSettings({ ...env, KAFKA_BROKERS: "a:9092" }).kafka?.connection.sasl).toEqual({
       mechanism,
@@ -220,18 +220,18 @@ describe("Kafka", () => {
   });
 });
 
-test("the public URL is kept without slashes at its end, so that links have one between", () => {
+test("the public URL loses its trailing slashes, as paths are appended to it", () => {
   const publicUrlOf = (url: string) => readSettings({ PUBLIC_URL: url }).http.publicUrl;
   expect(publicUrlOf("https://noise.example/")).toBe("https://noise.example");
   expect(publicUrlOf("https://noise.example/base//")).toBe("https://noise.example/base");
 });
 
 test.each(["https://noise.example/?a=b", "https://noise.example/#top", "https://noise.example?"])(
-  "the public URL may not be %s: links could not go on from there",
+  "the public URL may not be %s, as paths are appended to it",
   (url) => expect(messageFor({ PUBLIC_URL: url })).toMatch(/PUBLIC_URL: takes a URL without a query/),
 );
 
-test("sensor keys are a list, each of at least 16 characters", () => {
+test("sensor keys are a list of keys of at least 16 characters", () => {
   const keys = ["0123456789abcdef", "key-of-one-sensor"];
   expect(readSettings({ SENSOR_KEYS: keys.join(", ") }).http.sensorKeys).toEqual(keys);
   for (const short of ["0123456789abcde", `${keys[0]},short`]) {
@@ -239,7 +239,7 @@ test("sensor keys are a list, each of at least 16 characters", () => {
   }
 });
 
-describe("further names of the service", () => {
+describe("allowed hosts", () => {
   test.each(["noise.example", "Noise.Example, query", "*"])("may be %s", (text) => {
     expect(readSettings({ ALLOWED_HOSTS: text }).http.allowedHosts).toEqual(text.split(", "));
   });
@@ -250,7 +250,7 @@ describe("further names of the service", () => {
   );
 });
 
-describe("networks of proxies", () => {
+describe("trusted proxies", () => {
   test.each(["127.0.0.1", "10.0.0.0/8", "::1", "fd00::/8", "10.0.0.1, 192.168.0.0/16"])("may be %s", (text) => {
     expect(readSettings({ TRUSTED_PROXIES: text }).http.trustedProxies).toEqual(text.split(", "));
   });
@@ -263,7 +263,7 @@ describe("networks of proxies", () => {
   });
 });
 
-test("a bucket's two keys go together", () => {
+test("the two keys of S3 are set together", () => {
   expect(messageFor({ BACKUP_S3_ACCESS_KEY: "hunter2" })).toMatch(/BACKUP_S3_SECRET_KEY: is not set, but/);
   expect(messageFor({ BACKUP_S3_SECRET_KEY: "hunter2" })).not.toContain("hunter2");
   const keys = { accessKey: "a", secretKey: "s" };

@@ -1,14 +1,13 @@
-import { isIP } from "node:net";
-import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/plan.ts";
-import { inOurWords } from "@noisefloor/domain/schema-wording.ts";
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
+import { isBroker, isHostName, isNetwork, isOrigin } from "./formats.ts";
+import { plans } from "./plans.ts";
 
-/** 64 bits even as hexadecimal digits: more than can be tried over a network. */
+/** 64 bits even in hexadecimal: too many keys to try over a network. */
 const MIN_SENSOR_KEY_LENGTH = 16;
 
-/** Every variable that Noisefloor reads, with its default. The tables in docs/configuration.md say the same. */
+/** Every environment variable that Noisefloor reads, with its default. docs/configuration.md describes each. */
 export const settingsSchema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `takes one of ${LOG_LEVELS.join(", ")}`).default("info"),
   RETENTION_DAYS: wholeNumber(1, 3_650).optional(),
@@ -20,7 +19,7 @@ export const settingsSchema = z.object({
   DATA_DIR: z.string().default("./.data"),
   CLICKHOUSE_URL: z
     .url({ protocol: /^https?$/, error: "takes an http or https URL like http://127.0.0.1:8123" })
-    // URLs are shown in messages and logs, passwords must not be.
+    // Error messages and logs contain URLs and must not contain passwords.
     .refine(
       (url) => !URL.canParse(url) || new URL(url).username === "",
       "takes no user in the URL: set CLICKHOUSE_USER and CLICKHOUSE_PASSWORD",
@@ -40,7 +39,7 @@ export const settingsSchema = z.object({
   TLS_KEY_FILE: z.string().optional(),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: "takes an http or https URL" })
-    // Paths are put behind it to make links.
+    // Links are this URL with a path appended.
     .refine((url) => !/[?#]/.test(url), "takes a URL without a query (?) or a fragment (#)")
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
@@ -87,66 +86,20 @@ export const settingsSchema = z.object({
   KAFKA_SASL_PASSWORD: z.string().default(""),
 });
 
-/** Whoever trusts prefix 0 trusts every caller to say who they are; what reads the header would not start with it. */
-function isNetwork(text: string): boolean {
-  const [address = "", prefix = "1", ...rest] = text.split("/");
-  const family = isIP(address);
-  return (
-    family !== 0 && rest.length === 0 && /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)
-  );
-}
-
-function isOrigin(text: string): boolean {
-  return text === "*" || (URL.canParse(text) && new URL(text).origin === text);
-}
-
-function isHostName(text: string): boolean {
-  return text === "*" || (URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text.toLowerCase());
-}
-
-function isBroker(text: string): boolean {
-  const port = /^[^\s:/@]+:(\d{1,5})$/.exec(text)?.[1];
-  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535;
-}
-
-/** Plans as a JSON object by name; those not named keep their defaults. */
-function plans() {
-  const shape = 'takes JSON like {"standard":{"lookups_per_day":10000,"reach_days":30}}';
-  return z
-    .string()
-    .transform((text, context) => {
-      const parsed = z.record(z.string(), planSchema).safeParse(parseJson(text), { error: inOurWords });
-      if (parsed.success) return new Map([...DEFAULT_PLANS, ...Object.entries(parsed.data)]);
-      const wrong = parsed.error.issues.map(({ path, message }) => `${path.join(".")} ${message}`.trim());
-      const isObject = parsed.error.issues.every(({ path }) => path.length > 0);
-      context.addIssue(isObject ? `${shape}: ${wrong.join("; ")}` : shape);
-      return z.NEVER;
-    })
-    .default(new Map(DEFAULT_PLANS));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 const MEBIBYTE = 1024 * 1024;
 
 type Variables = z.output<typeof settingsSchema>;
 
-/** Both of a pair, or neither. */
+/** Checks that both of two variables are set, or neither. */
 function pair(
   one: keyof Variables & string,
   other: keyof Variables & string,
-  isMeant: (variables: Variables) => boolean = () => true,
+  applies: (variables: Variables) => boolean = () => true,
 ): readonly Check<Variables>[] {
   const missing = (name: typeof one, present: typeof one): Check<Variables> => ({
     of: [name, present],
     message: `is not set, but ${present} is: set both or neither`,
-    isMet: (variables) => !isMeant(variables) || isSet(variables[name]) || !isSet(variables[present]),
+    isMet: (variables) => !applies(variables) || isSet(variables[name]) || !isSet(variables[present]),
   });
   return [missing(one, other), missing(other, one)];
 }
@@ -154,25 +107,24 @@ function pair(
 const isSet = (value: Variables[keyof Variables]) => value !== undefined && value !== "";
 const hasBrokers = ({ KAFKA_BROKERS }: Variables) => KAFKA_BROKERS.length > 0;
 
-/** What the variables have to agree on. */
 const CHECKS: readonly Check<Variables>[] = [
   ...pair("TLS_CERT_FILE", "TLS_KEY_FILE"),
   {
     of: ["HTTPS_PORT", "HTTP_PORT"],
-    message: "must not be HTTP_PORT: HTTPS listens beside HTTP, on a port of its own",
-    // Port 0 stands for any free one, of which there are two.
+    message: "must not be HTTP_PORT: HTTPS listens on a port of its own",
+    // Both may be 0, for any free port.
     isMet: ({ TLS_CERT_FILE, TLS_KEY_FILE, HTTPS_PORT, HTTP_PORT }) =>
       (TLS_CERT_FILE === undefined && TLS_KEY_FILE === undefined) || HTTPS_PORT !== HTTP_PORT || HTTPS_PORT === 0,
   },
   ...pair("BACKUP_S3_ACCESS_KEY", "BACKUP_S3_SECRET_KEY"),
-  // A name or password without a mechanism would be ignored, and the brokers be talked to as anybody.
+  // Without a mechanism, the client would ignore user name and password and connect unauthenticated.
   ...pair("KAFKA_SASL_MECHANISM", "KAFKA_SASL_USERNAME", hasBrokers),
   ...pair("KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD", hasBrokers),
 ];
 
 export type Settings = ReturnType<typeof readSettings>;
 
-/** Reads and groups all settings. Throws a ConfigError that lists everything wrong at once. */
+/** Reads and groups all settings. @throws ConfigError that lists every error. */
 export function readSettings(env: Environment) {
   const variables = readEnvironment(settingsSchema, env, CHECKS);
   return {
@@ -196,7 +148,7 @@ export function readSettings(env: Environment) {
       metricsToken: variables.METRICS_TOKEN,
       limits: {
         queryCapacity: variables.QUERY_CAPACITY,
-        answerMemoryBytes: variables.ANSWER_MEMORY_MIB * 1_048_576,
+        answerMemoryBytes: variables.ANSWER_MEMORY_MIB * MEBIBYTE,
         connectionsPerClient: variables.MAX_CONNECTIONS_PER_CLIENT,
       },
     },
@@ -223,17 +175,17 @@ function clickhouseSettings(variables: Variables) {
   return { server, dataDir: variables.DATA_DIR };
 }
 
-/** Undefined when there are none: then the server that makes a backup uses its own. */
+/** Undefined without keys: ClickHouse then uses its own credentials. */
 function backupS3Settings({ BACKUP_S3_ACCESS_KEY: accessKey, BACKUP_S3_SECRET_KEY: secretKey }: Variables) {
   return accessKey === undefined || secretKey === undefined ? undefined : { accessKey, secretKey };
 }
 
-/** Undefined when there is no certificate: then there is no HTTPS. */
+/** Undefined without a certificate: HTTPS is then disabled. */
 function tlsSettings({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HTTPS_PORT: port }: Variables) {
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, port };
 }
 
-/** Undefined when no brokers are configured: then HTTP and files are the only sources. */
+/** Undefined without brokers: HTTP and files are then the only sources. */
 function kafkaSettings(variables: Variables) {
   if (variables.KAFKA_BROKERS.length === 0) return undefined;
   const mechanism = variables.KAFKA_SASL_MECHANISM;

@@ -1,8 +1,8 @@
-/** Rights that a workspace can have besides its plan. */
+/** What a workspace may do besides what its plan allows. */
 export const ENTITLEMENTS = ["community_dataset"] as const;
 export type Entitlement = (typeof ENTITLEMENTS)[number];
 
-/** Who asks, as far as it decides what they may see. */
+/** The sender of a request: what decides which data it may read and how much of it. */
 export type Caller = {
   /** The name of the plan. */
   readonly plan: string;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { classify, INTENTIONS, type Intention } from "./classification.ts";
 
-test("the intentions stand from harmless to worst, as the storage's Enum8 has them", () => {
+test("the intentions are ordered from harmless to worst, as in ClickHouse's Enum8", () => {
   expect(INTENTIONS).toEqual(["benign", "unknown", "suspicious", "malicious"]);
 });
 
@@ -11,7 +11,7 @@ test.each<[string, Intention[], Intention]>([
   ["only harmless tags", ["benign", "benign"], "benign"],
   ["a harmless and an unknown tag", ["benign", "unknown"], "unknown"],
   ["a suspicious tag among unknown ones", ["unknown", "suspicious", "unknown"], "suspicious"],
-  ["one malicious tag, wherever it stands", ["malicious", "suspicious", "benign"], "malicious"],
+  ["one malicious tag among others", ["malicious", "suspicious", "benign"], "malicious"],
 ])("an address with %s is classified by its worst tag", (_, intentions, expected) => {
   expect(classify(intentions, false)).toBe(expected);
 });
@@ -21,13 +21,13 @@ test("a known benign actor is benign even when its tags are malicious", () => {
   expect(classify([], true)).toBe("benign");
 });
 
-test("the classification of any tags, in any order and however often repeated, is the first that the rule names", () => {
+test("order and repetition of tags do not change the classification", () => {
   const worstFirst: readonly Intention[] = ["malicious", "suspicious", "unknown", "benign"];
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...INTENTIONS), { maxLength: 12 }), fc.boolean(), (intentions, isActor) => {
-      const byRule = isActor ? "benign" : (worstFirst.find((name) => intentions.includes(name)) ?? "unknown");
-      expect(classify(intentions, isActor)).toBe(byRule);
-      expect(classify(new Set(intentions.toReversed()), isActor)).toBe(byRule);
+      const expected = isActor ? "benign" : (worstFirst.find((name) => intentions.includes(name)) ?? "unknown");
+      expect(classify(intentions, isActor)).toBe(expected);
+      expect(classify(new Set(intentions.toReversed()), isActor)).toBe(expected);
     }),
   );
 });

@@ -1,11 +1,11 @@
 /**
- * What a tag says of the intent behind the traffic it marks, from harmless to worst. The position in this list is the
- * severity: the storage keeps the same order in an Enum8, so the worst of several is their maximum.
+ * A tag's intention, from harmless to worst. The index in this list is the severity: ClickHouse stores the same order
+ * in an Enum8, so the worst of several intentions is their maximum.
  */
 export const INTENTIONS = ["benign", "unknown", "suspicious", "malicious"] as const;
 export type Intention = (typeof INTENTIONS)[number];
 
-/** An address is classified with the same words as a tag. */
+/** An address has the same classifications as a tag has intentions. */
 export type Classification = Intention;
 
 /**

@@ -3,30 +3,30 @@ import { expect, test } from "vitest";
 import { clientNetwork } from "./client-address.ts";
 
 const PROXY = "192.0.2.1";
-const networkOf = (claimed: string) => clientNetwork(claimed, PROXY);
+const networkOf = (forwarded: string) => clientNetwork(forwarded, PROXY);
 
 test.each([
   ["8.8.8.8", ["8.8.8.8", "8.8.8.8:1111", "::ffff:8.8.8.8", "::FFFF:808:808", "[::ffff:8.8.8.8]:443"]],
   ["2001:db8::/64", ["2001:db8::1", "2001:DB8::1", "2001:db8:0::1", "[2001:db8::1]", "[2001:db8::1]:443"]],
   ["2001:db8:0:1::/64", ["2001:db8:0:1::", "2001:db8:0:1:ffff:ffff:ffff:ffff", "2001:0db8:0000:0001::2"]],
   ["fe80::/64", ["fe80::1", "fe80::1%eth0", "fe80::2%eth1"]],
-])("%s is one caller, however it is written", (caller, spellings) => {
-  expect(new Set(spellings.map(networkOf))).toEqual(new Set([caller]));
+])("every spelling of an address in %s counts as the same client", (client, spellings) => {
+  expect(new Set(spellings.map(networkOf))).toEqual(new Set([client]));
 });
 
-test("neighbouring networks are different callers", () => {
+test("neighbouring networks count as different clients", () => {
   const neighbours = ["8.8.8.8", "8.8.8.9", "2001:db8::1", "2001:db8:0:1::1", "2001:db9::1"];
   expect(new Set(neighbours.map(networkOf)).size).toBe(neighbours.length);
 });
 
-test("whatever is claimed in place of an address, the connection's own address counts", () => {
+test("when a proxy reports a text that is no address, the peer address of the connection counts", () => {
   const noAddress = fc.oneof(
     fc.string().filter((text) => !text.includes(":")),
     fc.constantFrom("unknown", "_hidden", "8.8.8.08", "8.8.8", "0x8.8", "8.8.8.8:port", "2001:db8::1::", "[8.8.8.8"),
   );
   fc.assert(
-    fc.property(noAddress, (claimed) => {
-      expect(networkOf(claimed)).toBe(PROXY);
+    fc.property(noAddress, (forwarded) => {
+      expect(networkOf(forwarded)).toBe(PROXY);
     }),
   );
   expect(clientNetwork("unknown", "::ffff:192.0.2.1")).toBe(PROXY);

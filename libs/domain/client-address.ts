@@ -1,17 +1,17 @@
 import ipaddr from "ipaddr.js";
 import { isIpv4 } from "./ipv4.ts";
 
-/** `1.2.3.4:1111` and `[2001:db8::1]:1111`, as some proxies write an address; a bare IPv6 address is neither. */
+/** Matches `1.2.3.4:1111` and `[2001:db8::1]:1111`, as some proxies write addresses, but no bare IPv6 address. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::\d{1,5})?$/;
 
 /**
- * Whom a client's address stands for, in one spelling, so that a caller is counted as one: an IPv4 address, or the /64 of
- * an IPv6 address, for whoever has one address of it has all. Ports do not count, and `::ffff:8.8.8.8` is `8.8.8.8`.
- * @param claimed what proxies say the address is. Where that is none, callers could make themselves new names at will.
- * @param ofConnection the address at the other end of the connection, which counts then.
+ * The key under which limits count a client: its IPv4 address, or the /64 network of its IPv6 address, because a client
+ * with one address of a /64 has all of them. Ports are dropped, and `::ffff:8.8.8.8` becomes `8.8.8.8`.
+ * @param forwarded the address that proxies report. A text that is no address is ignored: clients could invent any.
+ * @param peer the remote address of the connection, the fallback.
  */
-export function clientNetwork(claimed: string, ofConnection: string | undefined): string {
-  return networkOf(claimed) ?? networkOf(ofConnection ?? "") ?? "unknown";
+export function clientNetwork(forwarded: string, peer: string | undefined): string {
+  return networkOf(forwarded) ?? networkOf(peer ?? "") ?? "unknown";
 }
 
 function networkOf(text: string): string | undefined {

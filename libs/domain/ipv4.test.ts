@@ -13,7 +13,7 @@ import {
 
 const anyAddress = fc.nat({ max: 0xffffffff });
 
-/** Ranges that no packet comes from across the Internet, with the routable neighbours of each, where it has any. */
+/** Ranges that the Internet does not route, with the routable neighbours of each, where it has any. */
 const NOT_ROUTABLE: [
   why: string,
   first: string,
@@ -38,14 +38,17 @@ const NOT_ROUTABLE: [
   ["broadcast", "255.255.255.255", "255.255.255.255", undefined, undefined],
 ];
 
-describe("an address that can be looked up", () => {
-  test.each(NOT_ROUTABLE)("is not %s, %s to %s, but may lie next to it", (_, first, last, before, after) => {
-    expect([first, last].filter(isRoutableIpv4)).toEqual([]);
-    const neighbours = [before, after].filter((address) => address !== undefined);
-    expect(neighbours.filter(isRoutableIpv4)).toEqual(neighbours);
-  });
+describe("a routable address", () => {
+  test.each(NOT_ROUTABLE)(
+    "is not at the edges of %s, %s to %s, but may be next to them",
+    (_, first, last, before, after) => {
+      expect([first, last].filter(isRoutableIpv4)).toEqual([]);
+      const neighbours = [before, after].filter((address) => address !== undefined);
+      expect(neighbours.filter(isRoutableIpv4)).toEqual(neighbours);
+    },
+  );
 
-  test.each(NOT_ROUTABLE)("is nowhere inside %s, %s to %s", (_, first, last) => {
+  test.each(NOT_ROUTABLE)("is not inside %s, %s to %s", (_, first, last) => {
     fc.assert(
       fc.property(fc.integer({ min: ipv4ToNumber(first), max: ipv4ToNumber(last) }), (value) => {
         expect(isRoutableIpv4(numberToIpv4(value))).toBe(false);
@@ -53,7 +56,7 @@ describe("an address that can be looked up", () => {
     );
   });
 
-  test("is one that the library of addresses knows no reserved range for", () => {
+  test("is one that ipaddr.js finds in no reserved range", () => {
     const reachable = new Set(["unicast", "as112", "amt"]);
     const edges = NOT_ROUTABLE.flatMap(([, first, last]) => [ipv4ToNumber(first), ipv4ToNumber(last)]);
     const nearEdge = fc.tuple(
@@ -74,14 +77,14 @@ describe("an address that can be looked up", () => {
   });
 
   test.each(["8.8.8.8", "1.1.1.1", "45.83.64.1", "222.187.238.136", "223.255.255.255", "192.175.48.1"])(
-    "can be %s",
+    "is %s",
     (address) => {
       expect(isRoutableIpv4(address)).toBe(true);
     },
   );
 });
 
-describe("an address has one spelling", () => {
+describe("an address in canonical spelling", () => {
   test.each([
     "",
     "0x7f.1",
@@ -115,11 +118,11 @@ describe("an address has one spelling", () => {
     "\u0661.1.1.1",
     "1\u30021.1.1",
     "localhost",
-  ])("%j is not it", (text) => {
+  ])("is not %j", (text) => {
     expect([isIpv4(text), isRoutableIpv4(text)]).toEqual([false, false]);
   });
 
-  test("every address survives the way to its number and back", () => {
+  test("survives the conversion to its number and back", () => {
     fc.assert(
       fc.property(anyAddress, (value) => {
         const text = numberToIpv4(value);
@@ -130,7 +133,7 @@ describe("an address has one spelling", () => {
     );
   });
 
-  test("whatever text is taken for an address is the spelling that its number gives", () => {
+  test("is the only spelling that is accepted", () => {
     const part = fc.oneof(fc.nat(300).map(String), fc.stringMatching(/^[0-9.x]{0,4}$/));
     let taken = 0;
     fc.assert(
@@ -150,17 +153,17 @@ describe("an address has one spelling", () => {
     ["8.8.8.8", 134_744_072],
     ["128.0.0.0", 2 ** 31],
     ["255.255.255.255", 2 ** 32 - 1],
-  ])("%s is the number %i", (text, value) => {
+  ])("converts between %s and %i", (text, value) => {
     expect(ipv4ToNumber(text)).toBe(value);
     expect(numberToIpv4(value)).toBe(text);
   });
 
-  test.each([-1, 2 ** 32, 0.5, Number.NaN, Number.POSITIVE_INFINITY])("%d is no address", (value) => {
+  test.each([-1, 2 ** 32, 0.5, Number.NaN, Number.POSITIVE_INFINITY])("does not exist for %d", (value) => {
     expect(() => numberToIpv4(value)).toThrow(RangeError);
   });
 });
 
-describe("a network", () => {
+describe("parsing a network", () => {
   test.each<[string, Ipv4Network, last: string]>([
     ["0.0.0.0/0", { first: 0, length: 0 }, "255.255.255.255"],
     ["17.0.0.0/8", { first: 17 * 2 ** 24, length: 8 }, "17.255.255.255"],
@@ -169,7 +172,7 @@ describe("a network", () => {
     ["8.8.8.8/31", { first: 134_744_072, length: 31 }, "8.8.8.9"],
     ["8.8.8.8/32", { first: 134_744_072, length: 32 }, "8.8.8.8"],
     ["8.8.8.8", { first: 134_744_072, length: 32 }, "8.8.8.8"],
-  ])("%s is read", (text, network, last) => {
+  ])("reads %s", (text, network, last) => {
     expect(parseNetwork(text)).toEqual(network);
     expect(numberToIpv4(lastAddress(network))).toBe(last);
   });
@@ -190,11 +193,11 @@ describe("a network", () => {
     ["2001:db8::/32", /not an IPv4 address/],
     ["/24", /not an IPv4 address/],
     ["", /not an IPv4 address/],
-  ])("%j is refused with the reason", (text, reason) => {
+  ])("rejects %j and says why", (text, reason) => {
     expect(parseNetwork(text)).toMatch(reason);
   });
 
-  test("a network is taken exactly when no bit is set beyond its prefix", () => {
+  test("accepts a network exactly when no bit is set beyond its prefix", () => {
     const addressAndLength = fc.tuple(anyAddress, fc.nat(32), fc.boolean()).map(([value, length, clear]) => {
       const size = 2 ** (32 - length);
       return { value: clear ? value - (value % size) : value, length, size };

@@ -1,9 +1,9 @@
-/** Four decimal parts, no leading zeros: `1.2`, `0x7f.1`, `010.0.0.1` and `::ffff:1.2.3.4` are not addresses here. */
+/** Four decimal parts without leading zeros: rejects `1.2`, `0x7f.1`, `010.0.0.1` and `::ffff:1.2.3.4`. */
 const FOUR_DECIMAL_PARTS = /^(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
 
 /**
- * Networks from which no packet comes across the Internet, in ascending order. AS112 (RFC 7534) and AMT relays (RFC 7450)
- * are special purpose too, but globally reachable.
+ * Networks that the Internet does not route, ascending. AS112 (RFC 7534) and AMT relays (RFC 7450) are missing because
+ * they are globally reachable, though special-purpose.
  */
 const NOT_ROUTABLE = [
   "0.0.0.0/8",
@@ -26,19 +26,19 @@ const NOT_ROUTABLE = [
   return { first: network.first, last: lastAddress(network) };
 });
 
-/** Is this text an IPv4 address in the one spelling that clients and sensors use? */
+/** Is this text an IPv4 address in canonical dotted decimal? */
 export function isIpv4(text: string): boolean {
   return FOUR_DECIMAL_PARTS.test(text);
 }
 
 /**
- * Is this text an IPv4 address that can appear as a source on the Internet? Private, loopback, link-local,
- * carrier-grade NAT, multicast, broadcast, documentation, benchmarking, reserved and 0/8 addresses cannot.
+ * Is this text an IPv4 address that can be a source on the Internet? Private, loopback, link-local, carrier-grade NAT,
+ * multicast, broadcast, documentation, benchmarking, reserved and 0/8 addresses cannot.
  * Source: SPEC, community lookup ("only a valid routable IPv4 address is accepted").
  */
 export function isRoutableIpv4(text: string): boolean {
   if (!isIpv4(text)) return false;
-  // Asked ten thousand times for one request: a library that parses each address once more took a tenth of a second.
+  // Called for up to 10,000 addresses a request: with ipaddr.js, which parses each address again, that took 0.1 s.
   const value = ipv4ToNumber(text);
   return !NOT_ROUTABLE.some(({ first, last }) => first <= value && value <= last);
 }
@@ -58,7 +58,7 @@ export function numberToIpv4(value: number): string {
   return `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`;
 }
 
-/** A network as its first address and its prefix length in bits. */
+/** A network: its first address and its prefix length in bits. */
 export type Ipv4Network = { readonly first: number; readonly length: number };
 
 /** The last address of a network, as an unsigned integer. */
@@ -67,9 +67,9 @@ export function lastAddress(network: Ipv4Network): number {
 }
 
 /**
- * Reads `a.b.c.d/n` or a bare address (which means /32). Bits after the prefix must be zero, for a network written
- * otherwise is more likely a mistake than a wish.
- * @returns the network, or a sentence that says what is wrong with the text.
+ * Parses `a.b.c.d/n` or a bare address, which is a /32. Rejects bits set after the prefix, as they are usually a
+ * mistake.
+ * @returns the network, or an error message.
  */
 export function parseNetwork(text: string): Ipv4Network | string {
   const [address = "", bits, ...rest] = text.split("/");

@@ -2,30 +2,30 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
-  acceptObservation,
   MAX_OBSERVATION_BYTES,
   observationJsonSchema,
   type RejectionReason,
+  validateObservation,
 } from "./observation.ts";
 
 const NOW = Date.parse("2026-11-20T14:00:00Z");
-const TERMS = { now: NOW, retentionDays: 100, right: "everything" } as const;
-const LEAST = { observed_at: "2026-11-20T13:59:59Z", sensor_id: "sensor-1", source_ip: "45.83.64.1" };
+const CRITERIA = { now: NOW, retentionDays: 100, right: "everything" } as const;
+const MINIMAL = { observed_at: "2026-11-20T13:59:59Z", sensor_id: "sensor-1", source_ip: "45.83.64.1" };
 
-/** The reason why the smallest observation with these members is refused, or "accepted". */
-function verdictOn(members: Record<string, unknown>): RejectionReason | "accepted" {
-  const verdict = acceptObservation({ ...LEAST, ...members }, TERMS);
-  return "reason" in verdict ? verdict.reason : "accepted";
+/** "accepted", or the reason why the minimal observation with these members is rejected. */
+function outcomeOf(members: Record<string, unknown>): RejectionReason | "accepted" {
+  const result = validateObservation({ ...MINIMAL, ...members }, CRITERIA);
+  return "reason" in result ? result.reason : "accepted";
 }
 
 function detailOf(value: unknown): string {
-  const verdict = acceptObservation(value, TERMS);
-  return "reason" in verdict ? verdict.detail : "accepted";
+  const result = validateObservation(value, CRITERIA);
+  return "reason" in result ? result.detail : "accepted";
 }
 
 function observedAt(text: string): number | string {
-  const verdict = acceptObservation({ ...LEAST, observed_at: text }, TERMS);
-  return "reason" in verdict ? verdict.reason : verdict.observedAt;
+  const result = validateObservation({ ...MINIMAL, observed_at: text }, CRITERIA);
+  return "reason" in result ? result.reason : result.observedAt;
 }
 
 const letters = (count: number) => "x".repeat(count);
@@ -33,44 +33,44 @@ const iso = (time: number) => new Date(time).toISOString();
 /** Metadata that takes exactly this many bytes as JSON. */
 const metadataOf = (bytes: number) => ({ a: letters(bytes - '{"a":""}'.length) });
 
-describe("the least that an observation has", () => {
-  test("is time, sensor and source: dataset and tags then are global and none", () => {
-    expect(acceptObservation(LEAST, TERMS)).toEqual({
-      observation: { ...LEAST, dataset: "global", tags: [] },
-      observedAt: Date.parse(LEAST.observed_at),
+describe("a minimal observation", () => {
+  test("has time, sensor and source; its dataset is then global and its tags are empty", () => {
+    expect(validateObservation(MINIMAL, CRITERIA)).toEqual({
+      observation: { ...MINIMAL, dataset: "global", tags: [] },
+      observedAt: Date.parse(MINIMAL.observed_at),
       isFilledIn: false,
     });
   });
 
-  test.each(["observed_at", "sensor_id", "source_ip"])("includes %s: the refusal names it", (name) => {
-    const { [name]: _, ...rest } = Object.fromEntries(Object.entries(LEAST));
-    expect(acceptObservation(rest, TERMS)).toMatchObject({ reason: "invalid-observation" });
+  test.each(["observed_at", "sensor_id", "source_ip"])("requires %s: the rejection names it", (name) => {
+    const { [name]: _, ...rest } = Object.fromEntries(Object.entries(MINIMAL));
+    expect(validateObservation(rest, CRITERIA)).toMatchObject({ reason: "invalid-observation" });
     expect(detailOf(rest)).toContain(name);
   });
 
-  test.each([[null], [42], ["text"], [true], [[]], [[LEAST]], [undefined], [{}]])("%j is not one", (value) => {
-    expect(acceptObservation(value, TERMS)).toMatchObject({ reason: "invalid-observation" });
+  test.each([[null], [42], ["text"], [true], [[]], [[MINIMAL]], [undefined], [{}]])("is not %j", (value) => {
+    expect(validateObservation(value, CRITERIA)).toMatchObject({ reason: "invalid-observation" });
   });
 
   test.each(["sensor", "constructor", "__proto__", "Sensor_id"])(
-    "the unknown member %s is refused, not dropped",
+    "with the unknown member %s is rejected; the member is not dropped",
     (name) => {
-      const value: unknown = JSON.parse(`{"${name}":1,${JSON.stringify(LEAST).slice(1)}`);
-      expect(acceptObservation(value, TERMS)).toMatchObject({ reason: "invalid-observation" });
+      const value: unknown = JSON.parse(`{"${name}":1,${JSON.stringify(MINIMAL).slice(1)}`);
+      expect(validateObservation(value, CRITERIA)).toMatchObject({ reason: "invalid-observation" });
       expect(detailOf(value)).toContain(name);
     },
   );
 
   test.each([{ http: { url: "/" } }, { tls: { version: "1.3" } }, { ssh: { key: "x" } }])(
-    "an unknown member within one, like %j, is refused as well",
+    "with an unknown nested member, as in %j, is rejected as well",
     (members) => {
-      expect(verdictOn(members)).toBe("invalid-observation");
+      expect(outcomeOf(members)).toBe("invalid-observation");
     },
   );
 });
 
-/** A text member's path and the most that it holds. */
-const TEXTS: [name: string, most: number, wrap: (text: string) => Record<string, unknown>][] = [
+/** A text member's path and its maximum length. */
+const TEXTS: [name: string, maxLength: number, wrap: (text: string) => Record<string, unknown>][] = [
   ["sensor_id", 128, (sensor_id) => ({ sensor_id })],
   ["observation_id", 128, (observation_id) => ({ observation_id })],
   ["workspace_id", 64, (workspace_id) => ({ dataset: "personal", workspace_id })],
@@ -89,31 +89,31 @@ const TEXTS: [name: string, most: number, wrap: (text: string) => Record<string,
 ];
 
 describe("limits", () => {
-  test.each(TEXTS)("%s holds %i characters, one more is oversize", (_, most, wrap) => {
-    expect(verdictOn(wrap(letters(most)))).toBe("accepted");
-    expect(verdictOn(wrap(letters(most + 1)))).toBe("oversize");
+  test.each(TEXTS)("%s may have %i characters, one more is oversize", (_, maxLength, wrap) => {
+    expect(outcomeOf(wrap(letters(maxLength)))).toBe("accepted");
+    expect(outcomeOf(wrap(letters(maxLength + 1)))).toBe("oversize");
   });
 
-  test("64 tags are taken, 65 are oversize", () => {
-    expect(verdictOn({ tags: Array.from({ length: 64 }, (_, index) => `t${index}`) })).toBe("accepted");
-    expect(verdictOn({ tags: Array.from({ length: 65 }, (_, index) => `t${index}`) })).toBe("oversize");
+  test("64 tags are accepted, 65 are oversize", () => {
+    expect(outcomeOf({ tags: Array.from({ length: 64 }, (_, index) => `t${index}`) })).toBe("accepted");
+    expect(outcomeOf({ tags: Array.from({ length: 65 }, (_, index) => `t${index}`) })).toBe("oversize");
   });
 
   test("metadata may take 8 KiB as JSON, counted in bytes", () => {
-    expect(verdictOn({ metadata: metadataOf(8_192) })).toBe("accepted");
-    expect(verdictOn({ metadata: metadataOf(8_193) })).toBe("oversize");
-    expect(verdictOn({ metadata: { a: "\u00e9".repeat(4_092) } })).toBe("accepted");
-    expect(verdictOn({ metadata: { a: "\u00e9".repeat(4_093) } })).toBe("oversize");
+    expect(outcomeOf({ metadata: metadataOf(8_192) })).toBe("accepted");
+    expect(outcomeOf({ metadata: metadataOf(8_193) })).toBe("oversize");
+    expect(outcomeOf({ metadata: { a: "\u00e9".repeat(4_092) } })).toBe("accepted");
+    expect(outcomeOf({ metadata: { a: "\u00e9".repeat(4_093) } })).toBe("oversize");
   });
 
   test.each(["source_port", "destination_port"])("%s is 0 to 65535", (name) => {
-    expect([0, 22, 65_535].map((port) => verdictOn({ [name]: port }))).toEqual(["accepted", "accepted", "accepted"]);
-    for (const port of [-1, 65_536, 22.5, "22", null]) expect(verdictOn({ [name]: port })).toBe("invalid-observation");
+    expect([0, 22, 65_535].map((port) => outcomeOf({ [name]: port }))).toEqual(["accepted", "accepted", "accepted"]);
+    for (const port of [-1, 65_536, 22.5, "22", null]) expect(outcomeOf({ [name]: port })).toBe("invalid-observation");
   });
 
   test("asn is 0 to 4294967295", () => {
-    expect([0, 4_294_967_295].map((asn) => verdictOn({ asn }))).toEqual(["accepted", "accepted"]);
-    for (const asn of [-1, 4_294_967_296, "AS1"]) expect(verdictOn({ asn })).toBe("invalid-observation");
+    expect([0, 4_294_967_295].map((asn) => outcomeOf({ asn }))).toEqual(["accepted", "accepted"]);
+    for (const asn of [-1, 4_294_967_296, "AS1"]) expect(outcomeOf({ asn })).toBe("invalid-observation");
   });
 
   test.each([
@@ -137,53 +137,53 @@ describe("limits", () => {
     { city: null },
     { http: "GET" },
   ])("%j is invalid", (members) => {
-    expect(verdictOn(members)).toBe("invalid-observation");
+    expect(outcomeOf(members)).toBe("invalid-observation");
   });
 
   test.each(["10.0.0.1", "127.0.0.1", "224.0.0.1", "::1", "8.8.8", "", letters(64)])(
     "source %j is not routable",
     (ip) => {
-      expect(verdictOn({ source_ip: ip })).toBe("source-not-routable");
+      expect(outcomeOf({ source_ip: ip })).toBe("source-not-routable");
     },
   );
 });
 
 describe("datasets", () => {
   test("personal data names its workspace", () => {
-    expect(verdictOn({ dataset: "personal", workspace_id: "team_A-1" })).toBe("accepted");
-    expect(verdictOn({ dataset: "personal" })).toBe("invalid-observation");
+    expect(outcomeOf({ dataset: "personal", workspace_id: "team_A-1" })).toBe("accepted");
+    expect(outcomeOf({ dataset: "personal" })).toBe("invalid-observation");
     for (const id of ["", "team a", "team/a", "t\u00e9am"])
-      expect(verdictOn({ dataset: "personal", workspace_id: id })).toBe("invalid-observation");
+      expect(outcomeOf({ dataset: "personal", workspace_id: id })).toBe("invalid-observation");
   });
 
-  test("data that belongs to everybody names no workspace", () => {
+  test("data in a shared dataset names no workspace", () => {
     for (const members of [{}, { dataset: "global" }, { dataset: "community" }]) {
-      expect(verdictOn(members)).toBe("accepted");
-      expect(verdictOn({ ...members, workspace_id: "team" })).toBe("invalid-observation");
+      expect(outcomeOf(members)).toBe("accepted");
+      expect(outcomeOf({ ...members, workspace_id: "team" })).toBe("invalid-observation");
     }
   });
 
-  const ofTeam = { ...TERMS, right: { dataset: "personal", workspaceId: "team" } } as const;
+  const teamCriteria = { ...CRITERIA, right: { dataset: "personal", workspaceId: "team" } } as const;
 
-  test("what is left out comes from the right of whoever sent it, and the verdict says so", () => {
-    const placed = { dataset: "personal", workspace_id: "team" };
+  test("the members left out come from the sender's right, and the result says so", () => {
+    const ownScope = { dataset: "personal", workspace_id: "team" };
     for (const members of [{}, { dataset: "personal" }, { workspace_id: "team" }]) {
-      expect(acceptObservation({ ...LEAST, ...members }, ofTeam)).toMatchObject({
-        observation: placed,
+      expect(validateObservation({ ...MINIMAL, ...members }, teamCriteria)).toMatchObject({
+        observation: ownScope,
         isFilledIn: true,
       });
     }
-    expect(acceptObservation({ ...LEAST, ...placed }, ofTeam)).toMatchObject({
-      observation: placed,
+    expect(validateObservation({ ...MINIMAL, ...ownScope }, teamCriteria)).toMatchObject({
+      observation: ownScope,
       isFilledIn: false,
     });
   });
 
-  test("the largest one still fits a topic when what it left out is filled in", () => {
-    // Control characters are what JSON spells longest. Tags are slugs of the catalogue, which are ASCII.
+  test("the largest observation stays under the limit when the members left out are filled in", () => {
+    // Control characters take the most bytes in JSON. Tags are slugs of the catalogue, which are ASCII.
     const long = (count: number) => "\u0001".repeat(count);
     const largest = {
-      ...LEAST,
+      ...MINIMAL,
       tags: Array.from({ length: 64 }, () => letters(128)),
       http: { method: long(32), host: long(255), path: long(2048), user_agent: long(1024) },
       tls: { ja3: long(64), ja4: long(64) },
@@ -193,26 +193,30 @@ describe("datasets", () => {
       rdns: long(255),
       metadata: metadataOf(8192),
     };
-    const verdict = acceptObservation(largest, ofTeam);
-    expect(verdict).toMatchObject({ isFilledIn: true });
-    expect(Buffer.byteLength(JSON.stringify(verdict))).toBeLessThan(MAX_OBSERVATION_BYTES);
+    const result = validateObservation(largest, teamCriteria);
+    expect(result).toMatchObject({ isFilledIn: true });
+    expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(MAX_OBSERVATION_BYTES);
   });
 
-  test("what belongs elsewhere is not permitted", () => {
-    expect(acceptObservation({ ...LEAST, dataset: "global" }, ofTeam)).toMatchObject({ reason: "not-permitted" });
-    expect(acceptObservation(LEAST, { ...TERMS, right: "shared-datasets" })).toMatchObject({ isFilledIn: false });
+  test("an observation for another scope is not permitted", () => {
+    expect(validateObservation({ ...MINIMAL, dataset: "global" }, teamCriteria)).toMatchObject({
+      reason: "not-permitted",
+    });
+    expect(validateObservation(MINIMAL, { ...CRITERIA, right: "shared-datasets" })).toMatchObject({
+      isFilledIn: false,
+    });
   });
 });
 
 describe("time", () => {
-  test("a sensor's clock may run five minutes ahead and no more", () => {
-    expect(verdictOn({ observed_at: iso(NOW + 300_000) })).toBe("accepted");
-    expect(verdictOn({ observed_at: iso(NOW + 300_001) })).toBe("in-the-future");
+  test("a sensor's clock may be up to five minutes ahead", () => {
+    expect(outcomeOf({ observed_at: iso(NOW + 300_000) })).toBe("accepted");
+    expect(outcomeOf({ observed_at: iso(NOW + 300_001) })).toBe("in-the-future");
   });
 
-  test("what was seen just inside the retention is taken, a millisecond earlier is too old", () => {
-    expect(verdictOn({ observed_at: iso(NOW - 100 * 86_400_000) })).toBe("accepted");
-    expect(verdictOn({ observed_at: iso(NOW - 100 * 86_400_000 - 1) })).toBe("older-than-retention");
+  test("an observation at the edge of the retention is accepted, one a millisecond older is not", () => {
+    expect(outcomeOf({ observed_at: iso(NOW - 100 * 86_400_000) })).toBe("accepted");
+    expect(outcomeOf({ observed_at: iso(NOW - 100 * 86_400_000 - 1) })).toBe("older-than-retention");
   });
 
   test.each([
@@ -224,7 +228,7 @@ describe("time", () => {
     expect(observedAt(written)).toBe(Date.parse(utc));
   });
 
-  test("every moment is the same moment in every zone", () => {
+  test("a time is the same instant in every zone", () => {
     const zone = fc.record({ sign: fc.constantFrom(1, -1), hours: fc.nat(14), minutes: fc.constantFrom(0, 30, 45) });
     fc.assert(
       fc.property(fc.integer({ min: NOW - 86_400_000, max: NOW }), zone, (time, { sign, hours, minutes }) => {
@@ -240,7 +244,7 @@ describe("time", () => {
     ...["2026-11-20T24:00:00Z", "2026-11-20T13:60:00Z", "2026-11-20T13:30:00+2", "1795183200", "yesterday", ""],
   ])("%j is no time with a zone", (text) => {
     expect(observedAt(text)).toBe("invalid-observation");
-    expect(detailOf({ ...LEAST, observed_at: text })).toContain("with a zone");
+    expect(detailOf({ ...MINIMAL, observed_at: text })).toContain("with a zone");
   });
 });
 
@@ -264,28 +268,28 @@ test("the published JSON schema requires the same members and allows no unknown 
   );
 });
 
-describe("what would hurt the store is refused in words", () => {
+describe("values that ClickHouse or JSON cannot take are rejected", () => {
   test.each([
     ["sensor_id", { sensor_id: "\ud800" }],
     ["http.path", { http: { path: "/\ud83d" } }],
     ["rdns", { rdns: "a\udc00b" }],
     ["tags.0", { tags: ["\ud800"] }],
   ])("half of a surrogate pair in %s", (where, members) => {
-    expect(verdictOn(members)).toBe("invalid-observation");
-    expect(detailOf({ ...LEAST, ...members })).toContain(where);
+    expect(outcomeOf(members)).toBe("invalid-observation");
+    expect(detailOf({ ...MINIMAL, ...members })).toContain(where);
   });
 
-  test("whole surrogate pairs are fine", () => {
-    expect(verdictOn({ http: { path: "/\ud83d\ude80" } })).toBe("accepted");
+  test("whole surrogate pairs are accepted", () => {
+    expect(outcomeOf({ http: { path: "/\ud83d\ude80" } })).toBe("accepted");
   });
 
   test.each([31, 32, 33, 8_000])("metadata nested %i levels deep never throws", (levels) => {
     const nested: unknown = JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
-    expect(verdictOn({ metadata: { nested } })).toBe(levels < 32 ? "accepted" : "oversize");
+    expect(outcomeOf({ metadata: { nested } })).toBe(levels < 32 ? "accepted" : "oversize");
   });
 
-  test("a member called __proto__ in metadata is refused, not dropped", () => {
+  test("a member called __proto__ in metadata is rejected, not dropped", () => {
     const metadata: unknown = JSON.parse('{"__proto__":{"a":1}}');
-    expect(verdictOn({ metadata })).toBe("invalid-observation");
+    expect(outcomeOf({ metadata })).toBe("invalid-observation");
   });
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { formatIssue } from "./format-issue.ts";
 import { isRoutableIpv4 } from "./ipv4.ts";
 import { type PublishRight, scopeToPublish, sensorToPublish } from "./publishing.ts";
-import { inOurWords } from "./schema-wording.ts";
 import { DATASETS, type Dataset } from "./scope.ts";
 import { DAY_MS, retentionStart } from "./window.ts";
 
@@ -9,26 +9,26 @@ import { DAY_MS, retentionStart } from "./window.ts";
 export const MAX_OBSERVATION_BYTES = 64 * 1024;
 /** The most observations that one Kafka message may carry. */
 export const MAX_OBSERVATIONS_PER_MESSAGE = 1000;
-/** How far a sensor's clock may run ahead of ours. */
+/** How far a sensor's clock may be ahead of this machine's. */
 export const MAX_CLOCK_AHEAD_MS = 5 * 60_000;
 const MAX_METADATA_BYTES = 8 * 1024;
-/** Deeper nesting than anybody means: writing it out again would overflow the stack. */
+/** Serialising deeply nested metadata would overflow the stack. */
 const MAX_METADATA_DEPTH = 32;
 
 export const TRANSPORTS = ["tcp", "udp", "icmp", "sctp"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
 /**
- * Half of a surrogate pair, as when a sensor cuts a text in the middle of an emoji, has no spelling in UTF-8: the store
- * would refuse the whole batch that it is in.
+ * A sensor that cuts a text inside an emoji leaves half a surrogate pair. UTF-8 cannot encode it, so ClickHouse would
+ * reject the whole batch.
  */
-const text = (most: number) =>
+const text = (maxLength: number) =>
   z
     .string()
-    .max(most)
+    .max(maxLength)
     .refine((value) => value.isWellFormed(), "must be well-formed Unicode");
-const identifier = (most: number) =>
-  text(most)
+const identifier = (maxLength: number) =>
+  text(maxLength)
     .min(1)
     .regex(/^[^\p{Cc}]*$/u, "must not contain control characters");
 const sensorIdSchema = identifier(128);
@@ -39,32 +39,29 @@ const timeSchema = z.iso.datetime({
 const port = z.int().min(0).max(65_535);
 
 /**
- * One thing a sensor saw, as it travels: wire schema v1, the one home of its shape and limits. Lengths count Unicode
- * code points. Unknown members are refused rather than dropped: what has no place of its own belongs into `metadata`.
+ * One event that a sensor saw, in wire schema v1: the only definition of its shape and limits. Lengths count Unicode
+ * code points. Unknown members are rejected, not dropped: anything without a member of its own belongs in `metadata`.
  */
 export const observationSchema = z
   .strictObject({
     observed_at: timeSchema.describe("When the sensor saw it; kept to the millisecond."),
     sensor_id: sensorIdSchema
       .optional()
-      .describe("Which sensor saw it. Required, unless the sensor's key was made for one sensor: then it is that one."),
-    source_ip: text(64).describe("Who was seen: a routable IPv4 address in dotted decimal."),
+      .describe(
+        "The sensor that saw it. Required, unless the sensor key is for one sensor: the default is then that one.",
+      ),
+    source_ip: text(64).describe("The observed source: a routable IPv4 address in dotted decimal."),
     observation_id: identifier(128)
       .optional()
       .describe(
-        "The sensor's own id for this observation: the same id sent twice is one observation. It names one observation " +
-          "for good: never send it again with another time, address or content.",
+        "The sensor's own id for this observation: the same id sent twice is one observation. Never send it again with " +
+          "another time, address or content.",
       ),
-    dataset: z
-      .enum(DATASETS)
-      .optional()
-      .describe("Where it belongs. Left out, it is the dataset of the sensor's key, or global."),
+    dataset: z.enum(DATASETS).optional().describe("Its dataset. The default is that of the sensor key, or global."),
     workspace_id: text(64)
       .regex(/^[A-Za-z0-9_-]+$/, "must be letters, digits, _ and -")
       .optional()
-      .describe(
-        "Whose data it is: for the personal dataset alone, and required there unless the sensor's key says it.",
-      ),
+      .describe("Its workspace: only in the personal dataset, and required there unless the sensor key has one."),
     transport: z.enum(TRANSPORTS).optional(),
     source_port: port.optional(),
     destination_port: port.optional(),
@@ -91,12 +88,12 @@ export const observationSchema = z
   })
   .meta({ id: "Observation", title: "Noisefloor observation, wire schema v1" });
 
-/** Can a sensor be called so? */
+/** Is this text valid as a `sensor_id`? */
 export function isSensorId(text: string): boolean {
   return sensorIdSchema.safeParse(text).success;
 }
 
-/** A text as an observation's time in milliseconds since 1970 UTC; undefined when the wire schema would not take it. */
+/** Parses an `observed_at` to milliseconds since 1970 UTC; undefined when the wire schema would reject it. */
 export function parseObservedAt(value: unknown): number | undefined {
   const parsed = timeSchema.safeParse(value);
   return parsed.success ? Date.parse(parsed.data) : undefined;
@@ -109,7 +106,7 @@ export function observationJsonSchema(): object {
   return z.toJSONSchema(observationSchema, { io: "input", target: "draft-2020-12" });
 }
 
-/** Why a record was not stored. The word goes into dead letters, metrics and answers; never change one's meaning. */
+/** Why a record was rejected. Dead letters, metrics and responses contain these words: never change a meaning. */
 export const REJECTION_REASONS = [
   "not-json",
   "invalid-observation",
@@ -127,37 +124,37 @@ export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 export type Rejection = {
   readonly reason: RejectionReason;
-  /** One sentence for the person who runs the sensor. */
+  /** One sentence for the operator of the sensor. */
   readonly detail: string;
 };
 
-/** What an observation is judged against besides its own shape. `now` is in milliseconds since 1970 UTC. */
-export type AcceptanceTerms = {
+/** What an observation is validated against besides the schema. `now` is in milliseconds since 1970 UTC. */
+export type ValidationCriteria = {
   readonly now: number;
   readonly retentionDays: number;
-  /** Where whoever sent it may write. */
+  /** Where its sender may write. */
   readonly right: PublishRight;
-  /** The one sensor that its sender's key was made for; left out when it may send for any. */
+  /** The one sensor that its sender's key is for; absent when the key may send for any. */
   readonly sensorId?: string | undefined;
 };
 
-export type Accepted = {
-  /** With the sensor, dataset and workspace that it belongs to, whether it stated them or not. */
+export type ValidObservation = {
+  /** Complete: with its sensor, dataset and workspace, stated or filled in. */
   readonly observation: WireObservation & { readonly dataset: Dataset; readonly sensor_id: string };
   readonly observedAt: number;
-  /** Whether the sender's key said where it belongs or whose it is: what was sent then must not travel alone. */
+  /** Whether the sender's key supplied the sensor or the scope, so that the bytes received are not complete. */
   readonly isFilledIn: boolean;
 };
 
-/** Judges a parsed JSON value: the observation with its time in milliseconds, or the reason it is refused. */
-export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accepted | Rejection {
+/** Validates a parsed JSON value. @returns the observation with its time in milliseconds, or a rejection. */
+export function validateObservation(value: unknown, criteria: ValidationCriteria): ValidObservation | Rejection {
   if (hasReservedMember(value)) {
     return { reason: "invalid-observation", detail: "the record: a member must not be called __proto__" };
   }
-  const parsed = observationSchema.safeParse(value, { error: inOurWords });
+  const parsed = observationSchema.safeParse(value, { error: formatIssue });
   if (!parsed.success) return rejectionFromIssues(parsed.error.issues);
   const observation = parsed.data;
-  const sensorId = sensorToPublish(observation.sensor_id, terms.sensorId);
+  const sensorId = sensorToPublish(observation.sensor_id, criteria.sensorId);
   if (typeof sensorId !== "string") return sensorId;
   if (!isRoutableIpv4(observation.source_ip)) {
     return {
@@ -165,26 +162,26 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
       detail: `source_ip "${observation.source_ip}" is not a routable IPv4 address`,
     };
   }
-  const scope = scopeToPublish(observation, terms.right);
+  const scope = scopeToPublish(observation, criteria.right);
   if ("reason" in scope) return scope;
-  const metadataProblem = observation.metadata === undefined ? undefined : judgeMetadata(observation.metadata);
+  const metadataProblem = observation.metadata === undefined ? undefined : validateMetadata(observation.metadata);
   if (metadataProblem !== undefined) return metadataProblem;
   const observedAt = Date.parse(observation.observed_at);
-  if (observedAt > terms.now + MAX_CLOCK_AHEAD_MS) {
+  if (observedAt > criteria.now + MAX_CLOCK_AHEAD_MS) {
     return { reason: "in-the-future", detail: `observed_at ${observation.observed_at} is more than 5 minutes ahead` };
   }
-  if (observedAt < retentionStart(terms.now, terms.retentionDays)) {
-    const age = Math.floor((terms.now - observedAt) / DAY_MS);
+  if (observedAt < retentionStart(criteria.now, criteria.retentionDays)) {
+    const age = Math.floor((criteria.now - observedAt) / DAY_MS);
     return {
       reason: "older-than-retention",
-      detail: `observed_at ${observation.observed_at} is ${age} days old, ${terms.retentionDays} days are kept`,
+      detail: `observed_at ${observation.observed_at} is ${age} days old, ${criteria.retentionDays} days are kept`,
     };
   }
   const { dataset, workspaceId } = scope;
-  const isRoomFilledIn =
-    typeof terms.right === "object" &&
+  const isScopeFilledIn =
+    typeof criteria.right === "object" &&
     (observation.dataset === undefined || (observation.workspace_id ?? "") !== workspaceId);
-  const isFilledIn = isRoomFilledIn || observation.sensor_id === undefined;
+  const isFilledIn = isScopeFilledIn || observation.sensor_id === undefined;
   return {
     observation: {
       ...observation,
@@ -197,19 +194,19 @@ export function acceptObservation(value: unknown, terms: AcceptanceTerms): Accep
   };
 }
 
-/** The schema's library passes over members of this name in silence, and nothing may be dropped in silence. */
+/** zod drops members of this name silently, and no member may be dropped silently. */
 function hasReservedMember(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.hasOwn(value, "__proto__") || ("metadata" in value && hasReservedMember(value.metadata));
 }
 
-function judgeMetadata(metadata: Record<string, unknown>): Rejection | undefined {
+function validateMetadata(metadata: Record<string, unknown>): Rejection | undefined {
   if (isDeeper(metadata, MAX_METADATA_DEPTH)) {
     return { reason: "oversize", detail: `metadata is nested more than ${MAX_METADATA_DEPTH} levels deep` };
   }
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
   if (bytes <= MAX_METADATA_BYTES) return undefined;
-  return { reason: "oversize", detail: `metadata has ${bytes} bytes, at most ${MAX_METADATA_BYTES} are kept` };
+  return { reason: "oversize", detail: `metadata has ${bytes} bytes, at most ${MAX_METADATA_BYTES} are allowed` };
 }
 
 function isDeeper(value: unknown, levels: number): boolean {
@@ -217,7 +214,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }
 
-/** The first thing wrong with a value, as a rejection. */
+/** Only the first issue: a detail is one sentence. */
 function rejectionFromIssues(issues: readonly z.core.$ZodIssue[]): Rejection {
   const issue = issues[0];
   if (issue === undefined) return { reason: "invalid-observation", detail: "not an observation" };

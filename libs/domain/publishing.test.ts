@@ -7,13 +7,13 @@ const GLOBAL = { dataset: "global", workspaceId: "" } as const;
 const COMMUNITY = { dataset: "community", workspaceId: "" } as const;
 const OF_A = { dataset: "personal", workspaceId: "a" } as const;
 
-/** Where it lands, as "dataset/workspace", or why it lands nowhere. */
+/** The scope as "dataset/workspace", or the reason of the rejection. */
 function outcome(stated: StatedScope, right: PublishRight): string {
   const scope = scopeToPublish(stated, right);
   return "reason" in scope ? scope.reason : `${scope.dataset}/${scope.workspaceId}`;
 }
 
-/** What an observation may say, and where it then lands under each right. */
+/** What an observation states, and its scope under each right. */
 const TABLE: [StatedScope, everything: string, shared: string, global: string, community: string, ofA: string][] = [
   [{}, "global/", "global/", "global/", "community/", "personal/a"],
   [{ dataset: "global" }, "global/", "global/", "global/", "not-permitted", "not-permitted"],
@@ -55,7 +55,7 @@ const TABLE: [StatedScope, everything: string, shared: string, global: string, c
 ];
 
 test.each(TABLE)(
-  "%j lands where its publisher's right allows it",
+  "%j is stored only where its sender's right allows it",
   (stated, everything, shared, global, community, ofA) => {
     expect(outcome(stated, "everything")).toBe(everything);
     expect(outcome(stated, "shared-datasets")).toBe(shared);
@@ -65,7 +65,7 @@ test.each(TABLE)(
   },
 );
 
-describe("whatever is stated", () => {
+describe("whatever an observation states", () => {
   const workspace = fc.constantFrom("a", "b", "A", "a ", "personal");
   const stated = fc.record({ dataset: fc.constantFrom(...DATASETS), workspace_id: workspace }, { requiredKeys: [] });
   const scope = fc.oneof(
@@ -74,40 +74,40 @@ describe("whatever is stated", () => {
     workspace.map((workspaceId) => ({ dataset: "personal" as const, workspaceId })),
   );
 
-  test("the key of a scope leads to that scope or to nowhere", () => {
+  test("a key for one scope writes to that scope only", () => {
     fc.assert(
-      fc.property(stated, scope, (says, right) => {
-        const verdict = scopeToPublish(says, right);
-        if (!("reason" in verdict)) expect(verdict).toEqual(right);
+      fc.property(stated, scope, (members, right) => {
+        const result = scopeToPublish(members, right);
+        if (!("reason" in result)) expect(result).toEqual(right);
       }),
     );
   });
 
-  test("nothing that is stated is rewritten, and only personal data is anybody's own", () => {
+  test("the stated members stay as they are, and only personal data has a workspace", () => {
     fc.assert(
-      fc.property(stated, fc.oneof(scope, fc.constantFrom("everything", "shared-datasets")), (says, right) => {
-        const verdict = scopeToPublish(says, right);
-        if ("reason" in verdict) return;
-        expect(verdict).toMatchObject({
-          ...(says.dataset === undefined ? {} : { dataset: says.dataset }),
-          ...(says.workspace_id === undefined ? {} : { workspaceId: says.workspace_id }),
+      fc.property(stated, fc.oneof(scope, fc.constantFrom("everything", "shared-datasets")), (members, right) => {
+        const result = scopeToPublish(members, right);
+        if ("reason" in result) return;
+        expect(result).toMatchObject({
+          ...(members.dataset === undefined ? {} : { dataset: members.dataset }),
+          ...(members.workspace_id === undefined ? {} : { workspaceId: members.workspace_id }),
         });
-        expect(verdict.dataset === "personal").toBe(verdict.workspaceId !== "");
-        if (right === "shared-datasets") expect(verdict.dataset).not.toBe("personal");
+        expect(result.dataset === "personal").toBe(result.workspaceId !== "");
+        if (right === "shared-datasets") expect(result.dataset).not.toBe("personal");
       }),
     );
   });
 
-  test("a personal key that lacks its workspace, as nobody should have made, opens no scope", () => {
+  test("a personal key without a workspace, which should not exist, writes nowhere", () => {
     fc.assert(
-      fc.property(stated, (says) => {
-        expect(scopeToPublish(says, { dataset: "personal", workspaceId: "" })).toHaveProperty("reason");
+      fc.property(stated, (members) => {
+        expect(scopeToPublish(members, { dataset: "personal", workspaceId: "" })).toHaveProperty("reason");
       }),
     );
   });
 });
 
-test("a refusal says what the sender may publish to and what the observation states", () => {
+test("a rejection names what the sender may publish to and what the observation states", () => {
   expect(scopeToPublish({ dataset: "global" }, OF_A)).toEqual({
     reason: "not-permitted",
     detail:
@@ -123,7 +123,7 @@ test("a refusal says what the sender may publish to and what the observation sta
   });
 });
 
-test("a right that was written down is read as the same one; other texts are none", () => {
+test("a formatted right is parsed as the same right; other texts are not rights", () => {
   const rights = ["everything", "shared-datasets", GLOBAL, COMMUNITY, OF_A] as const;
   for (const right of rights) expect(parseRight(formatRight(right))).toEqual(right);
   for (const text of ["", "nothing", "global", "mine/team-a", "personal/a/b"]) expect(parseRight(text)).toBeUndefined();

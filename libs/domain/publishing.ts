@@ -1,37 +1,37 @@
-import { DATASETS, type Dataset, type Scope, SHARED_GLOBAL } from "./scope.ts";
+import { DATASETS, type Dataset, GLOBAL_SCOPE, type Scope } from "./scope.ts";
 
-/** The datasets that belong to nobody in particular. */
+/** The datasets that belong to no workspace. */
 const SHARED_DATASETS: readonly Dataset[] = ["global", "community"];
 
 /**
- * Where a publisher may write: everywhere (the Kafka topic and files, which whoever runs the service guards), the
- * shared datasets, or exactly one scope, as a sensor key of the store says.
+ * Where a sender may write: everywhere (the Kafka topic and files, which the operator protects), the shared datasets (a
+ * key in SENSOR_KEYS), or one scope (a key in the table of sensor keys).
  */
 export type PublishRight = "everything" | "shared-datasets" | Scope;
 
-/** Who sends observations, as far as its key says. */
+/** The sender of observations, as its key describes it. */
 export type Sender = {
   readonly right: PublishRight;
-  /** Which key it showed; left out when none was asked for. */
+  /** Absent for sources without keys, such as Kafka and files. */
   readonly keyId?: string | undefined;
-  /** The one sensor that the key was made for; left out when the key may send for any. */
+  /** The one sensor that the key is for; absent when the key may send for any. */
   readonly sensorId?: string | undefined;
 };
 
 /**
- * The key within which an observation id is unique, or undefined where it is unique to its sensor alone. Under a key that
- * may send for any sensor, ids are the key's own: else one key could overwrite what another key's sensor sent.
+ * The key within which observation ids are unique; undefined when they are unique within their sensor. A key that may
+ * send for any sensor has a namespace of its own, else it could overwrite the observations of another key's sensor.
  */
 export function idNamespaceOf({ keyId, sensorId }: Sender): string | undefined {
   return sensorId === undefined ? keyId : undefined;
 }
 
-/** A right as it is kept beside what it judged: `everything`, `shared-datasets`, or a scope as `dataset/workspace`. */
+/** A right as dead letters store it: `everything`, `shared-datasets`, or a scope as `dataset/workspace`. */
 export function formatRight(right: PublishRight): string {
   return typeof right === "string" ? right : `${right.dataset}/${right.workspaceId}`;
 }
 
-/** The right behind such a text; undefined when it is none. */
+/** Reads what {@link formatRight} writes; undefined for any other text. */
 export function parseRight(text: string): PublishRight | undefined {
   if (text === "everything" || text === "shared-datasets") return text;
   const [name = "", workspaceId, ...rest] = text.split("/");
@@ -39,7 +39,7 @@ export function parseRight(text: string): PublishRight | undefined {
   return dataset === undefined || workspaceId === undefined || rest.length > 0 ? undefined : { dataset, workspaceId };
 }
 
-/** What an observation itself says of where it belongs. */
+/** The members of an observation that state its scope. */
 export type StatedScope = {
   readonly dataset?: Dataset | undefined;
   readonly workspace_id?: string | undefined;
@@ -47,22 +47,25 @@ export type StatedScope = {
 
 export type ScopeRejection = {
   readonly reason: "not-permitted" | "invalid-observation";
-  /** One sentence for the person who runs the sensor. */
+  /** One sentence for the operator of the sensor. */
   readonly detail: string;
 };
 
 /**
- * The scope that an observation belongs to: the one it states, and where it states nothing the one of its publisher's
- * right, which is global for those not bound to one scope. This is the one place that decides who may write where. What
- * is stated is never rewritten: a sensor with the wrong key must hear of it, not find its data elsewhere.
+ * The scope in which to store an observation: the stated one, completed from its sender's right (global for a right to
+ * several scopes). Only this function decides who may write where. It never changes what is stated: a sensor with the
+ * wrong key gets a rejection, instead of its data appearing in another scope.
  */
 export function scopeToPublish(stated: StatedScope, right: PublishRight): Scope | ScopeRejection {
-  const home = typeof right === "string" ? SHARED_GLOBAL : right;
-  const scope = { dataset: stated.dataset ?? home.dataset, workspaceId: stated.workspace_id ?? home.workspaceId };
-  if (!covers(right, scope)) {
+  const fallback = typeof right === "string" ? GLOBAL_SCOPE : right;
+  const scope = {
+    dataset: stated.dataset ?? fallback.dataset,
+    workspaceId: stated.workspace_id ?? fallback.workspaceId,
+  };
+  if (!includesScope(right, scope)) {
     return {
       reason: "not-permitted",
-      detail: `the sender may publish to ${nameOf(right)}, but the observation states ${statement(stated)}`,
+      detail: `the sender may publish to ${describeRight(right)}, but the observation states ${formatStated(stated)}`,
     };
   }
   const isPersonal = scope.dataset === "personal";
@@ -75,23 +78,23 @@ export function scopeToPublish(stated: StatedScope, right: PublishRight): Scope 
   return scope;
 }
 
-/** The sensor that an observation is of: the one it states, else the one that its sender's key was made for. */
-export function sensorToPublish(stated: string | undefined, own: string | undefined): string | ScopeRejection {
-  if (stated === undefined) return own ?? { reason: "invalid-observation", detail: "sensor_id: is missing" };
-  if (own === undefined || own === stated) return stated;
+/** The sensor of an observation: the stated one, else the one that its sender's key is for. */
+export function sensorToPublish(stated: string | undefined, ofKey: string | undefined): string | ScopeRejection {
+  if (stated === undefined) return ofKey ?? { reason: "invalid-observation", detail: "sensor_id: is missing" };
+  if (ofKey === undefined || ofKey === stated) return stated;
   return {
     reason: "not-permitted",
-    detail: `the sender's key was made for the sensor "${own}", but the observation states sensor_id "${stated}"`,
+    detail: `the sender's key was made for the sensor "${ofKey}", but the observation states sensor_id "${stated}"`,
   };
 }
 
-function covers(right: PublishRight, scope: Scope): boolean {
+function includesScope(right: PublishRight, scope: Scope): boolean {
   if (right === "everything") return true;
   if (right === "shared-datasets") return SHARED_DATASETS.includes(scope.dataset);
   return right.dataset === scope.dataset && right.workspaceId === scope.workspaceId;
 }
 
-function nameOf(right: PublishRight): string {
+function describeRight(right: PublishRight): string {
   if (right === "everything") return "everything";
   if (right === "shared-datasets") {
     return `the datasets ${SHARED_DATASETS.join(" and ")} only (personal data takes a sensor key of its workspace)`;
@@ -100,7 +103,7 @@ function nameOf(right: PublishRight): string {
   return `the ${right.dataset} dataset${whose} only`;
 }
 
-function statement({ dataset, workspace_id }: StatedScope): string {
+function formatStated({ dataset, workspace_id }: StatedScope): string {
   const members = Object.entries({ dataset, workspace_id }).filter(([, value]) => value !== undefined);
   return members.map(([name, value]) => `${name} "${value}"`).join(" and ");
 }

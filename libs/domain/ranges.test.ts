@@ -6,7 +6,7 @@ import { flattenNetworks, type ListedNetwork, type OwnedRange } from "./ranges.t
 const BASE = ipv4ToNumber("45.83.64.0");
 const LAST = 0xffffffff;
 
-/** Networks that nest and overlap: most within the same 64 addresses, some around them or over the whole space. */
+/** Nested networks: most within the same 64 addresses, some around them or over the whole address space. */
 const listedNetwork: fc.Arbitrary<ListedNetwork> = fc
   .record({
     near: fc.nat(63),
@@ -23,7 +23,7 @@ const listedNetwork: fc.Arbitrary<ListedNetwork> = fc
     return { first: Math.floor((BASE + near) / size) * size, length, listId, priority };
   });
 
-/** The rule itself: the longest prefix, then the highest priority, then the list id in order. */
+/** The oracle: the longest prefix, then the highest priority, then the first list id. */
 function ownerOf(address: number, networks: readonly ListedNetwork[]): string | undefined {
   const holders = networks.filter((network) => network.first <= address && address <= lastAddress(network));
   return holders.toSorted(
@@ -51,7 +51,7 @@ function range(first: string, last: string, listId: string): OwnedRange {
   return { first: ipv4ToNumber(first), last: ipv4ToNumber(last), listId };
 }
 
-test("the list found for an address is that of its longest prefix, then priority, then list id", () => {
+test("an address belongs to the list of its longest prefix, then of the highest priority, then of the first list id", () => {
   fc.assert(
     fc.property(fc.array(listedNetwork, { maxLength: 14 }), fc.array(fc.nat(LAST), { maxLength: 5 }), (nets, far) => {
       const ranges = flattenNetworks(nets);
@@ -64,7 +64,7 @@ test("the list found for an address is that of its longest prefix, then priority
   );
 });
 
-test("ranges ascend, do not touch each other, and neighbours of one list are one range", () => {
+test("ranges ascend and do not overlap, and adjacent ranges of one list are merged", () => {
   fc.assert(
     fc.property(fc.array(listedNetwork, { maxLength: 20 }), (nets) => {
       const ranges = flattenNetworks(nets);
@@ -93,7 +93,7 @@ test("the order in which lists are published changes no range", () => {
   );
 });
 
-test("without networks there is nothing to find", () => {
+test("no networks give no ranges", () => {
   expect(flattenNetworks([])).toEqual([]);
 });
 
@@ -105,13 +105,13 @@ test("a single address inside a wide network splits it in three", () => {
   ]);
 });
 
-test("of several lists with the same network the highest priority has it, then the first in the alphabet", () => {
+test("of several lists with the same network, the highest priority wins, then the first in the alphabet", () => {
   const nets = [network("8.8.8.0", 24, "c", 10), network("8.8.8.0", 24, "b", 90), network("8.8.8.0", 24, "a", 90)];
   expect(flattenNetworks(nets)).toEqual([range("8.8.8.0", "8.8.8.255", "a")]);
   expect(flattenNetworks(nets.slice(0, 2))).toEqual([range("8.8.8.0", "8.8.8.255", "b")]);
 });
 
-test("neighbouring networks of one list are one range, and the whole address space has an end", () => {
+test("adjacent networks of one list are one range, up to the end of the address space", () => {
   expect(flattenNetworks([network("128.0.0.0", 1, "a"), network("0.0.0.0", 1, "a")])).toEqual([
     range("0.0.0.0", "255.255.255.255", "a"),
   ]);
@@ -121,7 +121,7 @@ test("neighbouring networks of one list are one range, and the whole address spa
   ]);
 });
 
-test("flattening leaves its input as it was", () => {
+test("flattening does not change its input", () => {
   const nets = [network("8.8.8.8", 32, "b"), network("8.8.8.0", 24, "a")];
   const copy = structuredClone(nets);
   flattenNetworks(nets);

@@ -1,22 +1,22 @@
 import { type Ipv4Network, lastAddress } from "./ipv4.ts";
 
-/** A network in a published list; of two lists that hold the same network, the one with the higher priority wins. */
+/** A network in a published list; when two lists have the same network, the higher priority wins. */
 export type ListedNetwork = Ipv4Network & { readonly listId: string; readonly priority: number };
 
 /** Addresses `first` to `last`, both inclusive, all of which belong to the same list. */
 export type OwnedRange = { readonly first: number; readonly last: number; readonly listId: string };
 
 /**
- * Flattens overlapping and nested networks into disjoint ascending ranges in which every address belongs to the list
- * of its longest prefix (then the highest priority, then the list id in order). A lookup is then one binary search,
- * and ClickHouse can do it as an ASOF join without a dictionary that lives outside its tables.
+ * Flattens nested networks into disjoint ascending ranges: each address belongs to the list of its longest prefix, then
+ * of the highest priority, then of the first list id. A lookup is then one binary search, and ClickHouse does it as an
+ * ASOF join, without a dictionary outside its tables.
  */
 export function flattenNetworks(networks: readonly ListedNetwork[]): OwnedRange[] {
   const sorted = [...networks].sort(
     (a, b) => a.first - b.first || a.length - b.length || b.priority - a.priority || (a.listId < b.listId ? -1 : 1),
   );
   const ranges: OwnedRange[] = [];
-  /** Networks that the sweep is inside of, widest first: prefixes either nest or are disjoint. */
+  /** The networks around the current position, widest first: prefixes either nest or are disjoint. */
   const open: ListedNetwork[] = [];
   let next = 0;
 
@@ -29,7 +29,7 @@ export function flattenNetworks(networks: readonly ListedNetwork[]): OwnedRange[
       ranges.push({ first, last, listId });
     }
   };
-  /** Ends every open network that lies wholly before `address`, giving each what its nested networks left over. */
+  /** Closes each open network that ends before `address`, and emits the part that no nested network covers. */
   const closeBefore = (address: number) => {
     for (let inner = open.at(-1); inner !== undefined && lastAddress(inner) < address; inner = open.at(-1)) {
       emit(next, lastAddress(inner), inner.listId);

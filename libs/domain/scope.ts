@@ -1,16 +1,16 @@
 import type { Caller } from "./caller.ts";
 
-/** Where an observation belongs. Every observation is in exactly one dataset. */
+/** Every observation is in exactly one dataset. */
 export const DATASETS = ["global", "community", "personal"] as const;
 export type Dataset = (typeof DATASETS)[number];
 
-/** The rows a question may touch: a dataset, and for `personal` the one workspace whose data it is (else empty). */
+/** Rows that a query may read: those of a dataset and, for `personal`, of one workspace (else empty). */
 export type Scope = { readonly dataset: Dataset; readonly workspaceId: string };
 
-/** The global dataset: what operations without scopes answer from. */
-export const SHARED_GLOBAL: Scope = { dataset: "global", workspaceId: "" };
+/** What operations without a scope parameter read. */
+export const GLOBAL_SCOPE: Scope = { dataset: "global", workspaceId: "" };
 
-/** What a caller wrote in a scope parameter. `supplied` is false when it was left out or empty. */
+/** A parsed scope parameter. `supplied` is false when it was left out or empty. */
 export type RequestedScopes = {
   readonly supplied: boolean;
   readonly recognized: readonly Dataset[];
@@ -21,8 +21,8 @@ export type RequestedScopes = {
 const DEFAULT_SCOPE_ALIASES: Readonly<Record<string, Dataset>> = { greynoise: "global" };
 
 /**
- * Reads a comma-separated scope list. White space around a value and repeated values are fine; omitted or empty means
- * the global dataset only. What an unrecognized value leads to differs per operation (SPEC, Dataset scopes).
+ * Parses a comma-separated list of scopes. White space around values and repeated values are ignored; no list or an
+ * empty one means the global dataset. Operations differ in how they treat unrecognized values (SPEC, Dataset scopes).
  */
 export function parseScopes(
   text: string | undefined,
@@ -44,9 +44,9 @@ export function parseScopes(
 export type ScopedOperation = "ip" | "timeline" | "tag-activity";
 
 /**
- * SPEC, Dataset scopes, "Enforcement per operation": what each does with a scope list that asks for too much. Where the
- * specification leaves a cell open, API.md fills it; `ip` has no cell of its own for `personal` without a workspace,
- * because a caller without one is not entitled to any value there.
+ * SPEC, Dataset scopes, "Enforcement per operation"; API.md fills the cells that the specification leaves open. The
+ * cell of `ip` for `personal` without a workspace never applies: such a caller lacks the entitlement, which is checked
+ * first.
  */
 const ENFORCEMENT = {
   //               an unrecognized value    personal without a workspace       without the entitlement
@@ -62,17 +62,17 @@ const ENFORCEMENT = {
   }
 >;
 
-export type ScopeRefusal = { readonly status: 400 | 403; readonly message: string };
+export type ScopeError = { readonly status: 400 | 403; readonly message: string };
 
 /**
- * The scopes of data that a caller's scope list opens, or why it is refused. This is the one place where `personal`
- * becomes a workspace, and it can only become the caller's own.
+ * The scopes that a caller may read of those it requested, or the error to respond with. Only this function turns
+ * `personal` into a workspace, and only into the caller's own.
  */
-export function openScopes(
+export function authorizeScopes(
   operation: ScopedOperation,
   requested: RequestedScopes,
   caller: Caller,
-): Scope[] | ScopeRefusal {
+): Scope[] | ScopeError {
   const rule = ENFORCEMENT[operation];
   if (rule.unrecognized === 400 && requested.unrecognized.length > 0) {
     return {

@@ -2,7 +2,7 @@ import { v5 as uuidV5 } from "uuid";
 import { z } from "zod";
 import { INTENTIONS } from "./classification.ts";
 
-/** The name space in which a slug gives a tag its UUID when the file that brings the tag gives none. */
+/** The UUIDv5 namespace for tags whose file gives no id. */
 const TAG_NAMESPACE = "7ea78d4c-2bf3-412c-b4db-3d3471a7e071";
 
 export const slugSchema = z
@@ -10,17 +10,17 @@ export const slugSchema = z
   .max(128)
   .regex(/^[a-z0-9]+(?:[-_.][a-z0-9]+)*$/, "a slug is lower case letters and digits with single - _ . between them");
 
-/** Any version and variant, either case: catalogues made elsewhere choose their own. */
+/** Any version and variant, upper or lower case: catalogues from elsewhere choose their own. */
 export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Half of a surrogate pair cannot be stored. */
-const text = (most: number) =>
+/** UTF-8 cannot encode half a surrogate pair. */
+const text = (maxLength: number) =>
   z
     .string()
-    .max(most)
+    .max(maxLength)
     .refine((value) => value.isWellFormed(), "must be well-formed Unicode");
 
-/** A kind of scanning that an observation can show. The wire shape of `GET /v3/tags` without the resolved relations. */
+/** A kind of scanning. The shape of a tag in `GET /v3/tags`, but with the ids of related tags. */
 export const tagSchema = z.object({
   id: z.string().regex(UUID_PATTERN, "id must be a UUID").toLowerCase(),
   label: text(200),
@@ -40,12 +40,12 @@ export const tagSchema = z.object({
     )
     .max(200),
   created_at: z.iso.date(),
-  /** Ids of related tags; those not in the catalogue are not shown. */
+  /** Ids of related tags; responses leave out those that are not in the catalogue. */
   related: z.array(z.string().regex(UUID_PATTERN, "not a tag's slug or UUID")).max(200),
 });
 export type Tag = z.infer<typeof tagSchema>;
 
-/** The id that a tag without one gets: the same slug gives the same id on every machine. */
+/** The id of a tag whose file gives none: the same slug gives the same id on every machine. */
 export function tagIdFromSlug(slug: string): string {
   return uuidV5(slug, TAG_NAMESPACE);
 }

@@ -16,20 +16,20 @@ import {
 
 const NOON = Date.parse("2026-11-20T12:00:00Z");
 const moment = fc.integer({ min: Date.parse("2000-01-01T00:00:00Z"), max: Date.parse("2100-01-01T00:00:00Z") });
-const upTo = (most: number) => Array.from({ length: most }, (_, index) => index + 1);
+const upTo = (max: number) => Array.from({ length: max }, (_, index) => index + 1);
 
-describe("the window of a question", () => {
+describe("the window of a query", () => {
   test.each([
     ["2026-11-20T11:00:00.001Z", "2026-11-20T12:00:00Z"],
     ["2026-11-20T11:59:59.999Z", "2026-11-20T12:00:00Z"],
     ["2026-11-20T12:00:00.000Z", "2026-11-20T12:00:00Z"],
     ["2026-11-20T12:00:00.001Z", "2026-11-20T13:00:00Z"],
     ["2026-12-31T23:30:00.000Z", "2027-01-01T00:00:00Z"],
-  ])("asked at %s ends at %s", (now, end) => {
+  ])("at %s ends at %s", (now, end) => {
     expect(formatTimestamp(activityWindow(Date.parse(now), 1).end)).toBe(end);
   });
 
-  test("is whole hours, as many days long as asked, and holds the hour under way", () => {
+  test("is whole hours, as many days as requested, and includes the current hour", () => {
     fc.assert(
       fc.property(moment, fc.integer({ min: 1, max: MAX_DAYS }), (now, days) => {
         const { start, end } = activityWindow(now, days);
@@ -75,15 +75,15 @@ describe("buckets", () => {
     }
   });
 
-  test("every moment of a window of any days and width is in exactly one bucket, which is no wider than asked", () => {
-    const question = fc.record({
+  test("every time in a window is in exactly one bucket, which is no wider than requested", () => {
+    const query = fc.record({
       now: moment,
       days: fc.integer({ min: 1, max: MAX_DAYS }),
       width: fc.integer({ min: 1, max: MAX_WIDTH_HOURS }),
       share: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     });
     fc.assert(
-      fc.property(question, ({ now, days, width, share }) => {
+      fc.property(query, ({ now, days, width, share }) => {
         const window = activityWindow(now, days);
         const at = window.start + Math.floor(share * (window.end - window.start));
         const holders = tile(window, width).filter(({ start, end }) => start <= at && at < end);
@@ -96,7 +96,7 @@ describe("buckets", () => {
 });
 
 describe("a bucket width", () => {
-  test("is 1h to 168h, every whole hour of them", () => {
+  test("is any whole hour from 1h to 168h", () => {
     const hours = upTo(168);
     expect(hours.map((hour) => widthSchema.parse(`${hour}h`))).toEqual(hours);
   });
@@ -109,19 +109,19 @@ describe("a bucket width", () => {
   });
 });
 
-test("timestamps are RFC 3339 in UTC with whole seconds, dates are their first ten letters", () => {
+test("timestamps are RFC 3339 in UTC with whole seconds, dates are their first ten characters", () => {
   const time = Date.parse("2026-03-01T02:03:04.999+02:00");
   expect(formatTimestamp(time)).toBe("2026-03-01T00:03:04Z");
   expect(formatDate(time)).toBe("2026-03-01");
   expect(formatTimestamp(0)).toBe("1970-01-01T00:00:00Z");
 });
 
-test("a moment lies in the hour that began last", () => {
+test("a time belongs to the hour that began last", () => {
   expect(floorToHour(NOON)).toBe(NOON);
   expect(floorToHour(NOON + HOUR_MS - 1)).toBe(NOON);
   expect(floorToHour(NOON - 1)).toBe(NOON - HOUR_MS);
 });
 
-test("with 100 days kept, what is older than 100 times 24 hours is gone", () => {
+test("with a retention of 100 days, observations expire after 100 times 24 hours", () => {
   expect(formatTimestamp(retentionStart(NOON, 100))).toBe("2026-08-12T12:00:00Z");
 });

@@ -10,21 +10,21 @@ export const MAX_WIDTH_HOURS = 168;
 /** A span of time, start inclusive, end exclusive, both on the hour, in milliseconds since 1970 UTC. */
 export type Window = { readonly start: number; readonly end: number };
 
-/** The hour that a moment lies in. */
+/** The start of the hour that contains a time. */
 export function floorToHour(time: number): number {
   return Math.floor(time / HOUR_MS) * HOUR_MS;
 }
 
 /**
- * The last `days` days as whole hours: the end is `now` rounded up to the hour, exclusive, so the hour under way is in.
- * Source: API, tag activity.
+ * The last `days` days in whole hours. The exclusive end is `now` rounded up to the hour, so the current hour is
+ * included. Source: API, tag activity.
  */
 export function activityWindow(now: number, days: number): Window {
   const end = Math.ceil(now / HOUR_MS) * HOUR_MS;
   return { start: end - days * DAY_MS, end };
 }
 
-/** Contiguous buckets of `widthHours` from the window's start; the last one is cut at the window's end. */
+/** Contiguous buckets of `widthHours` from the window's start; the last one ends with the window. */
 export function tile(window: Window, widthHours: number): Window[] {
   const buckets: Window[] = [];
   const width = widthHours * HOUR_MS;
@@ -34,7 +34,7 @@ export function tile(window: Window, widthHours: number): Window[] {
   return buckets;
 }
 
-/** Bucket widths as they are written, `<n>h` with a whole number from 1 to 168 without leading zeros, to their hours. */
+/** Parses a bucket width: `<n>h`, n from 1 to 168 without leading zeros, to hours. */
 export const widthSchema = z
   .string()
   .regex(/^(?:[1-9]|[1-9]\d|1[0-5]\d|16[0-8])h$/)
@@ -50,7 +50,7 @@ export function formatDate(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** The moment before which observations are no longer kept. */
+/** The time before which observations are expired. */
 export function retentionStart(now: number, retentionDays: number): number {
   return now - retentionDays * DAY_MS;
 }

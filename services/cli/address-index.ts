@@ -5,8 +5,8 @@ import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
 import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
-import { followSightings } from "@noisefloor/query/address-index/follow.ts";
-import type { AddressIndex } from "@noisefloor/query/address-index/lookup.ts";
+import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
+import { startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 
@@ -37,7 +37,7 @@ export async function openAddressIndex(options: AddressIndexOptions): Promise<Op
   const { client, catalogue, limit, metrics, log, logFailures } = options;
   const networks = await cacheBenignNetworks(client, logFailures("the networks of benign services and actors"));
   let wasLoaded = false;
-  const sightings = followSightings(client, {
+  const sightings = startSightingsCache(client, {
     ...options,
     onError: (error) => log.warn({ err: error }, "the address index cannot be read; asking ClickHouse at each lookup"),
     onRecovery: () => log.info("the address index can be read again"),

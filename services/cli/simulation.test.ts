@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { acceptObservation, type WireObservation } from "@noisefloor/domain/observation.ts";
+import { validateObservation, type WireObservation } from "@noisefloor/domain/observation.ts";
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/window.ts";
 import { describe, expect, test } from "vitest";
 import { STARTER_TAGS_FILE } from "./paths.ts";
@@ -11,7 +11,7 @@ const NOW = Date.parse("2026-11-20T14:23:45Z");
 /** The simulated observations as the intake takes them; throws when it would refuse one. */
 function accepted(days: number, now = NOW): (WireObservation & { readonly at: number })[] {
   return [...simulate(days, now)].map((value) => {
-    const verdict = acceptObservation(value, { now, retentionDays: days, right: "everything" });
+    const verdict = validateObservation(value, { now, retentionDays: days, right: "everything" });
     if ("reason" in verdict) throw new Error(`${verdict.reason}: ${verdict.detail}`);
     return { ...verdict.observation, at: verdict.observedAt };
   });

@@ -1,11 +1,11 @@
 import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
-import type { Accepted } from "@noisefloor/domain/observation.ts";
+import type { ValidObservation } from "@noisefloor/domain/observation.ts";
 
 /** A row of the table `observations`. */
 export type ObservationRow = ReturnType<typeof toRow>;
 
 /** The row of an accepted observation. Members that it lacks are left out, so that the columns' defaults apply. */
-export function toRow({ observation, observedAt }: Accepted, observationId: string, tagIds: readonly string[]) {
+export function toRow({ observation, observedAt }: ValidObservation, observationId: string, tagIds: readonly string[]) {
   const { http, tls, ssh, metadata } = observation;
   return {
     observation_id: observationId,

@@ -1,10 +1,10 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import {
-  type AcceptanceTerms,
-  type Accepted,
-  acceptObservation,
   type Rejection,
+  type ValidationCriteria,
+  type ValidObservation,
+  validateObservation,
 } from "@noisefloor/domain/observation.ts";
 import type { PublishRight } from "@noisefloor/domain/publishing.ts";
 import { parseRecord } from "./formats/json/split.ts";
@@ -67,7 +67,7 @@ export async function validateBatch<R extends IncomingRecord>(
   return { rows, accepted, rejected };
 }
 
-type ValidRecord = Accepted & { readonly row: ObservationRow };
+type ValidRecord = ValidObservation & { readonly row: ObservationRow };
 
 /** A detail may quote the record. Cut in the middle of a character, ClickHouse would reject its text. */
 export function boundDetail({ reason, detail }: Rejection): Rejection {
@@ -77,11 +77,11 @@ export function boundDetail({ reason, detail }: Rejection): Rejection {
 function validateRecord(
   record: IncomingRecord,
   catalogue: TagCatalogue,
-  criteria: AcceptanceTerms,
+  criteria: ValidationCriteria,
 ): ValidRecord | Rejection {
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
   if ("reason" in parsed) return parsed;
-  const accepted = acceptObservation(parsed.value, criteria);
+  const accepted = validateObservation(parsed.value, criteria);
   if ("reason" in accepted) return accepted;
   const tagIds = resolveTags(catalogue, accepted.observation.tags);
   if ("reason" in tagIds) return tagIds;

@@ -6,13 +6,13 @@ import type { Operation } from "@noisefloor/http/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { getTagActivity, registerTagActivity } from "./activity/route.ts";
-import { lookUpInStore } from "./address/lookup.ts";
 import { getIp, getIps, registerIp } from "./address/route.ts";
-import { type AddressIndex, lookUpInMemory } from "./address-index/lookup.ts";
+import { lookUpInStore } from "./address/store-lookup.ts";
+import { type AddressIndex, lookUpInMemory } from "./address-index/memory-lookup.ts";
 import { authenticator } from "./auth.ts";
 import { getCommunityIp, registerCommunity } from "./community/route.ts";
 import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
-import { registerPages } from "./pages/register.ts";
+import { registerPages } from "./pages/route.ts";
 import { lookupCounting } from "./rate-limit/count-lookups.ts";
 import type { LookupLimit } from "./rate-limit/limit.ts";
 import { listTags, registerTags } from "./tags/route.ts";
@@ -20,26 +20,26 @@ import { getTimeline, registerTimeline } from "./timeline/route.ts";
 
 export type QueryDeps = {
   readonly read: Read;
-  /** The same for lookups of single addresses, which must not queue behind larger questions. */
+  /** A client of its own for lookups of single addresses, so that they do not queue behind larger queries. */
   readonly readSingle: Read;
-  /** Answers lookups of single addresses from memory; without it each asks the store. */
+  /** Serves lookups of single addresses from memory; without it, they query ClickHouse. */
   readonly index?: AddressIndex | undefined;
   readonly catalogue: TagCatalogue;
   readonly directory: AccessCache;
   readonly plans: Plans;
   readonly limit: LookupLimit;
   readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRefused">;
-  /** The page that callers who have hit their limit are pointed to. */
+  /** The page that error responses of the rate limit link to. */
   readonly plansUrl: string;
-  /** As it holds now. */
+  /** The current value. */
   readonly retentionDays: () => number;
-  /** What links in answers start with, without a slash at the end. */
+  /** The base of links in responses, without a trailing slash. */
   readonly publicUrl: string;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
 };
 
-/** Every operation of the query interface, in the order of its description. */
+/** All operations, in the order of the OpenAPI document. */
 export const QUERY_OPERATIONS: readonly Operation[] = [
   getCommunityIp,
   getIp,
@@ -50,7 +50,6 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   ...LEGACY_OPERATIONS,
 ];
 
-/** Registers the query interface. */
 export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const { read, retentionDays, now, catalogue, metrics } = deps;
   const lookupDeps = { read, retentionDays, now };
@@ -62,7 +61,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const authenticate = authenticator(deps.directory, deps.plans);
   const countLookups = lookupCounting({
     limit: deps.limit,
-    onRefused: (plan) => metrics.lookupsRefused.inc({ plan }),
+    onRejected: (plan) => metrics.lookupsRefused.inc({ plan }),
     plansUrl: deps.plansUrl,
   });
 

@@ -1,26 +1,26 @@
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { Caller } from "@noisefloor/domain/caller.ts";
-import { type Plans, type PlanTerms, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
+import { type PlanLimits, type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { FastifyRequest } from "fastify";
 
-/** A caller with what its plan allows. */
-export type AuthorizedCaller = Caller & { readonly terms: PlanTerms };
+/** A caller with the limits of its plan. */
+export type AuthorizedCaller = Caller & { readonly limits: PlanLimits };
 
-/** Who sends this request. Throws a 401 for a key that is not known; no key, or an empty one, is nobody in particular. */
+/** The caller of a request, unauthenticated without a key or with an empty one. @throws HttpError 401: unknown key. */
 export type Authenticate = (request: FastifyRequest) => AuthorizedCaller;
 
-const ANONYMOUS: Caller = { plan: UNAUTHENTICATED_PLAN, entitlements: new Set() };
+const UNAUTHENTICATED: Caller = { plan: UNAUTHENTICATED_PLAN, entitlements: new Set() };
 
 export function authenticator(directory: AccessCache, plans: Plans): Authenticate {
-  const least = plans.get(UNAUTHENTICATED_PLAN);
-  if (least === undefined) throw new Error(`there is no plan called ${UNAUTHENTICATED_PLAN}`);
+  const unauthenticatedLimits = plans.get(UNAUTHENTICATED_PLAN);
+  if (unauthenticatedLimits === undefined) throw new Error(`the plan ${UNAUTHENTICATED_PLAN} is missing`);
   return (request) => {
     const key = request.headers.key;
-    const caller = key === undefined || key === "" ? ANONYMOUS : directory.callerOf(String(key));
+    const caller = key === undefined || key === "" ? UNAUTHENTICATED : directory.callerOf(String(key));
     if (caller === undefined) throw new HttpError(401, "Unauthorized");
     request.workspaceId = caller.workspaceId;
-    // A workspace on a plan that is no longer configured may do what everybody may.
-    return { ...caller, terms: plans.get(caller.plan) ?? least };
+    // The plan of a workspace may no longer be configured.
+    return { ...caller, limits: plans.get(caller.plan) ?? unauthenticatedLimits };
   };
 }

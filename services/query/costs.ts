@@ -1,4 +1,4 @@
-/** What questions cost of the capacity that all callers share. Single lookups cost nothing: they share their queries. */
+/** Admission costs of requests, taken from QUERY_CAPACITY. Lookups of single addresses are free: they share queries. */
 export const FULL_CONTEXT_COST = 1;
 export const TIMELINE_COST = 2;
 
@@ -11,7 +11,7 @@ export function bulkCost(addresses: number, quick: boolean): number {
   return Math.max(1, Math.ceil(addresses / (quick ? QUICK_ADDRESSES_PER_COST : ADDRESSES_PER_COST)));
 }
 
-/** Two queries at once, or three, over so many days; each listed bucket is up to 1,000 addresses. */
+/** Two concurrent queries, plus costs for the days that they read and for lists of up to 1,000 addresses a bucket. */
 export function activityCost({ days, buckets, includeIps }: { days: number; buckets: number; includeIps: boolean }) {
   return 2 + Math.ceil(days / DAYS_PER_COST) + (includeIps ? Math.ceil(buckets / LISTED_BUCKETS_PER_COST) : 0);
 }

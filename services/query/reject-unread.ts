@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Authenticate } from "./auth.ts";
 import { bulkCost } from "./costs.ts";
 
-/** No text of an address takes more bytes in a body. */
+/** An upper bound for the JSON of an address. */
 const BYTES_PER_ADDRESS = 20;
 
-/** Rejects a request with many addresses before its body is read: to parse it takes longer than to reject it. */
+/** A preParsing hook that rejects a request before its body is read, because parsing 10,000 addresses is expensive. */
 export function rejectUnread(app: FastifyInstance, authenticate: Authenticate) {
   return async <Payload>(request: FastifyRequest, _reply: unknown, payload: Payload): Promise<Payload> => {
     authenticate(request);

@@ -9,43 +9,44 @@ export const MAX_BODY_BYTES = 1024 * 1024;
 
 const addressesSchema = z.object({ ips: z.array(z.string()).min(1).max(MAX_ADDRESSES) }).meta({ id: "Addresses" });
 
-/** How an operation that takes many addresses describes its body. */
+/** The request body of operations on many addresses. */
 export const ADDRESSES_BODY = {
   mediaTypes: ["application/json"],
-  description: `1 to ${MAX_ADDRESSES} addresses, in at most 1 MiB. Read as JSON whatever its Content-Type says.`,
+  description: `1 to ${MAX_ADDRESSES} addresses in at most 1 MiB. Parsed as JSON, whatever its Content-Type.`,
   schema: addressesSchema,
   example: { ips: ["192.175.48.6", "8.8.8.8"] },
 };
 
-/** The operation's refusals that have to do with its body. */
-export const BODY_REFUSALS = {
+/** The error responses for a bad body. */
+export const BODY_ERROR_RESPONSES = {
   400: errorResponse(
-    "The body is not such JSON, or is too large, or a parameter cannot be read.",
+    "The body is not such JSON or is too large, or a parameter is invalid.",
     `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`,
   ),
 };
 
-/** What a route needs that reads such a body. */
+/** Fastify route options for such a body. */
 export const ADDRESSES_ROUTE = {
   bodyLimit: MAX_BODY_BYTES,
-  // Clients send JSON under any type or none: `curl -d` calls it a form.
+  // Clients send JSON with any Content-Type or none: `curl -d` declares a form.
   onRequest: async ({ raw }: FastifyRequest) => {
     raw.headers["content-type"] = "application/json";
   },
-  errorHandler: refuseBody,
+  errorHandler: rejectBody,
 };
 
-/** Whatever is wrong with the body is a 400, its size too. */
-function refuseBody(error: FastifyError): never {
+/** A body that is too large is a 400 as well, not a 413. */
+function rejectBody(error: FastifyError): never {
   throw error.code === "FST_ERR_CTP_BODY_TOO_LARGE"
     ? new HttpError(400, "The request body is larger than 1 MiB")
     : error;
 }
 
 /**
- * The strings of a body `{"ips": [...]}`, addresses or not, as they were sent. Throws a 400 for any other body.
- * Read by hand, for the schema collects what is wrong with each of some hundred thousand elements: here their number
- * comes first, and the first bad one ends it.
+ * Reads the strings of a body `{"ips": [...]}` unchanged, whether they are addresses or not. Not with the zod schema,
+ * which would collect an issue for each of up to 100,000 bad elements: this checks the length first and stops at the
+ * first.
+ * @throws HttpError 400 for any other body.
  */
 export function readAddresses(body: unknown): readonly string[] {
   const ips: unknown = typeof body === "object" && body !== null && "ips" in body ? body.ips : undefined;

@@ -3,8 +3,8 @@ import type { Scope } from "@noisefloor/domain/scope.ts";
 import { z } from "zod";
 
 /**
- * The scopes of data that a question may touch, and the one condition that binds a query to them. Every query over
- * observations or their rollups carries both, so that what a caller may see is decided in one place.
+ * The scopes that a query may read, for the condition {@link IN_SCOPES}. Every query over observations or their rollups
+ * uses both, so that one condition decides what a caller may read.
  */
 export const scopesParam = z
   .array(z.custom<Scope>())

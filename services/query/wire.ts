@@ -2,7 +2,7 @@ import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { z } from "zod";
 
-/** The kinds of value that answers are made of, as every operation writes them. */
+/** Schemas of the values in responses, the same for all operations. */
 export const ip = z.string().meta({ format: "ipv4" });
 export const uuid = z
   .string()
@@ -12,19 +12,19 @@ export const date = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/)
   .meta({ format: "date" });
-/** RFC 3339, always in UTC and written with Z. */
+/** RFC 3339 in UTC, with Z. */
 export const timestamp = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/)
   .meta({ format: "date-time" });
-/** What is not known is an empty text and never null: clients call text methods without a check. */
+/** An unknown value is an empty string, never null: clients call string methods without a check. */
 export const none = z.literal("");
 export const texts = z.array(z.string());
 export const count = z.int().min(0);
 export const classification = z.enum(INTENTIONS);
 
 export const BAD_ADDRESS = errorResponse(
-  "The address is not a routable IPv4 address, or a parameter cannot be read.",
+  "The address is not a routable IPv4 address, or a parameter is invalid.",
   "Invalid parameter: ip",
 );
 export const NOT_ENTITLED = errorResponse(

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { acceptObservation } from "@noisefloor/domain/observation.ts";
+import { validateObservation } from "@noisefloor/domain/observation.ts";
 import { describe, expect, test } from "vitest";
 import type { FileRecord } from "./format.ts";
 import { marxFormat } from "./marx.ts";
@@ -21,7 +21,7 @@ async function observationOf(row: string): Promise<unknown> {
 
 /** Why the observation of a row is rejected, or "accepted". */
 async function outcomeOf(row: string): Promise<string> {
-  const accepted = acceptObservation(await observationOf(row), VALIDATION);
+  const accepted = validateObservation(await observationOf(row), VALIDATION);
   return "reason" in accepted ? accepted.reason : "accepted";
 }
 
@@ -107,7 +107,11 @@ describe("a row that is not what it should be", () => {
     expect(await outcomeOf(row)).toBe(reason);
     const records = await read(HEADER, ROW, row, ROW);
     expect(records.map(({ bytes }) => bytes.toString())).toEqual([ROW, row, ROW]);
-    expect(records.map(({ value }) => "reason" in acceptObservation(value, VALIDATION))).toEqual([false, true, false]);
+    expect(records.map(({ value }) => "reason" in validateObservation(value, VALIDATION))).toEqual([
+      false,
+      true,
+      false,
+    ]);
   });
 
   test("is kept as it stands in the file, quotes, spaces and all", async () => {

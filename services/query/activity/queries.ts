@@ -2,11 +2,11 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
-/** The part of a tag's data that a question is about. Times in seconds since 1970 UTC, all on the hour. */
+/** Selects the rows of a tag. Times in seconds since 1970 UTC, all on the hour. */
 const slice = {
   tag: z.string(),
   scopes: scopesParam,
-  /** Data before this hour do not count, though buckets are counted from `start`. */
+  /** Rows before this hour have expired; bucket numbers still count from `start`. */
   from: z.int(),
   end: z.int(),
 };
@@ -16,7 +16,7 @@ const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_SCOPES}
 
 const BUCKET = "intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32})";
 
-/** Distinct addresses per bucket, by number from 0; buckets without any are absent. `width` in seconds. */
+/** Distinct addresses per bucket, numbered from 0, without empty buckets. `width` in seconds. */
 export const countPerBucket = defineQuery({
   name: "tag-activity-counts",
   sql: `SELECT ${BUCKET} AS bucket, uniqExactMerge(addresses) AS active_ips
@@ -26,10 +26,10 @@ export const countPerBucket = defineQuery({
 });
 
 /**
- * Up to `cap` addresses per bucket: those with the lowest hash values, ascending numerically. Only hashes up to the
- * bucket's threshold are looked at, which makes a large bucket as cheap as a small one. `found` is how many there were
- * below the threshold, counted no further than one beyond the cap. `ips` are separated by commas: an answer holds up to
- * two million addresses, and a string for each would cost more than all queries.
+ * Up to `cap` addresses per bucket: those with the lowest hash values, ascending numerically. Skips hashes above the
+ * bucket's threshold, which makes a large bucket as cheap as a small one. `found` is the number of addresses up to the
+ * threshold, at most cap + 1. `ips` are separated by commas: an answer has up to two million addresses, and a string for
+ * each would cost more than all queries.
  */
 export const samplePerBucket = (cap: number) =>
   defineQuery({
@@ -48,8 +48,8 @@ export const samplePerBucket = (cap: number) =>
   });
 
 /**
- * The distinct addresses of the whole slice by their own classification (severity as in the intention enum): the worst
- * of all tags they were seen with in these scopes since `since` (milliseconds), or benign for a known actor's.
+ * The distinct addresses of the whole slice by classification, as its severity: the worst of all tags that an address
+ * had in these scopes since `since` (milliseconds), or benign for the address of a known actor.
  */
 export const countByClassification = defineQuery({
   name: "tag-activity-classification",

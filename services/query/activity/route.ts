@@ -17,10 +17,10 @@ import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wir
 import {
   type ActivityBucket,
   type ActivityDeps,
-  type ActivityQuestion,
+  type ActivityQuery,
   MAX_IPS_PER_BUCKET,
-  tagActivity,
-} from "./activity.ts";
+  readTagActivity,
+} from "./read-activity.ts";
 
 const ID: PathParameter = {
   schema: z.string().regex(UUID_PATTERN).meta({ format: "uuid" }),
@@ -34,7 +34,7 @@ const INCLUDE_IPS = boolean({
 });
 const GRANULARITY: Parameter<number> = {
   name: "granularity",
-  description: "How wide a bucket is. Where the width does not divide the window, the last bucket is cut.",
+  description: "The width of a bucket. Where it does not divide the window, the last bucket is shorter.",
   takes: `whole hours from 1h to ${MAX_WIDTH_HOURS}h, like 1h, 4h or 24h`,
   schema: widthSchema.prefault("24h"),
   describedBy: "input",
@@ -53,11 +53,13 @@ const bucketSchema = z
       .array(ip)
       .max(MAX_IPS_PER_BUCKET)
       .optional()
-      .describe("All of them, or the same uniform sample each time where there are more than the cap. Ascending."),
+      .describe(
+        "All addresses, ascending; where there are more than the cap, a uniform sample that is the same each time.",
+      ),
   })
   .meta({ id: "ActivityBucket" });
 
-const answerSchema = z
+const responseSchema = z
   .strictObject({
     id: uuid,
     slug: z.string(),
@@ -66,15 +68,17 @@ const answerSchema = z
       .describe("The buckets, oldest first and without gaps, under the tag's intention."),
     aggregations: z.strictObject({
       total_ips: count.describe("Distinct addresses in the whole window."),
-      classification: z.partialRecord(classification, count).describe("The same by the addresses' own classification."),
+      classification: z
+        .partialRecord(classification, count)
+        .describe("The same number, by the classification of the addresses."),
     }),
     metadata: z.strictObject({
       granularity: z.string(),
-      start_date: timestamp.describe("Where the window starts, after what the caller's plan allows."),
+      start_date: timestamp.describe("The start of the window, which the caller's plan may have limited."),
       end_date: timestamp,
       ips_included: z.literal(true).optional(),
       ips_per_bucket: z.literal(MAX_IPS_PER_BUCKET).optional(),
-      ips_truncated: z.boolean().optional().describe("Was the list of any bucket cut?"),
+      ips_truncated: z.boolean().optional().describe("Whether any bucket lists a sample."),
     }),
   })
   .meta({ id: "TagActivity" });
@@ -86,13 +90,13 @@ export const getTagActivity = defineOperation({
   path: "/v3/tags/{id}/activity",
   group: "Tags",
   summary: "How many distinct addresses a tag had per time bucket",
-  description: "The window ends with the hour under way. Every bucket is there, those without activity too.",
+  description: "The window ends with the current hour. Buckets without activity are included.",
   pathParameters: { id: ID },
   queryParameters: [DAYS, GRANULARITY, INCLUDE_IPS, WORKSPACE_LABELS],
   success: {
     status: 200,
     description: "The activity.",
-    schema: answerSchema,
+    schema: responseSchema,
     example: {
       id: "7b534ff7-b117-53a3-8bde-9b3216036829",
       slug: "ssh-scanner",
@@ -121,7 +125,7 @@ export const getTagActivity = defineOperation({
     },
   },
   errorResponses: {
-    400: errorResponse("The id is no UUID, or a parameter cannot be read.", "Invalid parameter: id takes a tag's UUID"),
+    400: errorResponse("The id is no UUID, or a parameter is invalid.", "Invalid parameter: id takes a tag's UUID"),
     403: NOT_ENTITLED,
     404: errorResponse("There is no tag with this id.", "Tag not found"),
   },
@@ -132,7 +136,7 @@ export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue;
 export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
   registerOperation(app, getTagActivity, async (request, _reply, signal, toJsonArray) => {
     const caller = deps.authenticate(request);
-    // The order of these checks is part of the interface, and all of them come before any query runs.
+    // API.md prescribes the order of these checks, and that all of them precede any query.
     const id = readPath(request.params.id, ID);
     const days = readParameter(request.query, DAYS);
     const widthHours = readParameter(request.query, GRANULARITY);
@@ -141,12 +145,12 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     const tag = deps.catalogue.byId(id);
     if (tag === undefined) throw new HttpError(404, "Tag not found");
 
-    const window = activityWindow(deps.now(), Math.min(days, caller.terms.reach_days));
-    const question = { tagId: tag.id, scopes, window, widthHours, includeIps };
-    return app.admission.run(request, costOf(question), signal, async () => {
-      const { buckets, totalIps, byClassification } = await tagActivity(question, deps, signal);
+    const window = activityWindow(deps.now(), Math.min(days, caller.limits.reach_days));
+    const query = { tagId: tag.id, scopes, window, widthHours, includeIps };
+    return app.admission.run(request, costOf(query), signal, async () => {
+      const { buckets, totalIps, byClassification } = await readTagActivity(query, deps, signal);
       let isTruncated = false;
-      const shape = async function* () {
+      const responseBuckets = async function* () {
         for await (const bucket of buckets) {
           isTruncated ||= bucket.activeIps > bucket.listedIps;
           yield includeIps ? toListedBucket(bucket) : toBucket(bucket);
@@ -155,7 +159,7 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
       return {
         id: tag.id,
         slug: tag.slug,
-        activity: { [tag.intention]: await toJsonArray(shape()) },
+        activity: { [tag.intention]: await toJsonArray(responseBuckets()) },
         aggregations: { total_ips: totalIps, classification: byClassification },
         metadata: {
           granularity: `${widthHours}h`,
@@ -168,7 +172,7 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
   });
 }
 
-function costOf({ window, widthHours, includeIps }: ActivityQuestion): number {
+function costOf({ window, widthHours, includeIps }: ActivityQuery): number {
   const hours = (window.end - window.start) / HOUR_MS;
   return activityCost({ days: hours / 24, buckets: Math.ceil(hours / widthHours), includeIps });
 }

@@ -11,21 +11,21 @@ import {
   readRanges,
 } from "@noisefloor/clickhouse/tables/network-ranges.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
-import type { RiotRecord } from "../address/lookup.ts";
+import type { RiotRecord } from "../address/records.ts";
 
-/** Finds what is said of the list whose networks hold an address. */
+/** Finds the list in whose networks an address is. */
 export type FindList = (address: number) => RiotRecord | undefined;
 
 export type BenignNetworks = { readonly service: FindList; readonly actor: FindList };
 
-/** Keeps the networks of benign services and actors in memory, and up to date. */
+/** Opens a polling cache of the networks of benign services and actors. */
 export function cacheBenignNetworks(
   client: ClickHouseClient,
   options: PollingOptions = {},
 ): Promise<PollingCache<BenignNetworks>> {
   const read = async (kind: NetworkKind): Promise<FindList> => {
     const [ranges, lists] = await Promise.all([readRanges(client, kind), readListDescriptions(client, kind)]);
-    return finder(ranges, new Map(lists.map(({ listId, ...described }) => [listId, described])));
+    return createFinder(ranges, new Map(lists.map(({ listId, ...description }) => [listId, description])));
   };
   return openPollingCache(
     () => readNetworksVersion(client),
@@ -37,7 +37,7 @@ export function cacheBenignNetworks(
   );
 }
 
-function finder({ first, last, list, listIds }: RangeColumns, lists: ReadonlyMap<string, RiotRecord>): FindList {
+function createFinder({ first, last, list, listIds }: RangeColumns, lists: ReadonlyMap<string, RiotRecord>): FindList {
   const byNumber = listIds.map((listId) => lists.get(listId));
   return (address) => {
     let low = 0;

@@ -7,7 +7,7 @@ type Recorded = { readonly address: number; readonly severity: number; readonly 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20);
 
-/** Few addresses, of which some share a page and others do not, so that they come again and again. */
+/** Few addresses, so that they repeat, on the same page and on others. */
 const recorded: fc.Arbitrary<Recorded> = fc.record({
   address: fc.oneof(
     fc.integer({ min: 0x2d000000, max: 0x2d00000f }),
@@ -17,9 +17,9 @@ const recorded: fc.Arbitrary<Recorded> = fc.record({
   lastSeen: fc.oneof(fc.integer({ min: NOW - 5, max: NOW + 5 }), fc.integer({ min: NOW - 90 * HOUR, max: NOW })),
 });
 
-/** The rule itself, over the plain list. */
+/** The oracle: computed from the plain list. */
 function expected(all: readonly Recorded[], address: number, since: number): Sighting | undefined {
-  const seen = all.filter((one) => one.address === address && one.lastSeen >= since);
+  const seen = all.filter((entry) => entry.address === address && entry.lastSeen >= since);
   if (seen.length === 0) return undefined;
   return {
     lastSeen: Math.max(...seen.map(({ lastSeen }) => lastSeen)),
@@ -27,14 +27,14 @@ function expected(all: readonly Recorded[], address: number, since: number): Sig
   };
 }
 
-const moments = fc.oneof(fc.constantFrom(0, NOW, NOW + 1), fc.integer({ min: NOW - 95 * HOUR, max: NOW + 6 }));
+const times = fc.oneof(fc.constantFrom(0, NOW, NOW + 1), fc.integer({ min: NOW - 95 * HOUR, max: NOW + 6 }));
 
-test("an address is as last seen, and as bad, as the plain list says, in whichever order it was recorded", () => {
+test("last sighting and severity of an address are those of the plain list, in any order of recording", () => {
   fc.assert(
-    fc.property(fc.array(recorded, { maxLength: 80 }), fc.array(moments, { minLength: 1 }), (all, times) => {
+    fc.property(fc.array(recorded, { maxLength: 80 }), fc.array(times, { minLength: 1 }), (all, starts) => {
       const sightings = createSightings();
       for (const { address, severity, lastSeen } of all) sightings.record(address, severity, lastSeen);
-      for (const since of times) {
+      for (const since of starts) {
         for (const { address } of all) expect(sightings.find(address, since)).toEqual(expected(all, address, since));
         expect(sightings.find(0x2d000010, since)).toBeUndefined();
       }
@@ -42,9 +42,9 @@ test("an address is as last seen, and as bad, as the plain list says, in whichev
   );
 });
 
-test("evicting what is too old changes no answer from then on, and gives its memory back", () => {
+test("evicting old entries changes no later result, and frees their memory", () => {
   fc.assert(
-    fc.property(fc.array(recorded, { maxLength: 80 }), moments, moments, (all, before, later) => {
+    fc.property(fc.array(recorded, { maxLength: 80 }), times, times, (all, before, later) => {
       const sightings = createSightings();
       for (const { address, severity, lastSeen } of all) sightings.record(address, severity, lastSeen);
       for (const _step of sightings.evict(before)) {

@@ -1,38 +1,40 @@
-/** When an address was last seen, and the worst severity that it was seen with; 0 when no tag says anything of it. */
+/** When an address was last seen, and its worst severity; 0 without tags. */
 export type Sighting = { readonly lastSeen: number; readonly severity: number };
 
 /**
- * The last time each address was seen with each severity, in memory. Addresses are unsigned 32-bit integers, severities
- * 0 to 7, times milliseconds since 1970 UTC.
+ * When each address was last seen with each severity, in memory. Addresses are unsigned 32-bit integers, severities are
+ * 0 to 7, times are milliseconds since 1970 UTC.
  */
 export type Sightings = {
-  /** Recording the same, or an older time, once more changes nothing. Higher severities first take the least memory. */
+  /** Ignores times that are not later than the recorded one. Recording higher severities first takes less memory. */
   record(address: number, severity: number, lastSeen: number): void;
-  /** What is known of an address since a time; undefined when it was not seen since then. */
+  /** The sighting of an address since a time; undefined when it was not seen since then. */
   find(address: number, since: number): Sighting | undefined;
-  /** Forgets what was last seen before a time, in steps after each of which other work may be done. */
+  /**
+   * Removes entries last seen before a time. A generator, so that the caller can yield to the event loop between steps.
+   */
   evict(before: number): Generator<void, void, void>;
   clear(): void;
-  /** How many pairs of address and severity there are. */
+  /** The number of pairs of address and severity. */
   size(): number;
-  /** The memory they take. */
+  /** The memory that they occupy. */
   bytes(): number;
 };
 
-/** Addresses share a page by their upper 16 bits. */
+/** A page has the addresses with the same upper 16 bits. */
 const PAGES = 65_536;
 const PAGES_PER_STEP = 1_024;
 const FIRST_CAPACITY = 4;
 const GROWTH = 1.5;
 
 /**
- * An entry is two words: the lower 16 bits of the address, 3 of severity and 10 of the time's milliseconds, then its
- * seconds. Entries of a page are sorted by the first word, so that one binary search finds those of an address, and a
- * new one moves no more than its page.
+ * An entry is two words: first the lower 16 bits of the address, 3 bits of severity and 10 bits of milliseconds, then
+ * the seconds. A page is sorted by the first word, so a binary search finds an address, and an insert moves only its
+ * page.
  */
 const WORDS = 2;
 const MILLISECOND_BITS = 10;
-const KEY_BITS_OF_SEVERITY = 3;
+const SEVERITY_BITS = 3;
 
 type Page = { words: Uint32Array; length: number };
 
@@ -70,7 +72,7 @@ export function createSightings(): Sightings {
       const page = pageOf(address);
       const key = keyOf(address, severity);
       const index = firstFrom(page, key);
-      if (isImplied(page, index, key, lastSeen)) return;
+      if (isRedundant(page, index, key, lastSeen)) return;
       const seconds = Math.floor(lastSeen / 1_000);
       const first = key * 2 ** MILLISECOND_BITS + (lastSeen - seconds * 1_000);
       if (index === page.length || keyAt(page, index) !== key) insert(page, index, first, seconds);
@@ -82,14 +84,14 @@ export function createSightings(): Sightings {
     find(address, since) {
       const page = pages[address >>> 16];
       if (page === undefined) return undefined;
-      const end = keyOf(address, 0) + 2 ** KEY_BITS_OF_SEVERITY;
+      const end = keyOf(address, 0) + 2 ** SEVERITY_BITS;
       let lastSeen = Number.NEGATIVE_INFINITY;
       let severity = 0;
       for (let index = firstFrom(page, keyOf(address, 0)); index < page.length && keyAt(page, index) < end; index++) {
         const time = timeAt(page, index);
         if (time < since) continue;
         lastSeen = Math.max(lastSeen, time);
-        severity = keyAt(page, index) % 2 ** KEY_BITS_OF_SEVERITY;
+        severity = keyAt(page, index) % 2 ** SEVERITY_BITS;
       }
       return lastSeen < since ? undefined : { lastSeen, severity };
     },
@@ -98,7 +100,7 @@ export function createSightings(): Sightings {
         for (let number = start; number < start + PAGES_PER_STEP; number++) {
           const page = pages[number];
           if (page === undefined) continue;
-          const kept = keepFrom(page, before);
+          const kept = compact(page, before);
           size -= page.length - kept;
           page.length = kept;
           if (kept === 0) {
@@ -120,7 +122,7 @@ export function createSightings(): Sightings {
 }
 
 function keyOf(address: number, severity: number): number {
-  return (address & 0xffff) * 2 ** KEY_BITS_OF_SEVERITY + severity;
+  return (address & 0xffff) * 2 ** SEVERITY_BITS + severity;
 }
 
 function keyAt({ words }: Page, index: number): number {
@@ -144,11 +146,11 @@ function firstFrom(page: Page, key: number): number {
   return low;
 }
 
-/** An address that was seen as late with a higher severity is never asked for this one. */
-function isImplied(page: Page, from: number, key: number, lastSeen: number): boolean {
+/** A higher severity with a time as late makes this entry redundant. */
+function isRedundant(page: Page, from: number, key: number, lastSeen: number): boolean {
   for (
     let index = from;
-    index < page.length && keyAt(page, index) >>> KEY_BITS_OF_SEVERITY === key >>> KEY_BITS_OF_SEVERITY;
+    index < page.length && keyAt(page, index) >>> SEVERITY_BITS === key >>> SEVERITY_BITS;
     index++
   ) {
     if (keyAt(page, index) > key && timeAt(page, index) >= lastSeen) return true;
@@ -156,8 +158,8 @@ function isImplied(page: Page, from: number, key: number, lastSeen: number): boo
   return false;
 }
 
-/** Moves the entries last seen from a time on to the front. @returns how many there are. */
-function keepFrom(page: Page, from: number): number {
+/** Removes the entries last seen before a time. @returns the number of entries left. */
+function compact(page: Page, from: number): number {
   let kept = 0;
   for (let index = 0; index < page.length; index++) {
     if (timeAt(page, index) < from) continue;

@@ -5,159 +5,161 @@ import { coalesce } from "./coalesce.ts";
 
 type Call = {
   readonly keys: readonly string[];
-  readonly answer: (answers?: ReadonlyMap<string, string>) => void;
+  readonly succeed: (values?: ReadonlyMap<string, string>) => void;
   readonly fail: (error: Error) => void;
 };
 
-/** A question that is answered by hand; `calls` are those that came in, in order, `underWay` those without an answer. */
-function askable(most: number) {
+/**
+ * A coalesced function whose calls the test settles: `calls` are all of them in order, `running` counts the open ones.
+ */
+function manualCalls(maxKeys: number) {
   const calls: Call[] = [];
-  let underWay = 0;
-  const ask = coalesce<string>((keys) => {
-    underWay++;
+  let running = 0;
+  const load = coalesce<string>((keys) => {
+    running++;
     return new Promise<ReadonlyMap<string, string>>((resolve, reject) => {
-      const answerAll = () => new Map(keys.map((key) => [key, `value of ${key}`]));
+      const allValues = () => new Map(keys.map((key) => [key, `value of ${key}`]));
       calls.push({
         keys,
-        answer: (answers) => {
-          underWay--;
-          resolve(answers ?? answerAll());
+        succeed: (values) => {
+          running--;
+          resolve(values ?? allValues());
         },
         fail: (error) => {
-          underWay--;
+          running--;
           reject(error);
         },
       });
     });
-  }, most);
-  return { ask, calls, underWay: () => underWay, keys: () => calls.map((call) => call.keys) };
+  }, maxKeys);
+  return { load, calls, running: () => running, keys: () => calls.map((call) => call.keys) };
 }
 
-/** What became of a question: its value or the error's message. */
-const outcome = (question: Promise<string>) =>
-  question.catch((error: unknown) => (error instanceof Error ? `failed: ${error.message}` : "failed"));
+/** The value, or the error's message. */
+const outcome = (loaded: Promise<string>) =>
+  loaded.catch((error: unknown) => (error instanceof Error ? `failed: ${error.message}` : "failed"));
 
-describe("questions asked one by one", () => {
-  test("are each answered at once as long as nothing is under way", async () => {
-    const { ask, calls, keys } = askable(10);
+describe("keys", () => {
+  test("are each loaded at once while no call is running", async () => {
+    const { load, calls, keys } = manualCalls(10);
     for (const key of ["a", "b"]) {
-      const answer = ask(key);
-      calls.at(-1)?.answer();
-      expect(await answer).toBe(`value of ${key}`);
+      const value = load(key);
+      calls.at(-1)?.succeed();
+      expect(await value).toBe(`value of ${key}`);
       await tick();
     }
     expect(keys()).toEqual([["a"], ["b"]]);
   });
 
-  test("share the next call when they come while one is under way", async () => {
-    const { ask, calls, keys, underWay } = askable(10);
-    const answers = Promise.all(["a", "b", "c", "d"].map(ask));
+  test("share the next call while one is running", async () => {
+    const { load, calls, keys, running } = manualCalls(10);
+    const values = Promise.all(["a", "b", "c", "d"].map(load));
     await tick();
     expect(keys()).toEqual([["a"]]);
-    calls[0]?.answer();
+    calls[0]?.succeed();
     await tick();
     expect(keys()).toEqual([["a"], ["b", "c", "d"]]);
-    expect(underWay()).toBe(1);
-    calls[1]?.answer();
-    expect(await answers).toEqual(["value of a", "value of b", "value of c", "value of d"]);
+    expect(running()).toBe(1);
+    calls[1]?.succeed();
+    expect(await values).toEqual(["value of a", "value of b", "value of c", "value of d"]);
   });
 
-  test("are put once however many ask the same, and everybody gets the answer", async () => {
-    const { ask, calls, keys } = askable(10);
-    const answers = Promise.all(["a", "b", "b", "a", "b"].map(ask));
-    calls[0]?.answer();
+  test("are loaded once for all who wait for the same key", async () => {
+    const { load, calls, keys } = manualCalls(10);
+    const values = Promise.all(["a", "b", "b", "a", "b"].map(load));
+    calls[0]?.succeed();
     await tick();
-    calls[1]?.answer();
-    expect(await answers).toEqual(["a", "b", "b", "a", "b"].map((key) => `value of ${key}`));
-    // The second "a" came after the call for the first had left: it may not get an answer from before it was asked.
+    calls[1]?.succeed();
+    expect(await values).toEqual(["a", "b", "b", "a", "b"].map((key) => `value of ${key}`));
+    // The second "a" came after the first call had started, so it must not get that call's value, which may be older.
     expect(keys()).toEqual([["a"], ["b", "a"]]);
   });
 
-  test("are put in calls of no more keys than allowed, first come first served", async () => {
-    const { ask, calls, keys } = askable(2);
-    const answers = Promise.all(["a", "b", "c", "d", "e", "f"].map(ask));
+  test("are loaded in calls of at most the allowed number of keys, first come, first served", async () => {
+    const { load, calls, keys } = manualCalls(2);
+    const values = Promise.all(["a", "b", "c", "d", "e", "f"].map(load));
     for (let call = 0; call < 4; call++) {
-      calls[call]?.answer();
+      calls[call]?.succeed();
       await tick();
     }
     expect(keys()).toEqual([["a"], ["b", "c"], ["d", "e"], ["f"]]);
-    expect(await answers).toHaveLength(6);
+    expect(await values).toHaveLength(6);
   });
 });
 
 describe("a call that fails", () => {
-  test("fails those who waited for it and nobody else, and the next one works", async () => {
-    const { ask, calls } = askable(2);
-    const outcomes = Promise.all(["a", "b", "c", "d"].map((key) => outcome(ask(key))));
-    calls[0]?.answer();
+  test("rejects its own keys only, and the next call works", async () => {
+    const { load, calls } = manualCalls(2);
+    const outcomes = Promise.all(["a", "b", "c", "d"].map((key) => outcome(load(key))));
+    calls[0]?.succeed();
     await tick();
-    calls[1]?.fail(new Error("the store is away"));
+    calls[1]?.fail(new Error("ClickHouse is down"));
     await tick();
-    calls[2]?.answer();
+    calls[2]?.succeed();
     expect(await outcomes).toEqual([
       "value of a",
-      "failed: the store is away",
-      "failed: the store is away",
+      "failed: ClickHouse is down",
+      "failed: ClickHouse is down",
       "value of d",
     ]);
-    const later = ask("b");
-    calls[3]?.answer();
+    const later = load("b");
+    calls[3]?.succeed();
     expect(await later).toBe("value of b");
   });
 
-  test("may fail before it is even under way", async () => {
+  test("may throw synchronously", async () => {
     let isBroken = true;
-    const ask = coalesce<string>((keys) => {
+    const load = coalesce<string>((keys) => {
       if (isBroken) throw new Error("no connection");
       return Promise.resolve(new Map(keys.map((key) => [key, "fine"])));
     }, 10);
-    expect(await outcome(ask("a"))).toBe("failed: no connection");
+    expect(await outcome(load("a"))).toBe("failed: no connection");
     isBroken = false;
-    expect(await outcome(ask("a"))).toBe("fine");
+    expect(await outcome(load("a"))).toBe("fine");
   });
 
-  test("leaves a key out of its answer: only those who asked for it fail", async () => {
-    const { ask, calls } = askable(10);
-    const outcomes = Promise.all(["a", "b", "c"].map((key) => outcome(ask(key))));
-    calls[0]?.answer();
+  test("rejects a key for which the call returned no value, and only that key", async () => {
+    const { load, calls } = manualCalls(10);
+    const outcomes = Promise.all(["a", "b", "c"].map((key) => outcome(load(key))));
+    calls[0]?.succeed();
     await tick();
-    calls[1]?.answer(new Map([["c", "value of c"]]));
-    expect(await outcomes).toEqual(["value of a", "failed: no answer for b", "value of c"]);
+    calls[1]?.succeed(new Map([["c", "value of c"]]));
+    expect(await outcomes).toEqual(["value of a", "failed: no value for b", "value of c"]);
   });
 });
 
-test("whoever asks, when, and whatever fails: one call at a time, no key twice in it, and everybody gets their answer", async () => {
+test("in any order of keys, successes and failures: one call at a time, no key twice in it, and every key settles", async () => {
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom("a", "b", "c", "d", "e", "f") },
-    { weight: 2, arbitrary: fc.constant("answer" as const) },
+    { weight: 2, arbitrary: fc.constant("succeed" as const) },
     { weight: 1, arbitrary: fc.constant("fail" as const) },
   );
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.integer({ min: 1, max: 4 }), async (steps, most) => {
-      const { ask, calls, underWay } = askable(most);
-      const asked: [key: string, outcome: Promise<string>][] = [];
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.integer({ min: 1, max: 4 }), async (steps, maxKeys) => {
+      const { load, calls, running } = manualCalls(maxKeys);
+      const loads: [key: string, outcome: Promise<string>][] = [];
       let settled = 0;
-      const settle = async (how: "answer" | "fail") => {
+      const settle = async (how: "succeed" | "fail") => {
         const call = calls[settled];
         if (call === undefined) return;
         settled++;
-        if (how === "answer") call.answer();
+        if (how === "succeed") call.succeed();
         else call.fail(new Error(call.keys.join()));
         await tick();
       };
       for (const next of steps) {
-        if (next === "answer" || next === "fail") await settle(next);
-        else asked.push([next, outcome(ask(next))]);
-        expect(underWay()).toBeLessThanOrEqual(1);
+        if (next === "succeed" || next === "fail") await settle(next);
+        else loads.push([next, outcome(load(next))]);
+        expect(running()).toBeLessThanOrEqual(1);
       }
-      while (settled < calls.length) await settle("answer");
-      for (const [key, answer] of asked) {
-        const said = await answer;
-        if (said.startsWith("failed: ")) expect(said.slice(8).split(",")).toContain(key);
-        else expect(said).toBe(`value of ${key}`);
+      while (settled < calls.length) await settle("succeed");
+      for (const [key, outcomeOfKey] of loads) {
+        const settled = await outcomeOfKey;
+        if (settled.startsWith("failed: ")) expect(settled.slice(8).split(",")).toContain(key);
+        else expect(settled).toBe(`value of ${key}`);
       }
       for (const { keys } of calls) {
-        expect(keys.length).toBeLessThanOrEqual(most);
+        expect(keys.length).toBeLessThanOrEqual(maxKeys);
         expect(new Set(keys).size).toBe(keys.length);
       }
     }),

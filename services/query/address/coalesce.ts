@@ -1,25 +1,24 @@
 /**
- * Turns a function that answers many keys at once into one that is asked a key at a time. A key asked while nothing is
- * under way is answered at once; keys asked while a call is under way wait and share the next one, up to `most`
- * distinct keys a call. A failed call rejects those who waited for it, and nobody else.
+ * Turns a function that loads many keys at once into one that loads a single key. While a call runs, further keys wait
+ * and share the next call, up to `maxKeys` distinct keys. A failed call rejects only the keys that it was to load.
  */
 export function coalesce<Value>(
-  answerAll: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
-  most: number,
+  loadMany: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
+  maxKeys: number,
 ): (key: string) => Promise<Value> {
   type Waiter = { resolve: (value: Value) => void; reject: (error: unknown) => void };
   const waiting = new Map<string, Waiter[]>();
-  let isUnderWay = false;
+  let isRunning = false;
 
-  const answerNext = async () => {
-    const batch = new Map([...waiting].slice(0, most));
+  const loadNext = async () => {
+    const batch = new Map([...waiting].slice(0, maxKeys));
     for (const key of batch.keys()) waiting.delete(key);
     try {
-      const answers = await answerAll([...batch.keys()]);
+      const values = await loadMany([...batch.keys()]);
       for (const [key, waiters] of batch) {
-        const value = answers.get(key);
+        const value = values.get(key);
         for (const { resolve, reject } of waiters) {
-          if (value === undefined) reject(new Error(`no answer for ${key}`));
+          if (value === undefined) reject(new Error(`no value for ${key}`));
           else resolve(value);
         }
       }
@@ -28,9 +27,9 @@ export function coalesce<Value>(
     }
   };
   const drain = async () => {
-    isUnderWay = true;
-    while (waiting.size > 0) await answerNext();
-    isUnderWay = false;
+    isRunning = true;
+    while (waiting.size > 0) await loadNext();
+    isRunning = false;
   };
 
   return (key) =>
@@ -38,6 +37,6 @@ export function coalesce<Value>(
       const waiters = waiting.get(key) ?? [];
       waiters.push({ resolve, reject });
       waiting.set(key, waiters);
-      if (!isUnderWay) void drain();
+      if (!isRunning) void drain();
     });
 }

@@ -2,21 +2,21 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
-/** The most distinct values of a kind that an answer lists for an address: the first in their order. */
-const MOST_VALUES = 1_000;
+/** A response lists at most so many distinct values of each kind for an address, the first in sort order. */
+const MAX_VALUES = 1_000;
 
 const distinct = (column: string) =>
-  `arraySlice(arraySort(groupUniqArrayIf(${column}, ${column} != '')), 1, ${MOST_VALUES})`;
-/** Fingerprints with the port at which each was seen; 0 where the sensor named none. */
+  `arraySlice(arraySort(groupUniqArrayIf(${column}, ${column} != '')), 1, ${MAX_VALUES})`;
+/** Fingerprints with their destination port; 0 where the sensor reported none. */
 const fingerprints = (column: string) =>
-  `arraySlice(arraySort(groupUniqArrayIf((${column}, ifNull(destination_port, 0)), ${column} != '')), 1, ${MOST_VALUES})`;
-/** The value of the latest observation that has one; the id decides between observations of the same moment. */
+  `arraySlice(arraySort(groupUniqArrayIf((${column}, ifNull(destination_port, 0)), ${column} != '')), 1, ${MAX_VALUES})`;
+/** The value of the latest observation that has one; of simultaneous observations, of the one with the highest id. */
 const latest = (column: string, empty: string) =>
   `argMaxIf(${column}, (observed_at, observation_id), ${column} != ${empty})`;
 
 /**
- * What the observations of some addresses since `since` (milliseconds) say of them, one row an address. FINAL: one that
- * came twice counts once and says what it said last, whether or not the server has merged the two yet.
+ * Aggregates the observations of some addresses since `since` (milliseconds), one row an address. FINAL: an observation
+ * that arrived twice counts once, with its latest content, even before ClickHouse has merged the two rows.
  */
 export const addressDetails = defineQuery({
   name: "address-details",
@@ -25,7 +25,7 @@ export const addressDetails = defineQuery({
       toString(source_ip) AS ip,
       uniqExact(sensor_id) AS sensors,
       count() AS hits,
-      arraySlice(arraySort(groupUniqArrayIf((assumeNotNull(destination_port), transport), destination_port IS NOT NULL)), 1, ${MOST_VALUES}) AS ports,
+      arraySlice(arraySort(groupUniqArrayIf((assumeNotNull(destination_port), transport), destination_port IS NOT NULL)), 1, ${MAX_VALUES}) AS ports,
       ${distinct("http_method")} AS methods,
       ${distinct("http_path")} AS paths,
       ${distinct("http_user_agent")} AS user_agents,

@@ -1,7 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
-import { ASKED, NETWORK_COLUMNS, NETWORKS, WITH_NETWORKS } from "./network-sql.ts";
+import { NETWORK_COLUMNS, NETWORKS, REQUESTED, WITH_NETWORKS } from "./network-sql.ts";
 
 const networkRow = {
   service: z.string(),
@@ -15,29 +15,28 @@ const networkRow = {
 };
 
 /**
- * What is known of some addresses: when each was first and last seen since `since` (milliseconds; 0 when it was not),
- * the tags it was seen with and the worst intention among them (-1 without tags), the benign service and the benign
- * actor whose networks hold it. The first time counts from the start of the day of `since`.
- * One row for each distinct address asked for.
+ * One row for each distinct address in `ips`: when it was first and last seen since `since` (milliseconds; 0 if it was
+ * not), its tags and the worst intention among them (-1 without tags), and the benign service and actor in whose
+ * networks it is. `first_seen` can be earlier than `since`, but on the same day.
  */
 export const lookUpAddresses = defineQuery({
   name: "address-lookup",
   sql: `
     WITH ${NETWORKS}
     SELECT
-      toString(asked.ip) AS ip,
+      toString(requested.ip) AS ip,
       toUnixTimestamp64Milli(seen.earliest) AS first_seen,
       toUnixTimestamp64Milli(seen.latest) AS last_seen,
       tagged.tag_ids AS tag_ids,
       if(notEmpty(tagged.tag_ids), tagged.worst, -1) AS worst,
       ${NETWORK_COLUMNS}
-    FROM ${ASKED}
+    FROM ${REQUESTED}
     LEFT JOIN (
       SELECT source_ip, min(first_seen) AS earliest, max(last_seen) AS latest FROM address_daily
       WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
         AND day >= toDate(fromUnixTimestamp64Milli({since:Int64}, 'UTC'))
       GROUP BY source_ip HAVING latest >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-    ) AS seen ON seen.source_ip = asked.ip
+    ) AS seen ON seen.source_ip = requested.ip
     LEFT JOIN (
       SELECT source_ip, arraySort(groupArray(toString(tag_id))) AS tag_ids, max(toInt8(tag.intention)) AS worst
       FROM (
@@ -47,7 +46,7 @@ export const lookUpAddresses = defineQuery({
       ) AS seen_with
       INNER JOIN (SELECT id, intention FROM tags FINAL) AS tag ON tag.id = seen_with.tag_id
       GROUP BY source_ip
-    ) AS tagged ON tagged.source_ip = asked.ip
+    ) AS tagged ON tagged.source_ip = requested.ip
     ${WITH_NETWORKS}`,
   params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({
@@ -60,17 +59,17 @@ export const lookUpAddresses = defineQuery({
   }),
 });
 
-/** What single lookups need of the same, in the global dataset: a table that has one row for an address and tag is enough. */
+/** The part that lookups of single addresses in the global dataset need: reads only the small table `address_tags`. */
 export const summarizeAddresses = defineQuery({
   name: "address-summary",
   sql: `
     WITH ${NETWORKS}
     SELECT
-      toString(asked.ip) AS ip,
+      toString(requested.ip) AS ip,
       toUnixTimestamp64Milli(seen.latest) AS last_seen,
       if(seen.is_tagged, seen.worst, -1) AS worst,
       ${NETWORK_COLUMNS}
-    FROM ${ASKED}
+    FROM ${REQUESTED}
     LEFT JOIN (
       SELECT source_ip, max(last_seen) AS latest, max(tag.is_known) AS is_tagged,
         maxIf(toInt8(tag.intention), tag.is_known) AS worst
@@ -79,7 +78,7 @@ export const summarizeAddresses = defineQuery({
       WHERE source_ip IN {ips:Array(IPv4)} AND dataset = 'global'
         AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
       GROUP BY source_ip
-    ) AS seen ON seen.source_ip = asked.ip
+    ) AS seen ON seen.source_ip = requested.ip
     ${WITH_NETWORKS}`,
   params: z.object({ ips: z.array(z.string()), since: z.int() }),
   row: z.object({ ip: z.string(), last_seen: z.int(), worst: z.int(), ...networkRow }),

@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { boolean, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
@@ -10,38 +10,39 @@ import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
-import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
+import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_ERROR_RESPONSES, readAddresses } from "../request-body.ts";
 import { readScopes } from "../scopes.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
-import { REQUEST_METADATA, toFullContext, toQuickContext } from "./answer.ts";
-import { type AddressContext, addressContexts, readContexts } from "./contexts.ts";
-import type { LookUpAddress, LookupDeps } from "./lookup.ts";
+import { type AddressContext, readContexts, streamContexts } from "./read-contexts.ts";
+import type { LookUpAddress } from "./records.ts";
+import { REQUEST_METADATA, toFullContext, toQuickContext } from "./response.ts";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "./schema.ts";
+import type { LookupDeps } from "./store-lookup.ts";
 
-/** One SDK writes Python's booleans. */
+/** One SDK sends Python's booleans. */
 const QUICK = boolean({
   name: "quick",
-  description: "Whether the short form will do: is it anything, and what sort.",
+  description: "Whether to return the short form: found or not, classification and trust level.",
   alsoTrue: ["True"],
   alsoFalse: ["False"],
 });
 
-const SCOPES_HERE =
-  "Any value of `workspace_labels` needs the entitlement; with it, one that is not recognized yields empty results.";
+const SCOPES =
+  "Any value of `workspace_labels` needs the entitlement; with it, an unrecognized value yields empty results.";
 
-/** `GET /v3/ip/{ip}`: everything known of one address. API, operation 4. */
+/** `GET /v3/ip/{ip}`: the full context of an address. API, operation 4. */
 export const getIp = defineOperation({
   id: "getIP",
   method: "GET",
   path: "/v3/ip/{ip}",
   group: "Addresses",
-  summary: "Everything known of an address",
-  description: `An address of which nothing is known is answered with every member there, empty, and counts as a lookup. ${SCOPES_HERE}`,
+  summary: "The full context of an address",
+  description: `The response for an unknown address has the same members, all empty, and also counts as a lookup. ${SCOPES}`,
   pathParameters: { ip: ADDRESS },
   queryParameters: [QUICK, WORKSPACE_LABELS],
   success: {
     status: 200,
-    description: "What is known, in the full form or the short one.",
+    description: "The context, in the full or the short form.",
     schema: z.union([
       fullContextSchema.extend({ request_metadata: requestMetadataSchema }),
       quickContextSchema.extend({ request_metadata: requestMetadataSchema }),
@@ -52,20 +53,20 @@ export const getIp = defineOperation({
   errorResponses: { 400: BAD_ADDRESS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
-/** `POST /v3/ip`: everything known of up to 10,000 addresses. API, operation 5. */
+/** `POST /v3/ip`: the full contexts of up to 10,000 addresses. API, operation 5. */
 export const getIps = defineOperation({
   id: "getIPs",
   method: "POST",
   path: "/v3/ip",
   group: "Addresses",
-  summary: "Everything known of many addresses",
-  description: `Each text that was sent is in the answer once, as it was sent: found, or not found. Counts one lookup for each distinct routable address, all of them or, when fewer are left, none. ${SCOPES_HERE}`,
+  summary: "The full contexts of many addresses",
+  description: `Each distinct text of the request is in the response once, unchanged, as found or not found. Counts one lookup for each distinct routable address; if fewer are left, the request fails and counts none. ${SCOPES}`,
   pathParameters: {},
   queryParameters: [QUICK, WORKSPACE_LABELS],
   body: ADDRESSES_BODY,
   success: {
     status: 200,
-    description: "What is known of those that are found, in the order they were sent, and all others by name.",
+    description: "The contexts of the addresses found, in the order of the request, and the list of all others.",
     schema: z.strictObject({
       data: z.union([z.array(fullContextSchema), z.array(quickContextSchema)]),
       request_metadata: requestMetadataSchema.extend({ message: z.string(), ips_not_found: texts }),
@@ -76,14 +77,13 @@ export const getIps = defineOperation({
     },
     headers: LIMIT_HEADERS,
   },
-  errorResponses: { ...BODY_REFUSALS, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
+  errorResponses: { ...BODY_ERROR_RESPONSES, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
 export type IpDeps = LookupDeps & {
   readonly catalogue: TagCatalogue;
   readonly authenticate: Authenticate;
   readonly countLookups: CountLookups;
-  /** In the global dataset alone. */
   readonly lookUp: LookUpAddress;
 };
 
@@ -95,17 +95,17 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
     const scopes = readScopes("ip", request.query, caller);
     const readContext = () =>
       app.admission.run(request, FULL_CONTEXT_COST, signal, async () => {
-        const contexts = await addressContexts([ip], scopes, !quick, deps, signal);
+        const contexts = await readContexts([ip], scopes, !quick, deps, signal);
         return contexts.get(ip) ?? {};
       });
     const read = async () => {
       if (!quick) return toFullContext(ip, await readContext(), deps.catalogue);
-      const isGlobal = scopes.length === 1 && scopes[0]?.dataset === SHARED_GLOBAL.dataset;
-      // A single lookup never waits behind large questions.
+      const isGlobal = scopes.length === 1 && scopes[0]?.dataset === GLOBAL_SCOPE.dataset;
+      // Lookups of single addresses skip admission, so they never wait behind large requests.
       return toQuickContext(ip, await (isGlobal ? deps.lookUp(ip) : readContext()));
     };
-    const answer = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, read);
-    return { ...answer, request_metadata: REQUEST_METADATA };
+    const context = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, read);
+    return { ...context, request_metadata: REQUEST_METADATA };
   });
 
   registerOperation(
@@ -116,20 +116,20 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const ips = readAddresses(request.body);
       const quick = readParameter(request.query, QUICK);
       const scopes = readScopes("ip", request.query, caller);
-      // Clients find their own strings again in the answer, byte for byte, each once.
-      const asked = [...new Set(ips)];
+      // Clients look for their own strings in the response, byte for byte.
+      const distinct = [...new Set(ips)];
       const found = new Set<string>();
-      const routable = asked.filter(isRoutableIpv4);
-      const answer = () => {
-        const contexts = noteFound(readContexts(routable, scopes, !quick, deps, signal), found);
+      const routable = distinct.filter(isRoutableIpv4);
+      const read = () => {
+        const contexts = onlyFound(streamContexts(routable, scopes, !quick, deps, signal), found);
         return quick
-          ? toJsonArray(shape(contexts, toQuickContext))
-          : toJsonArray(shape(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));
+          ? toJsonArray(mapContexts(contexts, toQuickContext))
+          : toJsonArray(mapContexts(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));
       };
       const data = await deps.countLookups({ request, reply, caller, lookups: routable.length, signal }, () =>
-        app.admission.run(request, bulkCost(routable.length, quick), signal, answer),
+        app.admission.run(request, bulkCost(routable.length, quick), signal, read),
       );
-      const notFound = asked.filter((ip) => !found.has(ip));
+      const notFound = distinct.filter((ip) => !found.has(ip));
       return { data, request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: notFound } };
     },
     { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
@@ -138,16 +138,16 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
 
 type Contexts = AsyncIterable<readonly [ip: string, context: AddressContext]>;
 
-/** Those of which something is known, and whose they are. */
-async function* noteFound(contexts: Contexts, found: Set<string>): AsyncGenerator<readonly [string, AddressContext]> {
-  for await (const one of contexts) {
-    const [ip, { noise, riot }] = one;
+/** Yields the contexts with noise or riot, and adds their addresses to `found`. */
+async function* onlyFound(contexts: Contexts, found: Set<string>): AsyncGenerator<readonly [string, AddressContext]> {
+  for await (const entry of contexts) {
+    const [ip, { noise, riot }] = entry;
     if (noise === undefined && riot === undefined) continue;
     found.add(ip);
-    yield one;
+    yield entry;
   }
 }
 
-async function* shape<T>(contexts: Contexts, toAnswer: (ip: string, context: AddressContext) => T): AsyncGenerator<T> {
-  for await (const [ip, context] of contexts) yield toAnswer(ip, context);
+async function* mapContexts<T>(contexts: Contexts, map: (ip: string, context: AddressContext) => T): AsyncGenerator<T> {
+  for await (const [ip, context] of contexts) yield map(ip, context);
 }

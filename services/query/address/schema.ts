@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { classification, count, date, ip, none, texts, timestamp, uuid } from "../wire.ts";
 
-/** API, operation 4: the shape of everything known of an address. Members that no source fills yet are there, empty. */
+/** API, operation 4: the full context of an address. Members without a data source are always present and empty. */
 
 const serviceSchema = z
   .strictObject({
@@ -14,7 +14,7 @@ const serviceSchema = z
     reference: z.string(),
     trust_level: z.string(),
   })
-  .meta({ id: "BusinessService", description: "What is known of the address as a benign service's." });
+  .meta({ id: "BusinessService", description: "The benign service in whose networks the address is." });
 
 const contextTagSchema = z
   .strictObject({
@@ -62,7 +62,7 @@ export const metadataSchema = z
   })
   .meta({ id: "ScannerMetadata" });
 
-/** The port is 0 where the sensor named none. */
+/** The port is 0 where the sensor reported none. */
 const fingerprints = z.array(z.strictObject({ fingerprint: z.string(), port: count }));
 
 export const rawDataSchema = z
@@ -89,7 +89,7 @@ export const rawDataSchema = z
 
 const nothing = z.strictObject({});
 
-/** What the two forms of the scanner part, this one and the earlier version's flat one, have in common. */
+/** Members that the scanner part of /v3 shares with the flat form of /v2. */
 export const scannerShape = {
   first_seen: date.or(none),
   last_seen: date.or(none),
@@ -110,7 +110,7 @@ export const scannerShape = {
 
 export const scannerSchema = z
   .strictObject({ ...scannerShape, found: z.boolean(), tags: z.array(contextTagSchema), cves: texts })
-  .meta({ id: "InternetScanner", description: "What is known of the address as a scanner's." });
+  .meta({ id: "InternetScanner", description: "The scanning seen from the address." });
 
 export const fullContextSchema = z
   .strictObject({ ip, business_service_intelligence: serviceSchema, internet_scanner_intelligence: scannerSchema })
@@ -124,7 +124,7 @@ export const quickContextSchema = z
   })
   .meta({ id: "QuickContext" });
 
-/** Nothing is kept back from any plan; clients read the member all the same. */
+/** Always empty, as no plan restricts fields, but clients read the member. */
 export const requestMetadataSchema = z.strictObject({ restricted_fields: texts });
 
 export const EXAMPLE_SCANNER = {

@@ -5,26 +5,26 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { AddressSummary, LookUpAddress } from "../address/lookup.ts";
+import type { AddressSummary, LookUpAddress } from "../address/records.ts";
 import type { Authenticate } from "../auth.ts";
-import { addressIn } from "../parameters.ts";
+import { addressParameter } from "../parameters.ts";
 import { type CountLookups, LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { classification, date, ip } from "../wire.ts";
 
-/** Existing clients compare these two texts letter by letter. */
+/** Existing clients compare these two texts byte for byte. */
 const NOT_ROUTABLE = "Request is not a valid routable IPv4 address";
 const NOT_FOUND = "IP not observed scanning the internet or contained in RIOT data set.";
 
-const ADDRESS = addressIn(NOT_ROUTABLE);
+const ADDRESS = addressParameter(NOT_ROUTABLE);
 
-/** SPEC, Community lookup result. Every member is in every answer: clients read them without a check. */
+/** SPEC, Community lookup result. Every member is always present: clients read them without a check. */
 const foundSchema = z
   .strictObject({
     ip,
-    noise: z.boolean().describe("Was it observed scanning the Internet?"),
-    riot: z.boolean().describe("Is it in the benign-services dataset?"),
+    noise: z.boolean().describe("Whether it was observed scanning the Internet."),
+    riot: z.boolean().describe("Whether it is in the benign-services dataset."),
     classification,
-    name: z.string().describe("Whose it is, `unknown` when that is not known."),
+    name: z.string().describe("Its owner; `unknown` when that is not known."),
     link: z.url().describe("A page about the address."),
     last_seen: date,
     message: z.literal("Success"),
@@ -43,12 +43,13 @@ export const getCommunityIp = defineOperation({
   path: "/v3/community/{ip}",
   group: "Addresses",
   summary: "Is this address background noise, or a known benign service?",
-  description: "Counts against the plan's lookups per day, unless it is answered with another status than 200 or 404.",
+  description:
+    "A response with status 200 or 404 counts as a lookup of the plan's limit per day, other statuses do not.",
   pathParameters: { ip: ADDRESS },
   queryParameters: [],
   success: {
     status: 200,
-    description: "The address was seen scanning, or belongs to a known benign service, or both.",
+    description: "The address was seen scanning, or belongs to a benign service, or both.",
     schema: foundSchema,
     example: {
       ip: "192.175.48.6",
@@ -65,7 +66,7 @@ export const getCommunityIp = defineOperation({
   errorResponses: {
     400: errorResponse("The address is not a valid routable IPv4 address.", NOT_ROUTABLE),
     404: {
-      description: "Nothing is known of the address.",
+      description: "No record of the address.",
       schema: missSchema,
       example: { ip: "192.175.48.6", noise: false, riot: false, message: NOT_FOUND },
       headers: LIMIT_HEADERS,
@@ -78,7 +79,7 @@ export type CommunityDeps = {
   readonly lookUp: LookUpAddress;
   readonly authenticate: Authenticate;
   readonly countLookups: CountLookups;
-  /** What links start with, without a slash at the end. */
+  /** The base of links, without a trailing slash. */
   readonly publicUrl: string;
 };
 
@@ -87,13 +88,13 @@ export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): vo
     const ip = readPath(request.params.ip, ADDRESS);
     const caller = deps.authenticate(request);
     return deps.countLookups({ request, reply, caller, lookups: 1, signal }, async () =>
-      toAnswer(ip, await deps.lookUp(ip), deps.publicUrl),
+      toResponse(ip, await deps.lookUp(ip), deps.publicUrl),
     );
   });
 }
 
-/** Riot decides over the name and the link, noise over the classification and the date, when an address is both. */
-function toAnswer(ip: string, { noise, riot }: AddressSummary, publicUrl: string): z.input<typeof foundSchema> {
+/** For an address with both, name and link come from riot, classification and date from noise. */
+function toResponse(ip: string, { noise, riot }: AddressSummary, publicUrl: string): z.input<typeof foundSchema> {
   if (noise === undefined && riot === undefined) throw new HttpError(404, NOT_FOUND, { ip, noise: false, riot: false });
   return {
     ip,

@@ -1,26 +1,26 @@
 import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
 import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { addressContexts } from "../address/contexts.ts";
-import type { AddressSummary, LookUpAddress, RiotRecord } from "../address/lookup.ts";
+import { readContexts } from "../address/read-contexts.ts";
+import type { AddressSummary, LookUpAddress, RiotRecord } from "../address/records.ts";
 import { bulkCost } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
-import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_REFUSALS, readAddresses } from "../request-body.ts";
+import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_ERROR_RESPONSES, readAddresses } from "../request-body.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../tags/wire-tag.ts";
 import { BAD_ADDRESS } from "../wire.ts";
 import { CONTEXT_OPERATIONS, type LegacyContextDeps, registerLegacyContext } from "./context-route.ts";
 import { EXAMPLE_PING, EXAMPLE_QUICK, EXAMPLE_RIOT, LEGACY, pingSchema, quickSchema, riotSchema } from "./schema.ts";
 
-const ANY_TEXT = {
+const ANY_STRING = {
   schema: z.string(),
-  description: "An address. A text that is none is answered too, with the code 0x07.",
+  description: "An address. The code for any other text is 0x07.",
   errorMessage: "Invalid parameter: ip",
   example: "192.175.48.6",
 };
@@ -30,10 +30,10 @@ const ping = defineOperation({
   id: "ping",
   method: "GET",
   path: "/ping",
-  summary: "Is my key good?",
-  description: "401 without a key.",
+  summary: "Whether a key is valid",
+  description: "401 without a valid key.",
   pathParameters: {},
-  success: { status: 200, description: "It is.", schema: pingSchema, example: EXAMPLE_PING },
+  success: { status: 200, description: "The key is valid.", schema: pingSchema, example: EXAMPLE_PING },
   errorResponses: {},
 });
 
@@ -43,7 +43,7 @@ const quick = defineOperation({
   method: "GET",
   path: "/v2/noise/quick/{ip}",
   summary: "Noise and riot of an address, as a code",
-  pathParameters: { ip: ANY_TEXT },
+  pathParameters: { ip: ANY_STRING },
   success: {
     status: 200,
     description: "The code.",
@@ -59,7 +59,7 @@ const multiQuick = defineOperation({
   id: "legacyMultiQuick",
   method: "POST",
   path: "/v2/noise/multi/quick",
-  summary: "The same for many addresses",
+  summary: "Noise and riot of many addresses, as codes",
   pathParameters: {},
   body: ADDRESSES_BODY,
   success: {
@@ -69,7 +69,7 @@ const multiQuick = defineOperation({
     example: [EXAMPLE_QUICK],
     headers: LIMIT_HEADERS,
   },
-  errorResponses: { ...BODY_REFUSALS, 429: TOO_MANY_LOOKUPS },
+  errorResponses: { ...BODY_ERROR_RESPONSES, 429: TOO_MANY_LOOKUPS },
 });
 
 const riot = defineOperation({
@@ -77,7 +77,7 @@ const riot = defineOperation({
   id: "legacyRiot",
   method: "GET",
   path: "/v2/riot/{ip}",
-  summary: "The benign service that an address belongs to",
+  summary: "The benign service to which an address belongs",
   pathParameters: { ip: ADDRESS },
   success: {
     status: 200,
@@ -107,7 +107,7 @@ const metadata = defineOperation({
 
 export const LEGACY_OPERATIONS = [ping, quick, multiQuick, riot, ...CONTEXT_OPERATIONS, metadata];
 
-/** Clients check that this day lies ahead; keys do not expire here. */
+/** Keys do not expire, but clients check that this date is in the future. */
 const EXPIRATION_DAYS = 365;
 
 export type LegacyDeps = LegacyContextDeps & { readonly lookUp: LookUpAddress };
@@ -134,14 +134,14 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
     multiQuick,
     async (request, reply, signal) => {
       const caller = deps.authenticate(request);
-      const asked = [...new Set(readAddresses(request.body))];
-      const valid = asked.filter(isRoutableIpv4);
-      const known = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
+      const distinct = [...new Set(readAddresses(request.body))];
+      const valid = distinct.filter(isRoutableIpv4);
+      const contexts = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
         app.admission.run(request, bulkCost(valid.length, true), signal, () =>
-          addressContexts(valid, [SHARED_GLOBAL], false, deps, signal),
+          readContexts(valid, [GLOBAL_SCOPE], false, deps, signal),
         ),
       );
-      return asked.map((ip) => toQuick(ip, known.get(ip)));
+      return distinct.map((ip) => toQuick(ip, contexts.get(ip)));
     },
     { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
   );

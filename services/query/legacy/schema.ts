@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { date, ip, timestamp } from "../wire.ts";
 
-/** Operations of an earlier version of this interface, kept because existing clients call them. API, section 7. */
+/** Operations of earlier versions of the API, for existing clients. API, section 7. */
 export const LEGACY = { group: "Earlier version", queryParameters: [] } as const;
 
 export const pingSchema = z
   .strictObject({
     message: z.literal("pong"),
-    expiration: date.describe("A day in the future; keys do not expire here."),
+    expiration: date.describe("A date in the future; keys do not expire."),
     offering: z.literal("enterprise"),
-    address: z.string().describe("The caller's."),
+    address: z.string().describe("The caller's address."),
     plan: z.string(),
     modules: z.literal(""),
   })
@@ -24,7 +24,7 @@ export const EXAMPLE_PING: z.input<typeof pingSchema> = {
   modules: "",
 };
 
-/** The address is whatever was asked for: one that is none is answered too. */
+/** `ip` is the text of the request, whether it is an address or not. */
 export const quickSchema = z
   .strictObject({
     ip: z.string(),

@@ -1,18 +1,18 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { countryName } from "../address/answer.ts";
-import type { AddressContext } from "../address/contexts.ts";
 import type { AddressDetails } from "../address/details-query.ts";
-import type { NoiseRecord, RiotRecord } from "../address/lookup.ts";
+import type { AddressContext } from "../address/read-contexts.ts";
+import type { NoiseRecord, RiotRecord } from "../address/records.ts";
+import { countryName } from "../address/response.ts";
 import { type Html, html } from "./html.ts";
 import type { Page } from "./layout.ts";
 
-/** How many values of a kind a page lists, and how many characters of one it shows. */
+/** Limits of a page: values in a list, characters of a value. */
 const MAX_VALUES = 60;
 const MAX_CHARACTERS = 300;
 
-/** `/ip/{ip}` and `/riot/{ip}`: all that is known of an address in the global dataset. It must be known. */
+/** `/ip/{ip}` and `/riot/{ip}`: an address in the global dataset, which has noise, riot or both. */
 export function addressPage(ip: string, context: AddressContext, catalogue: TagCatalogue, base: string): Page {
   const { noise, riot, details } = context;
   const classification = noise?.classification ?? "benign";
@@ -98,11 +98,11 @@ function behaviorSection(details: AddressDetails): Html | undefined {
   ]);
 }
 
-/** Without what is empty; a section of nothing is not there. */
+/** Leaves out empty rows; undefined when all are empty. */
 function section(title: string, rows: readonly (readonly [string, string | Html | undefined])[]): Html | undefined {
-  const known = rows.filter(([, value]) => value !== undefined && value !== "");
-  if (known.length === 0) return undefined;
-  const items = known.map(
+  const filled = rows.filter(([, value]) => value !== undefined && value !== "");
+  if (filled.length === 0) return undefined;
+  const items = filled.map(
     ([name, value]) => html`<dt>${name}</dt><dd>${typeof value === "string" ? prose(value) : value}</dd>
 `,
   );
@@ -117,18 +117,18 @@ function values(texts: readonly string[]): Html | undefined {
   return html`<ul class="values">${shown}${more === 0 ? undefined : html`<li>and ${more} more</li>`}</ul>`;
 }
 
-/** A link where it leads to a page, else its text: a list or a sensor's owner may have written anything. */
+/** A link for an http(s) URL, else plain text: the text comes from published lists and may be anything. */
 function link(text: string): Html | undefined {
   if (text === "") return undefined;
   if (!/^https?:/i.test(text) || !URL.canParse(text)) return html`${cut(text)}`;
   return html`<a href="${new URL(text).href}" rel="noreferrer noopener nofollow">${cut(text)}</a>`;
 }
 
-/** Of a text that somebody wrote in lines. */
+/** Shortens a text that may have line breaks. */
 const prose = (text: string) => cut(text.replace(/\s+/g, " ").trim());
 
 function cut(text: string): string {
-  // By characters, not by their halves.
+  // By code points, so as not to split surrogate pairs.
   const characters = Array.from(text.slice(0, 2 * MAX_CHARACTERS));
   const isWhole = text.length <= 2 * MAX_CHARACTERS && characters.length <= MAX_CHARACTERS;
   return isWhole ? text : `${characters.slice(0, MAX_CHARACTERS).join("")}…`;

@@ -1,19 +1,19 @@
 import { html } from "./html.ts";
 import { lookupForm, type Page } from "./layout.ts";
 
-/** `/`: what this is and where to go on. */
+/** `/`: the start page. */
 export function homePage(base: string, publicUrl: string): Page {
   return {
     title: "Is it background noise?",
     hasForm: false,
     content: html`<h1>Is this address background noise?</h1>
-<p class="lead">What our sensors saw scanning the Internet, and the addresses of known benign services.</p>
+<p class="lead">Addresses that our sensors saw scanning the Internet, and addresses of known benign services.</p>
 <section class="large">${lookupForm(base)}</section>
 <section>
 <h2>For programs</h2>
 <pre>curl ${publicUrl}/v3/community/192.175.48.6</pre>
-<p><a href="${base}/docs">The whole interface</a>, also as <a href="${base}/openapi.json">OpenAPI</a>.
-Each address that is looked up, here or there, counts as one lookup: <a href="${base}/plans">plans</a>.</p>
+<p><a href="${base}/docs">The whole API</a>, also as <a href="${base}/openapi.json">OpenAPI</a>.
+Each address that you look up, here or with the API, counts as one lookup: <a href="${base}/plans">plans</a>.</p>
 </section>`,
   };
 }

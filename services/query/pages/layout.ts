@@ -4,11 +4,11 @@ import { STYLE } from "./style.ts";
 export type Page = {
   readonly title: string;
   readonly content: Html;
-  /** Whether the head of the page has the form; a page with one of its own has not. */
+  /** Whether the page's header has the lookup form; false for a page with a form of its own. */
   readonly hasForm?: boolean;
 };
 
-/** Writes a whole page. @param base what paths start with, without a slash at the end: a proxy may add a prefix. */
+/** Writes a whole page. @param base the prefix of paths, which a proxy may add, without a trailing slash. */
 export function writePage(base: string, { title, content, hasForm = true }: Page): string {
   const page = html`<!doctype html>
 <html lang="en">
@@ -25,14 +25,14 @@ export function writePage(base: string, { title, content, hasForm = true }: Page
 <main>
 ${content}
 </main>
-<footer><a href="${base}/docs">Interface</a><a href="${base}/plans">Plans</a>All times are UTC.</footer>
+<footer><a href="${base}/docs">API</a><a href="${base}/plans">Plans</a>All times are UTC.</footer>
 </body>
 </html>
 `;
   return page.markup;
 }
 
-/** Asks for an address without a script. */
+/** A form for an address that needs no script. */
 export function lookupForm(base: string): Html {
   return html`<form action="${base}/lookup" method="get" role="search">
 <input name="ip" aria-label="IPv4 address" placeholder="192.175.48.6" autocomplete="off" spellcheck="false" maxlength="64" required>

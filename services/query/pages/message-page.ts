@@ -3,14 +3,14 @@ import type { Page } from "./layout.ts";
 
 const TITLES: Readonly<Record<number, string>> = {
   400: "Not an address to look up",
-  401: "This key is not known",
-  404: "Nothing is known of this address",
+  401: "Unknown key",
+  404: "Unknown address",
   429: "No lookups left for today",
 };
 
-/** An answer that is no record: what is wrong, or that there is none. */
+/** The page for an error response. */
 export function messagePage(status: number, message: string, base: string): Page {
-  const title = TITLES[status] ?? (status === 503 ? "Not at the moment" : "Something went wrong");
+  const title = TITLES[status] ?? (status === 503 ? "Temporarily unavailable" : "Something went wrong");
   return {
     title,
     content: html`<h1>${title}</h1>

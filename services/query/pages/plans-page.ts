@@ -4,10 +4,10 @@ import type { Page } from "./layout.ts";
 
 const number = new Intl.NumberFormat("en");
 
-/** `/plans`: where a caller who has hit the limit is pointed to. */
+/** `/plans`: the page that error responses of the rate limit link to. */
 export function plansPage(plans: Plans): Page {
   const rows = [...plans].map(([name, { lookups_per_day: lookups, reach_days: days }]) => {
-    const each = name === UNAUTHENTICATED_PLAN ? "for each address that asks, without a key" : "for each workspace";
+    const each = name === UNAUTHENTICATED_PLAN ? "for each address, without a key" : "for each workspace";
     return html`<tr><td>${name}</td>
 <td>${lookups === undefined ? "without limit" : `${number.format(lookups)} ${each}`}</td>
 <td>${days === 1 ? "1 day" : `${days} days`}</td></tr>
@@ -16,7 +16,7 @@ export function plansPage(plans: Plans): Page {
   return {
     title: "Plans",
     content: html`<h1>Plans</h1>
-<p class="lead">How much a caller may look up, and how far back tag activity and timelines reach.</p>
+<p class="lead">Lookups per day, and how far back tag activity and timelines reach.</p>
 <section>
 <table>
 <thead><tr><th>Plan</th><th>Lookups per UTC day</th><th>Reach</th></tr></thead>
@@ -24,7 +24,8 @@ export function plansPage(plans: Plans): Page {
 ${rows}</tbody>
 </table>
 </section>
-<p>Each address whose record is given out is one lookup, found or not; of many at once, each distinct one.
-Tags and tag activity do not count. A key comes from whoever runs this service; it is sent in the header <code>key</code>.</p>`,
+<p>Each address that you look up is one lookup, found or not; a request for many addresses counts each distinct one.
+Tags and tag activity do not count. Get a key from the operator of this service, and send it in the header
+<code>key</code>.</p>`,
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The pages' only style sheet. It stands in the page, so that a page is one request. */
+/** The style sheet, inlined so that a page is one request. */
 export const STYLE = `
 :root {
   color-scheme: light dark;
@@ -55,7 +55,7 @@ tr:last-child td { border-bottom: 0; }
 
 const hash = createHash("sha256").update(STYLE).digest("base64");
 
-/** What a page may do: use its own style sheet and send its form here. No script, nothing from elsewhere. */
+/** Allows the inline style sheet and forms to this service. No scripts, nothing from other origins. */
 export const PAGE_SECURITY_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${hash}'`,

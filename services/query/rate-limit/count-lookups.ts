@@ -16,82 +16,82 @@ const limitSchema = z
   })
   .meta({ id: "RateLimit" });
 
-/** What answers of operations that count lookups carry. */
+/** Header fields of responses of operations that count lookups. */
 export const LIMIT_HEADERS = {
   "RateLimit-Limit": "Lookups per UTC day; not sent where there is no limit.",
   "RateLimit-Remaining": "How many of them are left.",
   "RateLimit-Reset": "Seconds until the day ends.",
 };
 
-/** How an operation that counts lookups describes its 429. */
+/** The 429 of operations that count lookups. */
 export const TOO_MANY_LOOKUPS: Answer = {
-  description: "The plan's lookups for the day are used up, or fewer are left than asked for. A refusal costs nothing.",
+  description: "Fewer of the plan's lookups are left for the day than the request needs. It counts none.",
   schema: limitSchema,
   example: limitBody({ plan: "unauthenticated", limit: 100 }, "https://noisefloor.example.org/plans"),
   headers: LIMIT_HEADERS,
 };
 
 /**
- * Counts lookups, then runs them: one for every address whose record is given out. API, "What counts as a lookup".
- * Puts the `RateLimit-*` fields on the answer. Lookups that end in another error than a 404 are given back.
- * @throws HttpError 429 when fewer are left than asked for; then nothing is counted.
+ * Counts lookups, one for every address whose record is returned, then runs them. API, "What counts as a lookup".
+ * Sets the `RateLimit-*` header fields. Refunds lookups that fail with another error than a 404.
+ * @throws HttpError 429 when fewer are left than requested; then none is counted.
  */
-export type CountLookups = <T>(asked: AskedLookups, lookUp: () => Promise<T>) => Promise<T>;
+export type CountLookups = <T>(requested: RequestedLookups, lookUp: () => Promise<T>) => Promise<T>;
 
-export type AskedLookups = {
+export type RequestedLookups = {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly caller: AuthorizedCaller;
   /** Distinct routable addresses. */
   readonly lookups: number;
-  /** Aborts when the answer is not worth working on any more. */
+  /** Aborts on timeout and when the client disconnects. */
   readonly signal: AbortSignal;
 };
 
 export type CountLookupsOptions = {
   readonly limit: LookupLimit;
-  /** Called with the caller's plan for each refused request. */
-  readonly onRefused: (plan: string) => void;
-  /** The page that a refused caller is pointed to. */
+  /** Called with the caller's plan for each rejected request. */
+  readonly onRejected: (plan: string) => void;
+  /** The page that the error response links to. */
   readonly plansUrl: string;
 };
 
-export function lookupCounting({ limit, onRefused, plansUrl }: CountLookupsOptions): CountLookups {
+export function lookupCounting({ limit, onRejected, plansUrl }: CountLookupsOptions): CountLookups {
   return async ({ request, reply, caller, lookups, signal }, lookUp) => {
     const client = clientNetwork(request.ip, request.socket.remoteAddress);
-    const permit = await limit.take(caller, client, lookups);
-    reply.headers(permit.headers);
-    if (!permit.isGranted) {
-      onRefused(caller.plan);
+    const result = await limit.take(caller, client, lookups);
+    reply.headers(result.headers);
+    if (!result.isGranted) {
+      onRejected(caller.plan);
       const { plan } = caller;
       const { message, ...body } = limitBody(
-        { plan, limit: permit.limit ?? 0, remaining: permit.remaining, lookups },
+        { plan, limit: result.limit ?? 0, remaining: result.remaining, lookups },
         plansUrl,
       );
       throw new HttpError(429, message, body);
     }
-    let givenBack: Promise<void> | undefined;
-    const giveBack = () => {
-      givenBack ??= permit.giveBack();
-      return givenBack;
+    let refunded: Promise<void> | undefined;
+    const refund = () => {
+      refunded ??= result.refund();
+      return refunded;
     };
-    const onAbort = () => void giveBack();
-    // Also later than the lookups end: a caller who is told 503 for what is made of them pays nothing.
+    const onAbort = () => void refund();
+    // Stays after the lookups: the response may still time out, and a 503 counts no lookups.
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const answer = await lookUp();
+      const found = await lookUp();
       signal.throwIfAborted();
-      return answer;
+      return found;
     } catch (error) {
       const isMiss = error instanceof HttpError && error.status === 404 && !signal.aborted;
       if (isMiss) signal.removeEventListener("abort", onAbort);
-      else await giveBack();
+      else await refund();
       throw error;
     }
   };
 }
 
-type Refused = {
+type LimitState = {
   readonly plan: string;
   readonly limit: number;
   readonly remaining?: number | undefined;
@@ -99,7 +99,7 @@ type Refused = {
 };
 
 function limitBody(
-  { plan, limit, remaining = 0, lookups = 1 }: Refused,
+  { plan, limit, remaining = 0, lookups = 1 }: LimitState,
   plansUrl: string,
 ): z.input<typeof limitSchema> {
   const reason =

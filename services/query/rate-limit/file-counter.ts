@@ -4,11 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "@noisefloor/clickhouse/server/make-folder.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { type LookupCounter, memoryCounter } from "./counter.ts";
+import { type LookupCounter, memoryCounter } from "./memory-counter.ts";
 
 const SAVE_INTERVAL_MS = 5_000;
-/** A disk that hangs must not keep the process from ending. */
-const CLOSE_WAIT_MS = 3_000;
+/** A disk that hangs must not delay the shutdown any longer. */
+const CLOSE_TIMEOUT_MS = 3_000;
 
 const fileSchema = z.object({
   version: z.literal(1),
@@ -16,14 +16,14 @@ const fileSchema = z.object({
 });
 
 /**
- * Counts in memory, and in a file that outlasts the process. Where the file cannot be written, in memory only.
- * @param file this process's own: two that wrote the same would take each other's counts away.
+ * Counts in memory, and saves the counts in a file. Where the file cannot be written, counts in memory only.
+ * @param file only this process may write it: two processes would overwrite each other's counts.
  */
 export async function fileCounter(file: string, log: Logger): Promise<LookupCounter> {
   const counter = memoryCounter();
   await restore(counter, file, log);
   let isChanged = false;
-  let isTold = false;
+  let isFailing = false;
   const save = async () => {
     if (!isChanged) return;
     isChanged = false;
@@ -32,52 +32,52 @@ export async function fileCounter(file: string, log: Logger): Promise<LookupCoun
       const storage = counter.all().map(({ key, used: value, limit }) => ({ key, value, limit }));
       await writeFile(`${file}.new`, JSON.stringify({ version: 1, storage }), { mode: 0o600 });
       await rename(`${file}.new`, file);
-      isTold = false;
+      isFailing = false;
     } catch (error) {
       isChanged = true;
-      if (!isTold) log.warn({ err: error, file }, "counts of lookups cannot be saved: a restart would forget them");
-      isTold = true;
+      if (!isFailing) log.warn({ err: error, file }, "saving the lookup counts failed; a restart would lose them");
+      isFailing = true;
     }
   };
-  // One after the other: two at once would write the same file.
+  // Only one at a time, as all write the same file.
   let saving: Promise<void> | undefined;
-  const saveAlone = () => {
+  const saveOnce = () => {
     saving ??= save().finally(() => {
       saving = undefined;
     });
     return saving;
   };
-  const timer = setInterval(() => void saveAlone(), SAVE_INTERVAL_MS);
+  const timer = setInterval(() => void saveOnce(), SAVE_INTERVAL_MS);
   timer.unref();
   return {
     async take(key, limit, lookups) {
-      const answer = counter.take(key, limit, lookups);
-      // Refusals leave the counts as they are: who only hears those must not keep the disk busy.
-      if (answer.isGranted && lookups > 0) isChanged = true;
-      return answer;
+      const result = counter.take(key, limit, lookups);
+      // Rejected lookups change no count, so they must not cause writes.
+      if (result.isGranted && lookups > 0) isChanged = true;
+      return result;
     },
-    async giveBack(key, lookups) {
+    async refund(key, lookups) {
       isChanged = true;
-      counter.giveBack(key, lookups);
+      counter.refund(key, lookups);
     },
     state: () => "local",
     async close() {
       clearInterval(timer);
-      // The second one keeps what was counted while the first was under way.
-      const saved = saveAlone().then(saveAlone);
-      const isLate = await Promise.race([saved.then(() => false), sleep(CLOSE_WAIT_MS, true, { ref: false })]);
-      if (isLate) log.warn({ file }, "counts of lookups could not be saved in time: a restart forgets the latest");
+      // The second save includes what was counted during the first.
+      const saved = saveOnce().then(saveOnce);
+      const isLate = await Promise.race([saved.then(() => false), sleep(CLOSE_TIMEOUT_MS, true, { ref: false })]);
+      if (isLate) log.warn({ file }, "saving the lookup counts timed out; a restart loses the latest");
     },
   };
 }
 
-/** A file that cannot be read costs its counts and nothing else. */
+/** Counts start at zero when the file cannot be read. */
 async function restore(counter: ReturnType<typeof memoryCounter>, file: string, log: Logger): Promise<void> {
   try {
     const { storage } = fileSchema.parse(JSON.parse(await readFile(file, "utf8")));
     counter.restore(storage.map(({ key, value: used, limit }) => ({ key, used, limit })));
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
-    log.warn({ err: error, file }, "counts of lookups cannot be read: they begin anew");
+    log.warn({ err: error, file }, "reading the lookup counts failed; counting from zero");
   }
 }

@@ -1,56 +1,56 @@
 import { DAY_MS } from "@noisefloor/domain/window.ts";
 import type { Logger } from "pino";
 import type { AuthorizedCaller } from "../auth.ts";
-import type { CountingState, LookupCounter } from "./counter.ts";
 import { fileCounter } from "./file-counter.ts";
-import { sharedCounter } from "./shared-counter.ts";
+import type { CountingState, LookupCounter } from "./memory-counter.ts";
+import { redisCounter } from "./redis-counter.ts";
 
-/** What became of asking for more lookups. */
-export type Permit = {
+/** The result of requesting lookups. */
+export type LimitResult = {
   readonly isGranted: boolean;
-  /** Lookups per day; absent when there is no limit. */
+  /** Lookups per day; absent without a limit. */
   readonly limit?: number;
-  /** Lookups left for the day; absent when there is no limit. */
+  /** Lookups left for the day; absent without a limit. */
   readonly remaining?: number;
-  /** The state of the limit as header fields. Never Retry-After: real clients would sleep for it. */
+  /** The `RateLimit-*` header fields. Never Retry-After: real clients would sleep for it. */
   readonly headers: Readonly<Record<string, string>>;
-  /** For lookups that failed through no fault of the caller's: they cost nothing. */
-  giveBack(): Promise<void>;
+  /** Uncounts the lookups, when they failed through no fault of the caller. */
+  refund(): Promise<void>;
 };
 
-/** Counts lookups per UTC day, by workspace or, for callers without a key, by client. */
+/** Limits lookups per UTC day, by workspace or, for callers without a key, by client. */
 export type LookupLimit = {
   /**
    * Grants all or none.
-   * @param client one spelling for one client, see `clientNetwork`.
-   * @param lookups how many; 0 is always granted.
+   * @param client the client's network, see `clientNetwork`.
+   * @param lookups 0 is always granted.
    */
-  take(caller: AuthorizedCaller, client: string, lookups: number): Promise<Permit>;
-  /** Where it counts at the moment; asking costs nothing. */
+  take(caller: AuthorizedCaller, client: string, lookups: number): Promise<LimitResult>;
+  /** Where it counts at the moment. */
   state(): CountingState;
-  /** Keeps what must outlast the process. */
+  /** Saves the counts that must survive the process. */
   close(): Promise<void>;
 };
 
-/** Counts in Redis or Valkey, shared by all processes. While it is away each process counts for itself. */
+/** Counts in Redis or Valkey, shared by all processes. While it is down, each process counts its own lookups. */
 export async function sharedLookupLimit(redisUrl: string, now: () => number, log: Logger): Promise<LookupLimit> {
-  return limitOver(await sharedCounter(redisUrl, log), now);
+  return createLimit(await redisCounter(redisUrl, log), now);
 }
 
-/** Counts in this process, and in a file of its own that outlasts it. */
+/** Counts in memory, and saves the counts in a file of this process. */
 export async function localLookupLimit(file: string, now: () => number, log: Logger): Promise<LookupLimit> {
-  return limitOver(await fileCounter(file, log), now);
+  return createLimit(await fileCounter(file, log), now);
 }
 
-function limitOver(counter: LookupCounter, now: () => number): LookupLimit {
+function createLimit(counter: LookupCounter, now: () => number): LookupLimit {
   return {
     async take(caller, client, lookups) {
-      const limit = caller.terms.lookups_per_day;
-      if (limit === undefined) return { isGranted: true, headers: {}, giveBack: async () => {} };
+      const limit = caller.limits.lookups_per_day;
+      if (limit === undefined) return { isGranted: true, headers: {}, refund: async () => {} };
       const time = now();
       const day = new Date(time).toISOString().slice(0, 10);
-      const who = caller.workspaceId === undefined ? `address:${client}` : `workspace:${caller.workspaceId}`;
-      const key = `${day}:${who}`;
+      const owner = caller.workspaceId === undefined ? `address:${client}` : `workspace:${caller.workspaceId}`;
+      const key = `${day}:${owner}`;
       const { isGranted, used } = await counter.take(key, limit, lookups);
       const remaining = Math.max(0, limit - used);
       const headers = {
@@ -58,7 +58,7 @@ function limitOver(counter: LookupCounter, now: () => number): LookupLimit {
         "ratelimit-remaining": String(remaining),
         "ratelimit-reset": String(Math.ceil((DAY_MS - (time % DAY_MS)) / 1_000)),
       };
-      return { isGranted, limit, remaining, headers, giveBack: () => counter.giveBack(key, lookups) };
+      return { isGranted, limit, remaining, headers, refund: () => counter.refund(key, lookups) };
     },
     state: counter.state,
     close: counter.close,

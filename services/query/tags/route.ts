@@ -7,9 +7,9 @@ import { z } from "zod";
 import type { Authenticate } from "../auth.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "./wire-tag.ts";
 
-const NAME = text({ name: "name", description: "A part of the name, in any case.", example: "ssh" });
+const NAME = text({ name: "name", description: "A part of the name, case-insensitive.", example: "ssh" });
 const SLUG = text({ name: "slug", description: "The exact slug.", example: "ssh-scanner" });
-const CVE = text({ name: "cve", description: "A CVE that the tag is about, in any case.", example: "CVE-2024-3094" });
+const CVE = text({ name: "cve", description: "A CVE of the tag, case-insensitive.", example: "CVE-2024-3094" });
 
 /** `GET /v3/tags`: the catalogue, filtered by part of the name, by slug and by CVE; filters combine with AND. */
 export const listTags = defineOperation({
@@ -17,13 +17,13 @@ export const listTags = defineOperation({
   method: "GET",
   path: "/v3/tags",
   group: "Tags",
-  summary: "The tags there are",
-  description: "All filters that are given must fit. Ordered by slug.",
+  summary: "The tag catalogue",
+  description: "Filters combine with AND. Ordered by slug.",
   pathParameters: {},
   queryParameters: [NAME, SLUG, CVE],
   success: {
     status: 200,
-    description: "The tags that fit, none being an empty list.",
+    description: "The matching tags, possibly none.",
     schema: z.strictObject({ tags: z.array(wireTagSchema) }),
     example: { tags: [EXAMPLE_TAG] },
   },

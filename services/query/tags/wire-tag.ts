@@ -43,15 +43,15 @@ export const EXAMPLE_TAG: z.input<typeof wireTagSchema> = {
   related_tags: [],
 };
 
-/** A tag as clients know it, with its relations looked up; those not in the catalogue are not shown. */
+/** A tag in a response: with its related tags resolved, without those that are not in the catalogue. */
 export function toWireTag({ related, updated_at: _updatedAt, ...tag }: CataloguedTag, catalogue: TagCatalogue) {
   return {
     ...tag,
     related_tags: related.flatMap((id) => {
-      const other = catalogue.byId(id);
-      if (other === undefined) return [];
-      const { name, intention, category, slug } = other;
-      return [{ id: other.id, name, intention, category, slug }];
+      const relatedTag = catalogue.byId(id);
+      if (relatedTag === undefined) return [];
+      const { name, intention, category, slug } = relatedTag;
+      return [{ id: relatedTag.id, name, intention, category, slug }];
     }),
   };
 }

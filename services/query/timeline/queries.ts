@@ -2,10 +2,10 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
-/** Of a tag that is gone from the catalogue nobody knows the intention: it says nothing, as in lookups. */
+/** Tags that are no longer in the catalogue have no intention and are ignored, as in lookups. */
 const KNOWN_TAGS = "arrayFilter(id -> mapContains(severities, id), tags)";
 
-/** What a timeline can be drawn by, and the label that each observation then has; an empty label is left out. */
+/** SQL for the label of an observation, by field; observations with an empty label are left out. */
 const LABELS = {
   classification: `toString(CAST(if(empty(${KNOWN_TAGS}), 1, arrayMax(arrayMap(id -> toInt8(severities[id]), ${KNOWN_TAGS}))), 'Enum8(\\'benign\\' = 0, \\'unknown\\' = 1, \\'suspicious\\' = 2, \\'malicious\\' = 3)'))`,
   destination_port: "if(destination_port IS NULL, '', toString(destination_port))",
@@ -19,23 +19,23 @@ const LABELS = {
 export type TimelineField = keyof typeof LABELS;
 export const TIMELINE_FIELDS = Object.keys(LABELS).filter((name): name is TimelineField => name in LABELS);
 
-/** The most labels that a timeline tells apart. Whoever scans chooses what many of them say. */
+/** The most labels of a timeline. Scanners choose the content of many fields, so they could send any number. */
 export const MAX_LABELS = 1_000;
-/** About as many bytes may the rows of these labels take. */
+/** The approximate limit for the rows of these labels. */
 export const MAX_LABELED_BYTES = 8 * 1024 * 1024;
-/** What a row takes besides its label. */
+/** The size of a row without its label. */
 export const ROW_BYTES = 64;
-/** All other labels together. An observation that says this text itself is counted among them. */
+/** The label of all other labels together, which includes observations with this very text. */
 export const OTHER_LABELS = "(other labels)";
 
-/** Above this, groups go to the server's disk: an address may have as many labels as observations. */
+/** Above this, ClickHouse groups on disk: an address may have as many labels as observations. */
 const MAX_GROUPING_BYTES = 64 * 1024 * 1024;
 
 /**
  * Observations of an address per bucket and label, newest bucket first. Buckets are `width` seconds wide and start at
- * multiples of it since 1970 UTC. `is_actor`: the address is a known benign actor's, so all it does is benign.
- * The labels with the most observations in the whole window, ties by label, have rows of their own as long as these
- * fit in the limits above; the observations of all others are in {@link OTHER_LABELS}.
+ * multiples of it since 1970 UTC. `is_actor`: a known benign actor owns the address, so every observation is benign.
+ * The labels with the most observations in the whole window, ties by label, have rows of their own within the limits
+ * above; all other observations are in {@link OTHER_LABELS}.
  */
 export const timelineOf = (field: TimelineField) =>
   defineQuery({

@@ -4,7 +4,7 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type LookupDeps, lookUpAll } from "../address/lookup.ts";
+import { type LookupDeps, lookUpMany } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, DAYS, WORKSPACE_LABELS } from "../parameters.ts";
@@ -22,7 +22,7 @@ import {
 
 const FIELD: Parameter<TimelineField> = {
   name: "field",
-  description: "What the observations are counted by.",
+  description: "The field by which observations are counted.",
   takes: TIMELINE_FIELDS.join(", "),
   schema: z.enum(TIMELINE_FIELDS).default("classification"),
   describedBy: "input",
@@ -31,7 +31,7 @@ const FIELD: Parameter<TimelineField> = {
 type Width = { readonly text: string; readonly ms: number };
 const GRANULARITY: Parameter<Width> = {
   name: "granularity",
-  description: "How wide a bucket is; buckets start at multiples of it since 1970 UTC.",
+  description: "The width of a bucket; buckets start at multiples of it since 1970 UTC.",
   takes: "1h to 24h or 1d to 90d",
   schema: z
     .string()
@@ -42,7 +42,7 @@ const GRANULARITY: Parameter<Width> = {
   example: "1d",
 };
 
-const answerSchema = z
+const responseSchema = z
   .strictObject({
     metadata: z.strictObject({
       ip,
@@ -57,25 +57,25 @@ const answerSchema = z
   })
   .meta({ id: "Timeline" });
 
-/** `GET /v3/noise/ips/{ip}/timeline`: what an address did when. API, operation 6. */
+/** `GET /v3/noise/ips/{ip}/timeline`: the observations of an address over time. API, operation 6. */
 export const getTimeline = defineOperation({
   id: "getTimeline",
   method: "GET",
   path: "/v3/noise/ips/{ip}/timeline",
   group: "Addresses",
-  summary: "What an address did when",
+  summary: "The observations of an address over time",
   description:
-    "Distinct observations per bucket and label, newest bucket first; only buckets with activity. An address without " +
-    `any has an empty list. At most ${MAX_LABELS} labels are told apart, those with the most observations in the whole ` +
-    "window, ties by label, and of these only as many, in that order, as fit in about " +
-    `${MAX_LABELED_BYTES / 2 ** 20} MiB. Each bucket's observations with any other label are one row labeled ` +
-    `\`${OTHER_LABELS}\`; one that says this text itself is counted there too. Counts as a lookup.`,
+    "Distinct observations per bucket and label, newest bucket first; only buckets with activity. The list of an " +
+    `address without any is empty. At most ${MAX_LABELS} labels have rows of their own: those with the most ` +
+    "observations in the whole window, ties by label, as far as they fit in about " +
+    `${MAX_LABELED_BYTES / 2 ** 20} MiB. The observations of a bucket with any other label are one row with the label ` +
+    `\`${OTHER_LABELS}\`, as are observations with this very text. Counts as a lookup.`,
   pathParameters: { ip: ADDRESS },
   queryParameters: [DAYS, FIELD, GRANULARITY, WORKSPACE_LABELS],
   success: {
     status: 200,
     description: "The timeline.",
-    schema: answerSchema,
+    schema: responseSchema,
     example: {
       metadata: {
         ip: "192.175.48.6",
@@ -93,7 +93,7 @@ export const getTimeline = defineOperation({
   errorResponses: {
     429: TOO_MANY_LOOKUPS,
     400: errorResponse(
-      "The address is not routable, a parameter cannot be read, a scope is not recognized, or `personal` was asked for without a key.",
+      "The address is not routable, a parameter is invalid, a scope is unrecognized, or `personal` is requested without a key.",
       "Invalid parameter: ip",
     ),
   },
@@ -105,7 +105,7 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
   registerOperation(app, getTimeline, async (request, reply, signal) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
-    const days = Math.min(readParameter(request.query, DAYS), caller.terms.reach_days);
+    const days = Math.min(readParameter(request.query, DAYS), caller.limits.reach_days);
     const field = readParameter(request.query, FIELD);
     const width = readParameter(request.query, GRANULARITY);
     const scopes = readScopes("timeline", request.query, caller);
@@ -113,13 +113,13 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
     const end = deps.now();
     const start = end - days * DAY_MS;
     const from = Math.max(start, retentionStart(end, deps.retentionDays()));
-    const ask = async () => {
-      const { noise } = (await lookUpAll([ip], scopes, deps, signal)).get(ip) ?? {};
-      const question = { ip, scopes, from, end, width: width.ms / 1_000, is_actor: noise?.actor !== undefined };
-      return { noise, rows: await deps.read(timelineOf(field), question, signal) };
+    const readTimeline = async () => {
+      const { noise } = (await lookUpMany([ip], scopes, deps, signal)).get(ip) ?? {};
+      const params = { ip, scopes, from, end, width: width.ms / 1_000, is_actor: noise?.actor !== undefined };
+      return { noise, rows: await deps.read(timelineOf(field), params, signal) };
     };
     const { noise, rows } = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>
-      app.admission.run(request, TIMELINE_COST, signal, ask),
+      app.admission.run(request, TIMELINE_COST, signal, readTimeline),
     );
     return {
       metadata: {

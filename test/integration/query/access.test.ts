@@ -201,7 +201,7 @@ test("counts of lookups survive a restart, and begin anew with the next UTC day"
   const caller = {
     plan: "unauthenticated",
     entitlements: new Set<never>(),
-    terms: { lookups_per_day: 3, reach_days: 1 },
+    limits: { lookups_per_day: 3, reach_days: 1 },
   };
   let time = NOW;
   const granted: boolean[] = [];

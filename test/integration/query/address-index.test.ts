@@ -3,10 +3,10 @@ import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
-import type { LookUpAddress } from "@noisefloor/query/address/lookup.ts";
+import type { LookUpAddress } from "@noisefloor/query/address/records.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
-import { type FollowOptions, followSightings } from "@noisefloor/query/address-index/follow.ts";
-import { lookUpInMemory } from "@noisefloor/query/address-index/lookup.ts";
+import { lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";
+import { type SightingsCacheOptions, startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   ACTOR_NETWORK,
@@ -58,8 +58,8 @@ const inStore = (): LookUpAddress => async () => {
 };
 
 /** The query interface over an index of its own, which looks for changes often. */
-async function openIndexed(more: Partial<FollowOptions> = {}, store: LookUpAddress = inStore()) {
-  const sightings = followSightings(world.client, {
+async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: LookUpAddress = inStore()) {
+  const sightings = startSightingsCache(world.client, {
     limit: 1_000_000,
     retentionDays: () => RETENTION_DAYS,
     now: () => now,
@@ -165,7 +165,7 @@ test.each([1, 2, 3])(
 
 test("what this process has stored shows at once, before it is read again", async () => {
   now = NOW;
-  const indexed = await openIndexed({ intervalMs: 60_000 });
+  const indexed = await openIndexed({ intervalMs: 60_000, maxAgeMs: 60_000 });
   try {
     await eventually(async () => expect(indexed.sightings.isCurrent()).toBe(true));
     const ip = "49.0.0.1";

@@ -50,7 +50,7 @@ describe("without Redis", () => {
     const limit = await local(file);
     const permits = await Promise.all(Array.from({ length: 50 }, () => trial.take(limit)));
     expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
-    await permits[0]?.giveBack();
+    await permits[0]?.refund();
     expect(await trial.grantedOf(limit, LIMIT)).toBe(1);
   });
 
@@ -58,7 +58,7 @@ describe("without Redis", () => {
     const limit = await local(file);
     const permits = await Promise.all([4, 4, 4, 2, 1].map((lookups) => trial.take(limit, lookups)));
     expect(permits.map(({ isGranted }) => isGranted)).toEqual([true, true, false, true, false]);
-    await permits[0]?.giveBack();
+    await permits[0]?.refund();
     await limit.close();
     const again = await local(file);
     expect(await trial.take(again, 5)).toMatchObject({ isGranted: false, remaining: 4 });
@@ -74,7 +74,7 @@ describe("without Redis", () => {
     const other = join(directory, "lookups.json");
     await writeFile(other, content);
     const limit = await local(other);
-    expect(trial.logged).toEqual([expect.stringContaining("begin anew")]);
+    expect(trial.logged).toEqual([expect.stringContaining("counting from zero")]);
     expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
     await limit.close();
     expect((await trial.take(await local(other))).isGranted).toBe(false);
@@ -86,7 +86,7 @@ describe("without Redis", () => {
     expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
     await eventually(async () => expect(trial.logged).toHaveLength(1), 10_000);
     await limit.close();
-    expect(trial.logged.at(-1)).toContain("cannot be saved");
+    expect(trial.logged.at(-1)).toContain("saving the lookup counts failed");
   });
 
   test("refused lookups do not make it write", async () => {
@@ -107,7 +107,7 @@ describe("without Redis", () => {
     const begun = performance.now();
     await limit.close();
     expect(performance.now() - begun).toBeLessThan(5_000);
-    expect(trial.logged).toEqual([expect.stringContaining("could not be saved in time")]);
+    expect(trial.logged).toEqual([expect.stringContaining("saving the lookup counts timed out")]);
     expect(await readFile(join(directory, "lookups.json.new"), "utf8"), "lets go of the pipe").toContain("storage");
   });
 });

@@ -95,7 +95,7 @@ describe("with Redis", () => {
     await relay.pass();
     await eventually(async () => expect(limit.state()).toBe("shared"), 10_000);
     expect(await trial.take(limit, 2)).toMatchObject({ isGranted: false, remaining: 1 });
-    await seven.giveBack();
+    await seven.refund();
     expect(await direct.get(key())).toBe("2");
     expect(await trial.take(limit, 9)).toMatchObject({ isGranted: false, remaining: 8 });
     expect(await trial.take(limit, 8)).toMatchObject({ isGranted: true, remaining: 0 });
@@ -105,7 +105,7 @@ describe("with Redis", () => {
     const [one, other] = [await shared(url), await shared(url)];
     const permit = await trial.take(one);
     expect(await trial.grantedOf(other, LIMIT)).toBe(LIMIT - 1);
-    await permit.giveBack();
+    await permit.refund();
     expect(await trial.grantedOf(other, LIMIT)).toBe(1);
     expect(await trial.grantedOf(one, LIMIT)).toBe(0);
   });
@@ -127,7 +127,7 @@ describe("with Redis", () => {
     expect(seconds).toBeGreaterThan(untilMidnight);
     expect(seconds).toBeLessThanOrEqual((2 * DAY) / 1_000);
     const permit = await trial.take(limit);
-    await permit.giveBack();
+    await permit.refund();
     expect(await direct.ttl(key()), "also after one was given back").toBeGreaterThan(untilMidnight);
   });
 
@@ -164,7 +164,7 @@ describe("with Redis", () => {
     const limit = await shared(url);
     const permit = await trial.take(limit);
     await direct.del(key());
-    await permit.giveBack();
+    await permit.refund();
     expect(await trial.grantedOf(limit, 2 * LIMIT)).toBe(LIMIT);
   });
 

@@ -1,7 +1,7 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
-import { registerPages } from "@noisefloor/query/pages/register.ts";
+import { registerPages } from "@noisefloor/query/pages/route.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
 import { makeApp } from "../../support/worlds/http.ts";
@@ -172,7 +172,7 @@ test("behind a proxy that adds a prefix to paths, every link and the form stay u
     registerPages(made, {
       read: reader(world.client, { maxSeconds: 60 }),
       catalogue: world.catalogue,
-      authenticate: () => ({ plan: "unlimited", entitlements: new Set(), terms: { reach_days: 90 } }),
+      authenticate: () => ({ plan: "unlimited", entitlements: new Set(), limits: { reach_days: 90 } }),
       countLookups: (_asked, lookUp) => lookUp(),
       plans: DEFAULT_PLANS,
       publicUrl: "https://example.org/scan/noise/",

@@ -25,8 +25,8 @@ export type LimitTrial = {
 
 /** Of a workspace that nobody else uses, so that tests can share a Redis. */
 export function freshCaller(): AuthorizedCaller {
-  const terms = { lookups_per_day: LIMIT, reach_days: 1 };
-  return { plan: "small", workspaceId: randomUUID(), entitlements: new Set(), terms };
+  const limits = { lookups_per_day: LIMIT, reach_days: 1 };
+  return { plan: "small", workspaceId: randomUUID(), entitlements: new Set(), limits };
 }
 
 export function limitTrial(): LimitTrial {

@@ -1,17 +1,17 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Plans } from "@noisefloor/domain/plan.ts";
-import { SHARED_GLOBAL } from "@noisefloor/domain/scope.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
 import { sealRoutes } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { type Parameter, type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import { startDeadline } from "@noisefloor/http/requests/deadline.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { addressContexts } from "../address/contexts.ts";
-import type { LookupDeps } from "../address/lookup.ts";
+import { readContexts } from "../address/read-contexts.ts";
+import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { FULL_CONTEXT_COST } from "../costs.ts";
-import { addressIn } from "../parameters.ts";
+import { addressParameter } from "../parameters.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { addressPage } from "./address-page.ts";
 import { homePage } from "./home-page.ts";
@@ -20,12 +20,12 @@ import { messagePage } from "./message-page.ts";
 import { plansPage } from "./plans-page.ts";
 import { PAGE_SECURITY_POLICY } from "./style.ts";
 
-const ADDRESS = addressIn("This is not an IPv4 address that can be reached over the Internet.");
-const NOT_FOUND =
-  "Our sensors have not seen it scanning the Internet, and it belongs to no benign service that we know.";
-const FOR_BROWSERS = "This is a page for browsers: programs ask /v3/community/{ip}, and find the rest at /openapi.json";
+const ADDRESS = addressParameter("This is not an IPv4 address that can be reached over the Internet.");
+const NOT_FOUND = "Our sensors have not seen it scanning the Internet, and it belongs to no known benign service.";
+const FOR_BROWSERS =
+  "This is a page for browsers: programs use /v3/community/{ip}, or another operation of /openapi.json";
 
-/** What the form sends. People paste addresses with space around them. */
+/** The parameter of the lookup form. People paste addresses with white space around them. */
 const FORM_ADDRESS: Parameter<string> = {
   name: "ip",
   description: "The address.",
@@ -43,7 +43,7 @@ export type PagesDeps = LookupDeps & {
   readonly authenticate: Authenticate;
   readonly countLookups: CountLookups;
   readonly plans: Plans;
-  /** What links start with, without a slash at the end. */
+  /** The base of links, without a trailing slash. */
   readonly publicUrl: string;
 };
 
@@ -51,11 +51,11 @@ type PageRequest = FastifyRequest<{ Params: { readonly ip?: string }; Querystrin
 type Render = (request: PageRequest, reply: FastifyReply, signal: AbortSignal) => Promise<Page>;
 
 /**
- * Pages for browsers, without a script: `/`, `/ip/{ip}`, `/riot/{ip}` and `/plans`, where links in answers lead to.
- * They are no operations. A page about an address counts as a lookup of the caller's; errors are pages too.
+ * Pages for browsers, without scripts: `/`, `/plans`, `/lookup`, and `/ip/{ip}` and `/riot/{ip}`, to which responses
+ * link. They are not operations of the API. The page of an address counts as a lookup. Error responses are pages, too.
  */
 export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
-  // Of the public URL only the path: the host is whatever the browser has reached us by.
+  // Only the path of the public URL: the browser keeps the host by which it reached the service.
   const base = new URL(deps.publicUrl).pathname.replace(/\/+$/, "");
 
   const address: Render = async (request, reply, signal) => {
@@ -63,7 +63,7 @@ export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
     const caller = deps.authenticate(request);
     return deps.countLookups({ request, reply, caller, lookups: 1, signal }, async () => {
       const contexts = await app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
-        addressContexts([ip], [SHARED_GLOBAL], true, deps, signal),
+        readContexts([ip], [GLOBAL_SCOPE], true, deps, signal),
       );
       const context = contexts.get(ip) ?? {};
       if (context.noise === undefined && context.riot === undefined) throw new HttpError(404, NOT_FOUND);
@@ -103,7 +103,7 @@ function addPage(app: FastifyInstance, base: string, url: string, operation: str
 const HTML = "text/html; charset=utf-8";
 const messageSchema = z.object({ message: z.string() });
 
-/** For browsers only; whatever refusal comes out, of the framework's too, becomes a page. */
+/** Only for browsers. Every error response, Fastify's own included, becomes a page. */
 function pageOptions(operation: string, base: string) {
   return {
     config: { operation },
@@ -122,7 +122,7 @@ function pageOptions(operation: string, base: string) {
   };
 }
 
-/** A program that names JSON and no page. Others, like `curl`, take anything, and a browser names pages first. */
+/** True for a client that accepts JSON but not HTML. `curl` accepts anything, browsers accept HTML. */
 function wantsJson({ headers: { accept = "" } }: FastifyRequest): boolean {
   return /\bapplication\/(?:[\w.-]+\+)?json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
 }

@@ -7,7 +7,7 @@ import { countByClassification, countPerBucket, samplePerBucket } from "./querie
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
 
-export type ActivityQuestion = {
+export type ActivityQuery = {
   readonly tagId: string;
   readonly scopes: readonly Scope[];
   readonly window: Window;
@@ -16,20 +16,20 @@ export type ActivityQuestion = {
 };
 
 export type ActivityBucket = Window & {
-  /** Distinct addresses in the bucket, exactly. */
+  /** Distinct addresses in the bucket, an exact count. */
   readonly activeIps: number;
   /** All of them, or a uniform sample of {@link MAX_IPS_PER_BUCKET}; ascending, separated by commas. */
   readonly ips: string;
-  /** How many that are; 0 unless asked for. */
+  /** The number of addresses in `ips`; 0 without `includeIps`. */
   readonly listedIps: number;
 };
 
 export type Activity = {
-  /** In their order. With addresses a few at a time are read: all of them can be tens of megabytes. */
+  /** Ascending. With addresses, buckets are read a few at a time: together they can have tens of megabytes. */
   readonly buckets: AsyncIterable<ActivityBucket>;
   /** Distinct addresses in the window. */
   readonly totalIps: number;
-  /** The same by the addresses' own classification; classes without any are absent. */
+  /** The same number by the classification of the addresses; without the classifications of none. */
   readonly byClassification: Partial<Record<Classification, number>>;
 };
 
@@ -39,27 +39,27 @@ export type ActivityDeps = {
   readonly now: () => number;
 };
 
-/** How often a question is asked again when new data arrive between counting and listing. */
+/** Attempts to list buckets whose counts change in the meantime. */
 const MAX_ATTEMPTS = 4;
-/** So many addresses are listed by one query, whose answer is parsed in one go: some 700 kB. */
+/** Parsing a query's answer blocks the event loop: this many addresses are some 700 kB. */
 const MAX_IPS_PER_QUERY = 50_000;
 const HIGHEST_HASH = 0xffff_ffff;
 
-/** Answers how many, and which, distinct addresses a tag had in each bucket of a window. */
-export async function tagActivity(
-  question: ActivityQuestion,
+/** Counts, and optionally lists, the distinct addresses that a tag had in each bucket of a window. */
+export async function readTagActivity(
+  query: ActivityQuery,
   deps: ActivityDeps,
   signal: AbortSignal,
 ): Promise<Activity> {
   const since = retentionStart(deps.now(), deps.retentionDays());
   const slice = {
-    tag: question.tagId,
-    scopes: [...question.scopes],
-    from: Math.max(question.window.start, floorToHour(since)) / 1_000,
-    end: question.window.end / 1_000,
+    tag: query.tagId,
+    scopes: [...query.scopes],
+    from: Math.max(query.window.start, floorToHour(since)) / 1_000,
+    end: query.window.end / 1_000,
   };
-  const windows = tile(question.window, question.widthHours);
-  const grid = { ...slice, start: question.window.start / 1_000, width: (question.widthHours * HOUR_MS) / 1_000 };
+  const windows = tile(query.window, query.widthHours);
+  const grid = { ...slice, start: query.window.start / 1_000, width: (query.widthHours * HOUR_MS) / 1_000 };
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
   const [classes, counts] = await Promise.all([
@@ -72,12 +72,12 @@ export async function tagActivity(
     byClassification[INTENTIONS[severity] ?? "unknown"] = addresses;
     totalIps += addresses;
   }
-  const buckets = question.includeIps ? listBuckets(windows, counts, grid, read) : withoutIps(windows, counts);
+  const buckets = query.includeIps ? listBuckets(windows, counts, grid, read) : withoutIps(windows, counts);
   return { buckets, totalIps, byClassification };
 }
 
 type Grid = { tag: string; scopes: Scope[]; from: number; end: number; start: number; width: number };
-/** Distinct addresses by bucket; buckets without any are absent. */
+/** Distinct addresses by bucket; without empty buckets. */
 type Counts = ReadonlyMap<number, number>;
 
 async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
@@ -89,7 +89,7 @@ async function* withoutIps(windows: readonly Window[], counts: Counts): AsyncGen
     yield { ...window, activeIps: counts.get(bucket) ?? 0, ips: "", listedIps: 0 };
 }
 
-/** Lists a few buckets at a time. */
+/** Lists buckets in groups of up to {@link MAX_IPS_PER_QUERY} addresses. */
 async function* listBuckets(
   windows: readonly Window[],
   counts: Counts,
@@ -97,37 +97,38 @@ async function* listBuckets(
   read: Read,
 ): AsyncGenerator<ActivityBucket> {
   for (let first = 0; first < windows.length; ) {
-    let behind = first;
-    for (let ips = 0; behind < windows.length; behind++) {
-      ips += Math.min(MAX_IPS_PER_BUCKET, counts.get(behind) ?? 0);
-      if (ips > MAX_IPS_PER_QUERY && behind > first) break;
+    let end = first;
+    for (let ips = 0; end < windows.length; end++) {
+      ips += Math.min(MAX_IPS_PER_BUCKET, counts.get(end) ?? 0);
+      if (ips > MAX_IPS_PER_QUERY && end > first) break;
     }
     yield* await countAndList(
-      windows.slice(first, behind),
-      shift(counts, first, behind),
-      narrow(grid, first, behind),
+      windows.slice(first, end),
+      sliceCounts(counts, first, end),
+      sliceGrid(grid, first, end),
       read,
     );
-    first = behind;
+    first = end;
   }
 }
 
-/** The part of a grid from one bucket up to another, whose first bucket is its number 0. */
-function narrow(grid: Grid, first: number, behind: number): Grid {
+/** The part of a grid with the buckets from `first` to `endBucket`, exclusive, renumbered from 0. */
+function sliceGrid(grid: Grid, first: number, endBucket: number): Grid {
   const start = grid.start + first * grid.width;
-  const end = Math.min(grid.end, grid.start + behind * grid.width);
+  const end = Math.min(grid.end, grid.start + endBucket * grid.width);
   return { ...grid, start, from: Math.max(grid.from, start), end };
 }
 
-function shift(counts: Counts, first: number, behind: number): Counts {
+function sliceCounts(counts: Counts, first: number, end: number): Counts {
   return new Map(
-    [...counts].flatMap(([bucket, count]) => (bucket < first || bucket >= behind ? [] : [[bucket - first, count]])),
+    [...counts].flatMap(([bucket, count]) => (bucket < first || bucket >= end ? [] : [[bucket - first, count]])),
   );
 }
 
 /**
- * Lists buckets that were counted. The two are separate queries and data may arrive between them. A list below the cap is
- * the whole set, so its own length is its bucket's count; when a bucket grew past the cap in between, all are asked again.
+ * Lists buckets that were counted by an earlier query; observations may have arrived since. A list shorter than the cap
+ * is complete, so its length replaces the count. When a bucket grew beyond the cap, all buckets are counted and listed
+ * again.
  */
 async function countAndList(
   windows: readonly Window[],
@@ -156,9 +157,9 @@ async function countAndList(
 type Listed = { readonly found: number; readonly ips: string };
 
 /**
- * The addresses of each bucket, or a uniform sample of those with more than the cap: the addresses with the lowest
- * hash values. Rows above a threshold are not even looked at; it is chosen so that about 1,150 addresses lie below it,
- * and doubled for a bucket that still came up short.
+ * The addresses of each bucket or, beyond the cap, a uniform sample: those with the lowest hash values. The query skips
+ * rows above a threshold, which about 1,150 addresses are expected to be below; a bucket with too few of them is
+ * queried again with twice the threshold.
  */
 async function sample(
   counts: ReadonlyMap<number, number>,
@@ -168,19 +169,19 @@ async function sample(
 ): Promise<Map<number, Listed>> {
   const lists = new Map<number, Listed>();
   const query = samplePerBucket(MAX_IPS_PER_BUCKET);
-  let asked = new Map(
+  let pending = new Map(
     Array.from({ length: buckets }, (_, bucket) => [bucket, firstThreshold(counts.get(bucket) ?? 0)]),
   );
-  while (asked.size > 0) {
-    const thresholds = Array.from({ length: buckets }, (_, bucket) => asked.get(bucket) ?? 0);
+  while (pending.size > 0) {
+    const thresholds = Array.from({ length: buckets }, (_, bucket) => pending.get(bucket) ?? 0);
     for (const row of await read(query, { ...grid, thresholds })) {
-      // A bucket that is complete already has the threshold 0 here, below which lies at most the hash 0.
-      if (asked.has(row.bucket)) lists.set(row.bucket, row);
+      // A complete bucket has the threshold 0 now, which still matches the hash 0: keep its list.
+      if (pending.has(row.bucket)) lists.set(row.bucket, row);
     }
-    const short = [...asked].filter(
+    const incomplete = [...pending].filter(
       ([bucket, threshold]) => threshold < HIGHEST_HASH && (lists.get(bucket)?.found ?? 0) < MAX_IPS_PER_BUCKET,
     );
-    asked = new Map(short.map(([bucket, threshold]) => [bucket, Math.min(HIGHEST_HASH, threshold * 2)]));
+    pending = new Map(incomplete.map(([bucket, threshold]) => [bucket, Math.min(HIGHEST_HASH, threshold * 2)]));
   }
   return lists;
 }

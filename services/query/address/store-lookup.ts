@@ -1,48 +1,11 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/classification.ts";
+import { classify, INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { Scope } from "@noisefloor/domain/scope.ts";
 import { retentionStart } from "@noisefloor/domain/window.ts";
 import type { z } from "zod";
 import { coalesce } from "./coalesce.ts";
 import { lookUpAddresses, summarizeAddresses } from "./lookup-queries.ts";
-
-/** What is known of an address. Times in milliseconds since 1970 UTC. */
-export type AddressRecord = {
-  /** Present when the address was observed scanning inside the retention window. */
-  readonly noise?: NoiseRecord;
-  /** Present when a benign service's networks hold the address. */
-  readonly riot?: RiotRecord;
-};
-
-/** What a single lookup answers from. Times in milliseconds since 1970 UTC. */
-export type AddressSummary = {
-  readonly noise?: NoiseSummary;
-  readonly riot?: RiotRecord;
-};
-
-export type NoiseSummary = {
-  readonly lastSeen: number;
-  readonly classification: Classification;
-  /** The known benign actor whose networks hold the address. */
-  readonly actor?: string;
-};
-
-export type NoiseRecord = NoiseSummary & {
-  readonly firstSeen: number;
-  readonly tagIds: readonly string[];
-};
-
-export type RiotRecord = {
-  readonly name: string;
-  readonly category: string;
-  readonly description: string;
-  readonly explanation: string;
-  readonly reference: string;
-  readonly trustLevel: string;
-  readonly refreshedAt: number;
-};
-
-export type LookUpAddress = (ip: string) => Promise<AddressSummary>;
+import type { AddressRecord, AddressSummary, LookUpAddress, NoiseSummary, RiotRecord } from "./records.ts";
 
 export type LookupDeps = {
   readonly read: Read;
@@ -50,11 +13,10 @@ export type LookupDeps = {
   readonly now: () => number;
 };
 
-/** The most addresses that one query asks for. */
 const MAX_ADDRESSES_PER_QUERY = 1_000;
 
-/** Looks up any number of addresses in some scopes; every one asked for is in the answer. */
-export async function lookUpAll(
+/** Looks up addresses in some scopes. The map has a record for each of them. */
+export async function lookUpMany(
   ips: readonly string[],
   scopes: readonly Scope[],
   deps: LookupDeps,
@@ -66,10 +28,10 @@ export async function lookUpAll(
 }
 
 /**
- * Looks up single addresses of the global dataset in the store. Lookups that arrive while a query is under way share the
- * next one: a query for hundreds of addresses takes hardly longer than one for a single address. A client that goes away
- * does not end a query that others wait for.
- * @param onQuery called with how many addresses each query asked for.
+ * Looks up single addresses of the global dataset in ClickHouse. Lookups that arrive while a query runs share the next
+ * query, because one for hundreds of addresses takes hardly longer than one for a single address. A disconnecting
+ * client does not abort the query, as other clients may share it.
+ * @param onQuery called with the number of addresses of each query.
  */
 export function lookUpInStore(deps: LookupDeps, onQuery: (addresses: number) => void = () => {}): LookUpAddress {
   return coalesce(async (ips) => {

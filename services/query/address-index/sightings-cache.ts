@@ -9,33 +9,33 @@ import {
 import { HOUR_MS, retentionStart } from "@noisefloor/domain/window.ts";
 import { createSightings, type Sighting } from "./sightings.ts";
 
-/** The sightings of the global dataset as the store holds them, in memory. */
-export type FollowedSightings = {
-  /** Undefined when the address was not seen inside the retention window. To be asked while `isCurrent`. */
+/** The sightings of the global dataset in memory, refreshed by polling ClickHouse for changes. */
+export type SightingsCache = {
+  /** Undefined when the address was not seen inside the retention window. Call it only while `isCurrent`. */
   find(address: number): Sighting | undefined;
-  /** Adds what this process has just stored, which then shows at once. */
+  /** Adds a sighting that this process has just stored, so that it shows before the next poll. */
   record(address: number, severity: number, lastSeen: number): void;
-  /** Whether it holds everything that was stored up to a few seconds ago. */
+  /** Whether it has all that was stored up to a few seconds ago. */
   isCurrent(): boolean;
-  /** `too-large`: the store holds more than the limit, and ClickHouse has to be asked. */
+  /** `too-large`: the sightings exceed the limit, so lookups must query ClickHouse. */
   state(): "loading" | "loaded" | "too-large";
-  /** Seconds since it was last known to be up to date; 0 when the store is too large for it. */
+  /** Seconds since it was last up to date; 0 in the state `too-large`. */
   ageSeconds(): number;
   size(): number;
   bytes(): number;
   stop(): Promise<void>;
 };
 
-export type FollowOptions = {
-  /** The most pairs of address and severity that are kept in memory. */
+export type SightingsCacheOptions = {
+  /** The maximum number of pairs of address and severity in memory. */
   readonly limit: number;
   readonly retentionDays: () => number;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   readonly intervalMs?: number;
-  /** Older content is not answered from: a tag or an address that is new must show within this time. */
+  /** New addresses and tags must show within this time: older content is not current. */
   readonly maxAgeMs?: number;
-  /** Called once with why the store could not be read, until it can be again. */
+  /** Called for the first failed poll in a row. */
   readonly onError?: (error: unknown) => void;
   readonly onRecovery?: () => void;
   readonly onLoaded?: (addresses: number, seconds: number) => void;
@@ -43,16 +43,16 @@ export type FollowOptions = {
 };
 
 const MAX_AGE_MS = 5_000;
-/** `address_changes` keeps its rows three times as long. After a longer pause everything is read anew. */
-const MAX_PAUSE_MS = 5 * 60_000;
+/** After a longer gap everything is loaded again. `address_changes` has a TTL three times as long. */
+const MAX_GAP_MS = 5 * 60_000;
 const RETRY_TOO_LARGE_MS = HOUR_MS;
 const ROWS_PER_SLICE = 250_000;
 const MAX_SLICES = 1_024;
-/** So many are recorded before other work gets its turn: about two milliseconds. */
+/** Recording blocks the event loop: this many take about two milliseconds. */
 const RECORDS_PER_TURN = 4_000;
 
-/** Reads all sightings and then, every second, what has been added. Returns at once; what it holds is loaded later. */
-export function followSightings(client: ClickHouseClient, options: FollowOptions): FollowedSightings {
+/** Loads all sightings and then polls for changes every second. Returns at once, in the state `loading`. */
+export function startSightingsCache(client: ClickHouseClient, options: SightingsCacheOptions): SightingsCache {
   const { limit, retentionDays, now, intervalMs = 1_000, maxAgeMs = MAX_AGE_MS } = options;
   const sightings = createSightings();
   const stopping = new AbortController();
@@ -88,7 +88,7 @@ export function followSightings(client: ClickHouseClient, options: FollowOptions
         return;
       }
     }
-    // A view's tables get an insert's rows one after the other: what the slices may have missed is among the changes.
+    // An insert reaches the tables of its views one after the other: the changes have what the slices may have missed.
     const changes = await readSightingsAfter(client, 0);
     await recordAll(changes);
     lastBlock = changes.lastBlock;
@@ -97,7 +97,7 @@ export function followSightings(client: ClickHouseClient, options: FollowOptions
     currentAt = start;
     options.onLoaded?.(sightings.size(), (performance.now() - start) / 1_000);
   };
-  const readOn = async () => {
+  const readChanges = async () => {
     const start = performance.now();
     const changes = await readSightingsAfter(client, lastBlock);
     if (changes.version !== version) {
@@ -108,34 +108,34 @@ export function followSightings(client: ClickHouseClient, options: FollowOptions
     lastBlock = Math.max(lastBlock, changes.lastBlock);
     currentAt = start;
   };
-  const evictOld = async () => {
+  const evictExpired = async () => {
     evictedAt = performance.now();
     for (const _step of sightings.evict(retentionStart(now(), retentionDays()))) await nextTurn();
   };
-  const step = async () => {
-    const hasPaused = performance.now() - currentAt > MAX_PAUSE_MS;
-    if (state === "loading" || hasPaused || retentionDays() > loadedDays || sightings.size() > limit) await load();
-    else await readOn();
-    if (performance.now() - evictedAt > HOUR_MS) await evictOld();
+  const poll = async () => {
+    const hasGap = performance.now() - currentAt > MAX_GAP_MS;
+    if (state === "loading" || hasGap || retentionDays() > loadedDays || sightings.size() > limit) await load();
+    else await readChanges();
+    if (performance.now() - evictedAt > HOUR_MS) await evictExpired();
   };
-  const follow = async () => {
+  const pollUntilStopped = async () => {
     let isFailing = false;
     while (!signal.aborted) {
       try {
-        await step();
+        await poll();
         if (isFailing) options.onRecovery?.();
         isFailing = false;
       } catch (error) {
         if (!isFailing && !signal.aborted) options.onError?.(error);
         isFailing = true;
       }
-      const isWaitingForTags = state === "loading" && !isFailing;
-      const pause = state === "too-large" ? RETRY_TOO_LARGE_MS : isWaitingForTags ? 0 : intervalMs;
+      const mustReload = state === "loading" && !isFailing;
+      const pause = state === "too-large" ? RETRY_TOO_LARGE_MS : mustReload ? 0 : intervalMs;
       await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
       if (state === "too-large") state = "loading";
     }
   };
-  const followed = follow();
+  const polling = pollUntilStopped();
 
   return {
     find: (address) => sightings.find(address, retentionStart(now(), retentionDays())),
@@ -147,15 +147,15 @@ export function followSightings(client: ClickHouseClient, options: FollowOptions
     bytes: sightings.bytes,
     async stop() {
       stopping.abort();
-      await followed;
+      await polling;
     },
   };
 }
 
-/** Equal parts of the address space, so many that each is a small answer even where addresses are dense. */
+/** Splits the address space into equal slices, enough to keep the result of each query small. */
 function* slices(rows: number): Generator<{ first: number; last: number }> {
-  const wanted = Math.ceil(rows / ROWS_PER_SLICE);
-  const count = Math.min(MAX_SLICES, 2 ** Math.ceil(Math.log2(Math.max(1, wanted))));
+  const minCount = Math.ceil(rows / ROWS_PER_SLICE);
+  const count = Math.min(MAX_SLICES, 2 ** Math.ceil(Math.log2(Math.max(1, minCount))));
   const width = 2 ** 32 / count;
   for (let slice = 0; slice < count; slice++) yield { first: slice * width, last: (slice + 1) * width - 1 };
 }

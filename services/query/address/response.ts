@@ -1,9 +1,9 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
 import type { z } from "zod";
-import type { AddressContext } from "./contexts.ts";
 import type { AddressDetails } from "./details-query.ts";
-import type { AddressSummary, NoiseRecord, RiotRecord } from "./lookup.ts";
+import type { AddressContext } from "./read-contexts.ts";
+import type { AddressSummary, NoiseRecord, RiotRecord } from "./records.ts";
 import type {
   fullContextSchema,
   metadataSchema,
@@ -17,12 +17,12 @@ export const REQUEST_METADATA: z.input<typeof requestMetadataSchema> = { restric
 
 const countryNames = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
 
-/** Of an ISO 3166 code; empty where there is no such country. */
+/** The English name for an ISO 3166 code; empty for an unknown code. */
 export function countryName(code: string): string {
   return code === "" ? "" : (countryNames.of(code) ?? "");
 }
 
-/** The short form of operation 4: is it anything, and what sort. */
+/** The short form of operation 4: only what was found, classification and trust level. */
 export function toQuickContext(ip: string, { noise, riot }: AddressSummary): z.input<typeof quickContextSchema> {
   return {
     ip,
@@ -31,7 +31,7 @@ export function toQuickContext(ip: string, { noise, riot }: AddressSummary): z.i
   };
 }
 
-/** The full form of operation 4. Every member is always there: clients read them without a check. */
+/** The full form of operation 4, with every member: clients read them without a check. */
 export function toFullContext(
   ip: string,
   context: AddressContext,

@@ -1,0 +1,23 @@
+import { isIP } from "node:net";
+
+/** An address or a network in CIDR notation. Rejects prefix 0, with which any client could forge X-Forwarded-For. */
+export function isNetwork(text: string): boolean {
+  const [address = "", prefix = "1", ...rest] = text.split("/");
+  const family = isIP(address);
+  return (
+    family !== 0 && rest.length === 0 && /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)
+  );
+}
+
+export function isOrigin(text: string): boolean {
+  return text === "*" || (URL.canParse(text) && new URL(text).origin === text);
+}
+
+export function isHostName(text: string): boolean {
+  return text === "*" || (URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text.toLowerCase());
+}
+
+export function isBroker(text: string): boolean {
+  const port = /^[^\s:/@]+:(\d{1,5})$/.exec(text)?.[1];
+  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535;
+}

@@ -1,0 +1,72 @@
+import type { Scope } from "@noisefloor/domain/scope.ts";
+import { retentionStart } from "@noisefloor/domain/window.ts";
+import { type AddressDetails, addressDetails } from "./details-query.ts";
+import type { AddressRecord } from "./records.ts";
+import { type LookupDeps, lookUpMany } from "./store-lookup.ts";
+
+/** Everything the service knows of an address in some scopes. */
+export type AddressContext = AddressRecord & {
+  /** Present when the address was observed. */
+  readonly details?: AddressDetails;
+};
+
+/** Bounds the memory of a query. */
+const ADDRESSES_PER_QUERY = 2_000;
+/** Rows with details are large, and parsing them blocks the event loop. */
+const DETAILS_PER_QUERY = 250;
+
+/**
+ * Reads the contexts of some addresses. The map has each of them; without scopes all contexts are empty.
+ * @param withDetails false reads only noise, riot and classification.
+ */
+export async function readContexts(
+  ips: readonly string[],
+  scopes: readonly Scope[],
+  withDetails: boolean,
+  deps: LookupDeps,
+  signal: AbortSignal,
+): Promise<Map<string, AddressContext>> {
+  const contexts = new Map<string, AddressContext>();
+  for await (const [ip, context] of streamContexts(ips, scopes, withDetails, deps, signal)) contexts.set(ip, context);
+  return contexts;
+}
+
+/** The same as a stream in the order of `ips`, for more addresses than should be in memory at once. */
+export async function* streamContexts(
+  ips: readonly string[],
+  scopes: readonly Scope[],
+  withDetails: boolean,
+  deps: LookupDeps,
+  signal: AbortSignal,
+): AsyncGenerator<readonly [ip: string, context: AddressContext]> {
+  if (scopes.length === 0) {
+    for (const ip of ips) yield [ip, {}];
+    return;
+  }
+  for (let start = 0; start < ips.length; start += ADDRESSES_PER_QUERY) {
+    const batch = ips.slice(start, start + ADDRESSES_PER_QUERY);
+    const records = await lookUpMany(batch, scopes, deps, signal);
+    const perQuery = withDetails ? DETAILS_PER_QUERY : batch.length;
+    for (let first = 0; first < batch.length; first += perQuery) {
+      const part = batch.slice(first, first + perQuery);
+      const observed = withDetails ? part.filter((ip) => records.get(ip)?.noise !== undefined) : [];
+      const details = await readDetails(observed, scopes, deps, signal);
+      for (const ip of part) {
+        const detailsOfIp = details.get(ip);
+        yield [ip, { ...records.get(ip), ...(detailsOfIp === undefined ? {} : { details: detailsOfIp }) }];
+      }
+    }
+  }
+}
+
+async function readDetails(
+  ips: readonly string[],
+  scopes: readonly Scope[],
+  deps: LookupDeps,
+  signal: AbortSignal,
+): Promise<Map<string, AddressDetails>> {
+  if (ips.length === 0) return new Map();
+  const since = retentionStart(deps.now(), deps.retentionDays());
+  const rows = await deps.read(addressDetails, { ips: [...ips], scopes: [...scopes], since }, signal);
+  return new Map(rows.map((row) => [row.ip, row]));
+}
