@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/disk-space.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
@@ -83,6 +84,8 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const counted = ingestMetrics(metrics);
   const kafka = options.kafka === undefined ? undefined : await connectKafka(options.kafka, metrics, log);
   const shutdown = new AbortController();
+  // Each request that waits for the store listens to it; Node would warn of a leak from the eleventh on.
+  setMaxListeners(0, shutdown.signal);
   const createFor = (source: Source) => createStores(source, { ...options, counted, shutdown: shutdown.signal });
   const http = createFor("http");
   const stream = kafka && { ...kafka, ...createFor("kafka") };
