@@ -164,11 +164,13 @@ async function storeTogether(together: readonly Pending[], options: InsertQueueO
 /** A signal that aborts at a shutdown, or when all callers are gone: while one waits, its rows are retried. */
 function whenAborted(shutdown: AbortSignal | undefined, callers: readonly (AbortSignal | undefined)[]) {
   const aborted = new AbortController();
-  const disposed = new AbortController();
+  const listeners: [signal: AbortSignal, onAbort: () => void][] = [];
   let waiting = callers.length;
   const listen = (signal: AbortSignal | undefined, onAbort: () => void) => {
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener("abort", onAbort, { once: true, signal: disposed.signal });
+    if (signal === undefined) return;
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    listeners.push([signal, onAbort]);
   };
   listen(shutdown, () => aborted.abort());
   for (const caller of callers) {
@@ -176,7 +178,10 @@ function whenAborted(shutdown: AbortSignal | undefined, callers: readonly (Abort
       if (--waiting === 0) aborted.abort();
     });
   }
-  return { signal: aborted.signal, dispose: () => disposed.abort() };
+  const dispose = () => {
+    for (const [signal, onAbort] of listeners) signal.removeEventListener("abort", onAbort);
+  };
+  return { signal: aborted.signal, dispose };
 }
 
 type InsertOptions = InsertQueueOptions & { readonly signal: AbortSignal };

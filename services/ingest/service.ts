@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
@@ -88,6 +89,8 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const counted = ingestMetrics(metrics);
   const kafka = options.kafka === undefined ? undefined : await connectKafka(options.kafka, metrics, log);
   const shutdown = new AbortController();
+  // Each request that waits for the store listens to it; Node would warn of a leak from the eleventh on.
+  setMaxListeners(0, shutdown.signal);
   const createFor = (source: Source) => createStores(source, { ...options, counted, shutdown: shutdown.signal });
   const http = createFor("http");
   const stream = kafka && { ...kafka, ...createFor("kafka") };

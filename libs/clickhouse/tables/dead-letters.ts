@@ -195,13 +195,13 @@ export type DeadLetterContents = Pick<DeadLetterRow, "payload" | "value" | "mess
 /** The contents of some dead letters by their ids. */
 export async function readContents(
   client: ClickHouseClient,
-  letters: readonly StoredDeadLetter[],
+  deadLetters: readonly StoredDeadLetter[],
 ): Promise<Map<string, DeadLetterContents>> {
-  const origins = letters.map(({ origin }) => origin).sort();
+  const origins = deadLetters.map(({ origin }) => origin).sort();
   const rows = await run(client, deadLetterContents, {
-    ids: letters.map(({ id }) => id),
+    ids: deadLetters.map(({ id }) => id),
     // For the table's key: by their ids alone the server would read the whole table.
-    sources: [...new Set(letters.map(({ source }) => source))],
+    sources: [...new Set(deadLetters.map(({ source }) => source))],
     first: origins.at(0) ?? "",
     last: origins.at(-1) ?? "",
   });

@@ -90,7 +90,7 @@ function count(tally: Tally, result: RetryResult): void {
   }
 }
 
-type Retry = (letters: readonly OpenedDeadLetter[]) => Promise<RetryResult[]>;
+type Retry = (deadLetters: readonly OpenedDeadLetter[]) => Promise<RetryResult[]>;
 
 /** Calls `work` with a function that retries. */
 async function withRetry(
@@ -102,8 +102,8 @@ async function withRetry(
   const catalogue = await openTagCatalogue(client);
   const queue = insertQueue({ insert: insertObservations(client), retryForMs: 60_000, lingerMs: 0 });
   try {
-    await work((letters) =>
-      retryDeadLetters(letters, {
+    await work((deadLetters) =>
+      retryDeadLetters(deadLetters, {
         catalogue,
         retentionDays: () => retentionDays,
         now: Date.now,
@@ -129,10 +129,10 @@ async function retryById(
 ): Promise<string[]> {
   const missing = new Set(ids);
   await withRetry(store, options, signal, async (retry) => {
-    for await (const letters of openDeadLettersById(store.client, ids)) {
+    for await (const deadLetters of openDeadLettersById(store.client, ids)) {
       if (signal.aborted) break;
-      for (const result of await retry(letters)) {
-        missing.delete(result.letter.id);
+      for (const result of await retry(deadLetters)) {
+        missing.delete(result.deadLetter.id);
         count(tally, result);
         tally.results.push(result);
       }
@@ -152,9 +152,9 @@ async function retrySelected(
   const progress = progressBar("Retrying", total, settings.logLevel !== "silent");
   try {
     await withRetry(store, options, signal, async (retry) => {
-      for await (const letters of openDeadLetters(store.client, filter, progress.advance)) {
+      for await (const deadLetters of openDeadLetters(store.client, filter, progress.advance)) {
         if (signal.aborted) break;
-        for (const result of await retry(letters)) count(tally, result);
+        for (const result of await retry(deadLetters)) count(tally, result);
       }
     });
   } finally {
@@ -169,21 +169,23 @@ function printTally(
   { print }: CommandContext,
 ): void {
   const { stored, rejected, alreadyDone, reasons, results } = tally;
-  const skipped = [...tally.skipped.values()].reduce((sum, letters) => sum + letters, 0);
+  const skipped = [...tally.skipped.values()].reduce((sum, times) => sum + times, 0);
   if (json) {
     const counts = { stored, rejected, reasons: Object.fromEntries(reasons), skipped, already_done: alreadyDone };
-    const each = isById ? { dead_letters: results.map(({ letter, ...result }) => ({ id: letter.id, ...result })) } : {};
+    const each = isById
+      ? { dead_letters: results.map(({ deadLetter, ...result }) => ({ id: deadLetter.id, ...result })) }
+      : {};
     print(JSON.stringify({ dry_run: dryRun, is_complete: isComplete, ...counts, ...each }));
     return;
   }
   if (!isComplete) print("Interrupted: this is what was done until then.");
-  for (const result of results) print(`${result.letter.id}  ${formatResult(result, dryRun)}`);
+  for (const result of results) print(`${result.deadLetter.id}  ${formatResult(result, dryRun)}`);
   if (dryRun) print("Nothing was changed. The results of a retry would be:");
   print(`stored       ${stored}`);
   print(`rejected     ${rejected}`);
-  for (const [reason, letters] of [...reasons].sort()) print(`  ${reason.padEnd(22)} ${letters}`);
+  for (const [reason, times] of [...reasons].sort()) print(`  ${reason.padEnd(22)} ${times}`);
   print(`skipped      ${skipped}`);
-  for (const [why, letters] of tally.skipped) print(`  ${letters}: ${why}`);
+  for (const [why, times] of tally.skipped) print(`  ${times}: ${why}`);
   if (alreadyDone > 0) print(`already done ${alreadyDone}`);
 }
 

@@ -28,22 +28,22 @@ export async function runDeadLettersList(options: ListOptions, context: CommandC
   const filter = readFilter(options, options.includeDone, Date.now());
   await withStoreAsItIs(context, async (client) => {
     const tally = tallyOf(filter, options.limit);
-    for await (const letters of readSummaries(client)) {
+    for await (const deadLetters of readSummaries(client)) {
       if (signal.aborted) break;
-      tally.add(letters);
+      tally.add(deadLetters);
     }
     const isComplete = !signal.aborted;
     if (!isComplete) process.exitCode = 130;
-    const [counts, letters] = [tally.counts().map(countRow), tally.newest()];
+    const [counts, deadLetters] = [tally.counts().map(countRow), tally.newest()];
     if (options.json) {
-      return print(JSON.stringify({ is_complete: isComplete, counts, dead_letters: letters.map(toJson) }));
+      return print(JSON.stringify({ is_complete: isComplete, counts, dead_letters: deadLetters.map(toJson) }));
     }
     if (!isComplete) print("Interrupted: this is what was read until then.");
     show(counts, options, context);
-    if (letters.length === 0) return;
+    if (deadLetters.length === 0) return;
     print();
-    print(`The newest ${letters.length}:`);
-    show(letters.map(listRow), options, context);
+    print(`The newest ${deadLetters.length}:`);
+    show(deadLetters.map(listRow), options, context);
   });
 }
 
@@ -52,8 +52,8 @@ function tallyOf(filter: DeadLetterFilter, limit: number) {
   const counts = new Map<string, Count>();
   let newest: DeadLetterSummary[] = [];
   return {
-    add(letters: readonly DeadLetterSummary[]) {
-      const selected = letters.filter((letter) => isSelected(letter, filter));
+    add(deadLetters: readonly DeadLetterSummary[]) {
+      const selected = deadLetters.filter((deadLetter) => isSelected(deadLetter, filter));
       for (const { source, reason, isDone, receivedAt } of selected) {
         const key = `${source} ${reason} ${Number(isDone)}`;
         const count = counts.get(key) ?? {
@@ -92,15 +92,15 @@ function countRow(row: Count) {
 
 const SHOWN_DETAIL_LENGTH = 100;
 
-function listRow(letter: DeadLetterSummary) {
-  const { id, receivedAt, source, reason, origin, position, detail } = letter;
+function listRow(deadLetter: DeadLetterSummary) {
+  const { id, receivedAt, source, reason, origin, position, detail } = deadLetter;
   const shown = detail.length > SHOWN_DETAIL_LENGTH ? `${detail.slice(0, SHOWN_DETAIL_LENGTH)}...` : detail;
   const received = formatTimestamp(receivedAt);
-  return { id, received, state: stateOf(letter), source, origin, position, reason, detail: shown };
+  return { id, received, state: stateOf(deadLetter), source, origin, position, reason, detail: shown };
 }
 
-function toJson(letter: DeadLetterSummary) {
-  const { id, source, origin, position, payloadBytes, keptBytes, receivedAt, retriedAt, reason, detail } = letter;
+function toJson(deadLetter: DeadLetterSummary) {
+  const { id, source, origin, position, payloadBytes, keptBytes, receivedAt, retriedAt, reason, detail } = deadLetter;
   return {
     id,
     source,
@@ -108,7 +108,7 @@ function toJson(letter: DeadLetterSummary) {
     position,
     received: formatTimestamp(receivedAt),
     retried: retriedAt === undefined ? null : formatTimestamp(retriedAt),
-    state: stateOf(letter),
+    state: stateOf(deadLetter),
     reason,
     detail,
     bytes: payloadBytes,
@@ -125,15 +125,15 @@ export async function runDeadLettersShow(
 ): Promise<void> {
   assertId(id);
   await withStoreAsItIs(context, async (client) => {
-    const letter = await findDeadLetter(client, id);
-    if (options.raw) write(letter.payload);
-    else if (options.json) context.print(JSON.stringify(toFullJson(letter)));
-    else printDeadLetter(letter, context);
+    const deadLetter = await findDeadLetter(client, id);
+    if (options.raw) write(deadLetter.payload);
+    else if (options.json) context.print(JSON.stringify(toFullJson(deadLetter)));
+    else printDeadLetter(deadLetter, context);
   });
 }
 
 async function findDeadLetter(client: ClickHouseClient, id: string): Promise<OpenedDeadLetter> {
-  for await (const [letter] of openDeadLettersById(client, [id])) if (letter !== undefined) return letter;
+  for await (const [deadLetter] of openDeadLettersById(client, [id])) if (deadLetter !== undefined) return deadLetter;
   throw new UserError(`there is no dead letter ${id}: see "noisefloor dead-letters list"`);
 }
 
@@ -143,10 +143,10 @@ export function assertId(id: string): void {
   throw new UserError(`"${printable(id)}" is no id of a dead letter: see "noisefloor dead-letters list"`);
 }
 
-function toFullJson(letter: OpenedDeadLetter) {
-  const { message, payload } = letter;
+function toFullJson(deadLetter: OpenedDeadLetter) {
+  const { message, payload } = deadLetter;
   return {
-    ...toJson(letter),
+    ...toJson(deadLetter),
     kafka: message && {
       topic: message.topic,
       partition: message.partition,
@@ -159,9 +159,9 @@ function toFullJson(letter: OpenedDeadLetter) {
   };
 }
 
-function printDeadLetter(letter: OpenedDeadLetter, { print }: CommandContext): void {
-  const { payload, message } = letter;
-  const { bytes, kept_bytes: keptBytes, ...members } = toJson(letter);
+function printDeadLetter(deadLetter: OpenedDeadLetter, { print }: CommandContext): void {
+  const { payload, message } = deadLetter;
+  const { bytes, kept_bytes: keptBytes, ...members } = toJson(deadLetter);
   for (const [name, value] of Object.entries(members)) {
     print(`${name.padEnd(8)}  ${value === null ? "never" : printable(String(value))}`);
   }

@@ -21,7 +21,7 @@ export type DeadLetter = {
 };
 
 /** Stores dead letters. Resolves when they are stored. @param signal ends the wait for a store that is away. */
-export type DeadLetterStore = (letters: readonly DeadLetter[], signal?: AbortSignal) => Promise<void>;
+export type DeadLetterStore = (deadLetters: readonly DeadLetter[], signal?: AbortSignal) => Promise<void>;
 
 /** A payload is stored whole up to here. Whole ones of any size, sent again and again, would fill the disk. */
 export const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;

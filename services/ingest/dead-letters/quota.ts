@@ -53,18 +53,18 @@ export function limitedDeadLetterStore(
   const timer = setInterval(() => void overflow.flush(), flushMs);
   timer.unref();
   return {
-    async store(letters, signal) {
+    async store(deadLetters, signal) {
       // A batch has one sender.
-      const keyId = letters[0]?.sender.keyId ?? "";
+      const keyId = deadLetters[0]?.sender.keyId ?? "";
       const sum = await unlessAborted(used(keyId), signal);
       const within: DeadLetter[] = [];
       const beyond: DeadLetter[] = [];
       let bytes = 0;
-      for (const letter of letters) {
-        const size = storedBytes(letter);
-        if (sum.bytes + bytes + size > bytesPerDay) beyond.push(letter);
+      for (const deadLetter of deadLetters) {
+        const size = storedBytes(deadLetter);
+        if (sum.bytes + bytes + size > bytesPerDay) beyond.push(deadLetter);
         else {
-          within.push(letter);
+          within.push(deadLetter);
           bytes += size;
         }
       }
@@ -77,7 +77,7 @@ export function limitedDeadLetterStore(
         throw error;
       }
       onStored?.(bytes);
-      for (const letter of beyond) overflow.count(keyId, letter);
+      for (const deadLetter of beyond) overflow.count(keyId, deadLetter);
       if (beyond.length > 0) onBeyondQuota?.(beyond.length);
     },
     async close() {
@@ -91,13 +91,13 @@ export function limitedDeadLetterStore(
 function countOverflow(write: DeadLetterStore, { source, bytesPerDay, now, log }: DeadLetterQuotaOptions) {
   let overflow = new Map<string, BeyondQuota>();
   return {
-    count(keyId: string, letter: DeadLetter) {
+    count(keyId: string, deadLetter: DeadLetter) {
       const empty = { since: now(), records: 0, bytes: 0, reasons: new Map<string, number>() };
-      const sum = overflow.get(keyId) ?? { sample: sampleOf(letter), ...empty };
+      const sum = overflow.get(keyId) ?? { sample: sampleOf(deadLetter), ...empty };
       overflow.set(keyId, sum);
       sum.records++;
-      sum.bytes += letter.payloadBytes;
-      addTo(sum.reasons, letter.rejection.reason, 1);
+      sum.bytes += deadLetter.payloadBytes;
+      addTo(sum.reasons, deadLetter.rejection.reason, 1);
     },
     async flush() {
       const counted = overflow;
@@ -145,10 +145,10 @@ function addTo(counts: Map<string, number>, key: string, count: number): void {
 }
 
 /** A copy: the record's bytes are part of a request's, which must not stay in memory for a minute. */
-function sampleOf(letter: DeadLetter): DeadLetter {
-  const { value, ...rest } = letter;
-  const payload = Buffer.from(letter.payload.subarray(0, SAMPLE_BYTES));
-  return { ...rest, payload, ...(payload.length === letter.payloadBytes && { value }) };
+function sampleOf(deadLetter: DeadLetter): DeadLetter {
+  const { value, ...rest } = deadLetter;
+  const payload = Buffer.from(deadLetter.payload.subarray(0, SAMPLE_BYTES));
+  return { ...rest, payload, ...(payload.length === deadLetter.payloadBytes && { value }) };
 }
 
 function toDeadLetter({ sample, since, records, bytes, reasons }: BeyondQuota, bytesPerDay: number): DeadLetter {

@@ -35,13 +35,13 @@ export type DeadLetterFilter = {
   readonly includeDone: boolean;
 };
 
-export function isSelected(letter: DeadLetterSummary, filter: DeadLetterFilter): boolean {
+export function isSelected(deadLetter: DeadLetterSummary, filter: DeadLetterFilter): boolean {
   const { reason, source, since, includeDone } = filter;
   return (
-    (reason === undefined || letter.reason === reason) &&
-    (source === undefined || letter.source === source) &&
-    (since === undefined || letter.receivedAt >= since) &&
-    (includeDone || !letter.isDone)
+    (reason === undefined || deadLetter.reason === reason) &&
+    (source === undefined || deadLetter.source === source) &&
+    (since === undefined || deadLetter.receivedAt >= since) &&
+    (includeDone || !deadLetter.isDone)
   );
 }
 
@@ -57,12 +57,12 @@ export async function* readSummaries(client: ClickHouseClient): AsyncGenerator<D
 export async function* openDeadLetters(
   client: ClickHouseClient,
   filter: DeadLetterFilter,
-  onRead: (letters: number) => void = () => {},
+  onRead: (deadLetters: number) => void = () => {},
 ): AsyncGenerator<OpenedDeadLetter[]> {
   for await (const page of readSummaries(client)) {
     yield* open(
       client,
-      page.filter((letter) => isSelected(letter, filter)),
+      page.filter((deadLetter) => isSelected(deadLetter, filter)),
     );
     onRead(page.length);
   }
@@ -79,13 +79,13 @@ export async function* openDeadLettersById(
 async function withRetries(client: ClickHouseClient, page: readonly StoredDeadLetter[]): Promise<DeadLetterSummary[]> {
   const ids = page.map(({ id }) => id);
   const retries = new Map((await readRetries(client, ids)).map((retry) => [retry.id, retry]));
-  return page.map((letter) => withRetry(letter, retries.get(letter.id)));
+  return page.map((deadLetter) => withRetry(deadLetter, retries.get(deadLetter.id)));
 }
 
 /** A record that came again and was rejected after its retry is open again, for its new reason. */
-function withRetry(letter: StoredDeadLetter, retry: StoredRetry | undefined): DeadLetterSummary {
-  const summary = { ...letter, retriedAt: retry?.retriedAt, isDone: false, firstReason: letter.reason };
-  if (retry === undefined || retry.retriedAt < letter.receivedAt) return summary;
+function withRetry(deadLetter: StoredDeadLetter, retry: StoredRetry | undefined): DeadLetterSummary {
+  const summary = { ...deadLetter, retriedAt: retry?.retriedAt, isDone: false, firstReason: deadLetter.reason };
+  if (retry === undefined || retry.retriedAt < deadLetter.receivedAt) return summary;
   if (retry.isDone) return { ...summary, isDone: true };
   return { ...summary, reason: retry.reason, detail: retry.detail };
 }
@@ -95,14 +95,14 @@ const AT_ONCE = { items: 2_000, bytes: 8 * 1024 * 1024 };
 
 async function* open(
   client: ClickHouseClient,
-  letters: readonly DeadLetterSummary[],
+  deadLetters: readonly DeadLetterSummary[],
 ): AsyncGenerator<OpenedDeadLetter[]> {
-  for (const chunk of chunksOf(letters, ({ keptBytes }) => keptBytes, AT_ONCE)) {
+  for (const chunk of chunksOf(deadLetters, ({ keptBytes }) => keptBytes, AT_ONCE)) {
     const contents = await readContents(client, chunk);
-    yield chunk.flatMap((letter) => {
-      const found = contents.get(letter.id);
+    yield chunk.flatMap((deadLetter) => {
+      const found = contents.get(deadLetter.id);
       // Undefined when it was deleted by age since its page was read.
-      return found === undefined ? [] : [{ ...letter, ...found }];
+      return found === undefined ? [] : [{ ...deadLetter, ...found }];
     });
   }
 }

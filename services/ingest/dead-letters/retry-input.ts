@@ -22,19 +22,19 @@ const WHOLE_MESSAGE_REASONS: ReadonlySet<string> = new Set<RejectionReason>(["no
 /** For this reason the payload is a batch of messages that could not be read. */
 const UNREADABLE_BATCH: RejectionReason = "unreadable-batch";
 
-export function toRetryInput(letter: OpenedDeadLetter): RetryInput {
-  const { source, payload, payloadBytes } = letter;
-  if (letter.firstReason === UNREADABLE_BATCH) {
+export function toRetryInput(deadLetter: OpenedDeadLetter): RetryInput {
+  const { source, payload, payloadBytes } = deadLetter;
+  if (deadLetter.firstReason === UNREADABLE_BATCH) {
     return impossible("its batch could not be read: its sensor has to send it again, packed otherwise");
   }
   if (payload.length < payloadBytes) {
     const instead = source === "file" ? "replay its file instead" : "its sensor has to send it again, in parts";
     return impossible(`only the first ${payload.length} of its ${payloadBytes} bytes are stored: ${instead}`);
   }
-  const sender = senderOf(letter);
-  if (sender === undefined) return impossible(`"${letter.publishRight}" is no right to publish`);
-  if (source === "http") return requestRecord(letter, sender);
-  return source === "file" ? fileRecord(letter, sender) : messageRecords(letter, sender);
+  const sender = senderOf(deadLetter);
+  if (sender === undefined) return impossible(`"${deadLetter.publishRight}" is no right to publish`);
+  if (source === "http") return requestRecord(deadLetter, sender);
+  return source === "file" ? fileRecord(deadLetter, sender) : messageRecords(deadLetter, sender);
 }
 
 const impossible = (why: string): RetryInput => ({ kind: "impossible", why });
@@ -58,8 +58,8 @@ function fileRecord({ payload: bytes, value }: OpenedDeadLetter, sender: Sender)
   return { kind: "records", records: [{ bytes, value: JSON.parse(value), fallbackId: "" }], sender };
 }
 
-function messageRecords(letter: OpenedDeadLetter, sender: Sender): RetryInput {
-  const { message, position, payload, firstReason } = letter;
+function messageRecords(deadLetter: OpenedDeadLetter, sender: Sender): RetryInput {
+  const { message, position, payload, firstReason } = deadLetter;
   if (message === undefined) return impossible("its message's topic was not stored");
   const isWhole = position === 0 && WHOLE_MESSAGE_REASONS.has(firstReason);
   const parts = isWhole ? splitMessage(payload) : [payload];

@@ -7,7 +7,7 @@ import type { DeadLetterSummary, OpenedDeadLetter } from "./read.ts";
 import { toRetryInput } from "./retry-input.ts";
 
 /** A record of a dead letter that is retried. */
-export type RetriedRecord = IncomingRecord & { readonly letter: OpenedDeadLetter };
+export type RetriedRecord = IncomingRecord & { readonly deadLetter: OpenedDeadLetter };
 
 export type RetryOptions = Omit<ValidationOptions, "right" | "sensorId"> & {
   readonly sink: Sink<RetriedRecord>;
@@ -19,7 +19,7 @@ export type RetryOptions = Omit<ValidationOptions, "right" | "sensorId"> & {
 };
 
 /** The result of a dead letter's retry. */
-export type RetryResult = { readonly letter: DeadLetterSummary } & (
+export type RetryResult = { readonly deadLetter: DeadLetterSummary } & (
   | { readonly kind: "stored" }
   | { readonly kind: "rejected"; readonly reason: string; readonly detail: string }
   | { readonly kind: "skipped"; readonly why: string }
@@ -35,38 +35,42 @@ type Group = { readonly sender: Sender; readonly records: RetriedRecord[] };
  * before the results: after a crash between the two, the next retry stores the same observations again.
  */
 export async function retryDeadLetters(
-  letters: readonly OpenedDeadLetter[],
+  deadLetters: readonly OpenedDeadLetter[],
   options: RetryOptions,
 ): Promise<RetryResult[]> {
   const results: RetryResult[] = [];
   const retried: OpenedDeadLetter[] = [];
   const rejections = new Map<OpenedDeadLetter, Rejection>();
   const groups = new Map<string, Group>();
-  for (const letter of letters) {
-    if (letter.isDone) {
-      results.push({ letter, kind: "already-done" });
+  for (const deadLetter of deadLetters) {
+    if (deadLetter.isDone) {
+      results.push({ deadLetter, kind: "already-done" });
       continue;
     }
-    const input = toRetryInput(letter);
+    const input = toRetryInput(deadLetter);
     if (input.kind === "impossible") {
-      results.push({ letter, kind: "skipped", why: input.why });
+      results.push({ deadLetter, kind: "skipped", why: input.why });
       continue;
     }
-    retried.push(letter);
-    if (input.kind === "rejected") rejections.set(letter, input.rejection);
-    else groupOf(input.sender, groups).records.push(...input.records.map((record) => ({ ...record, letter })));
+    retried.push(deadLetter);
+    if (input.kind === "rejected") rejections.set(deadLetter, input.rejection);
+    else groupOf(input.sender, groups).records.push(...input.records.map((record) => ({ ...record, deadLetter })));
   }
   for (const { sender, records } of groups.values()) {
     for (const { record, rejection } of await validateAndStore(records, sender, options)) {
-      if (!rejections.has(record.letter)) rejections.set(record.letter, rejection);
+      if (!rejections.has(record.deadLetter)) rejections.set(record.deadLetter, rejection);
     }
   }
   if (!options.dryRun) {
-    await options.writeRetries(retried.map((letter) => toStoredRetry(letter, rejections.get(letter), options.now())));
+    await options.writeRetries(
+      retried.map((deadLetter) => toStoredRetry(deadLetter, rejections.get(deadLetter), options.now())),
+    );
   }
-  for (const letter of retried) {
-    const rejection = rejections.get(letter);
-    results.push(rejection === undefined ? { letter, kind: "stored" } : { letter, kind: "rejected", ...rejection });
+  for (const deadLetter of retried) {
+    const rejection = rejections.get(deadLetter);
+    results.push(
+      rejection === undefined ? { deadLetter, kind: "stored" } : { deadLetter, kind: "rejected", ...rejection },
+    );
   }
   return results;
 }
@@ -96,11 +100,11 @@ async function validateAndStore(
   ];
 }
 
-function toStoredRetry(letter: OpenedDeadLetter, rejection: Rejection | undefined, now: number): StoredRetry {
+function toStoredRetry(deadLetter: OpenedDeadLetter, rejection: Rejection | undefined, now: number): StoredRetry {
   return {
-    id: letter.id,
+    id: deadLetter.id,
     // Also on a machine whose clock is behind: a result older than its dead letter would not count.
-    retriedAt: Math.max(now, letter.receivedAt),
+    retriedAt: Math.max(now, deadLetter.receivedAt),
     isDone: rejection === undefined,
     reason: rejection?.reason ?? "",
     detail: rejection?.detail ?? "",

@@ -26,10 +26,10 @@ export type DeadLetterStoreOptions = {
 /** Stores dead letters in the table `dead_letters`. The same record of the same message or file is stored once. */
 export function deadLetterStore(client: ClickHouseClient, options: DeadLetterStoreOptions): DeadLetterStore {
   const { now, requireSpace = () => {}, retryForMs = RETRY_MS, shutdown, onRetry } = options;
-  return async (letters, signal) => {
+  return async (deadLetters, signal) => {
     const receivedAt = now();
     const either = signal && shutdown ? AbortSignal.any([signal, shutdown]) : (signal ?? shutdown);
-    for (const rows of chunksOf(letters.map(toRow), bytesOf, PER_INSERT)) {
+    for (const rows of chunksOf(deadLetters.map(toRow), bytesOf, PER_INSERT)) {
       const insert = async () => {
         signal?.throwIfAborted();
         requireSpace();
@@ -41,12 +41,12 @@ export function deadLetterStore(client: ClickHouseClient, options: DeadLetterSto
 }
 
 /** About how many bytes a dead letter takes in the table. */
-export function storedBytes(letter: DeadLetter): number {
-  return bytesOf(toRow(letter));
+export function storedBytes(deadLetter: DeadLetter): number {
+  return bytesOf(toRow(deadLetter));
 }
 
-function toRow({ rejection, value, sender, ...letter }: DeadLetter): DeadLetterRow {
-  const { source, origin, position, payload, payloadBytes, message } = letter;
+function toRow({ rejection, value, sender, ...deadLetter }: DeadLetter): DeadLetterRow {
+  const { source, origin, position, payload, payloadBytes, message } = deadLetter;
   return {
     source,
     origin,

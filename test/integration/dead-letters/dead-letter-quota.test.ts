@@ -41,19 +41,19 @@ function rejected(records: number, keyId?: string): DeadLetter[] {
   }));
 }
 
-const keptLetters = defineQuery({
-  name: "test-kept-letters",
-  sql: `SELECT key_id AS keyId, toUInt32(count()) AS letters, toUInt32(sum(length(payload))) AS bytes,
+const storedDeadLetters = defineQuery({
+  name: "test-stored-dead-letters",
+  sql: `SELECT key_id AS keyId, toUInt32(count()) AS count, toUInt32(sum(length(payload))) AS bytes,
       arraySort(groupArrayIf(detail, detail != 'why')) AS notes
     FROM dead_letters FINAL GROUP BY keyId ORDER BY keyId`,
   params: z.object({}),
-  row: z.object({ keyId: z.string(), letters: z.int(), bytes: z.int(), notes: z.array(z.string()) }),
+  row: z.object({ keyId: z.string(), count: z.int(), bytes: z.int(), notes: z.array(z.string()) }),
 });
-const kept = () => run(world.client, keptLetters, {});
+const kept = () => run(world.client, storedDeadLetters, {});
 
 test("beyond a key's quota of the day only counts and a sample are kept, which say so; other keys have their own", async () => {
   const counted = { bytes: 0, beyond: 0 };
-  const letters = limited({
+  const deadLetters = limited({
     onStored(bytes) {
       counted.bytes += bytes;
     },
@@ -62,15 +62,15 @@ test("beyond a key's quota of the day only counts and a sample are kept, which s
     },
   });
   // At the same time: they share the quota.
-  await Promise.all(Array.from({ length: 10 }, () => letters.store(rejected(10, "greedy"))));
-  await letters.store(rejected(3, "modest"));
-  await letters.store(rejected(1));
-  await letters.close();
+  await Promise.all(Array.from({ length: 10 }, () => deadLetters.store(rejected(10, "greedy"))));
+  await deadLetters.store(rejected(3, "modest"));
+  await deadLetters.store(rejected(1));
+  await deadLetters.close();
   const [none, greedy, modest] = await kept();
-  expect(none).toMatchObject({ keyId: "", letters: 1, notes: [] });
-  expect(modest).toMatchObject({ keyId: "modest", letters: 3, notes: [] });
+  expect(none).toMatchObject({ keyId: "", count: 1, notes: [] });
+  expect(modest).toMatchObject({ keyId: "modest", count: 3, notes: [] });
   // 18 of 1,103 bytes each come to less than the quota, and one is a sample of the others.
-  expect(greedy).toMatchObject({ keyId: "greedy", letters: 19 });
+  expect(greedy).toMatchObject({ keyId: "greedy", count: 19 });
   expect(greedy?.notes).toEqual([
     expect.stringMatching(
       /^sample of 82 records with 82000 bytes since .* \(not-json \d+, oversize \d+\), beyond the quota of 20000/,
@@ -85,13 +85,13 @@ test("a restart does not begin the quota anew, and the next UTC day does", async
   const after = limited();
   await after.store(rejected(18));
   await after.close();
-  expect(await kept()).toMatchObject([{ letters: 19, notes: [expect.stringContaining("sample of 18 records")] }]);
+  expect(await kept()).toMatchObject([{ count: 19, notes: [expect.stringContaining("sample of 18 records")] }]);
   at += 86_400_000 / 2;
   await after.store(rejected(18));
   await before.store(rejected(1));
   await after.close();
   await before.close();
-  expect(await kept()).toMatchObject([{ letters: 38 }]);
+  expect(await kept()).toMatchObject([{ count: 38 }]);
 });
 
 test("counts that cannot be written wait for the store and are told together", async () => {
@@ -99,15 +99,15 @@ test("counts that cannot be written wait for the store and are told together", a
   const requireSpace = () => {
     if (isFull) throw new Error("full");
   };
-  const letters = limited({ requireSpace, flushMs: 20, bytesPerDay: 0 });
+  const deadLetters = limited({ requireSpace, flushMs: 20, bytesPerDay: 0 });
   isFull = true;
-  await letters.store(rejected(5));
-  await letters.close();
+  await deadLetters.store(rejected(5));
+  await deadLetters.close();
   expect(await kept()).toEqual([]);
   isFull = false;
-  await letters.store(rejected(2));
-  await letters.close();
-  expect(await kept()).toMatchObject([{ letters: 1, notes: [expect.stringContaining("sample of 7 records")] }]);
+  await deadLetters.store(rejected(2));
+  await deadLetters.close();
+  expect(await kept()).toMatchObject([{ count: 1, notes: [expect.stringContaining("sample of 7 records")] }]);
 });
 
 test("who posts garbage without end cannot fill the disk, and is told of each record all the same", async () => {
@@ -130,9 +130,9 @@ test("who posts garbage without end cannot fill the disk, and is told of each re
   }
   await ingest.stop();
   await app.close();
-  const [letters] = await kept();
-  expect(letters?.bytes).toBeLessThan(mebibyte + 4096);
-  expect(letters?.notes.some((note) => note.startsWith("sample of "))).toBe(true);
+  const [stored] = await kept();
+  expect(stored?.bytes).toBeLessThan(mebibyte + 4096);
+  expect(stored?.notes.some((note) => note.startsWith("sample of "))).toBe(true);
   expect(await metrics.text()).toMatch(/noisefloor_dead_letters_not_kept_total\{source="http"\} 2\d\d/);
   // The sample is cut, so it is not tried; those that were kept whole are.
   await world.addTags([makeTag("later", "unknown")]);

@@ -50,7 +50,7 @@ async function post(observations: readonly (object | string)[], key?: string): P
   expect(response.statusCode).toBe(202);
 }
 
-const letterSchema = z.object({
+const deadLetterSchema = z.object({
   id: z.string(),
   source: z.string(),
   origin: z.string(),
@@ -64,7 +64,7 @@ const letterSchema = z.object({
 });
 const listSchema = z.object({
   counts: z.array(z.object({ source: z.string(), reason: z.string(), state: z.string(), count: z.int() })),
-  dead_letters: z.array(letterSchema),
+  dead_letters: z.array(deadLetterSchema),
 });
 
 async function list(options: Partial<Parameters<typeof runDeadLettersList>[0]> = {}) {
@@ -92,7 +92,7 @@ test("after a missing tag was added, a retry stores what lacked it, once, under 
     expect.objectContaining({ source: "http", reason: "source-not-routable", state: "open", count: 1 }),
     expect.objectContaining({ source: "http", reason: "unknown-tag", state: "open", count: 1 }),
   ]);
-  const letter = before.dead_letters.find(({ reason }) => reason === "unknown-tag");
+  const deadLetter = before.dead_letters.find(({ reason }) => reason === "unknown-tag");
   expect(await retry([], { all: true })).toEqual({ ...nothing, rejected: 2 });
   expect((await list()).dead_letters.map(({ id }) => id).sort(), "ids stay").toEqual(
     before.dead_letters.map(({ id }) => id).sort(),
@@ -104,13 +104,13 @@ test("after a missing tag was added, a retry stores what lacked it, once, under 
   expect(await retry([], { all: true })).toEqual({ ...nothing, stored: 1, rejected: 1 });
   const after = await stored();
   expect(after.map(({ ip }) => ip)).toEqual(["45.1.0.1", "45.1.0.2"]);
-  expect(after[1]?.id).toBe(`http:${letter?.origin}/1`);
+  expect(after[1]?.id).toBe(`http:${deadLetter?.origin}/1`);
 
-  expect(await retry([], { all: true }), "a second run finds only what is still refused").toEqual({
+  expect(await retry([], { all: true }), "a second run finds only what is still rejected").toEqual({
     ...nothing,
     rejected: 1,
   });
-  expect(await retry([letter?.id ?? ""])).toEqual({ ...nothing, already_done: 1 });
+  expect(await retry([deadLetter?.id ?? ""])).toEqual({ ...nothing, already_done: 1 });
   expect(await stored()).toEqual(after);
   expect((await list()).counts).toMatchObject([{ reason: "source-not-routable", count: 1 }]);
   expect((await list({ includeDone: true })).counts).toMatchObject([
@@ -119,15 +119,15 @@ test("after a missing tag was added, a retry stores what lacked it, once, under 
   ]);
 });
 
-test("every letter has an id that commands take, also one that begins with zeros", async () => {
+test("every dead letter has an id that commands accept, also one that begins with zeros", async () => {
   await post(Array.from({ length: 3_000 }, (_, number) => `{${number}`));
-  const { dead_letters: letters } = await list({ limit: 3_000 });
-  expect(letters.filter(({ id }) => !/^[0-9a-f]{16}$/.test(id))).toEqual([]);
-  const zeros = letters.find(({ id }) => id.startsWith("00"));
+  const { dead_letters: deadLetters } = await list({ limit: 3_000 });
+  expect(deadLetters.filter(({ id }) => !/^[0-9a-f]{16}$/.test(id))).toEqual([]);
+  const zeros = deadLetters.find(({ id }) => id.startsWith("00"));
   expect(await retry([zeros?.id ?? "none of 3,000"])).toEqual({ ...nothing, rejected: 1 });
 });
 
-test("what is refused again is listed with its new reason", async () => {
+test("what is rejected again is listed with its new reason", async () => {
   await post([seen("45.1.0.2", { tags: ["new-tag"], observed_at: new Date(NOW - 99 * 86_400_000).toISOString() })]);
   await world.addTags([makeTag("new-tag", "suspicious")]);
   // Kept for 100 days at its intake, for 30 now.
@@ -135,8 +135,8 @@ test("what is refused again is listed with its new reason", async () => {
     query: "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(30)",
   });
   expect(await retry([], { reason: "unknown-tag" })).toEqual({ ...nothing, rejected: 1 });
-  const { dead_letters: letters } = await list({ reason: "older-than-retention" });
-  expect(letters).toMatchObject([{ reason: "older-than-retention", retried: expect.any(String) }]);
+  const { dead_letters: deadLetters } = await list({ reason: "older-than-retention" });
+  expect(deadLetters).toMatchObject([{ reason: "older-than-retention", retried: expect.any(String) }]);
   expect((await list({ reason: "unknown-tag" })).dead_letters).toEqual([]);
 });
 
@@ -156,7 +156,7 @@ async function addKey(dataset: "community" | "personal", workspaceId: string): P
   return key;
 }
 
-test("a letter of a sensor's key goes where that key publishes, and what the key forbids stays refused", async () => {
+test("a dead letter of a sensor's key goes where that key publishes, and what the key forbids is rejected again", async () => {
   const key = await addKey("personal", "team-a");
   await post([seen("45.2.0.1", { tags: ["new-tag"] }), seen("45.2.0.2", { dataset: "global" })], key);
   await world.addTags([makeTag("new-tag", "suspicious")]);
@@ -189,10 +189,12 @@ test("a retried line of a file is the observation that a second replay of the fi
   expect((await list()).counts, "what is stored is not open again").toMatchObject([{ reason: "not-json", count: 1 }]);
 });
 
-test("show tells a letter's payload byte for byte, and keeps what would command a terminal from it", async () => {
+test("show prints a payload byte for byte, and keeps what would command a terminal from it", async () => {
   await post([`{"source_ip":"\u001b[2J"}`, seen("45.4.0.1", { tags: ["gr\u00fc\u00df-gott"] })]);
-  const { dead_letters: letters } = await list();
-  const [hostile, text] = [1, 2].map((position) => letters.find((letter) => letter.position === position)?.id ?? "");
+  const { dead_letters: deadLetters } = await list();
+  const [hostile, text] = [1, 2].map(
+    (position) => deadLetters.find((deadLetter) => deadLetter.position === position)?.id ?? "",
+  );
   const show = async (id = "", raw = false) => {
     const command = commandOver(world);
     const written: Buffer[] = [];
@@ -208,7 +210,7 @@ test("show tells a letter's payload byte for byte, and keeps what would command 
   await expect(show("0/7")).rejects.toThrow(/is no id of a dead letter/);
 });
 
-test("a record that is refused anew after a retry has stored it is open again", async () => {
+test("a record that is rejected anew after a retry has stored it is open again", async () => {
   const store = (at: number, reason: RejectionReason) =>
     deadLetterStore(world.client, { now: () => at })([
       {
@@ -237,8 +239,8 @@ test("a record is kept whole up to 8 MiB; of a larger one the beginning is, whic
   expect(command.lines.join("\n")).toMatch(
     /rejected {5}1\n {2}oversize +1\nskipped {6}1\n {2}1: only the first 8388608 of its 8388610 bytes are stored: its sensor has to send it again, in parts/,
   );
-  const { dead_letters: letters } = await list();
-  const sizes = letters.map(({ bytes, kept_bytes }) => [bytes, kept_bytes]).sort();
+  const { dead_letters: deadLetters } = await list();
+  const sizes = deadLetters.map(({ bytes, kept_bytes }) => [bytes, kept_bytes]).sort();
   expect(sizes).toEqual([
     [8 * mebibyte, 8 * mebibyte],
     [8 * mebibyte + 2, 8 * mebibyte],
@@ -255,7 +257,7 @@ test("a retry that fails on the way does not say that it was complete", async ()
   expect(JSON.parse(command.lines.join(""))).toMatchObject({ is_complete: false, stored: 0 });
 });
 
-test("Ctrl-C ends a retry that waits for a store which takes nothing, and its letters stay open", async () => {
+test("Ctrl-C ends a retry that waits for a store which rejects all inserts, and its dead letters are open as before", async () => {
   await post([seen("45.6.2.1"), seen("45.6.2.2", { tags: ["new-tag"] })]);
   await world.addTags([makeTag("new-tag", "suspicious")]);
   await world.client.command({ query: "ALTER TABLE observations MODIFY SETTING parts_to_throw_insert = 1" });
@@ -271,17 +273,17 @@ test("Ctrl-C ends a retry that waits for a store which takes nothing, and its le
   expect((await list()).counts).toMatchObject([{ reason: "unknown-tag", state: "open" }]);
 });
 
-const insertsOfLetters = defineQuery({
-  name: "test-inserts-of-letters",
-  sql: "SELECT count() AS letters, uniqExact(_part) AS inserts FROM dead_letters",
+const insertsOfDeadLetters = defineQuery({
+  name: "test-dead-letter-inserts",
+  sql: "SELECT count() AS rows, uniqExact(_part) AS inserts FROM dead_letters",
   params: z.object({}),
-  row: z.object({ letters: z.int(), inserts: z.int() }),
+  row: z.object({ rows: z.int(), inserts: z.int() }),
 });
 
-test("many large records that were refused are kept some at a time: all at once no text could hold them", async () => {
+test("many large dead letters are stored some at a time: all at once no string could hold them", async () => {
   await world.client.command({ query: "SYSTEM STOP MERGES dead_letters" });
   const line = Buffer.alloc(1024 * 1024, "x");
-  const letters = Array.from(
+  const deadLetters = Array.from(
     { length: 40 },
     (_, index): DeadLetter => ({
       source: "file",
@@ -292,12 +294,12 @@ test("many large records that were refused are kept some at a time: all at once 
       rejection: { reason: "not-json", detail: "" },
     }),
   );
-  await deadLetterStore(world.client, { now })(letters);
-  expect(await run(world.client, insertsOfLetters, {})).toEqual([{ letters: 40, inserts: 3 }]);
+  await deadLetterStore(world.client, { now })(deadLetters);
+  expect(await run(world.client, insertsOfDeadLetters, {})).toEqual([{ rows: 40, inserts: 3 }]);
 });
 
-test("thousands of letters are retried to the last one, and filters say which", async () => {
-  const letters = Array.from(
+test("thousands of dead letters are retried to the last one, and filters select them", async () => {
+  const deadLetters = Array.from(
     { length: 12_001 },
     (_, index): DeadLetter => ({
       source: "http",
@@ -309,7 +311,7 @@ test("thousands of letters are retried to the last one, and filters say which", 
       rejection: { reason: index % 3 === 0 ? "unknown-tag" : "oversize", detail: "" },
     }),
   );
-  await deadLetterStore(world.client, { now })(letters);
+  await deadLetterStore(world.client, { now })(deadLetters);
   expect(await retry([], { reason: "unknown-tag", since: "1h" })).toEqual({ ...nothing, stored: 4_001 });
   expect((await list({ limit: 3 })).dead_letters).toHaveLength(3);
   expect((await list()).counts).toMatchObject([{ reason: "oversize", count: 8_000 }]);
@@ -328,7 +330,7 @@ test.each<[string, string[], Partial<RetryOptions>, RegExp]>([
     /there is no source "mail"; there are http, file, kafka/,
   ],
   ["a time that is none", [], { all: true, since: "yesterday" }, /--since takes a time like/],
-  ["a letter that is not there", ["0123456789abcdef"], {}, /there is no dead letter 0123456789abcdef/],
+  ["a dead letter that does not exist", ["0123456789abcdef"], {}, /there is no dead letter 0123456789abcdef/],
 ])("a retry of %s says what it takes", async (_name, ids, options, message) => {
   await expect(retry(ids, options)).rejects.toThrow(message);
 });

@@ -119,8 +119,10 @@ test("dead letters of messages are shown and retried one by one", async () => {
     Buffer.from([0xff, 0x00]),
   );
   await kafkaDeadLettersOf(world, 3);
-  const { dead_letters: letters } = await list();
-  const [first, , bytes] = [...letters].sort((one, other) => (one.origin < other.origin ? -1 : 1)).map(({ id }) => id);
+  const { dead_letters: deadLetters } = await list();
+  const [first, , bytes] = [...deadLetters]
+    .sort((one, other) => (one.origin < other.origin ? -1 : 1))
+    .map(({ id }) => id);
   const command = commandOver(world);
   const written: Buffer[] = [];
   await runDeadLettersShow(bytes ?? "", { raw: true, json: false }, command, (part) => written.push(part));
@@ -138,13 +140,13 @@ test("a message's key and headers are shown with its dead letter, and command no
   const headers = { trace: "\u001b[2Jabc", "noisefloor-fallback-id": "nonsense" };
   await producer.produce(kafka.topic, [{ key: Buffer.from([0x1b, 0xff]), value: Buffer.from("{broken"), headers }]);
   await kafkaDeadLettersOf(world, 1);
-  const [letter] = (await list()).dead_letters;
+  const [deadLetter] = (await list()).dead_letters;
   const command = commandOver(world);
-  await runDeadLettersShow(letter?.id ?? "", { raw: false, json: false }, command, () => {});
+  await runDeadLettersShow(deadLetter?.id ?? "", { raw: false, json: false }, command, () => {});
   const text = command.lines.join("\n");
   expect(text).toContain("key       2 bytes: 1bff (in hex)\n");
   expect(text).toContain("header    trace: \\u{1b}[2Jabc\n");
-  await runDeadLettersShow(letter?.id ?? "", { raw: false, json: true }, command, () => {});
+  await runDeadLettersShow(deadLetter?.id ?? "", { raw: false, json: true }, command, () => {});
   expect(JSON.parse(command.lines.at(-1) ?? "")).toMatchObject({
     source: "kafka",
     bytes: 7,
