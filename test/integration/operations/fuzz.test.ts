@@ -23,7 +23,7 @@ const AT_ONCE = 16;
 const BATCHES: Readonly<Record<string, number>> = {
   getCommunityIP: 35,
   getIP: 40,
-  getIPs: 40,
+  getIPs: 100,
   getTagActivity: 70,
   postObservations: 45,
   listTags: 140,
