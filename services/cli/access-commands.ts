@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { CommandContext } from "./commands/command.ts";
 import type { SensorKeyOptions } from "./commands/sensors.ts";
+import type { CommandContext } from "./framework/command.ts";
 
 /** Adds the commands that say who may ask and who may publish. */
 export function addAccessCommands(program: Command, createContext: () => Promise<CommandContext>): void {

@@ -9,7 +9,7 @@ import {
   writeApiKey,
   writeWorkspace,
 } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import { UserError } from "./commands/command.ts";
+import { UserError } from "./framework/command.ts";
 
 /** The workspace that the first start in an empty data directory makes. */
 export const DEFAULT_WORKSPACE: Workspace = {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { CommandContext } from "./commands/command.ts";
-import { positiveInteger } from "./positive-integer.ts";
+import type { CommandContext } from "./framework/command.ts";
+import { positiveInteger } from "./framework/positive-integer.ts";
 
 const PLACES_HELP = `
 A place is

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { CommandContext } from "./commands/command.ts";
 import type { ListOptions } from "./commands/dead-letters.ts";
 import type { RetryOptions } from "./commands/dead-letters-retry.ts";
+import type { CommandContext } from "./framework/command.ts";
 
 const RETRY_HELP = `
 A retry sends each dead letter's original bytes through the pipeline again: validated as at their intake, with their

@@ -10,8 +10,8 @@ import {
   UNKNOWN_REASON,
 } from "@noisefloor/ingest/letters/letter.ts";
 import { readTopicLetters } from "@noisefloor/ingest/letters/topic-letters.ts";
-import { type CommandContext, UserError } from "./commands/command.ts";
-import { progressBar } from "./progress.ts";
+import { type CommandContext, UserError } from "./framework/command.ts";
+import { progressBar } from "./framework/progress.ts";
 
 export type FilterOptions = {
   readonly reason?: string | undefined;

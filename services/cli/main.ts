@@ -3,11 +3,11 @@ import { addAccessCommands } from "./access-commands.ts";
 import { addCareCommands } from "./care-commands.ts";
 import type { ReplayOptions } from "./commands/replay.ts";
 import { addDeadLetterCommands } from "./dead-letter-commands.ts";
-import { positiveInteger } from "./positive-integer.ts";
+import { positiveInteger } from "./framework/positive-integer.ts";
 import { addReferenceCommands } from "./reference-commands.ts";
 
 // What a command needs is loaded when it is called: all of it takes a second that "--help" or a small command need not wait.
-const createContext = async () => (await import("./context.ts")).createContext(process.env);
+const createContext = async () => (await import("./framework/context.ts")).createContext(process.env);
 
 // Whoever reads along has seen enough, as head has: that ends the command as it ends others, without a word.
 process.stdout.on("error", (error: Error) => {
@@ -79,7 +79,7 @@ program
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error((await import("./failure.ts")).tellFailure(error));
+  console.error((await import("./framework/failure.ts")).tellFailure(error));
   process.exitCode = 1;
 }
 // A clean end leaves nothing running; should something hang on, the process must still end.

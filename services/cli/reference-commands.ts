@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { CommandContext } from "./commands/command.ts";
+import type { CommandContext } from "./framework/command.ts";
 
 const LISTS_HELP = `
 Of a folder its .json files are imported, and the list.json of each folder right below it when Noisefloor knows that list

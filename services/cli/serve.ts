@@ -19,9 +19,9 @@ import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { type LookupLimit, localLookupLimit, sharedLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
-import { openAddressIndex } from "./address-index.ts";
-import { warnOfExposure } from "./exposure.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
+import { openAddressIndex } from "./serve/address-index.ts";
+import { warnOfExposure } from "./serve/exposure.ts";
 import type { Store } from "./store.ts";
 
 /** A server that takes longer to say what has changed is away. Less than a key that was revoked may still work. */

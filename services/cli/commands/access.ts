@@ -8,9 +8,9 @@ import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/caller.ts";
 import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { createKey, findWorkspace, revokeKey } from "../access.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { type OutputOptions, show, showNewKey } from "../framework/output.ts";
 import { withStore } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { type OutputOptions, show, showNewKey } from "./output.ts";
 
 /** `noisefloor workspaces list`. */
 export function runWorkspacesList(options: OutputOptions, context: CommandContext): Promise<void> {

@@ -11,10 +11,10 @@ import { requireWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup-fi
 import { connect } from "@noisefloor/clickhouse/client.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { readBackupPlace } from "../backup-place.ts";
-import { fractionBar } from "../progress.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { formatBytes } from "../framework/output.ts";
+import { fractionBar } from "../framework/progress.ts";
 import { asCommand, assertStoreExists } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { formatBytes } from "./output.ts";
 
 /** `noisefloor backup`. The schema is left as it is: a backup is what one makes before an update. */
 export async function runBackup(destination: string, context: CommandContext): Promise<void> {

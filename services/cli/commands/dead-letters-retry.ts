@@ -9,11 +9,11 @@ import { isTopicId } from "@noisefloor/ingest/letters/topic-letters.ts";
 import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
-import { progressBar } from "../progress.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { type OutputOptions, printable } from "../framework/output.ts";
+import { progressBar } from "../framework/progress.ts";
 import { closingAfter, openStore, openStoreAsItIs, type Store } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
 import { requireId } from "./dead-letters.ts";
-import { type OutputOptions, printable } from "./output.ts";
 
 export type RetryOptions = FilterOptions &
   OutputOptions & {

@@ -12,9 +12,9 @@ import {
 import { openTableLettersById, readTableLetters } from "@noisefloor/ingest/letters/table-letters.ts";
 import { isTopicId } from "@noisefloor/ingest/letters/topic-letters.ts";
 import { type FilterOptions, isTopicRead, readFilter, readTopic } from "../dead-letter-homes.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { withStoreAsItIs } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { type OutputOptions, printable, show } from "./output.ts";
 
 export type ListOptions = FilterOptions & OutputOptions & { readonly limit: number; readonly includeDone: boolean };
 

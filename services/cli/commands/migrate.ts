@@ -1,6 +1,6 @@
+import type { CommandContext } from "../framework/command.ts";
+import { confirm } from "../framework/confirm.ts";
 import { openStore } from "../store.ts";
-import type { CommandContext } from "./command.ts";
-import { confirm } from "./confirm.ts";
 
 /** `noisefloor migrate`. */
 export async function runMigrate(options: { readonly yes: boolean }, context: CommandContext): Promise<void> {

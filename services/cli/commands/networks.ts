@@ -6,13 +6,13 @@ import {
   replaceNetworkLists,
 } from "@noisefloor/clickhouse/tables/networks.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { progressBar } from "../progress.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { type OutputOptions, printable, show } from "../framework/output.ts";
+import { progressBar } from "../framework/progress.ts";
 import { type KnownLists, readKnownLists } from "../reference/known-lists.ts";
 import { findListFiles, listIdOf, type ReadNetworkList, readNetworkList } from "../reference/network-list-file.ts";
 import type { RefusedEntry } from "../reference/tag-file.ts";
 import { withStore, withStoreAsItIs } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { type OutputOptions, printable, show } from "./output.ts";
 
 const COMMANDS: Record<NetworkKind, string> = { service: "benign", actor: "actors" };
 const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "service" };

@@ -20,9 +20,9 @@ import {
 import { createTopics } from "@noisefloor/ingest/topics.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
-import { fileProgress } from "../progress.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { fileProgress } from "../framework/progress.ts";
 import { asCommand, openStore, openStoreAsItIs, type Store } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
 
 export type ReplayOptions = {
   readonly format: string;

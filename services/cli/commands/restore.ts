@@ -6,9 +6,9 @@ import { readNewestReceipt } from "@noisefloor/clickhouse/stored-tables.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/window.ts";
 import { readBackupPlace } from "../backup-place.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { fractionBar } from "../framework/progress.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
-import { fractionBar } from "../progress.ts";
-import { type CommandContext, UserError } from "./command.ts";
 
 /** `noisefloor restore`. */
 export async function runRestore(

@@ -1,10 +1,10 @@
 import { readLoss } from "@noisefloor/clickhouse/retention-loss.ts";
 import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import type { CommandContext } from "../framework/command.ts";
+import { formatBytes, type OutputOptions, show } from "../framework/output.ts";
 import { isMuch } from "../retention-loss.ts";
 import { closingAfter, openStoreAsItIs } from "../store.ts";
-import type { CommandContext } from "./command.ts";
-import { formatBytes, type OutputOptions, show } from "./output.ts";
 
 /** `noisefloor retention`. */
 export async function runRetention(

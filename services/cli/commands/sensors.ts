@@ -10,10 +10,10 @@ import { isSensorId } from "@noisefloor/domain/observation.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/scope.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { findWorkspace, generateKey } from "../access.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { confirm } from "../framework/confirm.ts";
+import { type OutputOptions, show, showNewKey } from "../framework/output.ts";
 import { withStore } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { confirm } from "./confirm.ts";
-import { type OutputOptions, show, showNewKey } from "./output.ts";
 
 export type SensorKeyOptions = {
   readonly dataset: string;

@@ -5,9 +5,9 @@ import { acceptInto } from "@noisefloor/ingest/pipeline.ts";
 import { replay } from "@noisefloor/ingest/replay.ts";
 import type { ReplayRecord } from "@noisefloor/ingest/sources/file.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
 import { simulate } from "../simulation.ts";
 import { closingAfter, openStore, type Store } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
 import { printSummary } from "./replay.ts";
 
 /** Stores the observations of a simulated fleet of sensors through the ordinary pipeline. */

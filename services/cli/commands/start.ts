@@ -3,9 +3,9 @@ import { join, resolve } from "node:path";
 import { writePrivately } from "@noisefloor/clickhouse/private-file.ts";
 import { readSenders } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { makeFirstWorkspace } from "../access.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
 import { type Roles, type RunningService, serve } from "../serve.ts";
 import { asService, openStore, openStoreToRead, type Store } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
 import { simulateInto } from "./simulate.ts";
 
 const DEMO_DAYS = 30;

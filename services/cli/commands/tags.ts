@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { formatDate } from "@noisefloor/domain/window.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { confirm } from "../framework/confirm.ts";
+import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { importTags, readTagsInUse } from "../reference/import-tags.ts";
 import { readStarterTags } from "../reference/starter-tags.ts";
 import { readTagFile } from "../reference/tag-file.ts";
 import { withStore, withStoreAsItIs } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { confirm } from "./confirm.ts";
-import { type OutputOptions, printable, show } from "./output.ts";
 
 /** `noisefloor tags import`. */
 export async function runTagsImport(file: string, context: CommandContext): Promise<void> {

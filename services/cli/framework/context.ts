@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
-import type { CommandContext } from "./commands/command.ts";
+import type { CommandContext } from "./command.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 /** @throws ConfigError with all that is wrong with the environment. */

@@ -4,7 +4,7 @@ import { ListenError } from "@noisefloor/http/connections.ts";
 import { TlsFilesError } from "@noisefloor/http/tls.ts";
 import { ReplayError } from "@noisefloor/ingest/replay.ts";
 import { StreamError } from "@noisefloor/kafka/kafkajs-connection.ts";
-import { UserError } from "./commands/command.ts";
+import { UserError } from "./command.ts";
 
 /** Errors that the user can put right are told in a sentence; all others with their stack, for they are ours. */
 const TOLD_PLAINLY = [UserError, ConfigError, StoreError, StreamError, TlsFilesError, ListenError];
