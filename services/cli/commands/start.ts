@@ -4,7 +4,8 @@ import { writePrivately } from "@noisefloor/clickhouse/private-file.ts";
 import { readSenders } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { makeFirstWorkspace } from "../access.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
-import { type Roles, type RunningService, serve } from "../serve.ts";
+import type { Roles } from "../serve/service-context.ts";
+import { type RunningService, serve } from "../serve.ts";
 import { asService, openStore, openStoreToRead, type Store } from "../store.ts";
 import { simulateInto } from "./simulate.ts";
 

@@ -1,55 +1,69 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/tag-catalogue.ts";
-import type { WatchOptions } from "@noisefloor/clickhouse/watch.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
 import type { ObservationRow } from "@noisefloor/ingest/writer.ts";
 import { watchBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import { followSightings } from "@noisefloor/query/address-index/follow.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/lookup.ts";
-import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
+import { type Cache, type Caches, logRefreshes } from "./caches.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 export type OpenAddressIndex = AddressIndex & {
-  /** By the name that metrics call them. */
-  readonly caches: Readonly<Record<string, { ageSeconds(): number }>>;
-  /** Rejects until everything was read for the first time. */
+  /** By the names that metrics call them. */
+  readonly caches: Readonly<Record<string, Cache>>;
+  /** Rejects until the first load has ended. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
-  /** To be called with what this process has stored: it shows at once, not when it is read again. */
+  /** Records rows that this process has stored, so that lookups answer from them before the next poll. */
   onStored(rows: readonly ObservationRow[]): void;
-  stop(): Promise<void>;
 };
 
-export type AddressIndexOptions = {
-  readonly client: ClickHouseClient;
-  readonly catalogue: TagCatalogue;
-  readonly limit: number;
-  readonly retentionDays: () => number;
-  readonly now: () => number;
-  readonly metrics: Pick<Metrics, "gauge">;
-  readonly log: Logger;
-  /** What is logged when something cannot be read. */
-  readonly logFailures: (what: string) => WatchOptions;
-};
+type Sightings = ReturnType<typeof followSightings>;
 
-/** Keeps all that single lookups are answered from in this process's memory. */
-export async function openAddressIndex(options: AddressIndexOptions): Promise<OpenAddressIndex> {
-  const { client, catalogue, limit, metrics, log, logFailures } = options;
-  const networks = await watchBenignNetworks(client, logFailures("the networks of benign services and actors"));
-  let wasLoaded = false;
+/** Opens the index in memory that answers lookups of single addresses, when the role and the settings ask for it. */
+export async function openAddressIndex(
+  context: ServiceContext,
+  client: ClickHouseClient,
+  { catalogue, retentionDays }: Pick<Caches, "catalogue" | "retentionDays">,
+): Promise<OpenAddressIndex | undefined> {
+  const { roles, settings, log, metrics, closeStack } = context;
+  const limit = settings.lookupIndexAddresses;
+  if (!roles.query || limit === 0) return undefined;
+  const networks = await watchBenignNetworks(client, logRefreshes("networks", log));
+  closeStack.add(networks.stop);
+  let isLoaded = false;
   const sightings = followSightings(client, {
-    ...options,
-    onError: (error) => log.warn({ err: error }, "the address index cannot be read; asking ClickHouse at each lookup"),
-    onRecovery: () => log.info("the address index can be read again"),
+    limit,
+    retentionDays,
+    now: Date.now,
+    onError: (error) => log.warn({ err: error }, "refresh of the address index failed; querying ClickHouse per lookup"),
+    onRecovery: () => log.info("refresh of the address index succeeded again"),
     onLoaded: (addresses, seconds) => {
-      wasLoaded = true;
+      isLoaded = true;
       log.info({ addresses, seconds }, "address index loaded");
     },
     onTooLarge: () => {
-      wasLoaded = true;
-      log.warn({ limit }, "more addresses than LOOKUP_INDEX_ADDRESSES; asking ClickHouse at each lookup");
+      isLoaded = true;
+      log.warn({ limit }, "more addresses than LOOKUP_INDEX_ADDRESSES; querying ClickHouse per lookup");
     },
   });
+  closeStack.add(sightings.stop);
+  registerIndexMetrics(metrics, sightings);
+  return {
+    sightings,
+    networks,
+    caches: { networks, addresses: sightings },
+    checks: {
+      addresses: async () => {
+        if (!isLoaded) throw new Error("the address index is being loaded");
+      },
+    },
+    onStored: (rows) => recordRows(rows, sightings, catalogue),
+  };
+}
+
+function registerIndexMetrics(metrics: Pick<Metrics, "gauge">, sightings: Sightings): void {
   metrics.gauge("noisefloor_address_index_entries", "Addresses in memory, once per severity", sightings.size);
   metrics.gauge("noisefloor_address_index_bytes", "Memory that the addresses take", sightings.bytes);
   metrics.gauge(
@@ -57,27 +71,14 @@ export async function openAddressIndex(options: AddressIndexOptions): Promise<Op
     "1 while single lookups are answered from memory, 0 while ClickHouse is asked",
     () => (sightings.isCurrent() ? 1 : 0),
   );
-  return {
-    sightings,
-    networks,
-    caches: { networks, addresses: sightings },
-    checks: {
-      addresses: async () => {
-        if (!wasLoaded) throw new Error("the address index is being loaded");
-      },
-    },
-    onStored(rows) {
-      for (const row of rows) {
-        if (row.dataset !== "global") continue;
-        const lastSeen = Date.parse(`${row.observed_at.replace(" ", "T")}Z`);
-        sightings.record(ipv4ToNumber(row.source_ip), severityOf(row.tags, catalogue), lastSeen);
-      }
-    },
-    async stop() {
-      networks.stop();
-      await sightings.stop();
-    },
-  };
+}
+
+function recordRows(rows: readonly ObservationRow[], sightings: Sightings, catalogue: TagCatalogue): void {
+  for (const row of rows) {
+    if (row.dataset !== "global") continue;
+    const lastSeen = Date.parse(`${row.observed_at.replace(" ", "T")}Z`);
+    sightings.record(ipv4ToNumber(row.source_ip), severityOf(row.tags, catalogue), lastSeen);
+  }
 }
 
 /** The worst intention of some tags, from 1; 0 when none of them is in the catalogue. */
