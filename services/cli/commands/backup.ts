@@ -11,10 +11,23 @@ import { requireWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup-fi
 import { connect } from "@noisefloor/clickhouse/client.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/open.ts";
 import { readBackupPlace } from "../backup-place.ts";
+import { PLACE_HELP } from "../backup-place-help.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
 import { formatBytes } from "../framework/output.ts";
 import { fractionBar } from "../framework/progress.ts";
 import { asCommand, assertStoreExists } from "../store.ts";
+
+const BACKUP_HELP = `
+Everything that is stored goes into it: observations, rollups, tags, lists, workspaces and keys (their hashes), dead
+letters of the table. Services may go on meanwhile. Ctrl-C cancels it.`;
+
+export const define: DefineCommand = (backup, createContext) => {
+  backup
+    .argument("<place>", "where to")
+    .addHelpText("after", PLACE_HELP + BACKUP_HELP)
+    .action(async (place: string) => runBackup(place, await createContext()));
+};
 
 /** `noisefloor backup`. The schema is left as it is: a backup is what one makes before an update. */
 export async function runBackup(destination: string, context: CommandContext): Promise<void> {

@@ -7,6 +7,7 @@ import {
 } from "@noisefloor/clickhouse/tables/networks.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
 import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { progressBar } from "../framework/progress.ts";
 import { type KnownLists, readKnownLists } from "../reference/known-lists.ts";
@@ -16,6 +17,36 @@ import { withStore, withStoreAsItIs } from "../store.ts";
 
 const COMMANDS: Record<NetworkKind, string> = { service: "benign", actor: "actors" };
 const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "service" };
+
+const IMPORT_HELP = `
+From a folder, import takes its .json files, and the list.json of each folder right below it if Noisefloor knows that
+list as one of this kind; it skips all others and names them. A list that lost more than half of its networks is skipped,
+as its download may have broken off: --force imports it all the same.`;
+
+/** `noisefloor benign` and `noisefloor actors`: the same commands for two kinds of networks. */
+export function defineNetworks(kind: NetworkKind): DefineCommand {
+  return (lists, createContext) => {
+    lists
+      .command("import")
+      .description("replace lists of networks from a MISP warninglist, or a folder of them")
+      .argument("<path>")
+      .option("--force", "also lists that shrank, or a file that is known as a list of another kind", false)
+      .addHelpText("after", IMPORT_HELP)
+      .action(async (path: string, options: ImportOptions) =>
+        runNetworksImport(kind, path, options, await createContext()),
+      );
+    lists
+      .command("list")
+      .description("list them")
+      .option("--json", "as JSON", false)
+      .action(async (options: OutputOptions) => runNetworksList(kind, options, await createContext()));
+    lists
+      .command("remove")
+      .description("remove lists")
+      .argument("<id...>", "as list shows them")
+      .action(async (ids: string[]) => runNetworksRemove(kind, ids, await createContext()));
+  };
+}
 
 /** A list that was left out, and why. */
 type Skipped = { readonly file: string; readonly reason: string; readonly isBroken: boolean };

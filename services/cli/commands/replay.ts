@@ -21,8 +21,21 @@ import { createTopics } from "@noisefloor/ingest/topics.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { kafkaProducer } from "@noisefloor/kafka/kafkajs.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { positiveInteger } from "../framework/positive-integer.ts";
 import { fileProgress } from "../framework/progress.ts";
 import { asCommand, openStore, openStoreAsItIs, type Store } from "../store.ts";
+
+export const define: DefineCommand = (replay, createContext) => {
+  replay
+    .argument("<file...>", "the files, oldest first")
+    .requiredOption("--format <name>", "observations (our wire schema, NDJSON) or marx")
+    .option("--shift-to <time>", 'move all times so that the newest falls on "now" or an RFC 3339 time')
+    .option("--rate <n>", "observations per second at most", positiveInteger)
+    .option("--dry-run", "count what a replay would accept and reject, and change nothing", false)
+    .option("--keep-going", "also when none of the first 10,000 records is accepted", false)
+    .action(async (files: string[], options: ReplayOptions) => runReplay(files, options, await createContext()));
+};
 
 export type ReplayOptions = {
   readonly format: string;

@@ -2,9 +2,18 @@ import { readLoss } from "@noisefloor/clickhouse/retention-loss.ts";
 import { countOlderRows, readStoredTables } from "@noisefloor/clickhouse/stored-tables.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
 import type { CommandContext } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
 import { formatBytes, type OutputOptions, show } from "../framework/output.ts";
+import { positiveInteger } from "../framework/positive-integer.ts";
 import { isMuch } from "../retention-loss.ts";
 import { closingAfter, openStoreAsItIs } from "../store.ts";
+
+export const define: DefineCommand = (retention, createContext) => {
+  retention
+    .option("--days <n>", "also what this retention would delete (default: RETENTION_DAYS)", positiveInteger)
+    .option("--json", "as JSON", false)
+    .action(async (options: { days?: number; json: boolean }) => runRetention(options, await createContext()));
+};
 
 /** `noisefloor retention`. */
 export async function runRetention(

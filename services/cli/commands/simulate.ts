@@ -6,9 +6,17 @@ import { replay } from "@noisefloor/ingest/replay.ts";
 import type { ReplayRecord } from "@noisefloor/ingest/sources/file.ts";
 import { insertInto } from "@noisefloor/ingest/writer.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { positiveInteger } from "../framework/positive-integer.ts";
 import { simulate } from "../simulation.ts";
 import { closingAfter, openStore, type Store } from "../store.ts";
 import { printSummary } from "./replay.ts";
+
+export const define: DefineCommand = (simulate, createContext) => {
+  simulate
+    .option("--days <n>", "how many days back", positiveInteger, 30)
+    .action(async (options: { days: number }) => runSimulate(options.days, await createContext()));
+};
 
 /** Stores the observations of a simulated fleet of sensors through the ordinary pipeline. */
 export async function simulateInto(

@@ -12,12 +12,15 @@ function warnings(env: Record<string, string>, isIntakeOpen: boolean): readonly 
   return settings;
 }
 
-test.each(["0.0.0.0", "::", "192.0.2.7", "noisefloor"])("on %s a warning names each setting that is missing", (host) => {
-  expect(warnings({ HTTP_HOST: host }, true)).toEqual(["SENSOR_KEYS", "METRICS_TOKEN"]);
-  expect(warnings({ HTTP_HOST: host }, false)).toEqual(["METRICS_TOKEN"]);
-  expect(warnings({ HTTP_HOST: host, METRICS_TOKEN: KEY }, true)).toEqual(["SENSOR_KEYS"]);
-  expect(warnings({ HTTP_HOST: host, METRICS_TOKEN: KEY }, false)).toEqual([]);
-});
+test.each(["0.0.0.0", "::", "192.0.2.7", "noisefloor"])(
+  "on %s a warning names each setting that is missing",
+  (host) => {
+    expect(warnings({ HTTP_HOST: host }, true)).toEqual(["SENSOR_KEYS", "METRICS_TOKEN"]);
+    expect(warnings({ HTTP_HOST: host }, false)).toEqual(["METRICS_TOKEN"]);
+    expect(warnings({ HTTP_HOST: host, METRICS_TOKEN: KEY }, true)).toEqual(["SENSOR_KEYS"]);
+    expect(warnings({ HTTP_HOST: host, METRICS_TOKEN: KEY }, false)).toEqual([]);
+  },
+);
 
 test.each(["127.0.0.1", "::1", "localhost"])("on %s, which only this machine reaches, there is no warning", (host) => {
   expect(warnings({ HTTP_HOST: host }, true)).toEqual([]);
