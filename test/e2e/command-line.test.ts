@@ -135,7 +135,7 @@ test("commands beside a running service use its store, and the service shows the
   const imported = await noisefloor(["tags", "import", file]).finished;
   expect(imported).toMatchObject({ code: 0, stderr: "" });
   expect(imported.stdout).toMatch(
-    /refused Bad Slug: slug: .*\nadded {5}1\nchanged {3}0\nreplaced {2}0\nunchanged 0\nrefused {3}1\n/,
+    /rejected Bad Slug: slug: .*\nadded {5}1\nchanged {3}0\nreplaced {2}0\nunchanged 0\nrejected {2}1\n/,
   );
   const list = join(dataDir, "resolvers.json");
   await writeFile(list, JSON.stringify({ name: "Resolvers", type: "cidr", list: ["9.9.9.0/24"] }));

@@ -18,7 +18,7 @@ export const define: DefineCommand = (simulate, createContext) => {
     .action(async (options: { days: number }) => runSimulate(options.days, await createContext()));
 };
 
-/** Stores the observations of a simulated fleet of sensors through the ordinary pipeline. */
+/** Stores the observations of a simulated sensor fleet, through the pipeline that all observations take. */
 export async function simulateInto(
   { client, retentionDays }: Store,
   days: number,

@@ -34,25 +34,25 @@ export const define: DefineCommand = (tags, createContext) => {
 /** `noisefloor tags import`. */
 export async function runTagsImport(file: string, context: CommandContext): Promise<void> {
   const { print } = context;
-  const { tags, refused } = await readTagFileOf(file);
+  const { tags, rejected } = await readTagsFrom(file);
   await withStore(context, async (client) => {
     const starter = await readStarterTags(Date.now());
     const result = await importTags(client, tags, Date.now(), starter);
-    const all = [...refused, ...result.refused];
-    for (const { entry, reason } of all) print(`refused ${printable(entry)}: ${reason}`);
+    const all = [...rejected, ...result.rejected];
+    for (const { entry, reason } of all) print(`rejected ${printable(entry)}: ${reason}`);
     for (const slug of result.replaced) print(`replaced ${slug}: it was a tag of the starter catalogue`);
     print(`added     ${result.added}`);
     print(`changed   ${result.changed}`);
     print(`replaced  ${result.replaced.length}`);
     print(`unchanged ${result.unchanged}`);
-    print(`refused   ${all.length}`);
-    if (all.length === refused.length + tags.length) {
-      throw new UserError(`${file}: ${all.length === 0 ? "it holds no tag" : "every tag was refused"}`);
+    print(`rejected  ${all.length}`);
+    if (all.length === rejected.length + tags.length) {
+      throw new UserError(`${file}: ${all.length === 0 ? "it holds no tag" : "every tag was rejected"}`);
     }
   });
 }
 
-async function readTagFileOf(file: string) {
+async function readTagsFrom(file: string) {
   try {
     return readTagFile(await readFile(file, "utf8"), formatDate(Date.now()));
   } catch (error) {
@@ -91,10 +91,10 @@ export function runTagsRemove(
       return tag;
     });
     const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
-    const ours = found.filter(({ id }) => starter.has(id)).map(({ slug }) => slug);
-    if (ours.length > 0) {
+    const starterSlugs = found.filter(({ id }) => starter.has(id)).map(({ slug }) => slug);
+    if (starterSlugs.length > 0) {
       throw new UserError(
-        `of the starter catalogue, which every start completes: ${ours.join(", ")}. Import over them`,
+        `tags of the starter catalogue cannot be removed, as every start adds them again: ${starterSlugs.join(", ")}. Import tags with these slugs instead`,
       );
     }
     const inUse = await readTagsInUse(
