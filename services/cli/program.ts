@@ -84,7 +84,7 @@ const COMMANDS: readonly Entry[] = [
 
 /**
  * Creates the command line.
- * @param isCalled whether a command is to be loaded: loading all of them takes seconds, which `--help` need not wait for.
+ * @param isCalled whether to load a command. Loading all of them takes seconds, and `--help` needs none of them.
  */
 export async function createProgram(
   createContext: () => Promise<CommandContext>,

@@ -37,7 +37,7 @@ export async function serve(roles: Roles, store: Store, settings: Settings, log:
   }
 }
 
-/** Opens every part, each after those that it uses, and listens last: requests under way need all the others to drain. */
+/** Opens every part after those that it uses. It listens last, so that a shutdown drains requests before all else. */
 async function openServices(context: ServiceContext): Promise<Omit<RunningService, "stop">> {
   const { store, settings, log } = context;
   const clients = openClients(context);

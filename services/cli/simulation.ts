@@ -2,8 +2,8 @@ import { numberToIpv4 } from "@noisefloor/domain/ipv4.ts";
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/window.ts";
 
 /**
- * A simulated sensor fleet for trying Noisefloor out. It is marked everywhere: sensors are called `simulated-…`, metadata
- * has `simulated: true`, and the addresses are in three blocks with hardly any public services.
+ * A simulated sensor fleet for trying Noisefloor out. Its data is marked: sensors are called `simulated-…`, metadata has
+ * `simulated: true`, and the addresses are in three blocks with hardly any public services.
  */
 const BLOCKS = [11, 22, 33];
 const SENSORS = Array.from({ length: 12 }, (_, index) => `simulated-${String(index + 1).padStart(2, "0")}`);
@@ -30,7 +30,7 @@ const PROFILES: readonly ScannerProfile[] = [
   { tag: "mirai", transport: "tcp", port: 2323, share: 2 },
 ];
 
-/** Random numbers from 0 to 1 (mulberry32). The same seed gives the same numbers, so a simulated hour is always the same. */
+/** Random numbers from 0 to 1 (mulberry32), the same for the same seed: a simulated hour never changes. */
 function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -42,8 +42,8 @@ function seededRandom(seed: number): () => number {
 }
 
 /**
- * The observations of the last `days` days up to `now`, hour by hour. An hour has the same observations in every run, ids
- * included, so a second run adds only the hours since the first.
+ * The observations of the last `days` days up to `now`, hour by hour. An hour has the same observations in every run,
+ * ids included, so a second run adds only the hours since the first.
  */
 export function* simulate(days: number, now: number): Generator<Record<string, unknown>> {
   for (let hour = floorToHour(now - days * DAY_MS) + HOUR_MS; hour <= now; hour += HOUR_MS) {

@@ -19,8 +19,8 @@ const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "serv
 
 const IMPORT_HELP = `
 From a folder, import takes its .json files, and the list.json of each folder right below it if Noisefloor knows that
-list as one of this kind; it skips all others and names them. A list that lost more than half of its networks is skipped,
-as its download may have broken off: --force imports it all the same.`;
+list as one of this kind. It skips all others and names them. It also skips a list that lost more than half of its
+networks, as the download may have broken off: --force imports it all the same.`;
 
 /** `noisefloor benign` and `noisefloor actors`: the same commands for two kinds of networks. */
 export function defineNetworks(kind: NetworkKind): DefineCommand {

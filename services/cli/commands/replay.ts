@@ -58,7 +58,7 @@ export async function runReplay(
   options: ReplayOptions,
   context: CommandContext,
 ): Promise<void> {
-  // Read first: from here on Ctrl-C ends the replay after the batch under way, and the input's temporary file is removed.
+  // Read it before the input: an immediate end by Ctrl-C would leave the temporary copy of standard input behind.
   const { signal } = context;
   const format = findFormat(options.format);
   const shiftTo = readShiftTo(options.shiftTo);

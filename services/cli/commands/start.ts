@@ -30,7 +30,7 @@ async function runStart(options: { readonly demo: boolean }, context: CommandCon
   });
 }
 
-/** The key that a first start creates. On a terminal it is printed; else it is in a file, as the output may be logged. */
+/** The key that a first start creates: printed on a terminal, else written to a file, as the output may be logged. */
 type FirstKey = { readonly key: string; readonly file: string | undefined };
 
 async function createFirstKey(

@@ -93,22 +93,18 @@ export function runTagsRemove(
     const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
     const starterSlugs = found.filter(({ id }) => starter.has(id)).map(({ slug }) => slug);
     if (starterSlugs.length > 0) {
+      const slugs = starterSlugs.join(", ");
       throw new UserError(
-        `tags of the starter catalogue cannot be removed, as every start adds them again: ${starterSlugs.join(", ")}. Import tags with these slugs instead`,
+        `tags of the starter catalogue cannot be removed, as every start adds them: ${slugs}. Import tags in their place`,
       );
     }
-    const inUse = await readTagsInUse(
-      client,
-      found.map(({ id }) => id),
-    );
+    const ids = found.map(({ id }) => id);
+    const inUse = await readTagsInUse(client, ids);
     const carried = found.filter(({ id }) => inUse.has(id)).map(({ slug }) => slug);
     if (carried.length > 0) {
       await confirm(`Observations carry ${carried.join(", ")}: answers about them would lose it`, options, context);
     }
-    await deleteTags(
-      client,
-      found.map(({ id }) => id),
-    );
+    await deleteTags(client, ids);
     context.print(`removed   ${new Set(found).size}`);
   });
 }

@@ -26,7 +26,7 @@ export type ReadNetworkList = {
 };
 
 /**
- * The list files at a path: the file itself, or a folder's JSON files and the `list.json` of each folder right below it,
+ * The list files at a path: the file itself, or a folder's JSON files and the `list.json` of each folder right below,
  * which is how collections are published.
  */
 export async function findListFiles(path: string): Promise<string[]> {

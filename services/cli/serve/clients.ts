@@ -6,7 +6,7 @@ const POLLING_TIMEOUT_MS = 4_000;
 /** The index reads all addresses, a slice at a time. */
 const INDEX_TIMEOUT_MS = 60_000;
 
-/** A client for each kind of work: a large query may take every connection of its client, and the others must not wait. */
+/** A client for each kind of work, as a large query may take every connection of its client. */
 export type Clients = {
   readonly polling: ClickHouseClient;
   readonly lookups: ClickHouseClient;

@@ -5,8 +5,8 @@ import { asService, openStore, openStoreToRead, type Store } from "../store.ts";
 import type { Roles } from "./service-context.ts";
 
 /**
- * Runs services until a signal or a failure. Resolves after a clean shutdown; rejects, after everything was closed, when a
- * part has failed for good.
+ * Runs services until a signal or a failure. Resolves after a clean shutdown. Rejects when a part has failed for good,
+ * after everything was closed.
  */
 export async function runServices(
   roles: Roles,
