@@ -3,7 +3,7 @@ import { createProgram } from "./program.ts";
 // `head` and other readers may close the pipe early: the command then ends without an error message, as others do.
 process.stdout.on("error", (error: Error) => {
   if ("code" in error && error.code === "EPIPE") process.exit(141);
-  console.error(`noisefloor: cannot write the output: ${error.message}`);
+  console.error(`noisefloor: the output cannot be written: ${error.message}`);
   process.exit(1);
 });
 
