@@ -27,7 +27,7 @@ function read(value: unknown) {
 }
 
 /** Why the entry {slug, name} with these members is rejected; undefined when it is not. */
-function refusalOf(members: Record<string, unknown>): string | undefined {
+function reasonFor(members: Record<string, unknown>): string | undefined {
   return read([{ slug: "mirai", name: "Mirai", ...members }]).rejected[0]?.reason;
 }
 
@@ -126,8 +126,8 @@ describe("an entry that cannot be taken", () => {
     ["recommend_block", { recommend_block: "yes" }],
     ["references", { references: "https://example.org" }],
   ])("has its member %s named in the reason (%j)", (member, members) => {
-    expect(refusalOf({})).toBeUndefined();
-    expect(refusalOf(members)).toContain(`${member}: `);
+    expect(reasonFor({})).toBeUndefined();
+    expect(reasonFor(members)).toContain(`${member}: `);
   });
 
   test("is also the second one with the same slug: a slug means one tag", () => {
