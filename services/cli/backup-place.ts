@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { UserError } from "./commands/command.ts";
-import { printable } from "./commands/output.ts";
+import { UserError } from "./framework/command.ts";
+import { printable } from "./framework/output.ts";
 
 const PLACES = "a path, disk:NAME/PATH, or the https URL of a folder in a bucket";
 

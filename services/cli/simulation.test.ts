@@ -8,12 +8,12 @@ import { simulate } from "./simulation.ts";
 
 const NOW = Date.parse("2026-11-20T14:23:45Z");
 
-/** The simulated observations as the intake takes them; throws when it would refuse one. */
+/** The simulated observations as the intake accepts them. Throws when it would reject one. */
 function accepted(days: number, now = NOW): (WireObservation & { readonly at: number })[] {
   return [...simulate(days, now)].map((value) => {
-    const verdict = validateObservation(value, { now, retentionDays: days, right: "everything" });
-    if ("reason" in verdict) throw new Error(`${verdict.reason}: ${verdict.detail}`);
-    return { ...verdict.observation, at: verdict.observedAt };
+    const result = validateObservation(value, { now, retentionDays: days, right: "everything" });
+    if ("reason" in result) throw new Error(`${result.reason}: ${result.detail}`);
+    return { ...result.observation, at: result.observedAt };
   });
 }
 

@@ -2,17 +2,22 @@ import { numberToIpv4 } from "@noisefloor/domain/ipv4.ts";
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/window.ts";
 
 /**
- * A made-up sensor fleet for trying Noisefloor out. Everything in it says so: sensors are called `simulated-…`,
- * metadata has `simulated: true`, and addresses lie in three blocks that hardly carry public services.
+ * A simulated sensor fleet for trying Noisefloor out. Its data is marked: sensors are called `simulated-…`, metadata has
+ * `simulated: true`, and the addresses are in three blocks with hardly any public services.
  */
 const BLOCKS = [11, 22, 33];
 const SENSORS = Array.from({ length: 12 }, (_, index) => `simulated-${String(index + 1).padStart(2, "0")}`);
 const SCANNERS = 4_000;
 
-type Habit = { readonly tag: string; readonly transport: "tcp" | "udp"; readonly port: number; readonly share: number };
+type ScannerProfile = {
+  readonly tag: string;
+  readonly transport: "tcp" | "udp";
+  readonly port: number;
+  readonly share: number;
+};
 
-/** What simulated scanners look for, and how many of them in a hundred. */
-const HABITS: readonly Habit[] = [
+/** What simulated scanners look for, and the percentage of scanners that do. */
+const PROFILES: readonly ScannerProfile[] = [
   { tag: "telnet-scanner", transport: "tcp", port: 23, share: 22 },
   { tag: "ssh-scanner", transport: "tcp", port: 22, share: 18 },
   { tag: "smb-scanner", transport: "tcp", port: 445, share: 14 },
@@ -25,7 +30,7 @@ const HABITS: readonly Habit[] = [
   { tag: "mirai", transport: "tcp", port: 2323, share: 2 },
 ];
 
-/** Numbers from 0 to 1 that depend on the seed alone (mulberry32), so that a simulated hour is always the same. */
+/** Random numbers from 0 to 1 (mulberry32), the same for the same seed: a simulated hour never changes. */
 function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -37,8 +42,8 @@ function seededRandom(seed: number): () => number {
 }
 
 /**
- * The observations of the last `days` days up to `now`, hour by hour. An hour's are the same however often they are
- * made, ids included, so simulating twice adds only what has happened since.
+ * The observations of the last `days` days up to `now`, hour by hour. An hour has the same observations in every run,
+ * ids included, so a second run adds only the hours since the first.
  */
 export function* simulate(days: number, now: number): Generator<Record<string, unknown>> {
   for (let hour = floorToHour(now - days * DAY_MS) + HOUR_MS; hour <= now; hour += HOUR_MS) {
@@ -50,22 +55,22 @@ export function* simulate(days: number, now: number): Generator<Record<string, u
 
 function* simulateHour(hour: number) {
   const random = seededRandom(hour / HOUR_MS);
-  // More in the waking hours of the east, fewer at its night: a day has a shape, as real ones do.
+  // As in real traffic, there is more by day and less by night (in the east, where most of it comes from).
   const swing = 1 + 0.4 * Math.sin(((hour % DAY_MS) / DAY_MS) * 2 * Math.PI);
   const count = Math.round(260 * swing * (0.85 + 0.3 * random()));
   for (let index = 0; index < count; index++) {
-    // Few scanners are loud and many are rare.
+    // A few scanners send most observations, and many send few.
     const scanner = Math.floor(SCANNERS * random() ** 2.2);
-    const habit = habitOf(scanner);
+    const profile = profileOf(scanner);
     yield {
       observation_id: `simulated:${hour / HOUR_MS}:${index}`,
       observed_at: new Date(hour + Math.floor(random() * HOUR_MS)).toISOString(),
       sensor_id: SENSORS[Math.floor(random() * SENSORS.length)] ?? "simulated",
       source_ip: addressOf(scanner),
-      transport: habit.transport,
+      transport: profile.transport,
       source_port: 1_024 + Math.floor(random() * 64_000),
-      destination_port: habit.port,
-      tags: [habit.tag],
+      destination_port: profile.port,
+      tags: [profile.tag],
       metadata: { simulated: true },
     };
   }
@@ -77,11 +82,11 @@ function addressOf(scanner: number): string {
   return numberToIpv4(block * 2 ** 24 + 1 + Math.floor(random() * (2 ** 24 - 2)));
 }
 
-function habitOf(scanner: number): Habit {
-  let at = seededRandom(scanner)() * HABITS.reduce((sum, habit) => sum + habit.share, 0);
-  for (const habit of HABITS) {
-    at -= habit.share;
-    if (at < 0) return habit;
+function profileOf(scanner: number): ScannerProfile {
+  let at = seededRandom(scanner)() * PROFILES.reduce((sum, profile) => sum + profile.share, 0);
+  for (const profile of PROFILES) {
+    at -= profile.share;
+    if (at < 0) return profile;
   }
   return { tag: "ssh-scanner", transport: "tcp", port: 22, share: 0 };
 }

@@ -1,6 +1,7 @@
 // A program of its own, run by commands.test.ts: parses command lines as the real command line does, and runs none.
 // Standard input: a list of argument lists, as JSON. Standard output: what is wrong with each, and all commands.
 import { text } from "node:stream/consumers";
+import { createProgram } from "@noisefloor/cli/program.ts";
 import { Command, CommanderError } from "commander";
 import { z } from "zod";
 
@@ -10,17 +11,15 @@ const { action } = Command.prototype;
 Command.prototype.action = function () {
   return action.call(this, () => {});
 };
-Command.prototype.parseAsync = async function () {
-  const commands = withSubcommands(this);
-  for (const command of commands) command.exitOverride().configureOutput({ writeOut: () => {}, writeErr: () => {} });
-  const problems = lines.map((line) => problemOf(this, line));
-  const options = commands
-    .filter((command) => command.commands.length === 0)
-    .map((command) => [nameOf(command), command.options.map(({ long }) => long)]);
-  process.stdout.write(JSON.stringify({ problems, options: Object.fromEntries(options) }));
-  return this;
-};
-await import("../../services/cli/main.ts");
+const createContext = () => Promise.reject(new Error("no command is run"));
+const program = await createProgram(createContext, () => true);
+const commands = withSubcommands(program);
+for (const command of commands) command.exitOverride().configureOutput({ writeOut: () => {}, writeErr: () => {} });
+const problems = lines.map((line) => problemOf(program, line));
+const options = commands
+  .filter((command) => command.commands.length === 0)
+  .map((command) => [nameOf(command), command.options.map(({ long }) => long)]);
+process.stdout.write(JSON.stringify({ problems, options: Object.fromEntries(options) }));
 
 function withSubcommands(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withSubcommands)];

@@ -64,7 +64,7 @@ test("commands beside a running service use its store, and the service shows the
   const imported = await noisefloor(["tags", "import", file]).finished;
   expect(imported).toMatchObject({ code: 0, stderr: "" });
   expect(imported.stdout).toMatch(
-    /refused Bad Slug: slug: .*\nadded {5}1\nchanged {3}0\nreplaced {2}0\nunchanged 0\nrefused {3}1\n/,
+    /rejected Bad Slug: slug: .*\nadded {5}1\nchanged {3}0\nreplaced {2}0\nunchanged 0\nrejected {2}1\n/,
   );
   const list = join(dataDir, "resolvers.json");
   await writeFile(list, JSON.stringify({ name: "Resolvers", type: "cidr", list: ["9.9.9.0/24"] }));
@@ -213,7 +213,9 @@ test("a refused record is found, shown in its own bytes, and stored by a retry b
   await writeFile(file, "tags: [{slug: later, name: Later}]");
   await noisefloor(["tags", "import", file]).finished;
   expect((await noisefloor(["dead-letters", "retry", "--all"]).finished).stdout).toMatch(/^stored {7}1$/m);
-  expect(await getJson(`${service.url}/v3/community/45.0.0.6`)).toMatchObject({ noise: true });
+  await eventually(async () => {
+    expect(await getJson(`${service.url}/v3/community/45.0.0.6`)).toMatchObject({ noise: true });
+  }, 5_000);
   const wrong = await noisefloor(["dead-letters", "retry"]).finished;
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: say which ones: ids, or/) });
 });

@@ -7,10 +7,23 @@ import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readBackupPlace } from "../backup-place.ts";
-import { fractionBar } from "../progress.ts";
+import { PLACE_HELP } from "../backup-place-help.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { formatBytes } from "../framework/output.ts";
+import { fractionBar } from "../framework/progress.ts";
 import { asCommand, assertStoreExists } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { formatBytes } from "./output.ts";
+
+const BACKUP_HELP = `
+Everything that is stored goes into it: observations, tags, lists, workspaces and keys (their hashes), dead letters.
+Rollups do not: a restore rebuilds them. Services may go on meanwhile. Ctrl-C cancels it.`;
+
+export const define: DefineCommand = (backup, createContext) => {
+  backup
+    .argument("<place>", "where to")
+    .addHelpText("after", PLACE_HELP + BACKUP_HELP)
+    .action(async (place: string) => runBackup(place, await createContext()));
+};
 
 /** `noisefloor backup`. It leaves the schema as it is: people make a backup before an update. */
 export async function runBackup(destination: string, context: CommandContext): Promise<void> {

@@ -1,6 +1,13 @@
+import type { CommandContext } from "../framework/command.ts";
+import { confirm } from "../framework/confirm.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
 import { openStore } from "../store.ts";
-import type { CommandContext } from "./command.ts";
-import { confirm } from "./confirm.ts";
+
+export const define: DefineCommand = (migrate, createContext) => {
+  migrate
+    .option("--yes", "also when a shorter RETENTION_DAYS deletes more than a tenth of what is stored", false)
+    .action(async (options: { yes: boolean }) => runMigrate(options, await createContext()));
+};
 
 /** `noisefloor migrate`. */
 export async function runMigrate(options: { readonly yes: boolean }, context: CommandContext): Promise<void> {

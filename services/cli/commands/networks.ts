@@ -6,19 +6,53 @@ import {
   replaceNetworkLists,
 } from "@noisefloor/clickhouse/tables/networks.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { progressBar } from "../progress.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { type OutputOptions, printable, show } from "../framework/output.ts";
+import { progressBar } from "../framework/progress.ts";
 import { type KnownLists, readKnownLists } from "../reference/known-lists.ts";
 import { findListFiles, listIdOf, type ReadNetworkList, readNetworkList } from "../reference/network-list-file.ts";
-import type { RefusedEntry } from "../reference/tag-file.ts";
 import { withStore, withStoreAsItIs } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { type OutputOptions, printable, show } from "./output.ts";
 
 const COMMANDS: Record<NetworkKind, string> = { service: "benign", actor: "actors" };
 const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "service" };
 
-/** A list that was left out, and why. */
-type Skipped = { readonly file: string; readonly reason: string; readonly isBroken: boolean };
+const IMPORT_HELP = `
+From a folder, import takes its .json files, and the list.json of each folder right below it if Noisefloor knows that
+list as one of this kind. It skips all others and names them. It also skips a list that lost more than half of its
+networks, as the download may have broken off: --force imports it all the same.`;
+
+/** `noisefloor benign` and `noisefloor actors`: the same commands for two kinds of networks. */
+export function defineNetworks(kind: NetworkKind): DefineCommand {
+  return (lists, createContext) => {
+    lists
+      .command("import")
+      .description("replace lists of networks from a MISP warninglist, or a folder of them")
+      .argument("<path>")
+      .option("--force", "also lists that shrank, or a file that is known as a list of another kind", false)
+      .addHelpText("after", IMPORT_HELP)
+      .action(async (path: string, options: ImportOptions) =>
+        runNetworksImport(kind, path, options, await createContext()),
+      );
+    lists
+      .command("list")
+      .description("list them")
+      .option("--json", "as JSON", false)
+      .action(async (options: OutputOptions) => runNetworksList(kind, options, await createContext()));
+    lists
+      .command("remove")
+      .description("remove lists")
+      .argument("<id...>", "as list shows them")
+      .action(async (ids: string[]) => runNetworksRemove(kind, ids, await createContext()));
+  };
+}
+
+type SkippedFile = {
+  readonly file: string;
+  readonly reason: string;
+  /** Its download may have broken off. */
+  readonly isUnreadable: boolean;
+};
 
 export type ImportOptions = {
   /** Also lists that lost most of their networks, and a file that is known as a list of the other kind. */
@@ -33,101 +67,98 @@ export async function runNetworksImport(
   context: CommandContext,
 ): Promise<void> {
   const { settings, print } = context;
-  const { lists, refused, skipped } = await readLists(kind, path, options, settings.logLevel !== "silent");
-  for (const { entry, reason } of refused) print(`refused ${printable(entry)}: ${reason}`);
+  const { lists, rejected, skipped } = await readLists(kind, path, options, settings.logLevel !== "silent");
+  for (const { entry, reason } of rejected) print(`rejected ${printable(entry)}: ${reason}`);
   for (const { file, reason } of skipped) print(`skipped ${printable(file)}: ${reason}`);
   await withStore(context, async (client) => {
     const stored = new Map((await readNetworkLists(client, kind)).map((list) => [list.listId, list.networks]));
-    // What was cut off in the middle of a list is no list at all.
-    const broken = skipped.filter(({ isBroken }) => isBroken).map(({ file }) => listIdOf(file));
-    const kept = broken.filter((listId) => stored.has(listId));
-    const taken = lists.filter((read) => {
-      const { listId } = read.list;
-      const before = stored.get(listId) ?? 0;
-      const reason = options.force ? undefined : describeShrinking(read, before);
-      if (reason === undefined) return true;
-      print(`skipped ${listId}: ${reason}`);
-      if (before > 0) kept.push(listId);
-      return false;
-    });
-    if (taken.length > 0) {
-      const { ranges } = await replaceNetworkLists(
-        client,
-        kind,
-        taken.map(({ list }) => list),
-        Date.now(),
-      );
-      print(`lists     ${taken.length}`);
-      print(`networks  ${taken.reduce((sum, { list }) => sum + list.networks.length, 0)}`);
-      print(`ipv6      ${taken.reduce((sum, { ipv6 }) => sum + ipv6, 0)} (not used)`);
-      print(`refused   ${refused.length}`);
-      print(`skipped   ${skipped.length + lists.length - taken.length}`);
+    const shrunken = options.force ? [] : findShrunken(lists, stored);
+    for (const { listId, reason } of shrunken) print(`skipped ${listId}: ${reason}`);
+    const shrunkenIds = shrunken.map(({ listId }) => listId);
+    const imported = lists.filter(({ list }) => !shrunkenIds.includes(list.listId));
+    if (imported.length > 0) {
+      const networkLists = imported.map(({ list }) => list);
+      const { ranges } = await replaceNetworkLists(client, kind, networkLists, Date.now());
+      print(`lists     ${imported.length}`);
+      print(`networks  ${networkLists.reduce((sum, { networks }) => sum + networks.length, 0)}`);
+      print(`ipv6      ${imported.reduce((sum, { ipv6 }) => sum + ipv6, 0)} (not used)`);
+      print(`rejected  ${rejected.length}`);
+      print(`skipped   ${skipped.length + shrunken.length}`);
       print(`ranges    ${ranges} without overlap, over all lists`);
     }
-    if (kept.length > 0) {
-      throw new UserError(
-        `left as they were: ${kept.join(", ")}. A download may have broken off; pass --force if a list did shrink`,
-      );
-    }
-    if (taken.length === 0) {
-      throw new UserError(
-        `${path} holds no list of networks to import, as a .json file or as list.json in a folder: nothing was changed`,
-      );
-    }
+    const unreadableIds = skipped.filter(({ isUnreadable }) => isUnreadable).map(({ file }) => listIdOf(file));
+    assertImported(path, imported.length, [
+      ...unreadableIds.filter((listId) => stored.has(listId)),
+      ...shrunkenIds.filter((listId) => stored.get(listId)),
+    ]);
   });
 }
 
-/** Why a list is not to take the place of the stored one: a download that broke off must not take most of it away. */
-function describeShrinking({ list, ipv6, refused }: ReadNetworkList, before: number): string | undefined {
-  const { length } = list.networks;
-  if (length > 0 && length >= before / 2) return undefined;
-  const held = length > 0 ? `it holds ${length} networks` : describeEmptiness(ipv6, refused.length);
-  return before === 0 ? held : `${held}, where ${before} networks are stored`;
+/** @param unchanged stored lists that the files hold, but that were not imported. */
+function assertImported(path: string, imported: number, unchanged: readonly string[]): void {
+  if (unchanged.length > 0) {
+    throw new UserError(
+      `left as they were: ${unchanged.join(", ")}. A download may have broken off; pass --force if a list did shrink`,
+    );
+  }
+  if (imported === 0) {
+    throw new UserError(
+      `${path} holds no list of networks to import, as a .json file or as list.json in a folder: nothing was changed`,
+    );
+  }
 }
 
-function describeEmptiness(ipv6: number, refused: number): string {
+/** The lists that lost more than half of their stored networks, or are empty: their download may have broken off. */
+function findShrunken(lists: readonly ReadNetworkList[], stored: ReadonlyMap<string, number>) {
+  return lists.flatMap(({ list: { listId, networks }, ipv6, rejected }) => {
+    const before = stored.get(listId) ?? 0;
+    if (networks.length > 0 && networks.length >= before / 2) return [];
+    const found = networks.length > 0 ? `it holds ${networks.length} networks` : formatEmpty(ipv6, rejected.length);
+    return [{ listId, reason: before === 0 ? found : `${found}, where ${before} networks are stored` }];
+  });
+}
+
+function formatEmpty(ipv6: number, rejected: number): string {
   if (ipv6 > 0) return `its ${ipv6} networks are IPv6, which is not used`;
-  return refused > 0 ? `all of its ${refused} entries are bad` : "it is empty";
+  return rejected > 0 ? `all of its ${rejected} entries are bad` : "it is empty";
 }
 
-async function readLists(kind: NetworkKind, path: string, { force }: ImportOptions, isVerbose: boolean) {
+async function readLists(kind: NetworkKind, path: string, { force }: ImportOptions, showsProgress: boolean) {
   const files = await findListFiles(path).catch((error: unknown) => {
     throw new UserError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
   });
   const [known, others] = [await readKnownLists(kind), await readKnownLists(OTHER[kind])];
-  const progress = progressBar("Reading lists", files.length, isVerbose);
+  const progress = progressBar("Reading lists", files.length, showsProgress);
   const lists: ReadNetworkList[] = [];
-  const refused: RefusedEntry[] = [];
-  const skipped: Skipped[] = [];
+  const skipped: SkippedFile[] = [];
   for (const file of files) {
     try {
       const read = await readNetworkList(file, known);
-      const isDeeper = file !== path && relative(path, dirname(file)) !== "";
-      const reason = force && file === path ? undefined : whyNot(kind, read.list, { known, others, isDeeper });
-      if (reason !== undefined) skipped.push({ file, reason, isBroken: false });
-      else {
-        lists.push(read);
-        refused.push(...read.refused);
-      }
+      const isInSubfolder = file !== path && relative(path, dirname(file)) !== "";
+      const isForced = force && file === path;
+      const reason = isForced ? undefined : findMismatch(kind, read.list.listId, { known, others, isInSubfolder });
+      if (reason === undefined) lists.push(read);
+      else skipped.push({ file, reason, isUnreadable: false });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      skipped.push({ file, reason, isBroken: true });
+      skipped.push({ file, reason, isUnreadable: true });
     }
     progress.advance(1);
   }
   progress.end();
-  return { lists, refused, skipped };
+  return { lists, rejected: lists.flatMap(({ rejected }) => rejected), skipped };
 }
 
-/** Why a list is not imported as one of this kind; undefined when it is. */
-function whyNot(
+/** Why a list is not of this kind; undefined when it may be. */
+function findMismatch(
   kind: NetworkKind,
-  { listId }: ReadNetworkList["list"],
-  { known, others, isDeeper }: { known: KnownLists; others: KnownLists; isDeeper: boolean },
+  listId: string,
+  { known, others, isInSubfolder }: { known: KnownLists; others: KnownLists; isInSubfolder: boolean },
 ): string | undefined {
   if (others.has(listId)) return `it is a list for noisefloor ${COMMANDS[OTHER[kind]]} import`;
-  // A collection of lists has all kinds of them in its folders: whose addresses are harmless only our table says.
-  if (isDeeper && !known.has(listId)) return "no list of this kind by that name is known: import it by its own path";
+  // The folders of a published collection hold lists of all kinds; only our table says which networks are harmless.
+  if (isInSubfolder && !known.has(listId))
+    return "no list of this kind by that name is known: import it by its own path";
   return undefined;
 }
 

@@ -12,105 +12,141 @@ import { type LogFile, openLogFiles } from "@noisefloor/ingest/sources/file/log-
 import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sources/file/replay.ts";
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
-import type { Sink } from "@noisefloor/ingest/types.ts";
+import type { RejectedRecord, Sink } from "@noisefloor/ingest/types.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
-import { fileProgress } from "../progress.ts";
+import { type CloseStack, createCloseStack } from "../framework/close-stack.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { positiveInteger } from "../framework/positive-integer.ts";
+import { fileProgress } from "../framework/progress.ts";
 import { asCommand, openStoreAsItIs, type Store } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
+
+export const define: DefineCommand = (replay, createContext) => {
+  replay
+    .argument("<file...>", "the files, oldest first")
+    .requiredOption("--format <name>", "observations (our wire schema, NDJSON) or marx")
+    .option("--shift-to <time>", 'move all times so that the newest falls on "now" or an RFC 3339 time')
+    .option("--rate <n>", "observations per second at most", positiveInteger)
+    .option("--dry-run", "count what a replay would accept and reject, and change nothing", false)
+    .option("--keep-going", "also when none of the first 10,000 records is accepted", false)
+    .action(async (files: string[], options: ReplayOptions) => runReplay(files, options, await createContext()));
+};
 
 export type ReplayOptions = {
   readonly format: string;
   /** `now` or an RFC 3339 time. */
   readonly shiftTo?: string | undefined;
   readonly rate?: number | undefined;
-  /** Says what would become of the records, and changes nothing. */
+  /** Counts what would be accepted and rejected, and changes nothing. */
   readonly dryRun?: boolean;
-  /** Goes on however many records are refused. */
+  /** Reads on however many records are rejected. */
   readonly keepGoing?: boolean;
 };
 
-/** With so many records refused and none accepted something is wrong with all of them. */
+/** After so many rejected records and no accepted one, something is wrong with all of them. */
 const HOPELESS_AFTER = 10_000;
 
-/** `noisefloor replay`: brings log files in, through Kafka when brokers are configured, else straight into the store. */
+/** `noisefloor replay`: stores log files, through Kafka when brokers are configured, else directly. */
 export async function runReplay(
   paths: readonly string[],
   options: ReplayOptions,
   context: CommandContext,
 ): Promise<void> {
-  const { settings, signal, print } = context;
+  // Read it before the input: an immediate end by Ctrl-C would leave the temporary copy of standard input behind.
+  const { signal } = context;
   const format = findFormat(options.format);
   const shiftTo = readShiftTo(options.shiftTo);
   const { files, dispose } = await openLogFiles(paths, process.stdin).catch((error: unknown) => {
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
   });
+  const closeStack = createCloseStack();
+  closeStack.add(dispose);
   try {
-    const store = await openStoreAsItIs(settings, options.dryRun ? undefined : asCommand(context, signal));
-    const catalogue = await openTagCatalogue(store.client);
-    const disk = await openDiskGuard(store.client, { floorBytes: settings.minFreeDiskBytes });
-    const target = options.dryRun ? NOWHERE : await openTarget(context, store, disk);
-    const deadLetters = limitedDeadLetterStore(store.client, {
-      source: "file",
-      bytesPerDay: settings.deadLetterBytesPerDay,
-      now: Date.now,
-      requireSpace: disk.requireSpace,
-      log: context.log,
-    });
+    const { store, target, batches } = await openReplay(options, context, closeStack);
+    const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, format, shiftTo, context);
+    if (shiftTo !== undefined) {
+      context.print(`All times move by the same: the newest becomes ${formatTime(shiftTo)}.`);
+    }
+    const progress = fileProgress("Replaying", files, context.settings.logLevel !== "silent");
     try {
-      const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, format, shiftTo, context);
-      if (shiftTo !== undefined) print(`All times move by the same: the newest becomes ${formatMoment(shiftTo)}.`);
-      const progress = fileProgress("Replaying", files, settings.logLevel !== "silent");
-      try {
-        const summary = await replay(readRecords(files, { format, shiftMs, onBytes: progress.advance }), {
-          catalogue,
-          retentionDays: () => store.retentionDays,
-          right: "everything",
-          now: Date.now,
-          rate: options.rate,
-          stop: signal,
-          stopAfterRejected: options.keepGoing ? undefined : HOPELESS_AFTER,
-          // With the newest at a time of the user's choice, older ones are no sign of a mistake.
-          expectedReason: shiftTo === undefined ? undefined : "older-than-retention",
-          sink: target.sink,
-          storeDeadLetters: async (rejected) => {
-            if (!options.dryRun) await deadLetters.store(rejected.map(fileDeadLetter));
-          },
-          onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${target.verb}, ${rejected} rejected`),
-        });
-        progress.end();
-        if (signal.aborted) for (const line of describeStop(options, shiftTo)) print(line);
-        printSummary(summary, target.verb, print);
-        if (signal.aborted) process.exitCode = 130;
-        else assertUseful(summary, options);
-      } catch (error) {
-        progress.end();
-        if (!(error instanceof ReplayError)) throw error;
-        printSummary(error.summary, target.verb, print);
-        const reason = await explainLoss(store.server, error);
-        throw new UserError(`the replay ended early: ${reason instanceof Error ? reason.message : String(reason)}`);
-      } finally {
-        progress.end();
-      }
+      const summary = await replay(readRecords(files, { format, shiftMs, onBytes: progress.advance }), {
+        ...batches,
+        rate: options.rate,
+        stop: signal,
+        stopAfterRejected: options.keepGoing ? undefined : HOPELESS_AFTER,
+        // With the newest at a time of the user's choice, older ones are no sign of a mistake.
+        expectedReason: shiftTo === undefined ? undefined : "older-than-retention",
+        onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${target.verb}, ${rejected} rejected`),
+      });
+      progress.end();
+      finish(summary, target, options, shiftTo, context);
+    } catch (error) {
+      progress.end();
+      if (!(error instanceof ReplayError)) throw error;
+      printSummary(error.summary, target.verb, context.print);
+      const reason = await explainLoss(store.server, error);
+      throw new UserError(`the replay ended early: ${reason instanceof Error ? reason.message : String(reason)}`);
     } finally {
-      await deadLetters.close();
-      await target.close();
-      disk.stop();
-      catalogue.stop();
-      await store.close();
+      progress.end();
     }
   } finally {
-    await dispose();
+    await closeStack.closeAll();
   }
 }
 
-const formatMoment = (time: number) => new Date(time).toISOString();
+/** Opens the store, the target of accepted records, and the table of dead letters. */
+async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, closeStack: CloseStack) {
+  const { settings, signal, log } = context;
+  const store = await openStoreAsItIs(settings, dryRun ? undefined : asCommand(context, signal));
+  closeStack.add(store.close);
+  const catalogue = await openTagCatalogue(store.client);
+  closeStack.add(catalogue.stop);
+  const disk = await openDiskGuard(store.client, { floorBytes: settings.minFreeDiskBytes });
+  closeStack.add(disk.stop);
+  const target = dryRun ? DRY_RUN : await openTarget(context, store, disk);
+  closeStack.add(target.close);
+  const deadLetters = limitedDeadLetterStore(store.client, {
+    source: "file",
+    bytesPerDay: settings.deadLetterBytesPerDay,
+    now: Date.now,
+    requireSpace: disk.requireSpace,
+    log,
+  });
+  closeStack.add(deadLetters.close);
+  const batches = {
+    catalogue,
+    retentionDays: () => store.retentionDays,
+    right: "everything",
+    now: Date.now,
+    sink: target.sink,
+    storeDeadLetters: async (rejected: readonly RejectedRecord<ReplayRecord>[]) => {
+      if (!dryRun) await deadLetters.store(rejected.map(fileDeadLetter));
+    },
+  } as const;
+  return { store, target, batches };
+}
 
-/** Ids are made of shifted times: the same files shifted to another moment would count once more. */
-function describeStop({ dryRun, shiftTo: given }: ReplayOptions, shiftTo: number | undefined): string[] {
+function finish(
+  summary: ReplaySummary,
+  target: ReplayTarget,
+  options: ReplayOptions,
+  shiftTo: number | undefined,
+  { signal, print }: CommandContext,
+): void {
+  if (signal.aborted) for (const line of formatInterruption(options, shiftTo)) print(line);
+  printSummary(summary, target.verb, print);
+  if (signal.aborted) process.exitCode = 130;
+  else assertUseful(summary, options);
+}
+
+const formatTime = (time: number) => new Date(time).toISOString();
+
+/** Ids are derived from the shifted times, so the same files shifted to another time would count twice. */
+function formatInterruption({ dryRun, shiftTo: given }: ReplayOptions, shiftTo: number | undefined): string[] {
   if (dryRun) return ["Stopped before the end; nothing was changed."];
   const lines = ["Stopped before the end; what was read so far is stored. The same command again counts nothing twice"];
   if (shiftTo === undefined || given !== "now") return [`${lines[0]}.`];
-  return [`${lines[0]},`, `with --shift-to ${formatMoment(shiftTo)} in the place of --shift-to now.`];
+  return [`${lines[0]},`, `with --shift-to ${formatTime(shiftTo)} in the place of --shift-to now.`];
 }
 
 /** Throws a UserError when there were records and none was accepted. */
@@ -118,14 +154,14 @@ function assertUseful(summary: ReplaySummary, { format, dryRun, shiftTo }: Repla
   if (summary.rejected === 0 || summary.accepted > 0) return;
   const [reason = ""] = Object.entries(summary.reasons).sort(([, one], [, other]) => other - one)[0] ?? [];
   const remedy = REMEDIES[reason]?.(format, shiftTo) ?? (dryRun ? "" : 'see "noisefloor dead-letters list"');
-  const told = summary.isHopeless
+  const outcome = summary.isHopeless
     ? `none of the first ${summary.rejected} records was accepted, the rest was not read`
     : "no record was accepted";
   const further = summary.isHopeless ? ". With --keep-going the rest is read all the same" : "";
-  throw new UserError(`${told}${remedy === "" ? "" : `: ${remedy}`}${further}`);
+  throw new UserError(`${outcome}${remedy === "" ? "" : `: ${remedy}`}${further}`);
 }
 
-/** What most likely helps against a reason that all records have, by the reason. */
+/** What most likely helps when all records are rejected for the same reason, by that reason. */
 const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undefined) => string>> = {
   "older-than-retention": (_format, shiftTo) =>
     shiftTo === undefined
@@ -135,18 +171,19 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
   "not-json": (format) => `they cannot be read as ${format}; look at --format`,
   "invalid-observation": (format) =>
     `they are not what --format ${format} takes; "noisefloor schema" says what that is`,
-  "unknown-tag": () => 'they carry tags that are not in the catalogue; bring these in with "noisefloor tags import"',
+  "unknown-tag": () => 'they carry tags that are not in the catalogue; import these with "noisefloor tags import"',
   "source-not-routable": () => "their sources are private addresses, which no scan from the Internet has",
 };
 
+/** Where accepted records go, and what the summary calls that. */
 type ReplayTarget = {
   readonly verb: string;
   readonly sink: Sink<ReplayRecord>;
   readonly close: () => Promise<void>;
 };
 
-/** Of a dry run. */
-const NOWHERE: ReplayTarget = { verb: "accepted", sink: async () => [], close: async () => {} };
+/** A dry run stores nothing. */
+const DRY_RUN: ReplayTarget = { verb: "accepted", sink: async () => [], close: async () => {} };
 
 async function openTarget({ settings, log }: CommandContext, store: Store, disk: DiskGuard): Promise<ReplayTarget> {
   if (settings.kafka === undefined) {
@@ -162,7 +199,7 @@ async function openTarget({ settings, log }: CommandContext, store: Store, disk:
   return { verb: "published", sink: kafkaSink(producer.produce, settings.kafka.topic), close: producer.close };
 }
 
-/** By how much all times move so that the newest falls on the given one. */
+/** By how many milliseconds all times move so that the newest becomes the given one. */
 async function measureShift(
   files: readonly LogFile[],
   format: LogFormat,
@@ -180,7 +217,7 @@ async function measureShift(
     return shiftTo - newest;
   } catch (error) {
     if (error instanceof UserError) throw error;
-    throw new UserError(`the newest time cannot be found: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UserError(`cannot find the newest time: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     progress.end();
   }
@@ -204,7 +241,7 @@ function readShiftTo(text: string | undefined): number | undefined {
   return time;
 }
 
-/** What was read and what became of it. */
+/** Prints how many records were read, accepted and rejected. */
 export function printSummary(summary: ReplaySummary, verb: string, print: (line?: string) => void): void {
   const seconds = Math.max(0.001, (Date.now() - summary.startedAt) / 1_000);
   print(`read      ${summary.read}`);

@@ -6,9 +6,28 @@ import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/window.ts";
 import { readBackupPlace } from "../backup-place.ts";
+import { PLACE_HELP } from "../backup-place-help.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { fractionBar } from "../framework/progress.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
-import { fractionBar } from "../progress.ts";
-import { type CommandContext, UserError } from "./command.ts";
+
+const RESTORE_HELP = `
+Stop the services first. The backup is read and checked beside the database, its rollups are rebuilt, and then its tables
+are exchanged with the database's: if it is damaged or missing, or Ctrl-C cancels it, the database stays as it was.
+Meanwhile it needs as much space again. If it is interrupted in its last moment, no service starts until it was run
+again, which then needs no --replace.
+The retention becomes the backup's. Keys revoked since the backup stay revoked if the store still knows of it, and keys
+made since are gone; in an empty store the backup's keys are valid again. What came over Kafka since then must be read
+again: the restore prints how.`;
+
+export const define: DefineCommand = (restore, createContext) => {
+  restore
+    .argument("<place>", "where from")
+    .option("--replace", "also when the store holds data, which are lost", false)
+    .addHelpText("after", PLACE_HELP + RESTORE_HELP)
+    .action(async (place: string, options: { replace: boolean }) => runRestore(place, options, await createContext()));
+};
 
 /** `noisefloor restore`. */
 export async function runRestore(

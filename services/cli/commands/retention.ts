@@ -1,10 +1,19 @@
 import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
 import { countOlderRows, readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import type { CommandContext } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { formatBytes, type OutputOptions, show } from "../framework/output.ts";
+import { positiveInteger } from "../framework/positive-integer.ts";
 import { isMuch } from "../retention-loss.ts";
 import { closingAfter, openStoreAsItIs } from "../store.ts";
-import type { CommandContext } from "./command.ts";
-import { formatBytes, type OutputOptions, show } from "./output.ts";
+
+export const define: DefineCommand = (retention, createContext) => {
+  retention
+    .option("--days <n>", "also what this retention would delete (default: RETENTION_DAYS)", positiveInteger)
+    .option("--json", "as JSON", false)
+    .action(async (options: { days?: number; json: boolean }) => runRetention(options, await createContext()));
+};
 
 /** `noisefloor retention`. */
 export async function runRetention(

@@ -1,7 +1,9 @@
 import { observationJsonSchema } from "@noisefloor/domain/observation.ts";
-import type { CommandContext } from "./command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
 
-/** `noisefloor schema`: the JSON Schema of an observation. */
-export async function runSchema({ print }: CommandContext): Promise<void> {
-  print(JSON.stringify(observationJsonSchema(), null, 2));
-}
+export const define: DefineCommand = (schema, createContext) => {
+  schema.action(async () => {
+    const { print } = await createContext();
+    print(JSON.stringify(observationJsonSchema(), null, 2));
+  });
+};

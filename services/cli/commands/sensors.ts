@@ -9,17 +9,48 @@ import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { isSensorId } from "@noisefloor/domain/observation.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/scope.ts";
 import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { findWorkspace, generateKey } from "../access.ts";
+import { findWorkspace, generateKey } from "../access/api-keys.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { confirm } from "../framework/confirm.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { type OutputOptions, show, showNewKey } from "../framework/output.ts";
 import { withStore } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { confirm } from "./confirm.ts";
-import { type OutputOptions, show, showNewKey } from "./output.ts";
+
+export const define: DefineCommand = (sensors, createContext) => {
+  sensors
+    .command("create")
+    .description("create a key and show it, once")
+    .option("--dataset <name>", "where its observations go: global, community or personal", "global")
+    .option("--workspace <id>", "whose they are; for the personal dataset")
+    .option("--sensor-id <name>", "the one sensor that may use it; without it, any sensor")
+    .option("--label <text>", "what it is for", "")
+    .option("--json", "as JSON", false)
+    .option("--yes", "also when it closes the intake to senders without a key, as the first key does", false)
+    .action(async (options: SensorKeyOptions & { json: boolean; yes: boolean }) =>
+      runSensorsCreate(options, await createContext()),
+    );
+  sensors
+    .command("list")
+    .description("list them")
+    .option("--json", "as JSON", false)
+    .action(async (options: { json: boolean }) => runSensorsList(options, await createContext()));
+  sensors
+    .command("open")
+    .description("open the intake again to senders without a key; keys keep working")
+    .option("--yes", "without asking", false)
+    .action(async (options: { yes: boolean }) => runSensorsOpen(options, await createContext()));
+  sensors
+    .command("revoke")
+    .description("revoke a key")
+    .argument("<id>")
+    .action(async (id: string) => runSensorsRevoke(id, await createContext()));
+};
 
 export type SensorKeyOptions = {
   readonly dataset: string;
-  /** Required for the personal dataset, refused for the others. */
+  /** Required for the personal dataset, rejected for the others. */
   readonly workspace?: string | undefined;
-  /** The one sensor that it is for; left out, it may send for any. */
+  /** The one sensor that may use the key; left out, any. */
   readonly sensorId?: string | undefined;
   readonly label: string;
 };
@@ -29,42 +60,38 @@ export async function runSensorsCreate(
   options: SensorKeyOptions & OutputOptions & { readonly yes: boolean },
   context: CommandContext,
 ): Promise<void> {
-  const { dataset, workspaceId } = readScope(options);
+  const scope = readScope(options);
   const { sensorId = "" } = options;
   if (options.sensorId !== undefined && !isSensorId(options.sensorId)) {
     throw new UserError("--sensor-id takes a text of 1 to 128 characters without control characters");
   }
   await withStore(context, async (client) => {
-    if (dataset === "personal") await findWorkspace(client, workspaceId);
+    if (scope.dataset === "personal") await findWorkspace(client, scope.workspaceId);
     const { keys, needKey } = await readSenders(client);
-    // With SENSOR_KEYS every sender needs one already.
-    const closes = !needKey && context.settings.http.sensorKeys.length === 0;
-    if (closes) await confirm(CLOSING, options, context);
-    const { keyId, key } = generateKey("nfs");
-    const now = Date.now();
-    const { label } = options;
-    const stored = {
-      keyId,
-      label,
-      dataset,
-      workspaceId,
-      sensorId,
-      sha256: hashKey(key),
-      createdAt: now,
-      isRevoked: false,
-    };
-    await writeSensorKey(client, stored, now);
-    if (!needKey && keys.length > 0) await writeIntakeOpen(client, false, now);
-    showNewKey({ id: keyId, dataset, workspace: workspaceId, sensor: sensorId, key }, options, context);
-    if (closes && !options.json)
+    // With SENSOR_KEYS every sender needs a key already.
+    const closesIntake = !needKey && context.settings.http.sensorKeys.length === 0;
+    if (closesIntake) await confirm(CLOSES_INTAKE, options, context);
+    const key = await writeNewSensorKey(client, scope, sensorId, options.label);
+    if (!needKey && keys.length > 0) await writeIntakeOpen(client, false, Date.now());
+    const { dataset, workspaceId: workspace } = scope;
+    showNewKey({ id: key.keyId, dataset, workspace, sensor: sensorId, key: key.key }, options, context);
+    if (closesIntake && !options.json)
       context.print(
-        "From now on every sender needs a key. To take observations without one again: noisefloor sensors open",
+        "From now on every sender needs a key. To accept observations without a key again: noisefloor sensors open",
       );
   });
 }
 
-const CLOSING =
-  "The intake takes observations without a key; once this key is made every sender needs one, also for the global dataset";
+const CLOSES_INTAKE =
+  "The intake accepts observations without a key; once this key exists every sender needs one, also for the global dataset";
+
+async function writeNewSensorKey(client: ClickHouseClient, scope: Scope, sensorId: string, label: string) {
+  const key = generateKey("nfs");
+  const now = Date.now();
+  const stored = { keyId: key.keyId, label, ...scope, sensorId, sha256: hashKey(key.key) };
+  await writeSensorKey(client, { ...stored, createdAt: now, isRevoked: false }, now);
+  return key;
+}
 
 /** `noisefloor sensors open`. */
 export function runSensorsOpen(options: { readonly yes: boolean }, context: CommandContext): Promise<void> {
@@ -72,7 +99,7 @@ export function runSensorsOpen(options: { readonly yes: boolean }, context: Comm
     const { needKey } = await readSenders(client);
     if (needKey) {
       await confirm(
-        "Whoever reaches the intake could write to the global and community datasets without a key",
+        "Every client that reaches the intake could write to the global and community datasets without a key",
         options,
         context,
       );
@@ -80,11 +107,11 @@ export function runSensorsOpen(options: { readonly yes: boolean }, context: Comm
     }
     context.print(
       needKey
-        ? "Within five seconds the intake takes observations without a key too, until another key is made."
+        ? "Within five seconds the intake also accepts observations without a key, until another key is created."
         : "The intake is open already.",
     );
     if (context.settings.http.sensorKeys.length > 0) {
-      context.print("But SENSOR_KEYS is set: a service that runs with it asks every sender for a key.");
+      context.print("But SENSOR_KEYS is set: a service with that setting asks every sender for a key.");
     }
   });
 }
@@ -117,19 +144,14 @@ export function runSensorsList(options: OutputOptions, context: CommandContext):
   });
 }
 
-/** `noisefloor sensors revoke`. */
-export function runSensorsRevoke(keyId: string, context: CommandContext): Promise<void> {
+/** `noisefloor sensors revoke`: revoking a revoked key changes nothing. */
+function runSensorsRevoke(keyId: string, context: CommandContext): Promise<void> {
   return withStore(context, async (client) => {
-    await revokeSensorKey(client, keyId, Date.now());
-    context.print(`The sensor key ${keyId} is revoked; running services refuse it within five seconds.`);
+    const key = (await readSensorKeys(client)).find((candidate) => candidate.keyId === keyId);
+    if (key === undefined) {
+      throw new UserError(`there is no sensor key with the id "${keyId}": see "noisefloor sensors list"`);
+    }
+    await writeSensorKey(client, { ...key, isRevoked: true }, Date.now());
+    context.print(`The sensor key ${keyId} is revoked; running services reject it within five seconds.`);
   });
-}
-
-/** Throws a UserError when there is no such key; one revoked before stays so. */
-async function revokeSensorKey(client: ClickHouseClient, keyId: string, now: number): Promise<void> {
-  const key = (await readSensorKeys(client)).find((candidate) => candidate.keyId === keyId);
-  if (key === undefined) {
-    throw new UserError(`there is no sensor key with the id "${keyId}": see "noisefloor sensors list"`);
-  }
-  await writeSensorKey(client, { ...key, isRevoked: true }, now);
 }

@@ -4,12 +4,20 @@ import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { fileDeadLetter, type ReplayRecord } from "@noisefloor/ingest/sources/file/records.ts";
 import { replay } from "@noisefloor/ingest/sources/file/replay.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { positiveInteger } from "../framework/positive-integer.ts";
 import { simulate } from "../simulation.ts";
 import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
 import { printSummary } from "./replay.ts";
 
-/** Stores the observations of a simulated fleet of sensors through the ordinary pipeline. */
+export const define: DefineCommand = (simulate, createContext) => {
+  simulate
+    .option("--days <n>", "how many days back", positiveInteger, 30)
+    .action(async (options: { days: number }) => runSimulate(options.days, await createContext()));
+};
+
+/** Stores the observations of a simulated sensor fleet, through the pipeline that all observations take. */
 export async function simulateInto(
   { client, retentionDays }: Store,
   days: number,

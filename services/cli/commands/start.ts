@@ -2,63 +2,47 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { writePrivately } from "@noisefloor/clickhouse/server/private-file.ts";
 import { readSenders } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
-import { makeFirstWorkspace } from "../access.ts";
-import { type Roles, type RunningService, serve } from "../serve.ts";
-import { asService, openStore, openStoreToRead, type Store } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
+import type { Settings } from "@noisefloor/config/settings.ts";
+import { createFirstWorkspace } from "../access/first-workspace.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { positiveInteger } from "../framework/positive-integer.ts";
+import { runServices } from "../serve/run-services.ts";
+import type { RunningService } from "../serve.ts";
+import type { Store } from "../store.ts";
 import { simulateInto } from "./simulate.ts";
 
 const DEMO_DAYS = 30;
 
-/**
- * Runs services until the user ends them or a part dies. Resolves after a clean stop; rejects, after everything was let
- * go of, when a part has died.
- */
-export async function runServices(
-  roles: Roles,
-  context: CommandContext,
-  /** Called once the services listen. */
-  onReady: (service: RunningService, store: Store) => Promise<void> = async () => {},
-): Promise<void> {
-  const { settings, log, signal } = context;
-  const options = asService(context, signal);
-  const store = roles.ingest ? await openStore(context, options) : await openStoreToRead(context, options);
-  try {
-    const service = await serve(roles, store, settings, log);
-    log.info({ url: service.url, httpsUrl: service.httpsUrl, clickhouse: store.server.origin }, "listening");
-    try {
-      await onReady(service, store);
-      await Promise.race([aborted(signal), service.failure]);
-      log.info("stopping");
-    } finally {
-      await service.stop();
-    }
-  } finally {
-    await store.close();
-  }
-  log.info("stopped");
-}
+export const define: DefineCommand = (start, createContext) => {
+  start
+    .option("--demo [days]", "also simulate 30 days of a sensor fleet, or as many as you say", positiveInteger)
+    .action(async (options: StartOptions) => runStart(options, await createContext()));
+};
 
-/** `noisefloor start`: everything in one process, with a word of welcome. */
-export async function runStart({ demo }: { readonly demo?: true | number }, context: CommandContext): Promise<void> {
+/** `demo` is true without a number of days. */
+type StartOptions = { readonly demo?: true | number };
+
+/** `noisefloor start`: intake and queries in one process, which prints how to try them. */
+async function runStart({ demo }: StartOptions, context: CommandContext): Promise<void> {
   await runServices({ ingest: true, query: true }, context, async (service, store) => {
-    // Not before everything listens: the key of a start that fails would never be seen by anybody.
-    const first = await makeFirstKey(store, context);
+    // Only once the services listen: if the start fails, the user never sees the key.
+    const first = await createFirstKey(store, context);
     if (first !== undefined) await service.refreshKeys();
-    await welcome(service, store, first, context);
+    await printWelcome(service, store, first, context);
     if (demo !== undefined) await simulateInto(store, demo === true ? DEMO_DAYS : demo, context);
   });
 }
 
-/** The key that a first start has made: shown on a terminal, else kept in a file. */
+/** The key that a first start creates: printed on a terminal, else written to a file, as the output may be logged. */
 type FirstKey = { readonly key: string; readonly file: string | undefined };
 
-async function makeFirstKey(
+async function createFirstKey(
   { client }: Store,
   { settings, isTerminal }: CommandContext,
 ): Promise<FirstKey | undefined> {
   let first: FirstKey | undefined;
-  await makeFirstWorkspace(client, Date.now(), async ({ keyId, key }) => {
+  await createFirstWorkspace(client, Date.now(), async ({ keyId, key }) => {
     const folder = resolve(settings.clickhouse.dataDir);
     const file = isTerminal ? undefined : join(folder, `first-key-${keyId}`);
     if (file !== undefined) {
@@ -67,7 +51,7 @@ async function makeFirstKey(
         await writePrivately(file, `${key}\n`);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        throw new UserError(`the first key cannot be kept in the data directory ${folder}: ${reason}`);
+        throw new UserError(`cannot write the first key to the data directory ${folder}: ${reason}`);
       }
     }
     first = { key, file };
@@ -75,46 +59,45 @@ async function makeFirstKey(
   return first;
 }
 
-async function welcome(
-  { url, httpsUrl }: RunningService,
+async function printWelcome(
+  service: RunningService,
   store: Store,
   first: FirstKey | undefined,
   { settings, print }: CommandContext,
 ): Promise<void> {
-  const { server, dataDir } = settings.clickhouse;
-  const where =
-    server?.url ??
-    `${store.server.origin === "running" ? "of another process" : "embedded"}, data in ${resolve(dataDir)}`;
-  const brokers =
-    settings.kafka?.connection.brokers.join(", ") ?? "not configured: observations come over HTTP and from files";
   print("Noisefloor: self-hosted Internet scan-noise intelligence");
   print();
-  print(`  API and intake  ${url}${httpsUrl === undefined ? "" : ` and ${httpsUrl}`}`);
-  print(`  ClickHouse      ${where}`);
-  print(`  Kafka           ${brokers}`);
-  print(`  Retention       ${store.retentionDays} days`);
+  for (const line of formatSetup(service, store, settings)) print(line);
   print();
-  const shownKey = first?.file === undefined ? first?.key : `$(cat '${first.file.replaceAll("'", "'\\''")}')`;
-  const withKey = shownKey === undefined ? "" : `-H "key: ${shownKey}" `;
-  const isSensorKeyAsked = settings.http.sensorKeys.length > 0 || (await readSenders(store.client)).needKey;
-  const withSensorKey = isSensorKeyAsked ? '-H "key: $SENSOR_KEY" ' : "";
+  const needsSensorKey = settings.http.sensorKeys.length > 0 || (await readSenders(store.client)).needKey;
   print("Try:");
-  print(`  curl ${withKey}"${url}/v3/tags?name=ssh"`);
-  print(
-    `  curl ${withSensorKey}-X POST ${url}/v1/observations -d '{"observed_at":"'$(date -u +%FT%TZ)'","sensor_id":"my-sensor","source_ip":"192.175.48.6","destination_port":22,"transport":"tcp","tags":["ssh-scanner"]}'`,
-  );
-  print(`  curl ${withKey}${url}/v3/community/192.175.48.6`);
+  for (const line of formatExamples(service, first, needsSensorKey)) print(`  ${line}`);
   print();
-  const whose = "It belongs to the workspace default, which may see everything.";
-  if (first?.file !== undefined) print(`The first key is in ${first.file}, and nowhere else. ${whose}`);
-  else if (first !== undefined) print(`The key is shown this once. ${whose}`);
+  const belongs = "It belongs to the workspace default, which may see everything.";
+  if (first?.file !== undefined) print(`The first key is in ${first.file}, and nowhere else. ${belongs}`);
+  else if (first !== undefined) print(`The key is shown this once. ${belongs}`);
   print("Another key: npx noisefloor keys create default");
   print("Ctrl-C stops it.");
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((settle) => {
-    if (signal.aborted) settle();
-    else signal.addEventListener("abort", () => settle(), { once: true });
-  });
+function formatSetup({ url, httpsUrl }: RunningService, store: Store, { clickhouse, kafka }: Settings): string[] {
+  const owner = store.server.origin === "running" ? "of another process" : "embedded";
+  const brokers = kafka?.connection.brokers.join(", ");
+  return [
+    `  API and intake  ${url}${httpsUrl === undefined ? "" : ` and ${httpsUrl}`}`,
+    `  ClickHouse      ${clickhouse.server?.url ?? `${owner}, data in ${resolve(clickhouse.dataDir)}`}`,
+    `  Kafka           ${brokers ?? "not configured: observations come over HTTP and from files"}`,
+    `  Retention       ${store.retentionDays} days`,
+  ];
+}
+
+function formatExamples({ url }: RunningService, first: FirstKey | undefined, needsSensorKey: boolean): string[] {
+  const key = first?.file === undefined ? first?.key : `$(cat '${first.file.replaceAll("'", "'\\''")}')`;
+  const withKey = key === undefined ? "" : `-H "key: ${key}" `;
+  const withSensorKey = needsSensorKey ? '-H "key: $SENSOR_KEY" ' : "";
+  return [
+    `curl ${withKey}"${url}/v3/tags?name=ssh"`,
+    `curl ${withSensorKey}-X POST ${url}/v1/observations -d '{"observed_at":"'$(date -u +%FT%TZ)'","sensor_id":"my-sensor","source_ip":"192.175.48.6","destination_port":22,"transport":"tcp","tags":["ssh-scanner"]}'`,
+    `curl ${withKey}${url}/v3/community/192.175.48.6`,
+  ];
 }

@@ -1,36 +1,58 @@
 import { readFile } from "node:fs/promises";
 import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { formatDate } from "@noisefloor/domain/window.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import { confirm } from "../framework/confirm.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { importTags, readTagsInUse } from "../reference/import-tags.ts";
 import { readStarterTags } from "../reference/starter-tags.ts";
 import { readTagFile } from "../reference/tag-file.ts";
 import { withStore, withStoreAsItIs } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { confirm } from "./confirm.ts";
-import { type OutputOptions, printable, show } from "./output.ts";
+
+export const define: DefineCommand = (tags, createContext) => {
+  tags
+    .command("import")
+    .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
+    .argument("<file>")
+    .action(async (file: string) => runTagsImport(file, await createContext()));
+  tags
+    .command("list")
+    .description("list them")
+    .option("--json", "as JSON", false)
+    .action(async (options: { json: boolean }) => runTagsList(options, await createContext()));
+  tags
+    .command("remove")
+    .description("remove tags from the catalogue; those of the starter catalogue stay")
+    .argument("<tag...>", "their slugs or ids")
+    .option("--yes", "also when observations carry them", false)
+    .action(async (references: string[], options: { yes: boolean }) =>
+      runTagsRemove(references, options, await createContext()),
+    );
+};
 
 /** `noisefloor tags import`. */
 export async function runTagsImport(file: string, context: CommandContext): Promise<void> {
   const { print } = context;
-  const { tags, refused } = await readTagFileOf(file);
+  const { tags, rejected } = await readTagsFrom(file);
   await withStore(context, async (client) => {
     const starter = await readStarterTags(Date.now());
     const result = await importTags(client, tags, Date.now(), starter);
-    const all = [...refused, ...result.refused];
-    for (const { entry, reason } of all) print(`refused ${printable(entry)}: ${reason}`);
+    const all = [...rejected, ...result.rejected];
+    for (const { entry, reason } of all) print(`rejected ${printable(entry)}: ${reason}`);
     for (const slug of result.replaced) print(`replaced ${slug}: it was a tag of the starter catalogue`);
     print(`added     ${result.added}`);
     print(`changed   ${result.changed}`);
     print(`replaced  ${result.replaced.length}`);
     print(`unchanged ${result.unchanged}`);
-    print(`refused   ${all.length}`);
-    if (all.length === refused.length + tags.length) {
-      throw new UserError(`${file}: ${all.length === 0 ? "it holds no tag" : "every tag was refused"}`);
+    print(`rejected  ${all.length}`);
+    if (all.length === rejected.length + tags.length) {
+      throw new UserError(`${file}: ${all.length === 0 ? "it holds no tag" : "every tag was rejected"}`);
     }
   });
 }
 
-async function readTagFileOf(file: string) {
+async function readTagsFrom(file: string) {
   try {
     return readTagFile(await readFile(file, "utf8"), formatDate(Date.now()));
   } catch (error) {
@@ -69,24 +91,20 @@ export function runTagsRemove(
       return tag;
     });
     const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
-    const ours = found.filter(({ id }) => starter.has(id)).map(({ slug }) => slug);
-    if (ours.length > 0) {
+    const starterSlugs = found.filter(({ id }) => starter.has(id)).map(({ slug }) => slug);
+    if (starterSlugs.length > 0) {
+      const slugs = starterSlugs.join(", ");
       throw new UserError(
-        `of the starter catalogue, which every start completes: ${ours.join(", ")}. Import over them`,
+        `tags of the starter catalogue cannot be removed, as every start adds them: ${slugs}. Import tags in their place`,
       );
     }
-    const inUse = await readTagsInUse(
-      client,
-      found.map(({ id }) => id),
-    );
+    const ids = found.map(({ id }) => id);
+    const inUse = await readTagsInUse(client, ids);
     const carried = found.filter(({ id }) => inUse.has(id)).map(({ slug }) => slug);
     if (carried.length > 0) {
       await confirm(`Observations carry ${carried.join(", ")}: answers about them would lose it`, options, context);
     }
-    await deleteTags(
-      client,
-      found.map(({ id }) => id),
-    );
+    await deleteTags(client, ids);
     context.print(`removed   ${new Set(found).size}`);
   });
 }

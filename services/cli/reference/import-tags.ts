@@ -3,7 +3,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { deleteTags, readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tag.ts";
 import { z } from "zod";
-import type { RefusedEntry } from "./tag-file.ts";
+import type { RejectedEntry } from "./tag-file.ts";
 
 export type TagImport = {
   readonly added: number;
@@ -11,7 +11,7 @@ export type TagImport = {
   /** Slugs whose tag was, until now, the one of the starter catalogue. */
   readonly replaced: readonly string[];
   readonly unchanged: number;
-  readonly refused: readonly RefusedEntry[];
+  readonly rejected: readonly RejectedEntry[];
 };
 
 const tagsInUse = defineQuery({
@@ -28,9 +28,9 @@ export async function readTagsInUse(client: ClickHouseClient, ids: readonly stri
 }
 
 /**
- * Brings tags into the catalogue: new ones are added, those with a known id are replaced. A slug means one tag only;
- * a tag that takes the slug of one of ours gets it as long as no observation carries ours.
- * @param starter the starter catalogue: who imports over one of its tags is told so.
+ * Adds tags to the catalogue. A tag with a known id replaces the stored one. A slug belongs to one tag only; an imported
+ * tag takes it from a starter tag as long as no observation carries that one.
+ * @param starter the starter catalogue: the result names its tags that were replaced.
  */
 export async function importTags(
   client: ClickHouseClient,
@@ -39,50 +39,62 @@ export async function importTags(
   starter: readonly Tag[] = [],
 ): Promise<TagImport> {
   const known = await readTags(client);
-  const byId = new Map(known.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag]));
   const bySlug = new Map(known.map((tag) => [tag.slug, tag]));
-  const rivals = tags.flatMap((tag) => {
-    const holder = bySlug.get(tag.slug);
-    return holder !== undefined && holder.id !== tag.id ? [holder.id] : [];
+  const slugOwners = tags.flatMap((tag) => {
+    const owner = bySlug.get(tag.slug);
+    return owner !== undefined && owner.id !== tag.id ? [owner.id] : [];
   });
-  const inUse = await readTagsInUse(client, rivals);
-  const starterById = new Map(starter.map((tag) => [tag.id, tag]));
+  const { written, deleted, ...result } = planImport(tags, {
+    byId: new Map(known.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag])),
+    bySlug,
+    inUse: await readTagsInUse(client, slugOwners),
+    starterById: new Map(starter.map((tag) => [tag.id, tag])),
+  });
+  await deleteTags(client, deleted);
+  await writeTags(client, written, now);
+  return result;
+}
 
-  const write: Tag[] = [];
-  const gone: string[] = [];
+type Catalogue = {
+  readonly byId: ReadonlyMap<string, Tag>;
+  readonly bySlug: ReadonlyMap<string, Tag>;
+  /** Ids of tags that observations carry. */
+  readonly inUse: ReadonlySet<string>;
+  readonly starterById: ReadonlyMap<string, Tag>;
+};
+
+function planImport(tags: readonly Tag[], { byId, bySlug, inUse, starterById }: Catalogue) {
+  const written: Tag[] = [];
+  const deleted: string[] = [];
   const replaced: string[] = [];
-  const refused: RefusedEntry[] = [];
+  const rejected: RejectedEntry[] = [];
   let added = 0;
   let changed = 0;
-  let unchanged = 0;
   for (const tag of tags) {
-    const holder = bySlug.get(tag.slug);
+    const owner = bySlug.get(tag.slug);
     const current = byId.get(tag.id);
-    if (holder !== undefined && holder.id !== tag.id) {
-      const isUnusedStarter = holder.id === tagIdFromSlug(holder.slug) && !inUse.has(holder.id);
-      if (!isUnusedStarter) {
-        refused.push({ entry: tag.slug, reason: `the slug belongs to the tag ${holder.id}` });
-        continue;
-      }
-      gone.push(holder.id);
-      replaced.push(tag.slug);
+    const isSlugTaken = owner !== undefined && owner.id !== tag.id;
+    if (isSlugTaken && (owner.id !== tagIdFromSlug(owner.slug) || inUse.has(owner.id))) {
+      rejected.push({ entry: tag.slug, reason: `the slug belongs to the tag ${owner.id}` });
+      continue;
     }
-    // The day a tag was made is part of its history: importing it again does not change it.
+    if (isSlugTaken) deleted.push(owner.id);
+    // The day a tag was created is part of its history: importing it again does not change it.
     const next = current === undefined ? tag : { ...tag, created_at: current.created_at };
-    if (current !== undefined && isSame(current, next)) unchanged++;
-    else {
-      const ours = starterById.get(tag.id);
-      const isOurs =
-        ours !== undefined && current !== undefined && isSame({ ...ours, created_at: current.created_at }, current);
-      if (isOurs) replaced.push(tag.slug);
-      else if (current !== undefined) changed++;
-      else if (!replaced.includes(tag.slug)) added++;
-      write.push(next);
-    }
+    const isChanged = current === undefined || !isSame(current, next);
+    const isStarter = isChanged && current !== undefined && isUnchangedStarter(current, starterById.get(tag.id));
+    if (isSlugTaken || isStarter) replaced.push(tag.slug);
+    if (!isChanged) continue;
+    written.push(next);
+    if (current === undefined && !isSlugTaken) added++;
+    if (current !== undefined && !isStarter) changed++;
   }
-  await deleteTags(client, gone);
-  await writeTags(client, write, now);
-  return { added, changed, replaced, unchanged, refused };
+  const unchanged = tags.length - rejected.length - written.length;
+  return { written, deleted, added, changed, replaced, unchanged, rejected };
+}
+
+function isUnchangedStarter(current: Tag, starter: Tag | undefined): boolean {
+  return starter !== undefined && isSame({ ...starter, created_at: current.created_at }, current);
 }
 
 function isSame(a: Tag, b: Tag): boolean {

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { KNOWN_LISTS_DIRECTORY } from "../paths.ts";
 
-/** What we know of a published network list that its own file does not say; the files say what each member means. */
+/** Facts about a published network list that its own file lacks. The YAML files say what each member means. */
 const knownListSchema = z.strictObject({
   organization: z.string().min(1),
   category: z.string().min(1),

@@ -38,8 +38,8 @@ async function write(path: string, content: unknown): Promise<string> {
 /** Reads a list with these entries; what it took as text. */
 async function readEntries(entries: readonly string[], more: Record<string, unknown> = {}) {
   const file = await write("entries/some-list.json", { name: "Some list", list: entries, ...more });
-  const { list, refused, ipv6 } = await readNetworkList(file, NONE);
-  return { taken: list.networks.map(({ first, length }) => `${numberToIpv4(first)}/${length}`), refused, ipv6 };
+  const { list, rejected, ipv6 } = await readNetworkList(file, NONE);
+  return { taken: list.networks.map(({ first, length }) => `${numberToIpv4(first)}/${length}`), rejected, ipv6 };
 }
 
 describe("a published list of networks", () => {
@@ -92,7 +92,7 @@ describe("a published list of networks", () => {
   );
 
   test.each(["hostname", "substring", "string", "regex"])(
-    "must hold networks: one of type %s is refused",
+    "must hold networks: one of type %s is rejected",
     async (type) => {
       await expect(readEntries(["example.org"], { type })).rejects.toThrow(`entries of type "${type}", not networks`);
     },
@@ -113,7 +113,7 @@ describe("the entries of a list", () => {
   test("are networks and addresses; white space around them does not count", async () => {
     expect(await readEntries(["8.8.8.0/24", " 1.1.1.1 ", "17.0.0.0/8\r"])).toEqual({
       taken: ["8.8.8.0/24", "1.1.1.1/32", "17.0.0.0/8"],
-      refused: [],
+      rejected: [],
       ipv6: 0,
     });
   });
@@ -125,7 +125,7 @@ describe("the entries of a list", () => {
   test("of IPv6 are counted and left out", async () => {
     expect(await readEntries(["2001:db8::/32", "2606:4700:4700::1111", "::/0", "8.8.8.8"])).toEqual({
       taken: ["8.8.8.8/32"],
-      refused: [],
+      rejected: [],
       ipv6: 3,
     });
   });
@@ -139,10 +139,10 @@ describe("the entries of a list", () => {
     ["example.org", /not an IPv4 address/],
     ["2001:db8::/129", /not an IPv4 address/],
     ["", /not an IPv4 address/],
-  ])("are refused one by one under the list's name: %j", async (entry, reason) => {
+  ])("are rejected one by one under the list's name: %j", async (entry, reason) => {
     expect(await readEntries(["1.1.1.1", entry, "8.8.8.8"])).toEqual({
       taken: ["1.1.1.1/32", "8.8.8.8/32"],
-      refused: [{ entry: `some-list: ${entry}`, reason: expect.stringMatching(reason) }],
+      rejected: [{ entry: `some-list: ${entry}`, reason: expect.stringMatching(reason) }],
       ipv6: 0,
     });
   });

@@ -5,7 +5,7 @@ import { type Ipv4Network, parseNetwork } from "@noisefloor/domain/ipv4.ts";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import type { KnownLists } from "./known-lists.ts";
-import type { RefusedEntry } from "./tag-file.ts";
+import type { RejectedEntry } from "./tag-file.ts";
 
 /** The shape of a MISP warninglist. */
 const warninglistSchema = z.object({
@@ -15,19 +15,19 @@ const warninglistSchema = z.object({
   list: z.array(z.string()),
 });
 
-/** A wider network would make a good part of the Internet harmless by mistake. */
+/** A wider network is a mistake that would mark a large part of the Internet as harmless. */
 const WIDEST_PREFIX = 8;
 
 export type ReadNetworkList = {
   readonly list: NetworkList;
-  readonly refused: readonly RefusedEntry[];
-  /** IPv6 networks, of which Noisefloor makes no use. */
+  readonly rejected: readonly RejectedEntry[];
+  /** IPv6 networks, which Noisefloor does not use. */
   readonly ipv6: number;
 };
 
 /**
- * The lists at a path: the file itself; of a folder its JSON files and, as published collections lie, the `list.json` of
- * each folder in it, in order. What lies deeper is something else.
+ * The list files at a path: the file itself, or a folder's JSON files and the `list.json` of each folder right below,
+ * which is how collections are published.
  */
 export async function findListFiles(path: string): Promise<string[]> {
   if (!(await stat(path)).isDirectory()) return [path];
@@ -41,14 +41,14 @@ export async function findListFiles(path: string): Promise<string[]> {
   return found;
 }
 
-/** What a list is called here: its file's name, or its folder's when the file is just called `list.json`. */
+/** A list's id: its file's name, or its folder's name if the file is `list.json`. */
 export function listIdOf(file: string): string {
   const name = basename(file, ".json");
   return name === "list" ? basename(dirname(file)) : name;
 }
 
 /**
- * Reads a published list of networks and adds what our table knows of it.
+ * Reads a published list of networks and adds what our table of known lists says about it.
  * @throws Error when the file is no such list.
  */
 export async function readNetworkList(file: string, knownLists: KnownLists): Promise<ReadNetworkList> {
@@ -57,7 +57,7 @@ export async function readNetworkList(file: string, knownLists: KnownLists): Pro
   const { name, description, type, list } = parsed.data;
   if (type !== "cidr" && type !== "ip") throw new Error(`the list holds entries of type "${type}", not networks`);
   const listId = listIdOf(file);
-  const refused: RefusedEntry[] = [];
+  const rejected: RejectedEntry[] = [];
   const networks: Ipv4Network[] = [];
   let ipv6 = 0;
   for (const entry of list.map((text) => text.trim())) {
@@ -66,13 +66,13 @@ export async function readNetworkList(file: string, knownLists: KnownLists): Pro
       continue;
     }
     const network = parseNetwork(entry);
-    if (typeof network === "string") refused.push({ entry: `${listId}: ${entry}`, reason: network });
-    else if (network.length < WIDEST_PREFIX) refused.push({ entry: `${listId}: ${entry}`, reason: "wider than /8" });
+    if (typeof network === "string") rejected.push({ entry: `${listId}: ${entry}`, reason: network });
+    else if (network.length < WIDEST_PREFIX) rejected.push({ entry: `${listId}: ${entry}`, reason: "wider than /8" });
     else networks.push(network);
   }
   const known = knownLists.get(listId);
   return {
-    refused,
+    rejected,
     ipv6,
     list: {
       listId,

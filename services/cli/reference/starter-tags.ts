@@ -6,12 +6,12 @@ import { formatDate } from "@noisefloor/domain/window.ts";
 import { STARTER_TAGS_FILE } from "../paths.ts";
 import { readTagFile } from "./tag-file.ts";
 
-/** The starter catalogue. @param now what a tag without a date gets. */
+/** The starter catalogue. @param now becomes the date of a tag that has none. */
 export async function readStarterTags(now: number): Promise<Tag[]> {
   return readTagFile(await readFile(STARTER_TAGS_FILE, "utf8"), formatDate(now)).tags;
 }
 
-/** Adds those tags of the starter catalogue whose slugs are not in use yet. @returns how many it added. */
+/** Adds the tags of the starter catalogue whose slugs and ids are not in use. @returns how many it added. */
 export async function addStarterTags(client: ClickHouseClient, now: number): Promise<number> {
   const tags = await readStarterTags(now);
   const known = await readTags(client);

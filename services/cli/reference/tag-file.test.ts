@@ -26,14 +26,14 @@ function read(value: unknown) {
   return readTagFile(JSON.stringify(value), TODAY);
 }
 
-/** Why the entry {slug, name} with these members is refused; undefined when it is not. */
-function refusalOf(members: Record<string, unknown>): string | undefined {
-  return read([{ slug: "mirai", name: "Mirai", ...members }]).refused[0]?.reason;
+/** Why the entry {slug, name} with these members is rejected; undefined when it is not. */
+function reasonFor(members: Record<string, unknown>): string | undefined {
+  return read([{ slug: "mirai", name: "Mirai", ...members }]).rejected[0]?.reason;
 }
 
 describe("a file of tags", () => {
   test("is a list, or has it under tags or metadata, in YAML as in JSON", () => {
-    const expected = { tags: [{ ...FULL, related: [] }], refused: [] };
+    const expected = { tags: [{ ...FULL, related: [] }], rejected: [] };
     for (const shape of [[FULL], { tags: [FULL] }, { metadata: [FULL] }]) {
       expect(readTagFile(JSON.stringify(shape), TODAY)).toEqual(expected);
       expect(readTagFile(`\n ${JSON.stringify(shape, undefined, 2)}\n`, TODAY)).toEqual(expected);
@@ -42,7 +42,7 @@ describe("a file of tags", () => {
   });
 
   test("may be empty of tags", () => {
-    expect(read([])).toEqual({ tags: [], refused: [] });
+    expect(read([])).toEqual({ tags: [], rejected: [] });
   });
 
   test.each(["", "just text", "42", "{}", '{"tags": {}}', '{"tags": [', "labels: []", "tags: none"])(
@@ -103,10 +103,10 @@ describe("ids", () => {
 });
 
 describe("an entry that cannot be taken", () => {
-  test("is refused under its slug, or its place when it has none, and the others are taken", () => {
-    const { tags, refused } = read([FULL, { slug: "bad", name: 1 }, { name: "no slug" }, "text", null]);
+  test("is rejected under its slug, or its place when it has none, and the others are taken", () => {
+    const { tags, rejected } = read([FULL, { slug: "bad", name: 1 }, { name: "no slug" }, "text", null]);
     expect(tags.map(({ slug }) => slug)).toEqual(["mirai"]);
-    expect(refused.map(({ entry }) => entry)).toEqual(["bad", "entry 3", "entry 4", "entry 5"]);
+    expect(rejected.map(({ entry }) => entry)).toEqual(["bad", "entry 3", "entry 4", "entry 5"]);
   });
 
   test.each<[string, Record<string, unknown>]>([
@@ -126,23 +126,23 @@ describe("an entry that cannot be taken", () => {
     ["recommend_block", { recommend_block: "yes" }],
     ["references", { references: "https://example.org" }],
   ])("has its member %s named in the reason (%j)", (member, members) => {
-    expect(refusalOf({})).toBeUndefined();
-    expect(refusalOf(members)).toContain(`${member}: `);
+    expect(reasonFor({})).toBeUndefined();
+    expect(reasonFor(members)).toContain(`${member}: `);
   });
 
   test("is also the second one with the same slug: a slug means one tag", () => {
-    const { tags, refused } = read([FULL, { slug: "zmap", name: "ZMap" }, { slug: "mirai", name: "Another" }]);
+    const { tags, rejected } = read([FULL, { slug: "zmap", name: "ZMap" }, { slug: "mirai", name: "Another" }]);
     expect(tags.map(({ name }) => name)).toEqual(["Mirai", "ZMap"]);
-    expect(refused).toEqual([{ entry: "mirai", reason: `the file has the slug before, with the id ${ID}` }]);
+    expect(rejected).toEqual([{ entry: "mirai", reason: `an entry above has the slug, with the id ${ID}` }]);
   });
 });
 
 describe("the starter catalogue", () => {
-  const { tags, refused } = readTagFile(starterFile, TODAY);
+  const { tags, rejected } = readTagFile(starterFile, TODAY);
   const slugs = new Set(tags.map(({ slug }) => slug));
 
   test("is taken whole", () => {
-    expect(refused).toEqual([]);
+    expect(rejected).toEqual([]);
     expect(tags.length).toBeGreaterThan(50);
   });
 

@@ -3,10 +3,10 @@ import { slugSchema, type Tag, tagIdFromSlug, tagSchema } from "@noisefloor/doma
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 
-/** An entry of a file that was not taken, and why. */
-export type RefusedEntry = { readonly entry: string; readonly reason: string };
+/** An entry of a file that is not imported, and why. */
+export type RejectedEntry = { readonly entry: string; readonly reason: string };
 
-/** A tag as files bring it: ours in YAML, or the wire shape of `GET /v3/tags`. Whatever can be derived may be left out. */
+/** A tag in a file: our YAML, or the wire shape of `GET /v3/tags`. What has a default here may be left out. */
 const entrySchema = z.object({
   id: z.string().optional(),
   label: z.string().optional(),
@@ -19,9 +19,9 @@ const entrySchema = z.object({
   recommend_block: z.boolean().default(false),
   cves: z.array(z.string()).default([]),
   created_at: z.string().optional(),
-  /** Ours: slugs or ids of other tags. */
+  /** In our YAML: slugs or ids of other tags. */
   related: z.array(z.string()).default([]),
-  /** The wire's: the same as objects. */
+  /** In the wire shape: the same as objects. */
   related_tags: z.array(z.object({ id: z.string() })).default([]),
 });
 
@@ -34,33 +34,33 @@ const fileSchema = z.union([
 /**
  * Reads a file of tags, JSON or YAML.
  * @param today what a tag without `created_at` gets, `YYYY-MM-DD`.
- * @throws Error when the text as a whole is no list of tags; a single bad entry is refused instead.
+ * @throws Error when the text as a whole is no list of tags. A single bad entry is rejected instead.
  */
-export function readTagFile(text: string, today: string): { tags: Tag[]; refused: RefusedEntry[] } {
+export function readTagFile(text: string, today: string): { tags: Tag[]; rejected: RejectedEntry[] } {
   const file = fileSchema.safeParse(parse(text));
   if (!file.success) throw new Error("the file is no list of tags: it takes {tags: [...]}, {metadata: [...]} or [...]");
   const tags: Tag[] = [];
-  const refused: RefusedEntry[] = [];
+  const rejected: RejectedEntry[] = [];
   const idBySlug = new Map<string, string>();
   const ids = new Set<string>();
   file.data.forEach((value, index) => {
     const tag = toTag(value, today);
     if (typeof tag === "string") {
-      refused.push({ entry: nameOf(value, index), reason: tag });
+      rejected.push({ entry: nameOf(value, index), reason: tag });
     } else if (idBySlug.has(tag.slug)) {
-      refused.push({ entry: tag.slug, reason: `the file has the slug before, with the id ${idBySlug.get(tag.slug)}` });
+      rejected.push({ entry: tag.slug, reason: `an entry above has the slug, with the id ${idBySlug.get(tag.slug)}` });
     } else if (ids.has(tag.id)) {
-      refused.push({ entry: tag.slug, reason: `the file has the id ${tag.id} before` });
+      rejected.push({ entry: tag.slug, reason: `an entry above has the id ${tag.id}` });
     } else {
       ids.add(tag.id);
       idBySlug.set(tag.slug, tag.id);
       tags.push(tag);
     }
   });
-  return { tags, refused };
+  return { tags, rejected };
 }
 
-/** YAML takes JSON as well, but is slow over a large catalogue. */
+/** A YAML parser reads JSON as well, but slowly for a large catalogue. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -71,7 +71,7 @@ function parse(text: string): unknown {
 
 function toTag(value: unknown, today: string): Tag | string {
   const entry = entrySchema.safeParse(value);
-  if (!entry.success) return describe(entry.error);
+  if (!entry.success) return formatIssues(entry.error);
   const { related, related_tags, ...rest } = entry.data;
   const tag = tagSchema.safeParse({
     ...rest,
@@ -80,7 +80,7 @@ function toTag(value: unknown, today: string): Tag | string {
     created_at: rest.created_at ?? today,
     related: [...related.map(toTagId), ...related_tags.map((tag) => tag.id.toLowerCase())],
   });
-  return tag.success ? tag.data : describe(tag.error);
+  return tag.success ? tag.data : formatIssues(tag.error);
 }
 
 function toTagId(reference: string): string {
@@ -89,7 +89,7 @@ function toTagId(reference: string): string {
     : reference.toLowerCase();
 }
 
-function describe(error: z.ZodError): string {
+function formatIssues(error: z.ZodError): string {
   return error.issues.map((issue) => `${issue.path.join(".") || "entry"}: ${issue.message}`).join("; ");
 }
 

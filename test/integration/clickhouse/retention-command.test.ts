@@ -1,7 +1,8 @@
-import { runKeysCreate, runWorkspacesWrite } from "@noisefloor/cli/commands/access.ts";
-import { runDeadLettersList } from "@noisefloor/cli/commands/dead-letters.ts";
+import { runDeadLettersList } from "@noisefloor/cli/commands/dead-letters/list-and-show.ts";
+import { runKeysCreate } from "@noisefloor/cli/commands/keys.ts";
 import { runMigrate } from "@noisefloor/cli/commands/migrate.ts";
 import { runRetention } from "@noisefloor/cli/commands/retention.ts";
+import { runWorkspacesWrite } from "@noisefloor/cli/commands/workspaces.ts";
 import { openStore } from "@noisefloor/cli/store.ts";
 import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
+import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { type DeadLetter, toPayload } from "@noisefloor/ingest/dead-letters/dead-letter.ts";
 import { type DeadLetterQuotaOptions, limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";

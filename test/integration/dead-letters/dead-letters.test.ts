@@ -1,8 +1,8 @@
 import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters.ts";
-import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
+import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters/list-and-show.ts";
+import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { runReplay } from "@noisefloor/cli/commands/replay.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";

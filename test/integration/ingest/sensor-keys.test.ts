@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters-retry.ts";
+import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/sensors.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";

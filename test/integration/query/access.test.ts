@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeFirstWorkspace, type NewKey } from "@noisefloor/cli/access.ts";
-import { runWorkspacesWrite } from "@noisefloor/cli/commands/access.ts";
+import type { NewKey } from "@noisefloor/cli/access/api-keys.ts";
+import { createFirstWorkspace } from "@noisefloor/cli/access/first-workspace.ts";
 import { runSensorsCreate, runSensorsList, runSensorsOpen } from "@noisefloor/cli/commands/sensors.ts";
+import { runWorkspacesWrite } from "@noisefloor/cli/commands/workspaces.ts";
 import {
   hashKey,
   readApiKeys,
@@ -118,12 +119,12 @@ test("the first key is handed over before it is stored: who could not keep it ge
   onTestFinished(() => fresh.close());
   await fresh.client.command({ query: "TRUNCATE TABLE workspaces" });
   await fresh.client.command({ query: "TRUNCATE TABLE api_keys" });
-  const lost = makeFirstWorkspace(fresh.client, NOW, () => Promise.reject(new Error("disk full")));
+  const lost = createFirstWorkspace(fresh.client, NOW, () => Promise.reject(new Error("disk full")));
   await expect(lost).rejects.toThrow("disk full");
   expect([await readWorkspaces(fresh.client), await readApiKeys(fresh.client)]).toEqual([[], []]);
   const kept: string[] = [];
   const keep = async ({ key }: NewKey) => void kept.push(key);
-  for (let start = 0; start < 2; start++) await makeFirstWorkspace(fresh.client, NOW, keep);
+  for (let start = 0; start < 2; start++) await createFirstWorkspace(fresh.client, NOW, keep);
   expect(kept).toHaveLength(1);
   expect((await readApiKeys(fresh.client)).map(({ sha256 }) => sha256)).toEqual(kept.map(hashKey));
 });

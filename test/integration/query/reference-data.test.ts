@@ -173,7 +173,7 @@ test("a warninglist file is imported as it is published", async () => {
   const read = await readNetworkList(file, new Map());
   await rm(folder, { recursive: true });
   expect(read.ipv6).toBe(1);
-  expect(read.refused.map(({ entry }) => entry)).toEqual([
+  expect(read.rejected.map(({ entry }) => entry)).toEqual([
     "cloudflare: not-a-network",
     "cloudflare: 104.16.0.1/13",
     "cloudflare: 0.0.0.0/0",
@@ -297,17 +297,17 @@ test("an import over a starter tag is told as that, one of which nothing is take
     output: [
       "replaced telnet-scanner: it was a tag of the starter catalogue",
       "replaced mirai: it was a tag of the starter catalogue",
-      "added     1\nchanged   0\nreplaced  2\nunchanged 0\nrefused   0",
+      "added     1\nchanged   0\nreplaced  2\nunchanged 0\nrejected  0",
     ].join("\n"),
   });
   expect((await bring([{ ...own, name: "Again" }])).output).toContain("changed   1\nreplaced  0\n");
-  expect((await bring([{ slug: "Bad Slug", name: "x" }])).failure).toMatch(/: every tag was refused$/);
+  expect((await bring([{ slug: "Bad Slug", name: "x" }])).failure).toMatch(/: every tag was rejected$/);
   expect((await bring([])).failure).toMatch(/: it holds no tag$/);
 
   await world.catalogue.refresh();
   await world.store([seen("45.0.0.1", ["new-one"])]);
   const remove = (tags: string[], yes = false) => runCommand((command) => runTagsRemove(tags, { yes }, command));
-  expect((await remove(["ssh-scanner"])).failure).toContain("of the starter catalogue, which every start completes");
+  expect((await remove(["ssh-scanner"])).failure).toContain("tags of the starter catalogue cannot be removed");
   expect((await remove(["nothing"])).failure).toBe('there is no tag "nothing": see "noisefloor tags list"');
   expect((await remove(["new-one"])).failure).toMatch(/^Observations carry new-one: .* pass --yes/);
   expect(await remove(["new-one", other.id], true)).toEqual({ failure: "", output: "removed   2" });
@@ -318,7 +318,7 @@ test("an import over a starter tag is told as that, one of which nothing is take
 
 test("a running service shows imported tags within five seconds, and importing them again changes nothing", async () => {
   const tags = [makeTag("fresh", "malicious", { name: "Fresh Worm", cves: ["CVE-2026-0001"], related: [] })];
-  expect(await importTags(world.client, tags, NOW)).toMatchObject({ added: 1, changed: 0, unchanged: 0, refused: [] });
+  expect(await importTags(world.client, tags, NOW)).toMatchObject({ added: 1, changed: 0, unchanged: 0, rejected: [] });
   const shown = await eventually(async () => {
     const { body } = await world.get("/v3/tags?slug=fresh");
     expect(body).toMatchObject({ tags: [{ name: "Fresh Worm" }] });
@@ -383,7 +383,7 @@ test("an imported tag takes the slug of a starter tag, unless observations alrea
   await world.catalogue.refresh();
   await world.store([seen("45.0.0.1", ["ssh-scanner"])]);
   const result = await importTags(world.client, [makeTag("mirai", "malicious"), makeTag("ssh-scanner", "benign")], NOW);
-  expect(result).toMatchObject({ added: 0, replaced: ["mirai"], refused: [{ entry: "ssh-scanner" }] });
+  expect(result).toMatchObject({ added: 0, replaced: ["mirai"], rejected: [{ entry: "ssh-scanner" }] });
   expect(await addStarterTags(world.client, NOW + 1), "a taken slug is not taken back").toBe(0);
 });
 

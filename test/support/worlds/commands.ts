@@ -1,4 +1,4 @@
-import type { CommandContext } from "@noisefloor/cli/commands/command.ts";
+import type { CommandContext } from "@noisefloor/cli/framework/command.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { silent } from "./http.ts";

@@ -1,10 +1,10 @@
 import { type CommandContext, UserError } from "./command.ts";
 
 /**
- * Asks before something that cannot be taken back, or that shuts others out.
+ * Asks for confirmation of an effect that cannot be undone, or that locks out others.
  * @param effect what would happen, as a sentence without its full stop.
- * @param instead what agrees as `--yes` does, where nobody can pass it.
- * @throws UserError unless the user agrees, by `--yes` or on the terminal.
+ * @param instead what confirms as `--yes` does, for a service, which has no such option.
+ * @throws UserError unless the user confirms, with `--yes` or on the terminal.
  */
 export async function confirm(
   effect: string,

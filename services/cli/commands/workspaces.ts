@@ -1,19 +1,34 @@
-import {
-  readApiKeys,
-  readWorkspaces,
-  type Workspace,
-  writeWorkspace,
-} from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/caller.ts";
 import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
-import { createKey, findWorkspace, revokeKey } from "../access.ts";
+import { findWorkspace } from "../access/api-keys.ts";
+import { type CommandContext, UserError } from "../framework/command.ts";
+import type { DefineCommand } from "../framework/define-command.ts";
+import { type OutputOptions, show } from "../framework/output.ts";
 import { withStore } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { type OutputOptions, show, showNewKey } from "./output.ts";
+
+export const define: DefineCommand = (workspaces, createContext) => {
+  workspaces
+    .command("list")
+    .description("list them")
+    .option("--json", "as JSON", false)
+    .action(async (options: { json: boolean }) => runWorkspacesList(options, await createContext()));
+  for (const isNew of [true, false]) {
+    workspaces
+      .command(isNew ? "create" : "set")
+      .description(isNew ? "create one (on the plan community unless --plan says otherwise)" : "change one")
+      .argument("<id>", "letters, digits, _ and -")
+      .option("--name <name>", "what people call it")
+      .option("--plan <plan>", "its plan")
+      .option("--entitlements <list>", 'comma-separated: community_dataset; "" for none')
+      .action(async (id: string, options: WorkspaceOptions) =>
+        runWorkspacesWrite(id, { ...options, isNew }, await createContext()),
+      );
+  }
+};
 
 /** `noisefloor workspaces list`. */
-export function runWorkspacesList(options: OutputOptions, context: CommandContext): Promise<void> {
+function runWorkspacesList(options: OutputOptions, context: CommandContext): Promise<void> {
   return withStore(context, async (client) => show((await readWorkspaces(client)).map(toRow), options, context));
 }
 
@@ -24,7 +39,7 @@ const toRow = ({ workspaceId, name, plan, entitlements }: Workspace) => ({
   entitlements: entitlements.join(","),
 });
 
-export type WorkspaceOptions = {
+type WorkspaceOptions = {
   readonly name?: string | undefined;
   readonly plan?: string | undefined;
   /** Comma-separated; an empty text takes all away. */
@@ -41,8 +56,8 @@ export function runWorkspacesWrite(
   if (options.plan !== undefined) assertPlan(options.plan, context.settings.plans);
   const entitlements = options.entitlements === undefined ? undefined : readEntitlements(options.entitlements);
   return withStore(context, async (client) => {
-    const isThere = (await readWorkspaces(client)).some(({ workspaceId }) => workspaceId === id);
-    if (options.isNew && isThere) throw new UserError(`there is a workspace "${id}" already`);
+    const exists = (await readWorkspaces(client)).some(({ workspaceId }) => workspaceId === id);
+    if (options.isNew && exists) throw new UserError(`there is a workspace "${id}" already`);
     const current: Workspace = options.isNew
       ? { workspaceId: id, name: id, plan: "community", entitlements: [] }
       : await findWorkspace(client, id);
@@ -57,7 +72,7 @@ export function runWorkspacesWrite(
   });
 }
 
-/** The plan of callers without a key is no workspace's: its lookups count by address, theirs by workspace. */
+/** No workspace may have the plan of callers without a key, as their lookups are counted by address. */
 function assertPlan(plan: string, plans: Plans): void {
   const possible = [...plans.keys()].filter((name) => name !== UNAUTHENTICATED_PLAN).join(", ");
   if (plan === UNAUTHENTICATED_PLAN) {
@@ -76,39 +91,4 @@ function readEntitlements(text: string): Entitlement[] {
       if (entitlement !== undefined) return entitlement;
       throw new UserError(`there is no entitlement "${part}"; there is ${ENTITLEMENTS.join(", ")}`);
     });
-}
-
-/** `noisefloor keys create`. */
-export function runKeysCreate(
-  workspaceId: string,
-  options: OutputOptions & { readonly label: string },
-  context: CommandContext,
-): Promise<void> {
-  return withStore(context, async (client) => {
-    const { keyId, key } = await createKey(client, workspaceId, options.label, Date.now());
-    showNewKey({ id: keyId, workspace: workspaceId, key }, options, context);
-  });
-}
-
-/** `noisefloor keys list`. */
-export function runKeysList(options: OutputOptions, context: CommandContext): Promise<void> {
-  return withStore(context, async (client) => {
-    const keys = await readApiKeys(client);
-    const rows = keys.map(({ keyId, workspaceId, label, createdAt, isRevoked }) => ({
-      id: keyId,
-      workspace: workspaceId,
-      created: formatTimestamp(createdAt),
-      state: isRevoked ? "revoked" : "valid",
-      label,
-    }));
-    show(rows, options, context);
-  });
-}
-
-/** `noisefloor keys revoke`. */
-export function runKeysRevoke(keyId: string, context: CommandContext): Promise<void> {
-  return withStore(context, async (client) => {
-    await revokeKey(client, keyId, Date.now());
-    context.print(`The key ${keyId} is revoked; running services refuse it within five seconds.`);
-  });
 }

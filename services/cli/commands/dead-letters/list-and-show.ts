@@ -9,10 +9,10 @@ import {
   openDeadLettersById,
   readSummaries,
 } from "@noisefloor/ingest/dead-letters/read.ts";
-import { type FilterOptions, readFilter } from "../dead-letter-filter.ts";
-import { withStoreAsItIs } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { type OutputOptions, printable, show } from "./output.ts";
+import { type CommandContext, UserError } from "../../framework/command.ts";
+import { type OutputOptions, printable, show } from "../../framework/output.ts";
+import { withStoreAsItIs } from "../../store.ts";
+import { type FilterOptions, readFilter } from "./filter.ts";
 
 export type ListOptions = FilterOptions & OutputOptions & { readonly limit: number; readonly includeDone: boolean };
 

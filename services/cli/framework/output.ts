@@ -1,9 +1,9 @@
 import type { CommandContext } from "./command.ts";
 
-/** Whether to answer in JSON, for scripts. */
+/** Whether to print JSON, for scripts. */
 export type OutputOptions = { readonly json: boolean };
 
-/** Shows rows as a table headed by the names of their members, or as JSON. */
+/** Prints rows as a table whose header is the names of their members, or as JSON. */
 export function show(
   rows: readonly Record<string, unknown>[],
   { json }: OutputOptions,
@@ -30,7 +30,7 @@ export function show(
     );
 }
 
-/** What senders wrote must not command the terminal: characters that do not print are shown by their numbers. */
+/** Escapes control and format characters: text from a sender must not control the terminal. */
 export function printable(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
@@ -38,22 +38,22 @@ export function printable(text: string): string {
   );
 }
 
-/** Shows a key that was just made, for the only time; scripts also get what it is for. */
+/** Prints a new key, for the only time. As JSON, with the members that say what it is for. */
 export function showNewKey(
-  made: { readonly id: string; readonly key: string; readonly [member: string]: string },
+  created: { readonly id: string; readonly key: string; readonly [member: string]: string },
   { json }: OutputOptions,
   { print }: CommandContext,
 ): void {
   if (json) {
-    print(JSON.stringify(made));
+    print(JSON.stringify(created));
     return;
   }
-  print(`id   ${made.id}`);
-  print(`key  ${made.key}`);
+  print(`id   ${created.id}`);
+  print(`key  ${created.key}`);
   print("Keep the key: it is stored nowhere and cannot be shown again.");
 }
 
-/** Of 1,024 each, with one digit behind the point. */
+/** In units of 1,024, with one digit after the point. */
 export function formatBytes(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let size = bytes;

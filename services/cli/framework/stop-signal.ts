@@ -1,7 +1,7 @@
-/** Ctrl-C under npm arrives twice, from the terminal and from npm: this soon after the first it is the same one. */
+/** Under npm, Ctrl-C arrives twice: from the terminal and from npm. A signal this soon after the first is the same one. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** The first signal asks for a clean stop; a later one ends the process where it stands. */
+/** Aborts at the first signal, for a clean shutdown. A later signal ends the process at once. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   let firstAt = 0;
@@ -12,7 +12,7 @@ export function stopSignal(): AbortSignal {
   };
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     const earlier = process.listeners(name);
-    // Ours first: a signal that has arrived and was not handed out yet is lost in a moment without any listener.
+    // Add ours before removing the others: a signal that arrives while there is no listener is lost.
     process.on(name, onSignal);
     for (const listener of earlier) process.removeListener(name, listener);
   }

@@ -10,12 +10,12 @@ import {
 import { type RetryResult, retryDeadLetters } from "@noisefloor/ingest/dead-letters/retry.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
-import { type FilterOptions, readFilter } from "../dead-letter-filter.ts";
-import { progressBar } from "../progress.ts";
-import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../store.ts";
-import { type CommandContext, UserError } from "./command.ts";
-import { assertId } from "./dead-letters.ts";
-import { type OutputOptions, printable } from "./output.ts";
+import { type CommandContext, UserError } from "../../framework/command.ts";
+import { type OutputOptions, printable } from "../../framework/output.ts";
+import { progressBar } from "../../framework/progress.ts";
+import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../../store.ts";
+import { type FilterOptions, readFilter } from "./filter.ts";
+import { assertId } from "./list-and-show.ts";
 
 export type RetryOptions = FilterOptions &
   OutputOptions & {

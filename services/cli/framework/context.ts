@@ -1,10 +1,10 @@
 import { createInterface } from "node:readline";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
-import type { CommandContext } from "./commands/command.ts";
+import type { CommandContext } from "./command.ts";
 import { stopSignal } from "./stop-signal.ts";
 
-/** @throws ConfigError with all that is wrong with the environment. */
+/** @throws ConfigError that lists every setting that is wrong. */
 export function createContext(env: NodeJS.ProcessEnv): CommandContext {
   const settings = readSettings(env);
   let signal: AbortSignal | undefined;
@@ -21,9 +21,9 @@ export function createContext(env: NodeJS.ProcessEnv): CommandContext {
   };
 }
 
-/** On standard error, for standard output may be read by a script. The end of the input means no. */
+/** Asks on standard error, as a script may read standard output. The end of the input means no. */
 function askOnTerminal(question: string): Promise<boolean> {
-  // Not as a terminal of its own: then Ctrl-C would close the question instead of ending the process.
+  // With terminal: true, Ctrl-C would close the question instead of ending the process.
   const lines = createInterface({ input: process.stdin, terminal: false });
   process.stderr.write(`${question} [y/N] `);
   return new Promise((settle) => {

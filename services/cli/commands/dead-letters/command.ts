@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { CommandContext } from "./commands/command.ts";
-import type { ListOptions } from "./commands/dead-letters.ts";
-import type { RetryOptions } from "./commands/dead-letters-retry.ts";
+import type { DefineCommand } from "../../framework/define-command.ts";
+import type { ListOptions } from "./list-and-show.ts";
+import type { RetryOptions } from "./retry.ts";
 
 const RETRY_HELP = `
 A retry sends each dead letter's original bytes through the pipeline again: validated as when they came in, with their
@@ -14,18 +14,14 @@ it says it belongs (global when it says nothing).
 Skipped are dead letters that were cut for their size, batches of messages that could not be read, and lines of files that
 could not be read: replay the files.`;
 
-/** Adds the commands for dead letters. */
-export function addDeadLetterCommands(program: Command, createContext: () => Promise<CommandContext>): void {
-  const deadLetters = program
-    .command("dead-letters")
-    .description("records that could not be stored: list, show and retry them");
+export const define: DefineCommand = (deadLetters, createContext) => {
   withFilter(deadLetters.command("list"))
     .description("count them by source and reason, and list the newest")
     .option("--limit <n>", "how many to list", limit, 20)
     .option("--include-done", "also those that a retry has stored", false)
     .option("--json", "as JSON", false)
     .action(async (options: ListOptions) =>
-      (await import("./commands/dead-letters.ts")).runDeadLettersList(options, await createContext()),
+      (await import("./list-and-show.ts")).runDeadLettersList(options, await createContext()),
     );
   deadLetters
     .command("show")
@@ -34,7 +30,7 @@ export function addDeadLetterCommands(program: Command, createContext: () => Pro
     .option("--raw", "write exactly its original bytes to standard output", false)
     .option("--json", "as JSON, the payload in base64", false)
     .action(async (id: string, options: { raw: boolean; json: boolean }) =>
-      (await import("./commands/dead-letters.ts")).runDeadLettersShow(id, options, await createContext(), (bytes) =>
+      (await import("./list-and-show.ts")).runDeadLettersShow(id, options, await createContext(), (bytes) =>
         process.stdout.write(bytes),
       ),
     );
@@ -47,9 +43,9 @@ export function addDeadLetterCommands(program: Command, createContext: () => Pro
     .option("--json", "as JSON", false)
     .addHelpText("after", RETRY_HELP)
     .action(async (ids: string[], options: RetryOptions) =>
-      (await import("./commands/dead-letters-retry.ts")).runDeadLettersRetry(ids, options, await createContext()),
+      (await import("./retry.ts")).runDeadLettersRetry(ids, options, await createContext()),
     );
-}
+};
 
 function withFilter(command: Command): Command {
   return command

@@ -1,17 +1,17 @@
 import { Presets, SingleBar } from "cli-progress";
 
 export type Progress = {
-  /** Another so many units are done. */
+  /** Adds units that are done. */
   readonly advance: (units: number) => void;
-  /** A few words behind the bar. */
+  /** Shows a few words after the bar. */
   readonly note: (text: string) => void;
   /** Safe to call twice. */
   readonly end: () => void;
 };
 
-/** A bar on standard error when that is a terminal, and nothing anywhere else. */
-export function progressBar(label: string, total: number, isWanted: boolean): Progress {
-  if (!isWanted || !process.stderr.isTTY) return { advance: () => {}, note: () => {}, end: () => {} };
+/** A bar on standard error if that is a terminal, else nothing. */
+export function progressBar(label: string, total: number, isShown: boolean): Progress {
+  if (!isShown || !process.stderr.isTTY) return { advance: () => {}, note: () => {}, end: () => {} };
   const bar = new SingleBar(
     {
       format: `${label} [{bar}] {percentage}%  {note}`,
@@ -30,17 +30,14 @@ export function progressBar(label: string, total: number, isWanted: boolean): Pr
 }
 
 /** A bar over the bytes of some files. */
-export function fileProgress(label: string, files: readonly { readonly bytes: number }[], isWanted: boolean): Progress {
+export function fileProgress(label: string, files: readonly { readonly bytes: number }[], isShown: boolean): Progress {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
-  return progressBar(label, total, isWanted);
+  return progressBar(label, total, isShown);
 }
 
-/** A bar for work whose whole is known only on the way. */
-export function fractionBar(
-  label: string,
-  isWanted: boolean,
-): { show(done: number, total: number): void; end(): void } {
-  const bar = progressBar(label, 1_000, isWanted);
+/** A bar for work whose total is known only while it runs. */
+export function fractionBar(label: string, isShown: boolean): { show(done: number, total: number): void; end(): void } {
+  const bar = progressBar(label, 1_000, isShown);
   let shown = 0;
   return {
     show(done, total) {

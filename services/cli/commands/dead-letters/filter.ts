@@ -2,7 +2,7 @@ import { DEAD_LETTER_SOURCES } from "@noisefloor/clickhouse/tables/dead-letters.
 import { parseObservedAt, REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/window.ts";
 import type { DeadLetterFilter } from "@noisefloor/ingest/dead-letters/read.ts";
-import { UserError } from "./commands/command.ts";
+import { UserError } from "../../framework/command.ts";
 
 export type FilterOptions = {
   readonly reason?: string | undefined;

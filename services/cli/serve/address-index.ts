@@ -1,0 +1,92 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { INTENTIONS } from "@noisefloor/domain/classification.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
+import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
+import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
+import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
+import { startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
+import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
+import { type Cache, type Caches, logRefreshes } from "./caches.ts";
+import type { ServiceContext } from "./service-context.ts";
+
+export type OpenAddressIndex = AddressIndex & {
+  /** By the names that metrics call them. */
+  readonly caches: Readonly<Record<string, Cache>>;
+  /** Rejects until the first load has ended. */
+  readonly checks: Readonly<Record<string, () => Promise<void>>>;
+  /** Records rows that this process has stored, so that lookups answer from them before the next poll. */
+  onStored(rows: readonly ObservationRow[]): void;
+};
+
+type Sightings = ReturnType<typeof startSightingsCache>;
+
+/** Opens the index in memory that answers lookups of single addresses, when the role and the settings ask for it. */
+export async function openAddressIndex(
+  context: ServiceContext,
+  client: ClickHouseClient,
+  { catalogue, retentionDays }: Pick<Caches, "catalogue" | "retentionDays">,
+): Promise<OpenAddressIndex | undefined> {
+  const { roles, settings, log, metrics, closeStack } = context;
+  const limit = settings.lookupIndexAddresses;
+  if (!roles.query || limit === 0) return undefined;
+  const networks = await cacheBenignNetworks(client, logRefreshes("networks", log));
+  closeStack.add(networks.stop);
+  let isLoaded = false;
+  const sightings = startSightingsCache(client, {
+    limit,
+    retentionDays,
+    now: Date.now,
+    onError: (error) => log.warn({ err: error }, "refresh of the address index failed; querying ClickHouse per lookup"),
+    onRecovery: () => log.info("refresh of the address index succeeded again"),
+    onLoaded: (addresses, seconds) => {
+      isLoaded = true;
+      log.info({ addresses, seconds }, "address index loaded");
+    },
+    onTooLarge: () => {
+      isLoaded = true;
+      log.warn({ limit }, "more addresses than LOOKUP_INDEX_ADDRESSES; querying ClickHouse per lookup");
+    },
+  });
+  closeStack.add(sightings.stop);
+  registerIndexMetrics(metrics, sightings);
+  return {
+    sightings,
+    networks,
+    caches: { networks, addresses: sightings },
+    checks: {
+      addresses: async () => {
+        if (!isLoaded) throw new Error("the address index is being loaded");
+      },
+    },
+    onStored: (rows) => recordRows(rows, sightings, catalogue),
+  };
+}
+
+function registerIndexMetrics(metrics: Pick<Metrics, "gauge">, sightings: Sightings): void {
+  metrics.gauge("noisefloor_address_index_entries", "Addresses in memory, once per severity", sightings.size);
+  metrics.gauge("noisefloor_address_index_bytes", "Memory that the addresses take", sightings.bytes);
+  metrics.gauge(
+    "noisefloor_address_index_up",
+    "1 while single lookups are answered from memory, 0 while ClickHouse is asked",
+    () => (sightings.isCurrent() ? 1 : 0),
+  );
+}
+
+function recordRows(rows: readonly ObservationRow[], sightings: Sightings, catalogue: TagCatalogue): void {
+  for (const row of rows) {
+    if (row.dataset !== "global") continue;
+    const lastSeen = Date.parse(`${row.observed_at.replace(" ", "T")}Z`);
+    sightings.record(ipv4ToNumber(row.source_ip), severityOf(row.tags, catalogue), lastSeen);
+  }
+}
+
+/** The worst intention of some tags, from 1; 0 when none of them is in the catalogue. */
+function severityOf(tagIds: readonly string[], catalogue: TagCatalogue): number {
+  let severity = 0;
+  for (const id of tagIds) {
+    const tag = catalogue.byId(id);
+    if (tag !== undefined) severity = Math.max(severity, INTENTIONS.indexOf(tag.intention) + 1);
+  }
+  return severity;
+}

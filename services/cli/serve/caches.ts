@@ -1,0 +1,51 @@
+import { type AccessCache, openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
+import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import type { Logger } from "@noisefloor/telemetry/logger.ts";
+import type { ServiceContext } from "./service-context.ts";
+
+/** A copy in memory that polling keeps up to date. */
+export type Cache = { ageSeconds(): number };
+
+export type Caches = {
+  readonly catalogue: TagCatalogue;
+  readonly retentionDays: () => number;
+  /** Of the intake. */
+  readonly sensors: SensorKeyCache | undefined;
+  /** Of the query service. */
+  readonly access: AccessCache | undefined;
+  /** By the names that metrics call them. */
+  readonly byName: ReadonlyMap<string, Cache>;
+};
+
+/** Opens the polling caches that the roles need. */
+export async function openCaches(context: ServiceContext, client: ClickHouseClient): Promise<Caches> {
+  const { roles, log, closeStack } = context;
+  const byName = new Map<string, Cache>();
+  const open = async <T extends Cache & { stop(): void }>(
+    name: string,
+    openCache: (client: ClickHouseClient, options: RefreshEvents) => Promise<T>,
+  ): Promise<T> => {
+    const cache = await openCache(client, logRefreshes(name, log));
+    closeStack.add(cache.stop);
+    byName.set(name, cache);
+    return cache;
+  };
+  const catalogue = await open("tags", openTagCatalogue);
+  const retention = await open("retention", openRetentionCache);
+  const sensors = roles.ingest ? await open("sensors", openSensorKeyCache) : undefined;
+  const access = roles.query ? await open("keys", openAccessCache) : undefined;
+  return { catalogue, retentionDays: retention.current, sensors, access, byName };
+}
+
+type RefreshEvents = { readonly onError: (error: unknown) => void; readonly onRecovery: () => void };
+
+/** Logs the first refresh of a cache that fails, and the first that succeeds again. */
+export function logRefreshes(cache: string, log: Logger): RefreshEvents {
+  return {
+    onError: (error) => log.warn({ err: error, cache }, "refresh failed; serving cached data"),
+    onRecovery: () => log.info({ cache }, "refresh succeeded again"),
+  };
+}

@@ -1,0 +1,38 @@
+import { once } from "node:events";
+import type { CommandContext } from "../framework/command.ts";
+import { type RunningService, serve } from "../serve.ts";
+import { asService, openStore, openStoreToRead, type Store } from "../store.ts";
+import type { Roles } from "./service-context.ts";
+
+/**
+ * Runs services until a signal or a failure. Resolves after a clean shutdown. Rejects when a part has failed for good,
+ * after everything was closed.
+ */
+export async function runServices(
+  roles: Roles,
+  context: CommandContext,
+  /** Called once the services listen. */
+  onReady: (service: RunningService, store: Store) => Promise<void> = async () => {},
+): Promise<void> {
+  const { settings, log, signal } = context;
+  const options = asService(context, signal);
+  const store = roles.ingest ? await openStore(context, options) : await openStoreToRead(context, options);
+  try {
+    const service = await serve(roles, store, settings, log);
+    log.info({ url: service.url, httpsUrl: service.httpsUrl, clickhouse: store.server.origin }, "listening");
+    try {
+      await onReady(service, store);
+      await Promise.race([aborted(signal), service.failure]);
+      log.info("stopping");
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    await store.close();
+  }
+  log.info("stopped");
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+}
