@@ -31,6 +31,11 @@ export type AdmissionOptions = {
 
 type QueuedQuery = { readonly caller: LimitedCaller; readonly cost: number; readonly start: () => void };
 
+/** Up to a fifth less, so that callers who came together do not all come back in the same moment. */
+function spread(ms: number): number {
+  return ms * (0.8 + Math.random() * 0.2);
+}
+
 export function createAdmission(options: AdmissionOptions): Admission {
   const { capacity, queue, maxWaitMs, rejectionDelayMs, onRejected } = options;
   const running = createHoldings(capacity);
@@ -78,7 +83,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const reject = async (exhausted: Exhausted): Promise<never> => {
     const reason = exhausted === "caller" ? "caller_queue_full" : "queue_full";
     onRejected(reason);
-    await sleep(rejectionDelayMs);
+    await sleep(spread(rejectionDelayMs));
     throw REJECTION_ERRORS[reason];
   };
   /** The query's place in the queue is taken already. */
@@ -107,7 +112,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const timer = setTimeout(() => {
         onRejected("queue_timeout");
         leave(queueTimeoutError(Math.round(maxWaitMs / 1_000)));
-      }, maxWaitMs);
+      }, spread(maxWaitMs));
       signal.addEventListener("abort", onAbort, { once: true });
       queues.set(caller.name, [...(queues.get(caller.name) ?? []), query]);
       startAll();
