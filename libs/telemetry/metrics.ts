@@ -58,8 +58,8 @@ export function createMetrics() {
       help: "Queries sent for lookups of single addresses",
       registers,
     }),
-    lookupsRefused: new Counter({
-      name: "noisefloor_lookups_refused_total",
+    lookupsRejected: new Counter({
+      name: "noisefloor_lookups_rejected_total",
       help: "Lookups rejected because the plan's limit for the day was reached",
       labelNames: ["plan"],
       registers,

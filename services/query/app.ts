@@ -28,7 +28,7 @@ export type QueryDeps = {
   readonly directory: AccessCache;
   readonly plans: Plans;
   readonly limit: LookupLimit;
-  readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRefused">;
+  readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRejected">;
   /** The page that error responses of the rate limit link to. */
   readonly plansUrl: string;
   /** The current value. */
@@ -61,7 +61,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   const authenticate = authenticator(deps.directory, deps.plans);
   const countLookups = lookupCounting({
     limit: deps.limit,
-    onRejected: (plan) => metrics.lookupsRefused.inc({ plan }),
+    onRejected: (plan) => metrics.lookupsRejected.inc({ plan }),
     plansUrl: deps.plansUrl,
   });
 

@@ -11,7 +11,7 @@ export type ConnectionLimits = {
 
 export type ConnectionLimit = {
   /** Call it for each server that shares the limits. */
-  watch(server: Server): void;
+  track(server: Server): void;
   /** Requests on a rejected connection must not be handled. */
   isRejected(socket: Socket): boolean;
 };
@@ -33,7 +33,7 @@ export function connectionLimit(limits: ConnectionLimits, onRejected: OnRejected
   };
   return {
     isRejected: (socket) => rejected.has(socket),
-    watch(server) {
+    track(server) {
       // Before its handshake a TLS client cannot read a response.
       const speaksHttp = !("setSecureContext" in server);
       server.on("connection", (socket: Socket) => {

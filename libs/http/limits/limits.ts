@@ -71,7 +71,7 @@ export function registerLimits(
   app.decorate("admission", admission);
   app.decorate("answerMemory", memory);
   app.decorate("connectionLimit", connections);
-  connections.watch(app.server);
+  connections.track(app.server);
   app.addHook("onRequest", (request, _reply, done) => {
     // A rejected connection is about to close and can carry no response.
     if (!connections.isRejected(request.raw.socket)) done();

@@ -9,15 +9,15 @@ type Progress = { since: number; read: number };
 
 /** Closes connections whose client does not read its response, or hardly does: what it has not read fills memory. */
 export function cutStalledReaders(app: FastifyInstance, pace: ReadingPace, onRejected: OnRejected): void {
-  const watched = new Map<Socket, Progress>();
+  const readers = new Map<Socket, Progress>();
   app.addHook("onRequest", async ({ raw: { socket } }) => {
-    if (watched.has(socket)) return;
-    watched.set(socket, { since: performance.now(), read: 0 });
-    socket.once("close", () => watched.delete(socket));
+    if (readers.has(socket)) return;
+    readers.set(socket, { since: performance.now(), read: 0 });
+    socket.once("close", () => readers.delete(socket));
   });
   const check = () => {
     const now = performance.now();
-    for (const [socket, progress] of watched) {
+    for (const [socket, progress] of readers) {
       // What the operating system has accepted, which is as close as we can see.
       const read = socket.bytesWritten - socket.writableLength;
       const isAwaiting = socket.writableLength > 0;

@@ -39,7 +39,7 @@ export async function createTlsServer(
   Object.assign(server, { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket });
   server.on("clientError", handleClientError);
   server.on("checkExpectation", app.routing);
-  app.connectionLimit.watch(server);
+  app.connectionLimit.track(server);
   trackSockets(server);
   const closed = new AbortController();
   server.once("close", () => closed.abort());
