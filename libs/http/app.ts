@@ -23,13 +23,7 @@ import { rejectCrossSite, type SiteOptions } from "./requests/cross-site.ts";
 import { BODY_CHECK_MS, limitDefaultBodies, REQUEST_TIMEOUT_MS } from "./requests/request-bodies.ts";
 import { type LogRequest, logRequests, logUnrouted, requestLogger } from "./requests/request-log.ts";
 import { normalizeRequestTarget } from "./requests/request-target.ts";
-import {
-  handleClientError,
-  JSON_ERRORS_ONLY,
-  MALFORMED_REQUEST,
-  trackResponse,
-  trackSockets,
-} from "./server/connections.ts";
+import { handleClientError, JSON_ERRORS_ONLY, MALFORMED_REQUEST, trackSockets } from "./server/connections.ts";
 
 export type HttpAppOptions = {
   readonly log: Logger;
@@ -81,8 +75,6 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   app.setErrorHandler((error: FastifyError, _request, reply) => sendErrorResponse(error, reply, toHttpError));
   const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
   app.setNotFoundHandler(notFound);
-  // Before any other hook: the connection's next request may be malformed, and a shutdown may start.
-  app.addHook("onRequest", async (_request, reply) => trackResponse(reply.raw));
   logRequests(app, logRequest);
   forbidCaching(app);
   registerLimits(app, metrics, trustedProxies, options.limits);
@@ -122,9 +114,8 @@ function createServer(
       const given = request.headers["x-request-id"];
       return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
     },
-    // No hook runs for these, so they are tracked and logged here.
+    // No hook runs for these, so they are logged here.
     frameworkErrors: (error, request, reply) => {
-      trackResponse(reply.raw);
       logUnrouted(request, reply, logRequest);
       setNoCache(reply);
       return sendErrorResponse(error, reply, toHttpError);
@@ -132,7 +123,6 @@ function createServer(
     clientErrorHandler: handleClientError,
   });
   trackSockets(app.server);
-  app.server.on("checkExpectation", app.routing);
   return app;
 }
 

@@ -1,3 +1,4 @@
+import type { RequestListener } from "node:http";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { type Admission, createAdmission } from "./admission.ts";
@@ -44,6 +45,8 @@ declare module "fastify" {
     admission: Admission;
     answerMemory: AnswerMemory;
     connectionLimit: ConnectionLimit;
+    /** What every server of the application calls with its requests. */
+    handleRequest: RequestListener;
   }
 }
 
@@ -72,11 +75,13 @@ export function registerLimits(
   app.decorate("answerMemory", memory);
   app.decorate("connectionLimit", connections);
   connections.track(app.server);
+  const handleRequest = inTurnPerConnection(app.routing, onRejected);
+  app.decorate("handleRequest", handleRequest);
+  app.server.removeAllListeners("request").on("request", handleRequest).on("checkExpectation", handleRequest);
   app.addHook("onRequest", (request, _reply, done) => {
     // A rejected connection is about to close and can carry no response.
     if (!connections.isRejected(request.raw.socket)) done();
   });
-  app.addHook("onRequest", inTurnPerConnection(onRejected));
   cutStalledReaders(app, limits.readingPace, onRejected);
   metrics.gauge("noisefloor_http_queries_in_flight", "Cost of the large queries that run", () => admission.inFlight());
   metrics.gauge("noisefloor_http_queries_queued", "Cost of the large queries that wait in the queue", () =>

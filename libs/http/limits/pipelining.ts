@@ -1,6 +1,6 @@
-import type { ServerResponse } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { onRequestHookHandler } from "fastify";
+import { trackResponse } from "../server/connections.ts";
 import { MAX_PIPELINED_REQUESTS, type OnRejected, respondAndClose } from "./rejections.ts";
 
 type Connection = {
@@ -11,10 +11,11 @@ type Connection = {
 };
 
 /**
- * Handles the requests of one connection one after the other: HTTP/1.1 sends responses in that order anyway, and those
- * that are ready early would fill memory. While some wait, nothing more is read from the connection.
+ * Passes the requests of one connection to the application one after the other: HTTP/1.1 sends responses in that order
+ * anyway, and those that are ready early would fill memory. While some wait, nothing more is read from the connection.
+ * Before routing, as a single read may bring hundreds of requests, and to route them all blocks the event loop.
  */
-export function inTurnPerConnection(onRejected: OnRejected): onRequestHookHandler {
+export function inTurnPerConnection(handle: RequestListener, onRejected: OnRejected): RequestListener {
   const connections = new WeakMap<Socket, Connection>();
   const open = (socket: Socket): Connection => {
     const connection: Connection = { active: undefined, waiting: [], isCut: false };
@@ -28,12 +29,13 @@ export function inTurnPerConnection(onRejected: OnRejected): onRequestHookHandle
     });
     return connection;
   };
-  return (request, reply, done) => {
-    const { socket } = request.raw;
-    const response = reply.raw;
+  return (request, response) => {
+    const { socket } = request;
     const connection = connections.get(socket) ?? open(socket);
     // The parser still delivers what a single read brought, but no response can be sent any more.
     if (connection.isCut) return;
+    // At once: the connection's next request may be malformed, and a shutdown may start.
+    trackResponse(response);
     const start = () => {
       connection.active = response;
       response.once("close", () => {
@@ -44,7 +46,7 @@ export function inTurnPerConnection(onRejected: OnRejected): onRequestHookHandle
         if (connection.waiting.length === 0 && next !== undefined) socket.resume();
         next?.start();
       });
-      done();
+      handle(request, response);
     };
     if (connection.active === undefined) {
       start();

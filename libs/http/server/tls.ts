@@ -34,11 +34,11 @@ export async function createTlsServer(
 ): Promise<Server> {
   const pair = await readPair(files);
   const options = { ...secureContextOf(pair, files), ...JSON_ERRORS_ONLY, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
-  const server = createServer(options, app.routing);
+  const server = createServer(options, app.handleRequest);
   const { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket } = app.server;
   Object.assign(server, { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket });
   server.on("clientError", handleClientError);
-  server.on("checkExpectation", app.routing);
+  server.on("checkExpectation", app.handleRequest);
   app.connectionLimit.track(server);
   trackSockets(server);
   const closed = new AbortController();

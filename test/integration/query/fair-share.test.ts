@@ -87,7 +87,7 @@ const rejected = async (reason: string) => {
 };
 
 test("one caller's large queries wait for each other, too many are a 429, and no other caller waits for them", async () => {
-  const { url, release } = await serve({ queryCapacity: 16 }, true);
+  const { url, release } = await serve({ queryCapacity: 16, maxWaitMs: 60_000 }, true);
   const hostile = withoutKey(1);
   // 4 are worked on and 32 wait; the others are one caller's excess.
   const asked = Array.from({ length: 40 }, (_, number) => ask(url, `/v3/ip/45.0.0.${number}`, hostile));
