@@ -3,6 +3,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
+import { LoadingError } from "@noisefloor/http/health.ts";
 import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
@@ -63,7 +64,7 @@ export async function openAddressIndex(options: AddressIndexOptions): Promise<Op
     caches: { networks, addresses: sightings },
     checks: {
       addresses: async () => {
-        if (!wasLoaded) throw new Error("the address index is being loaded");
+        if (!wasLoaded) throw new LoadingError("the address index is being loaded");
       },
     },
     onStored(rows) {
