@@ -213,7 +213,8 @@ test("a refused record is found, shown in its own bytes, and stored by a retry b
   await writeFile(file, "tags: [{slug: later, name: Later}]");
   await noisefloor(["tags", "import", file]).finished;
   expect((await noisefloor(["dead-letters", "retry", "--all"]).finished).stdout).toMatch(/^stored {7}1$/m);
-  expect(await getJson(`${service.url}/v3/community/45.0.0.6`)).toMatchObject({ noise: true });
+  const answer = () => getJson(`${service.url}/v3/community/45.0.0.6`);
+  await eventually(async () => expect(await answer()).toMatchObject({ noise: true }), 5_000);
   const wrong = await noisefloor(["dead-letters", "retry"]).finished;
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: say which ones: ids, or/) });
 });
