@@ -13,6 +13,9 @@ export const HEALTH_PATHS = [HEALTH_PATH, READY_PATH, METRICS_PATH] as const;
 /** Checks a dependency that the service cannot work without. Rejects, with the reason for the log, while it is down. */
 export type ReadinessCheck = () => Promise<void>;
 
+/** What a check rejects with while the service still loads its data: every start takes a moment, so it is no warning. */
+export class LoadingError extends Error {}
+
 export type HealthOptions = {
   /** By name, as responses and logs call them. */
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
@@ -37,7 +40,7 @@ export function registerHealth(app: FastifyInstance, { checks, metrics, metricsT
     const names = [...failures.keys()].sort().join(", ");
     if (names !== lastFailing) {
       if (names === "") log.info("ready again");
-      else log.warn({ err: [...failures.values()][0], failing: names }, "not ready");
+      else log[levelOf(failures)]({ err: [...failures.values()][0], failing: names }, "not ready");
       lastFailing = names;
     }
     return failures;
@@ -76,6 +79,10 @@ async function findFailing(checks: HealthOptions["checks"]): Promise<ReadonlyMap
     Object.entries(checks).map(([name, check]) => withinTime(check).catch((error) => failures.set(name, error))),
   );
   return failures;
+}
+
+function levelOf(failures: ReadonlyMap<string, unknown>): "info" | "warn" {
+  return [...failures.values()].every((error) => error instanceof LoadingError) ? "info" : "warn";
 }
 
 /** Runs the checks at most once a second: the path needs no key, so any client may poll it as fast as it likes. */

@@ -2,6 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
+import { LoadingError } from "@noisefloor/http/health.ts";
 import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
@@ -56,7 +57,7 @@ export async function openAddressIndex(
     caches: { networks, addresses: sightings },
     checks: {
       addresses: async () => {
-        if (!isLoaded) throw new Error("the address index is being loaded");
+        if (!isLoaded) throw new LoadingError("the address index is being loaded");
       },
     },
     onStored: (rows) => recordRows(rows, sightings, catalogue),

@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   world = await createWorld(now, { server: server.connection });
-  other = await createWorld(now, { server: server.connection });
+  other = await createWorld(now, { server: server.connection, pollIntervalMs: 200 });
   await world.addTags([tag]);
   key = await world.addCaller("unlimited", ["community_dataset"], "team-a");
   const rooms = [{}, { dataset: "community" }, { dataset: "personal", workspace_id: "team-a" }];
@@ -208,7 +208,7 @@ test("a backup of a newer version, or of something else, is refused", async () =
 });
 
 test("an earlier version's backup is brought up to date", async () => {
-  // As before the last migration, which made a table.
+  // As before a migration that made a table.
   await world.client.command({ query: "DROP TABLE dead_letter_retries SYNC" });
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_retries'" });
   await backUp(world, "earlier");

@@ -57,7 +57,7 @@ test("a message with thousands of headers, and a bomb, hold up nothing: the bomb
   );
   const [dead] = await kafkaDeadLettersOf(world, 1);
   expect(dead).toMatchObject({ reason: "unreadable-batch", topic: kafka.topic });
-  expect(dead?.detail).toMatch(/^the batch of the offsets \d to \d cannot be read: /);
+  expect(dead?.detail).toMatch(/^the batch of offsets \d to \d cannot be decoded: /);
   expect(dead?.payload.subarray(61).equals(bomb)).toBe(true);
   await eventually(async () => expect(await stored()).toHaveLength(21));
 });

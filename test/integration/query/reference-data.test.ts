@@ -289,6 +289,7 @@ test("an import over a starter tag is told as that, one of which nothing is take
     await writeFile(join(folder, "tags.json"), JSON.stringify({ tags }));
     return runCommand((command) => runTagsImport(join(folder, "tags.json"), command));
   };
+  await addStarterTags(world.client, NOW);
   const own = { slug: "telnet-scanner", name: "Ours" };
   const other = { id: "5f0f2e6a-9c1b-4b7a-8d53-1c2d3e4f5a6b", slug: "mirai", name: "Theirs" };
   const { output, failure } = await bring([own, other, { slug: "new-one", name: "New" }]);

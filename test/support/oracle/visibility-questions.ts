@@ -32,7 +32,7 @@ export type Question = {
 
 type Setting = { readonly random: Random; readonly asker: Asker; readonly tags: readonly Tag[]; readonly now: number };
 type Asked = Omit<Question, "operation" | "asker">;
-type Operation = { readonly name: string; readonly showsObservations: boolean; ask(setting: Setting): Asked };
+export type Operation = { readonly name: string; readonly showsObservations: boolean; ask(setting: Setting): Asked };
 
 const refusal = (status: number): Answer => ({ status, body: { message: expect.any(String) } });
 const ok = (body: unknown): Answer => ({ status: 200, body });

@@ -45,7 +45,9 @@ function withoutCompiling(url: string): string {
 export async function returnDatabase({ connection, client }: Database): Promise<void> {
   const schema = migratedSchemas.get(connection.database);
   const query_params = { name: connection.database };
-  if (schema !== undefined && (await readSchema(client)) === schema) {
+  // A test may have dropped schema_migrations, so that the schema cannot be read.
+  const current = await readSchema(client).catch(() => undefined);
+  if (schema !== undefined && current === schema) {
     await client.command({
       query: "TRUNCATE ALL TABLES FROM {name:Identifier} NOT LIKE 'schema_migrations'",
       query_params,
