@@ -21,7 +21,6 @@ type Answer = { readonly status: number; readonly body: unknown };
 
 /** One request of one asker, and what the brute force says of it. */
 export type Question = {
-  readonly operation: string;
   readonly asker: Asker;
   readonly url: string;
   /** Present for a POST. */
@@ -31,7 +30,7 @@ export type Question = {
 };
 
 type Setting = { readonly random: Random; readonly asker: Asker; readonly tags: readonly Tag[]; readonly now: number };
-type Asked = Omit<Question, "operation" | "asker">;
+type Asked = Omit<Question, "asker">;
 export type Operation = { readonly name: string; readonly showsObservations: boolean; ask(setting: Setting): Asked };
 
 const refusal = (status: number): Answer => ({ status, body: { message: expect.any(String) } });
@@ -227,5 +226,5 @@ export const OPERATIONS: readonly Operation[] = [
 
 /** Something to ask of an operation. */
 export function makeQuestion(operation: Operation, setting: Setting): Question {
-  return { operation: operation.name, asker: setting.asker, ...operation.ask(setting) };
+  return { asker: setting.asker, ...operation.ask(setting) };
 }
