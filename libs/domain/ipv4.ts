@@ -1,5 +1,35 @@
-/** Four decimal parts without leading zeros: rejects `1.2`, `0x7f.1`, `010.0.0.1` and `::ffff:1.2.3.4`. */
-const FOUR_DECIMAL_PARTS = /^(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
+const DOT = 46;
+const ZERO = 48;
+const INVALID = -1;
+
+/**
+ * Reads four decimal parts without leading zeros: rejects `1.2`, `0x7f.1`, `010.0.0.1` and `::ffff:1.2.3.4`. Character by
+ * character, as a request may have 10,000 addresses: a regular expression and a split took 40 ms for them.
+ * @returns {@link INVALID} for any other text.
+ */
+function parse(text: string): number {
+  let value = 0;
+  let part = 0;
+  let digits = 0;
+  let dots = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === DOT) {
+      if (digits === 0 || dots === 3) return INVALID;
+      value = value * 256 + part;
+      part = 0;
+      digits = 0;
+      dots++;
+      continue;
+    }
+    const digit = code - ZERO;
+    const hasLeadingZero = digits > 0 && part === 0;
+    part = part * 10 + digit;
+    digits++;
+    if (digit < 0 || digit > 9 || hasLeadingZero || part > 255) return INVALID;
+  }
+  return dots === 3 && digits > 0 ? value * 256 + part : INVALID;
+}
 
 /**
  * Networks that the Internet does not route, ascending. AS112 (RFC 7534) and AMT relays (RFC 7450) are missing because
@@ -28,7 +58,7 @@ const NOT_ROUTABLE = [
 
 /** Is this text an IPv4 address in canonical dotted decimal? */
 export function isIpv4(text: string): boolean {
-  return FOUR_DECIMAL_PARTS.test(text);
+  return parse(text) !== INVALID;
 }
 
 /**
@@ -37,16 +67,15 @@ export function isIpv4(text: string): boolean {
  * Source: SPEC, community lookup ("only a valid routable IPv4 address is accepted").
  */
 export function isRoutableIpv4(text: string): boolean {
-  if (!isIpv4(text)) return false;
-  // Called for up to 10,000 addresses a request: with ipaddr.js, which parses each address again, that took 0.1 s.
-  const value = ipv4ToNumber(text);
+  const value = parse(text);
+  if (value === INVALID) return false;
   return !NOT_ROUTABLE.some(({ first, last }) => first <= value && value <= last);
 }
 
-/** `8.8.8.8` → 134744072. The text must satisfy {@link isIpv4}. */
+/** `8.8.8.8` → 134744072. Throws a RangeError for a text that does not satisfy {@link isIpv4}. */
 export function ipv4ToNumber(text: string): number {
-  let value = 0;
-  for (const part of text.split(".")) value = value * 256 + Number(part);
+  const value = parse(text);
+  if (value === INVALID) throw new RangeError(`${text.slice(0, 20)} is not an IPv4 address`);
   return value;
 }
 
