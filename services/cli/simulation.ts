@@ -2,8 +2,8 @@ import { numberToIpv4 } from "@noisefloor/domain/ipv4.ts";
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/window.ts";
 
 /**
- * A simulated sensor fleet for trying Noisefloor out. Its data is marked: sensors are called `simulated-…`, metadata has
- * `simulated: true`, and the addresses are in three blocks with hardly any public services.
+ * A simulated sensor fleet for trying Noisefloor out. Its data is marked: sensors are called `simulated-…`, metadata
+ * has `simulated: true`, and the addresses are in three blocks with hardly any public services.
  */
 const BLOCKS = [11, 22, 33];
 const SENSORS = Array.from({ length: 12 }, (_, index) => `simulated-${String(index + 1).padStart(2, "0")}`);

@@ -59,8 +59,8 @@ type Pending = {
 };
 
 /**
- * Joins the rows of many callers (partitions, requests) into few large inserts, one at a time: while one is under way the
- * next one gathers. Each caller waits for its rows, so the queue is bounded by the number of callers.
+ * Joins the rows of many callers (partitions, requests) into few large inserts, one at a time: while one is under way
+ * the next one gathers. Each caller waits for its rows, so the queue is bounded by the number of callers.
  */
 export function insertQueue(options: InsertQueueOptions): InsertQueue {
   const { lingerMs, shutdown = new AbortController().signal } = options;
@@ -187,8 +187,9 @@ function whenAborted(shutdown: AbortSignal | undefined, callers: readonly (Abort
 type InsertOptions = InsertQueueOptions & { readonly signal: AbortSignal };
 
 /**
- * What to do about a failed insert. A transient failure is retried. Rows that the server rejects for their data are halved
- * until the bad ones stand alone, and so are rows that are too many for its memory or time. Any other failure is thrown.
+ * What to do about a failed insert. A transient failure is retried. Rows that the server rejects for their data are
+ * halved until the bad ones stand alone, and so are rows that are too many for its memory or time. Any other failure is
+ * thrown.
  */
 async function storeOrReject(
   rows: readonly ObservationRow[],
@@ -223,8 +224,9 @@ const MIN_ROWS_TO_SAMPLE = 200;
 const SAMPLES = 20;
 
 /**
- * If no sampled row inserts, the table is broken (it was changed, or a view on it fails), not the data: all that comes would
- * become dead letters, one insert each. Samples that insert are stored again with the others, as the same observations.
+ * If no sampled row inserts, the table is broken (it was changed, or a view on it fails), not the data: all that comes
+ * would become dead letters, one insert each. Samples that insert are stored again with the others, as the same
+ * observations.
  * @throws an error of unknown kind when no sample inserts.
  */
 async function assertSomeRowsInsert(

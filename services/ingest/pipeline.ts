@@ -23,9 +23,9 @@ export type BatchResult<R extends IncomingRecord> = {
 };
 
 /**
- * Validates a batch, sends what is good to the sink and stores the rest as dead letters. A source may forget a batch only
- * when this resolves: a dead letter that cannot be stored blocks its batch as a good record does. When the signal aborts
- * (the batch comes again elsewhere), the steps that have not begun are left out.
+ * Validates a batch, sends what is good to the sink and stores the rest as dead letters. A source may forget a batch
+ * only when this resolves: a dead letter that cannot be stored blocks its batch as a good record does. When the signal
+ * aborts (the batch comes again elsewhere), the steps that have not begun are left out.
  */
 export async function ingestBatch<R extends IncomingRecord>(
   records: readonly R[],

@@ -26,8 +26,8 @@ export function requestRecordId(origin: string, index: number): string {
 }
 
 /**
- * The id that an observation is stored under. A tab, which no stated id can contain, separates it from its key: no sender
- * can state an id under which another key's observation is stored.
+ * The id that an observation is stored under. A tab, which no stated id can contain, separates it from its key: no
+ * sender can state an id under which another key's observation is stored.
  */
 export function observationIdOf(
   stated: string | undefined,

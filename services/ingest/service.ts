@@ -59,8 +59,8 @@ export type IngestOptions = SensorKeys & {
 export const INGEST_OPERATIONS: readonly Operation[] = [postObservations];
 
 /**
- * An HTTP request is answered with 503 when the store is away for so long; Kafka waits without end, for it would deliver the
- * same messages again. Kafka's rows may also linger for a larger insert, as no client waits for an answer.
+ * An HTTP request is answered with 503 when the store is away for so long; Kafka waits without end, for it would
+ * deliver the same messages again. Kafka's rows may also linger for a larger insert, as no client waits for an answer.
  */
 const TIMES = {
   http: { retryForMs: 10_000, lingerMs: 20 },

@@ -3,8 +3,8 @@ import { replayAll } from "./replay.ts";
 import { type Scenario, watchFlow } from "./scenario.ts";
 
 /**
- * SIGKILL to the ingest process again and again, at the start, in the middle of inserts and before commits. Then all that
- * was published is read once more.
+ * SIGKILL to the ingest process again and again, at the start, in the middle of inserts and before commits. Then all
+ * that was published is read once more.
  */
 export const kill: Scenario = {
   name: "kill",

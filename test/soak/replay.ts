@@ -2,8 +2,8 @@ import type { Stage } from "../support/worlds/soak-stage.ts";
 import type { Extent } from "./scenario.ts";
 
 /**
- * One process of another group reads the whole topic again, as fast as it can and in batches of its own. Rejects when an
- * answer changes or, over so many events that it can be told, when memory grows.
+ * One process of another group reads the whole topic again, as fast as it can and in batches of its own. Rejects when
+ * an answer changes or, over so many events that it can be told, when memory grows.
  * @returns what it took.
  */
 export async function replayAll(stage: Stage, extent: Extent): Promise<string> {

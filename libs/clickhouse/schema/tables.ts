@@ -8,8 +8,8 @@ type TableProperties = {
     readonly from: string;
   };
   /**
-   * Only a `copied` table is in a backup. A restore fills a `derived` one from the observations, by the view `<table>_mv`,
-   * and leaves a `transient` one as it is.
+   * Only a `copied` table is in a backup. A restore fills a `derived` one from the observations, by the view
+   * `<table>_mv`, and leaves a `transient` one as it is.
    */
   readonly backup: "copied" | "derived" | "transient";
   /** Whether dashboards may read it: everything but workspaces and keys. */

@@ -28,8 +28,8 @@ export async function readTagsInUse(client: ClickHouseClient, ids: readonly stri
 }
 
 /**
- * Adds tags to the catalogue. A tag with a known id replaces the stored one. A slug belongs to one tag only; an imported
- * tag takes it from a starter tag as long as no observation carries that one.
+ * Adds tags to the catalogue. A tag with a known id replaces the stored one. A slug belongs to one tag only; an
+ * imported tag takes it from a starter tag as long as no observation carries that one.
  * @param starter the starter catalogue: the result names its tags that were replaced.
  */
 export async function importTags(

@@ -50,8 +50,8 @@ function requestRecord({ origin, position, payload: bytes }: OpenedDeadLetter, s
 }
 
 /**
- * The observation that was read out of the line is validated: the line itself says neither its format nor by how much its
- * time was shifted, and the id comes from both.
+ * The observation that was read out of the line is validated: the line itself says neither its format nor by how much
+ * its time was shifted, and the id comes from both.
  */
 function fileRecord({ payload: bytes, value }: OpenedDeadLetter, sender: Sender): RetryInput {
   if (value === "") return impossible("no observation could be read out of its line: replay its file instead");

@@ -109,8 +109,8 @@ for (const { transport, port, slug } of PORT_TAGS) {
 }
 
 /**
- * The slugs of the tags that a packet to this port earns; empty when the port says nothing.
- * ICMP has no ports, so every ICMP packet earns the same tag whatever `destinationPort` holds (Zeek puts the code there).
+ * The slugs of the tags that a packet to this port earns; empty when the port says nothing. ICMP has no ports, so every
+ * ICMP packet earns the same tag whatever `destinationPort` holds (Zeek puts the code there).
  */
 export function tagsForPort(transport: Transport, destinationPort: number | undefined): readonly string[] {
   if (transport === "icmp") return ICMP_TAGS;

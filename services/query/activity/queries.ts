@@ -28,8 +28,8 @@ export const countPerBucket = defineQuery({
 /**
  * Up to `cap` addresses per bucket: those with the lowest hash values, ascending numerically. Skips hashes above the
  * bucket's threshold, which makes a large bucket as cheap as a small one. `found` is the number of addresses up to the
- * threshold, at most cap + 1. `ips` are separated by commas: an answer has up to two million addresses, and a string for
- * each would cost more than all queries.
+ * threshold, at most cap + 1. `ips` are separated by commas: an answer has up to two million addresses, and a string
+ * for each would cost more than all queries.
  */
 export const samplePerBucket = (cap: number) =>
   defineQuery({

@@ -66,8 +66,8 @@ export function makeEvents(random: Random, count: number, tags: readonly Tag[], 
 }
 
 /**
- * The messages that carry some events: single objects, arrays and NDJSON. Every thirtieth event with an id of its own is
- * published twice, in another message and maybe in another partition.
+ * The messages that carry some events: single objects, arrays and NDJSON. Every thirtieth event with an id of its own
+ * is published twice, in another message and maybe in another partition.
  */
 export function* messagesOf(events: readonly KnownEvent[], random: Random): Generator<KnownMessage> {
   const again: KnownEvent[] = [];

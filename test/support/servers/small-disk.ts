@@ -24,8 +24,8 @@ export type SmallDisk = {
 };
 
 /**
- * The disk is a tmpfs in a mount namespace that begins and ends with the service, so that nothing is left mounted. Needs
- * Linux with user namespaces, or root.
+ * The disk is a tmpfs in a mount namespace that begins and ends with the service, so that nothing is left mounted.
+ * Needs Linux with user namespaces, or root.
  */
 export async function startOnSmallDisk(megabytes: number, env: Record<string, string> = {}): Promise<SmallDisk> {
   const mountPoint = await mkdtemp(join(tmpdir(), "noisefloor-disk-"));

@@ -23,9 +23,9 @@ const WORDS = ["true", "false", "null"].map((word) => Buffer.from(word));
 const LEVELS_AT_ONCE = 30;
 
 /**
- * The position behind the JSON value that starts at `start`, or -1 when there is none. It accepts exactly what JSON.parse
- * does of the bytes as UTF-8, but builds nothing: a few bytes of brackets can stand for gigabytes of objects. What it
- * keeps is one bit for each open bracket.
+ * The position behind the JSON value that starts at `start`, or -1 when there is none. It accepts exactly what
+ * JSON.parse does of the bytes as UTF-8, but builds nothing: a few bytes of brackets can stand for gigabytes of
+ * objects. What it keeps is one bit for each open bracket.
  */
 export function endOfValue(bytes: Buffer, start: number): number {
   /** The innermost open brackets, the last in the lowest bit: 1 is a brace. Those around them wait in `outer`. */

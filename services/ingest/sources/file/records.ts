@@ -55,8 +55,8 @@ function ordinalIn(id: unknown): number {
 const OPERATOR: Sender = { right: "everything" };
 
 /**
- * The dead letter of a file's record. Its origin is the digest of its bytes, so that the same file leads to the same dead
- * letters under another name, unpacked, longer by now or by standard input. Where it stood is in its detail.
+ * The dead letter of a file's record. Its origin is the digest of its bytes, so that the same file leads to the same
+ * dead letters under another name, unpacked, longer by now or by standard input. Where it stood is in its detail.
  */
 export function fileDeadLetter({ record, rejection }: RejectedRecord<ReplayRecord>): DeadLetter {
   const { bytes, value, ordinal = 0 } = record;

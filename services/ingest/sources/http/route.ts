@@ -21,9 +21,9 @@ import { budgetShareOf, readSenders, type SensorKeys } from "./senders.ts";
 const STORE_TIMEOUT_MS = 120_000;
 
 /**
- * What all requests may take in memory until they are stored: their bodies, unpacked, and RECORD_BYTES for each of their
- * records. While the store is behind, requests keep their reservations, and further ones are told to come back later.
- * The largest request fits into half of it, the most that one sender may take.
+ * What all requests may take in memory until they are stored: their bodies, unpacked, and RECORD_BYTES for each of
+ * their records. While the store is behind, requests keep their reservations, and further ones are told to come back
+ * later. The largest request fits into half of it, the most that one sender may take.
  */
 const MEMORY_BYTES = 128 * 1024 * 1024;
 /** Measured: 330 to 410 for one that is rejected, if only of two bytes, and 580 to 900 for one that is stored. */

@@ -38,8 +38,8 @@ export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Send
 }
 
 /**
- * A key of the settings has no id, so it gets one made of itself, the same in every process. Dashboards may read it, so it
- * is slow to compute on purpose: a key that a person chose must not be guessed from it.
+ * A key of the settings has no id, so it gets one made of itself, the same in every process. Dashboards may read it, so
+ * it is slow to compute on purpose: a key that a person chose must not be guessed from it.
  */
 function senderOfSettings(key: string): Sender {
   return { right: "shared-datasets", keyId: `settings-${scryptSync(key, "noisefloor sensor key", 8).toString("hex")}` };

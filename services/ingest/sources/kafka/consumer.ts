@@ -9,8 +9,8 @@ import type { RejectedRecord } from "../../types.ts";
 import { type MessageRecord, messageDeadLetters, TOPIC_SENDER } from "./dead-letters.ts";
 
 /**
- * So many records are ingested at once, give or take a message's: a message of two kilobytes may hold a thousand, each takes
- * half a kilobyte in memory, and thousands of such messages come packed into ten kilobytes.
+ * So many records are ingested at once, give or take a message's: a message of two kilobytes may hold a thousand, each
+ * takes half a kilobyte in memory, and thousands of such messages come packed into ten kilobytes.
  */
 const RECORDS_AT_ONCE = 25_000;
 /** How often to call the source's heartbeat, which sends one as often as its group wants it. */
@@ -103,8 +103,9 @@ function unreadableBatch(detail: string): Rejection {
 }
 
 /**
- * Sends heartbeats while a batch is ingested, however long the store keeps it waiting. When a heartbeat reports a rebalance,
- * the batch comes again elsewhere: its work is aborted, or it would pile up in memory with each time that it comes again.
+ * Sends heartbeats while a batch is ingested, however long the store keeps it waiting. When a heartbeat reports a
+ * rebalance, the batch comes again elsewhere: its work is aborted, or it would pile up in memory with each time that it
+ * comes again.
  */
 async function withHeartbeat(batch: StreamBatch, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const lost = new AbortController();
