@@ -61,22 +61,6 @@ export async function assertTopicsExist(
   );
 }
 
-/** A topic's setting, or the broker's where the topic has none; undefined when there is no such setting. */
-export async function readTopicConfig(
-  connection: KafkaConnection,
-  topic: string,
-  name: string,
-  log: Logger,
-): Promise<string | undefined> {
-  return withAdmin(connection, log, async (admin) => {
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: [name] }],
-    });
-    return resources[0]?.configEntries.find(({ configName }) => configName === name)?.configValue;
-  });
-}
-
 async function withAdmin<T>(connection: KafkaConnection, log: Logger, use: (admin: Admin) => Promise<T>): Promise<T> {
   const admin: Admin = connectKafka(connection, log).admin();
   try {

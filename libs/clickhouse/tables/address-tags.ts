@@ -21,7 +21,7 @@ export type SightingChanges = SightingColumns & {
   readonly version: string;
 };
 
-/** Before large questions, which would otherwise hold up the lookups that wait for what is new. */
+/** Goes before large queries: the index is used only while its polls succeed in time. */
 const FOREGROUND = { priority: "1", readonly: "2" };
 
 const COLUMNS = `

@@ -73,7 +73,7 @@ async function makeInPlace(
 ): Promise<MadeBackup | undefined> {
   const made = await make(place);
   if (made === undefined) return undefined;
-  // Not to be cancelled: that would leave a backup of which nobody knows whether it is whole.
+  // Ctrl-C does not cancel the verification: an unverified backup would remain.
   await verify(place, new AbortController().signal).catch((error: unknown) => {
     if (!(error instanceof BackupError)) throw error;
     throw new UserError(`${error.message} Do not rely on what lies at ${destination} now`);

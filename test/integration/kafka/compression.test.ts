@@ -22,7 +22,7 @@ const storedBy = defineQuery({
   row: z.object({ n: z.int(), bytes: z.int() }),
 });
 
-// The broker itself compresses what a topic holds with that topic's method, whatever came: so that what is read here was
+// The broker itself compresses what a topic holds with that topic's method, whatever came: so that what is read was
 // compressed by the reference implementation.
 test.each(["gzip", "snappy", "lz4", "zstd"])("messages that are compressed with %s are read", async (method) => {
   const kafka = freshKafka();

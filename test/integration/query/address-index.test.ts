@@ -1,3 +1,4 @@
+import { readSightingsAfter } from "@noisefloor/clickhouse/tables/address-tags.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/classification.ts";
@@ -200,6 +201,35 @@ test("ClickHouse is asked while the addresses are being read, when there are mor
     await tooMany.close();
     await old.close();
   }
+});
+
+test("no change is missed by reading on from the last block while many inserts end at once", async () => {
+  const [writers, inserts, base] = [6, 25, ipv4ToNumber("52.0.0.0")];
+  const seen = new Set<number>();
+  let lastBlock = (await readSightingsAfter(world.client, 0)).lastBlock;
+  const readOn = async () => {
+    const changes = await readSightingsAfter(world.client, lastBlock);
+    for (const address of changes.addresses) seen.add(address);
+    lastBlock = Math.max(lastBlock, changes.lastBlock);
+  };
+  const write = async (writer: number) => {
+    for (let insert = 0; insert < inserts; insert++) {
+      await world.client.command({
+        query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, transport)
+          VALUES ('${writer}-${insert}', now64(3), 'global', 's', toIPv4(toUInt32({address:UInt32})), 'tcp')`,
+        query_params: { address: base + writer * inserts + insert },
+      });
+    }
+  };
+  let isWriting = true;
+  const reading = (async () => {
+    while (isWriting) await readOn();
+  })();
+  await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+  isWriting = false;
+  await reading;
+  await readOn();
+  expect([...seen].sort()).toEqual(Array.from({ length: writers * inserts }, (_, index) => base + index).sort());
 });
 
 test("addresses from a retention that has become longer are read anew", async () => {

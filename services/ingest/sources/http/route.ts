@@ -15,8 +15,8 @@ import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from
 import { budgetShareOf, readSenders, type SensorKeys } from "./senders.ts";
 
 /**
- * How long storing may take. Longer than a query: a client that is told of a timeout sends the whole request again, and
- * observations without ids of their own count twice then.
+ * How long storing may take. Longer than a query: after a timeout a client sends the whole request again, and
+ * observations without ids of their own count twice.
  */
 const STORE_TIMEOUT_MS = 120_000;
 
@@ -106,7 +106,7 @@ async function ingestRequest(
     right,
     sensorId,
     deadLettersFirst: true,
-    // The signal ends only this wait: once something is stored, its dead letters are too, whether the client waits or not.
+    // The signal ends only this wait: the dead letters of a stored request are stored even if the client has gone.
     sink: (validated) => options.sink(validated, { signal }),
     storeDeadLetters: (rejected) => options.deadLetters(rejected.map(requestDeadLetter)),
   });
