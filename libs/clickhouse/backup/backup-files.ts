@@ -1,18 +1,23 @@
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
 import { BackupError, formatUnverified } from "./errors.ts";
 
 const FILES_AT_ONCE = 16;
 
 /**
  * Brings a backup on our own disk to the disk itself, so that it survives a crash right after, and checks that the
- * files of a folder are as long as the server wrote them. Of an archive only the server can tell, by unpacking it.
- * Bytes that changed without a change of length are found by a restore alone.
+ * files of a folder are as long as the server wrote them, and the checksum of a gzip archive, which the server itself
+ * does not compare. A zstd archive's checksum is compared by the server when it unpacks it. In a folder, bytes that
+ * changed without a change of length are found by a restore alone.
  * @param storedBytes what the server says that it has stored.
  * @throws BackupError
  */
 export async function assertWholeOnDisk(path: string, storedBytes: number): Promise<void> {
   const found = await measureAndSync(path).catch((error: unknown) => {
+    if (error instanceof BackupError) throw error;
     throw new BackupError(`the backup cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   });
   if (found !== undefined && found !== storedBytes) {
@@ -28,8 +33,25 @@ export async function syncFolder(path: string): Promise<void> {
 /** @returns the bytes of a folder's files; undefined for an archive. */
 async function measureAndSync(path: string): Promise<number | undefined> {
   if ((await stat(path)).isDirectory()) return measureFolder(path);
-  await withFile(path, (file) => file.sync());
+  await withFile(path, async (file) => {
+    await file.sync();
+    if (await isGzip(file)) await assertGzipChecksum(file);
+  });
   return undefined;
+}
+
+async function isGzip(file: FileHandle): Promise<boolean> {
+  const { buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
+  return buffer[0] === 0x1f && buffer[1] === 0x8b;
+}
+
+async function assertGzipChecksum(file: FileHandle): Promise<void> {
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
+  await pipeline(file.createReadStream({ start: 0, autoClose: false }), createGunzip(), discard).catch(
+    (error: unknown) => {
+      throw new BackupError(formatUnverified(error instanceof Error ? error.message : String(error)));
+    },
+  );
 }
 
 async function measureFolder(path: string): Promise<number> {

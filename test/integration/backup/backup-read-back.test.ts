@@ -84,6 +84,16 @@ test.each(["whole.tar.gz", "whole.tar.zst"])("a gap in the middle of the archive
   }
 });
 
+test.each([
+  ["whole.tar.gz", 8],
+  ["whole.tar.zst", 4],
+])("an archive %s whose checksum does not match is found", async (name, fromEnd) => {
+  const bytes = await readFile(pathOf(name));
+  bytes.writeUInt8((bytes.at(-fromEnd) ?? 0) ^ 1, bytes.length - fromEnd);
+  await writeFile(pathOf(`checksum.${name}`), bytes);
+  await expectRefused(verify(`checksum.${name}`, name), "with one bit of its checksum flipped");
+});
+
 async function largestFile(name: string): Promise<string> {
   const files = (await readdir(pathOf(name), { recursive: true })).filter((file) => file.endsWith(".bin"));
   const sizes = await Promise.all(
