@@ -151,8 +151,9 @@ export function validateObservation(value: unknown, criteria: ValidationCriteria
   if (hasReservedMember(value)) {
     return { reason: "invalid-observation", detail: "the record: a member must not be called __proto__" };
   }
-  const parsed = observationSchema.safeParse(value, { error: formatIssue });
-  if (!parsed.success) return rejectionFromIssues(parsed.error.issues);
+  // Without an error map zod takes half the time, and nearly all observations are valid.
+  const parsed = observationSchema.safeParse(value);
+  if (!parsed.success) return explainInvalid(value);
   const observation = parsed.data;
   const sensorId = sensorToPublish(observation.sensor_id, criteria.sensorId);
   if (typeof sensorId !== "string") return sensorId;
@@ -182,16 +183,9 @@ export function validateObservation(value: unknown, criteria: ValidationCriteria
     typeof criteria.right === "object" &&
     (observation.dataset === undefined || (observation.workspace_id ?? "") !== workspaceId);
   const isFilledIn = isScopeFilledIn || observation.sensor_id === undefined;
-  return {
-    observation: {
-      ...observation,
-      sensor_id: sensorId,
-      dataset,
-      ...(workspaceId === "" ? {} : { workspace_id: workspaceId }),
-    },
-    observedAt,
-    isFilledIn,
-  };
+  if (workspaceId !== "") observation.workspace_id = workspaceId;
+  // The parsed object is nobody else's; a copy of each would take a tenth of the time of ingest.
+  return { observation: Object.assign(observation, { sensor_id: sensorId, dataset }), observedAt, isFilledIn };
 }
 
 /** zod drops members of this name silently, and no member may be dropped silently. */
@@ -215,8 +209,8 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /** Only the first issue: a detail is one sentence. */
-function rejectionFromIssues(issues: readonly z.core.$ZodIssue[]): Rejection {
-  const issue = issues[0];
+function explainInvalid(value: unknown): Rejection {
+  const issue = observationSchema.safeParse(value, { error: formatIssue }).error?.issues[0];
   if (issue === undefined) return { reason: "invalid-observation", detail: "not an observation" };
   const where = issue.path.length > 0 ? issue.path.join(".") : "the record";
   const isTooLong = issue.code === "too_big" && (issue.origin === "string" || issue.origin === "array");

@@ -120,5 +120,6 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
  * `YYYY-MM-DD hh:mm:ss.sss` in UTC: the spelling that every ClickHouse reads as DateTime64(3), whatever its settings.
  */
 export function toDateTime64(time: number): string {
-  return new Date(time).toISOString().replace("T", " ").slice(0, 23);
+  const text = new Date(time).toISOString();
+  return `${text.slice(0, 10)} ${text.slice(11, 23)}`;
 }
