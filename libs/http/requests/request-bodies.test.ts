@@ -92,3 +92,20 @@ test("one client's bodies leave memory for those of others, and free theirs when
   expect(new Set(statuses)).toEqual(new Set(["408", "503"]));
   expect((await ask("127.0.0.1")).statusCode).toBe(200);
 });
+
+test("of large bodies that arrive together each is parsed in a turn of the event loop of its own", async () => {
+  let turn = 0;
+  const turns: number[] = [];
+  const made = await createHttpApp({ log: pino({ level: "silent" }), metrics: createMetrics(), deadlineMs: 10_000 });
+  onTestFinished(() => made.close());
+  made.post("/turn", async () => ({ turn: turns.push(turn) }));
+  let immediate = setImmediate(function count() {
+    turn++;
+    immediate = setImmediate(count);
+  });
+  const payload = JSON.stringify("x".repeat(40 * KIB));
+  const headers = { "content-type": "application/json" };
+  await Promise.all(Array.from({ length: 20 }, () => made.inject({ method: "POST", url: "/turn", headers, payload })));
+  clearImmediate(immediate);
+  expect(new Set(turns).size).toBe(20);
+});

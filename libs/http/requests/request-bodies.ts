@@ -4,6 +4,7 @@ import { clientNetwork } from "@noisefloor/domain/client-address.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
 import { type MemoryBudget, memoryBudget, type Reservation } from "./memory-budget.ts";
+import { inOwnTurn } from "./own-turn.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -25,6 +26,8 @@ export const REQUEST_TIMEOUT_MS = 120_000;
 export const BODY_CHECK_MS = 5_000;
 /** Checks in a row that a body may fail: after a long block of the event loop one finds nothing read yet. */
 const MAX_SLOW_CHECKS = 2;
+/** Parsing and validating a larger body takes a millisecond or more. */
+const LARGE_BODY_BYTES = 32 * 1024;
 /** Slower senders have stalled, or want to hold our memory. */
 const MIN_BYTES_PER_SECOND = 500;
 
@@ -82,6 +85,7 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
         arrived += chunk.length;
         return reservation?.grow(chunk.length) ? done(null, chunk) : done(busyError);
       },
+      flush: (done) => (arrived < LARGE_BODY_BYTES ? done() : inOwnTurn(done)),
     });
     pipeBody(payload, isGzip ? [createGunzip(), counted] : [counted], reply);
     endWhenSlow(counted, () => arrived, app.bodyCheckMs, reply);
