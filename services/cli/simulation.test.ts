@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { validateObservation, type WireObservation } from "@noisefloor/domain/observation.ts";
-import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/window.ts";
+import { validateObservation, type WireObservation } from "@noisefloor/domain/observation/observation.ts";
+import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { describe, expect, test } from "vitest";
 import { STARTER_TAGS_FILE } from "./paths.ts";
 import { readTagFile } from "./reference/tag-file.ts";

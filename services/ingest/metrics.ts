@@ -1,5 +1,5 @@
 import { FAILURE_KINDS } from "@noisefloor/clickhouse/client/errors.ts";
-import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { InsertQueueOptions } from "./insert-queue.ts";
 import type { BatchOptions } from "./pipeline.ts";

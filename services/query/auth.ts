@@ -1,6 +1,6 @@
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import type { Caller } from "@noisefloor/domain/caller.ts";
-import { type PlanLimits, type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
+import type { Caller } from "@noisefloor/domain/access/caller.ts";
+import { type PlanLimits, type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { FastifyRequest } from "fastify";
 

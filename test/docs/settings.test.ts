@@ -1,5 +1,5 @@
 import { settingsSchema } from "@noisefloor/config/settings.ts";
-import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { expect, test } from "vitest";
 import { readText } from "./documents.ts";
 

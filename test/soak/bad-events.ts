@@ -1,5 +1,5 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import type { RejectionReason } from "@noisefloor/domain/observation.ts";
+import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { z } from "zod";
 import type { KnownMessage } from "../support/builders/known-events.ts";
 import type { Scenario } from "./scenario.ts";

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import type { Ipv4Network } from "@noisefloor/domain/ipv4.ts";
-import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/ranges.ts";
+import type { Ipv4Network } from "@noisefloor/domain/address/ipv4.ts";
+import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/address/ranges.ts";
 import { z } from "zod";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 

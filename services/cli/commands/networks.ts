@@ -5,7 +5,7 @@ import {
   removeNetworkLists,
   replaceNetworkLists,
 } from "@noisefloor/clickhouse/tables/networks.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { type OutputOptions, printable, show } from "../framework/output.ts";

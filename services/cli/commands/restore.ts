@@ -4,7 +4,7 @@ import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/window.ts";
+import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { PLACE_HELP } from "../backup-place-help.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";

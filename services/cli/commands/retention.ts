@@ -1,6 +1,6 @@
 import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
 import { countOlderRows, readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { CommandContext } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { formatBytes, type OutputOptions, show } from "../framework/output.ts";

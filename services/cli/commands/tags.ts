@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import { formatDate } from "@noisefloor/domain/window.ts";
+import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { confirm } from "../framework/confirm.ts";
 import type { DefineCommand } from "../framework/define-command.ts";

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { numberToIpv4 } from "@noisefloor/domain/ipv4.ts";
+import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type KnownLists, readKnownLists } from "./known-lists.ts";
 import { findListFiles, readNetworkList } from "./network-list-file.ts";

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type DeadLetterSource, readBytesSince } from "@noisefloor/clickhouse/tables/dead-letters.ts";
-import { DAY_MS, formatTimestamp } from "@noisefloor/domain/window.ts";
+import { DAY_MS, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { Logger } from "pino";
 import { retry, unlessAborted } from "../retry.ts";
 import type { DeadLetter, DeadLetterStore } from "./dead-letter.ts";

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { bytesOf, type DeadLetterRow, writeDeadLetters } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
-import { formatRight } from "@noisefloor/domain/publishing.ts";
 import { type BackoffOptions, retry } from "../retry.ts";
 import type { DeadLetter, DeadLetterStore } from "./dead-letter.ts";
 

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { validateObservation } from "@noisefloor/domain/observation.ts";
+import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { describe, expect, test } from "vitest";
 import type { FileRecord } from "./format.ts";
 import { marxFormat } from "./marx.ts";

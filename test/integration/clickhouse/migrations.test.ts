@@ -7,7 +7,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { TRANSIENT_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";

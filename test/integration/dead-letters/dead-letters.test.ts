@@ -7,7 +7,7 @@ import { runReplay } from "@noisefloor/cli/commands/replay.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import type { RejectionReason } from "@noisefloor/domain/observation.ts";
+import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { type DeadLetter, toPayload } from "@noisefloor/ingest/dead-letters/dead-letter.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";

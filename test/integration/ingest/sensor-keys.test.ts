@@ -4,7 +4,7 @@ import { runSensorsCreate, runSensorsList } from "@noisefloor/cli/commands/senso
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readSensorKeys, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import type { Scope } from "@noisefloor/domain/scope.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";

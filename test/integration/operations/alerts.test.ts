@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Roles } from "@noisefloor/cli/serve/service-context.ts";
 import { type RunningService, serve } from "@noisefloor/cli/serve.ts";
 import { openStore, type Store } from "@noisefloor/cli/store.ts";
-import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { pollConsumerLag } from "@noisefloor/kafka/consumer-lag.ts";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";

@@ -1,9 +1,9 @@
 import { readSightingsAfter } from "@noisefloor/clickhouse/tables/address-tags.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import { INTENTIONS, type Intention } from "@noisefloor/domain/classification.ts";
-import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { LookUpAddress } from "@noisefloor/query/address/records.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import { lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type Read, reader } from "@noisefloor/clickhouse/client/query.ts";
-import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { LimitOptions } from "@noisefloor/http/limits/limits.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import type { FastifyInstance } from "fastify";

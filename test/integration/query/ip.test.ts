@@ -1,5 +1,5 @@
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { parseNetwork } from "@noisefloor/domain/ipv4.ts";
+import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";

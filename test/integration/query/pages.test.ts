@@ -1,6 +1,6 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import { registerPages } from "@noisefloor/query/pages/route.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";

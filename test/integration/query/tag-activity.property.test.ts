@@ -1,5 +1,5 @@
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,5 +1,5 @@
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   ACTOR_NETWORK,

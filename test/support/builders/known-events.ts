@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { Seen } from "../oracle/oracle.ts";
 import type { Marked } from "./marked-observations.ts";
 import type { Random } from "./random.ts";

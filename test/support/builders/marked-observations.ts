@@ -1,5 +1,5 @@
-import type { Transport } from "@noisefloor/domain/observation.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Transport } from "@noisefloor/domain/observation/observation.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { Seen } from "../oracle/oracle.ts";
 import type { Random } from "./random.ts";
 

@@ -1,5 +1,5 @@
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
-import { parseNetwork } from "@noisefloor/domain/ipv4.ts";
+import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 
 /** A list of networks as an import makes it, with nothing remarkable unless said. */
 export function networkList(

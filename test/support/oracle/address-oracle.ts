@@ -1,4 +1,4 @@
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { expect } from "vitest";
 import type { Marked } from "../builders/marked-observations.ts";
 import { createOracle, rfc3339 } from "./oracle.ts";

@@ -1,4 +1,4 @@
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { expect } from "vitest";
 import { z } from "zod";
 import { type KnownEvent, toMarked } from "../builders/known-events.ts";

@@ -1,4 +1,4 @@
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { type Oracle, sampleOf } from "./oracle.ts";
 
 export type ActivityAsked = {

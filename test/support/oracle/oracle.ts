@@ -1,4 +1,4 @@
-import type { Classification, Intention } from "@noisefloor/domain/classification.ts";
+import type { Classification, Intention } from "@noisefloor/domain/tags/classification.ts";
 
 /**
  * The brute-force oracle: answers every question from a plain list of observations, without sharing a line of the

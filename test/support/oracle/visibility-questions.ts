@@ -1,4 +1,4 @@
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { expect } from "vitest";
 import { SHARED_ADDRESSES } from "../builders/marked-observations.ts";
 import type { Random } from "../builders/random.ts";

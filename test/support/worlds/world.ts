@@ -8,10 +8,10 @@ import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickho
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import type { Entitlement } from "@noisefloor/domain/caller.ts";
-import type { Intention } from "@noisefloor/domain/classification.ts";
-import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
+import type { Intention } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { type BatchResult, ingestBatch } from "@noisefloor/ingest/pipeline.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { idNamespaceOf, type Sender } from "@noisefloor/domain/publishing.ts";
+import { idNamespaceOf, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import { memoryBudget, type Reservation } from "@noisefloor/http/requests/memory-budget.ts";
