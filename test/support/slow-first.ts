@@ -10,7 +10,7 @@ const SLOW = [
   "test/integration/backup/restore.test.ts",
   "test/integration/ingest/sensor-keys.test.ts",
   "test/integration/clickhouse/embedded-clickhouse.test.ts",
-  "test/integration/query/reference-data.test.ts",
+  "test/integration/query/network-list-commands.test.ts",
 ];
 
 /** A worker that meets a slow file last leaves the others idle: slow ones go first, then the other tests of real servers. */

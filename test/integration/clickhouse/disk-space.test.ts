@@ -13,7 +13,7 @@ import { createWorld, type World } from "../../support/worlds/world.ts";
 const NOW = Date.now();
 const now = () => NOW;
 const PETABYTE = 1e15;
-const FULL = "The store's disk is nearly full: nothing is stored until there is room again";
+const FULL = "The store's disk is nearly full: nothing is stored until there is scope again";
 
 let world: World;
 let roomy: DiskGuard;
@@ -79,7 +79,7 @@ test("where the server does not say how much space is free there is no floor, an
   await elsewhere.close();
 });
 
-test("below the floor a request is refused unread and in words, and taken once there is room again", async () => {
+test("below the floor a request is refused unread and in words, and taken once there is scope again", async () => {
   const { post } = await intake();
   expect(await post(seen("45.0.0.1"))).toEqual({ status: 503, body: { message: FULL } });
   expect(await post("garbage")).toEqual({ status: 503, body: { message: FULL } });

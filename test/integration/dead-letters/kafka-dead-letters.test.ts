@@ -4,7 +4,6 @@ import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
 import { commandOver, type RunCommand } from "../../support/worlds/commands.ts";
@@ -15,6 +14,7 @@ import {
   openConsumingWorld,
   publishGzipped,
 } from "../../support/worlds/consuming-world.ts";
+import { listDeadLetters } from "../../support/worlds/dead-letter-commands.ts";
 import { kafkaDeadLettersOf } from "../../support/worlds/dead-letters.ts";
 import { makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -43,16 +43,7 @@ const publish = (...payloads: (string | Buffer)[]) =>
     payloads.map((payload) => ({ key: Buffer.from("same partition"), value: Buffer.from(payload) })),
   );
 
-const listSchema = z.object({
-  counts: z.array(z.object({ source: z.string(), reason: z.string(), state: z.string(), count: z.int() })),
-  dead_letters: z.array(z.object({ id: z.string(), reason: z.string(), origin: z.string(), position: z.int() })),
-});
-
-async function list(options: Partial<Parameters<typeof runDeadLettersList>[0]> = {}) {
-  const command = commandOver(world);
-  await runDeadLettersList({ limit: 20, includeDone: false, json: true, ...options }, command);
-  return listSchema.parse(JSON.parse(command.lines.join("")));
-}
+const list = (options?: Parameters<typeof listDeadLetters>[1]) => listDeadLetters(world, options);
 
 async function retry(ids: readonly string[], options: Partial<RetryOptions> = {}) {
   const command = commandOver(world);
@@ -105,7 +96,7 @@ test("what a request named is stored by a retry under that name, so that its mes
   await kafkaDeadLettersOf(world, 1);
   await world.addTags([makeTag("new-tag", "suspicious")]);
   expect(await retry([], { all: true })).toMatch(/stored {7}1\n/);
-  const expected = [{ id: `${name}/0`, ip: "45.1.3.1", room: "global/" }];
+  const expected = [{ id: `${name}/0`, ip: "45.1.3.1", scope: "global/" }];
   expect(await stored()).toEqual(expected);
   await producer.produce(kafka.topic, [message]);
   await eventually(async () => expect(await committed()).toBe(2));

@@ -64,7 +64,7 @@ test.each([
     const taken = statuses.filter((status) => status === 202).length;
     expect([taken > 0, taken <= 4]).toEqual([true, true]);
     expect(await addresses()).toHaveLength(1 + taken);
-    expect(await post(seen("45.1.9.1")), "and there is room again").toMatchObject({ status: 202 });
+    expect(await post(seen("45.1.9.1")), "and there is scope again").toMatchObject({ status: 202 });
   },
 );
 
@@ -82,14 +82,14 @@ test("requests that pack very many records into hardly any bytes are told to wai
   expect(await addresses()).toHaveLength(1 + taken);
 });
 
-test("the largest request there is finds room when nothing else waits", async () => {
+test("the largest request there is finds scope when nothing else waits", async () => {
   const line = (n: number) => `${seen(`45.2.${n >> 8}.${n & 255}`)}${" ".repeat(550)}`;
   const largest = Array.from({ length: 50_000 }, (_, n) => line(n)).join("\n");
   expect([largest.length > 30 * MIB, largest.length <= 32 * MIB]).toEqual([true, true]);
   expect(await post(largest)).toMatchObject({ status: 202, body: { accepted: 50_000 } });
 });
 
-test("one key's bodies that stall leave room for everybody else's, and are ended", async () => {
+test("one key's bodies that stall leave scope for everybody else's, and are ended", async () => {
   const [key, other] = ["key-of-one-sensor", "key-of-the-others"];
   const { register } = await ingestOf(world, undefined, () => NOW, [key, other]);
   const guarded = await makeApp(INGEST_OPERATIONS, register, { bodyCheckMs: 1_000 });
@@ -115,7 +115,7 @@ test("one key's bodies that stall leave room for everybody else's, and are ended
   expect(await post(key, "45.1.3.3")).toBe(202);
 });
 
-test("a small request whose length is not told takes no more room than it needs", async () => {
+test("a small request whose length is not told takes no more scope than it needs", async () => {
   const goOn = await holdUp();
   const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
   const body = (ip: string) => new Blob([seen(ip)]).stream();
