@@ -31,16 +31,16 @@ const PATHS = [
 ];
 const BULK_PATHS = ["/v3/ip", "/v2/noise/multi/quick", "/v2/noise/multi/context"];
 
-/** What an interface answers whose store is there no more, though tags and keys are known as they last stood. */
+/** The answers of an interface whose store is gone, while its tags and keys are still cached. */
 async function askWithout(store: ClickHouseConnection) {
   const client = connect(store, "noisefloor-tests");
-  const directory = await openAccessCache(world.client);
+  const accessCache = await openAccessCache(world.client);
   const limit = await localLookupLimit("/dev/null/nowhere", Date.now, silent);
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),
       readSingle: reader(client, { maxSeconds: 60 }),
-      directory,
+      accessCache,
       limit,
       metrics,
       catalogue: world.catalogue,
@@ -63,7 +63,7 @@ async function askWithout(store: ClickHouseConnection) {
     return answers;
   } finally {
     await app.close();
-    directory.stop();
+    accessCache.stop();
     await limit.close();
     await client.close();
   }

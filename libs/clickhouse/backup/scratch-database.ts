@@ -13,7 +13,7 @@ export type ScratchDatabase = {
   close(): Promise<void>;
 };
 
-/** Tells our database from one that its owner gave the same name. */
+/** Marks the database as ours: a user may have one of the same name. */
 const COMMENT = "Scratch of a Noisefloor restore";
 
 const nameFor = (database: string) => `${database}_restoring`;
@@ -89,7 +89,7 @@ async function dropOurs(server: ClickHouseClient, name: string): Promise<"none" 
 async function dropDatabase(server: ClickHouseClient, name: string): Promise<void> {
   await server.command({
     query: `DROP DATABASE IF EXISTS ${identifier(name)} SYNC`,
-    // Without these the server refuses to drop a table of more than 50 GB, as a likely mistake.
+    // Without these the server does not drop a table of more than 50 GB, as a likely mistake.
     clickhouse_settings: { max_table_size_to_drop: "0", max_partition_size_to_drop: "0" },
   });
 }

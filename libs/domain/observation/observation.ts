@@ -117,7 +117,7 @@ export const REJECTION_REASONS = [
   "older-than-retention",
   "unknown-tag",
   "not-permitted",
-  "refused-by-store",
+  "rejected-by-store",
   "unreadable-batch",
 ] as const;
 export type RejectionReason = (typeof REJECTION_REASONS)[number];

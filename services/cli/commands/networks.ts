@@ -12,7 +12,7 @@ import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { progressBar } from "../framework/progress.ts";
 import { type KnownLists, readKnownLists } from "../reference/known-lists.ts";
 import { findListFiles, listIdOf, type ReadNetworkList, readNetworkList } from "../reference/network-list-file.ts";
-import { withStore, withStoreAsItIs } from "../store.ts";
+import { withStore, withStoreToRead } from "../store.ts";
 
 const COMMANDS: Record<NetworkKind, string> = { service: "benign", actor: "actors" };
 const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "service" };
@@ -164,7 +164,7 @@ function findMismatch(
 
 /** `noisefloor benign list` and `noisefloor actors list`. */
 export function runNetworksList(kind: NetworkKind, options: OutputOptions, context: CommandContext): Promise<void> {
-  return withStoreAsItIs(context, async (client) => {
+  return withStoreToRead(context, async (client) => {
     const lists = await readNetworkLists(client, kind);
     const rows = lists.map(({ listId, name, category, trustLevel, networks, refreshedAt }) => ({
       id: listId,

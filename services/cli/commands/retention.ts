@@ -6,7 +6,7 @@ import type { DefineCommand } from "../framework/define-command.ts";
 import { formatBytes, type OutputOptions, show } from "../framework/output.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { isMuch } from "../retention-loss.ts";
-import { closingAfter, openStoreAsItIs } from "../store.ts";
+import { closingAfter, openPreparedStore } from "../store.ts";
 
 export const define: DefineCommand = (retention, createContext) => {
   retention
@@ -21,7 +21,7 @@ export async function runRetention(
   context: CommandContext,
 ): Promise<void> {
   const { settings, print } = context;
-  const store = await openStoreAsItIs(settings);
+  const store = await openPreparedStore(settings);
   await closingAfter(store, async () => {
     const current = store.retentionDays;
     const asked = options.days ?? settings.retentionDays;

@@ -8,7 +8,7 @@ import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { importTags, readTagsInUse } from "../reference/import-tags.ts";
 import { readStarterTags } from "../reference/starter-tags.ts";
 import { readTagFile } from "../reference/tag-file.ts";
-import { withStore, withStoreAsItIs } from "../store.ts";
+import { withStore, withStoreToRead } from "../store.ts";
 
 export const define: DefineCommand = (tags, createContext) => {
   tags
@@ -62,7 +62,7 @@ async function readTagsFrom(file: string) {
 
 /** `noisefloor tags list`. */
 export function runTagsList(options: OutputOptions, context: CommandContext): Promise<void> {
-  return withStoreAsItIs(context, async (client) => {
+  return withStoreToRead(context, async (client) => {
     const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
     const rows = (await readTags(client)).map(({ slug, id, name, intention, category }) => ({
       slug,

@@ -26,7 +26,7 @@ export type RetryResult = { readonly deadLetter: DeadLetterSummary } & (
   | { readonly kind: "already-done" }
 );
 
-const ANYBODY: Sender = { right: "everything" };
+const UNRESTRICTED: Sender = { right: "everything" };
 
 type Group = { readonly sender: Sender; readonly records: RetriedRecord[] };
 
@@ -96,7 +96,7 @@ async function validateAndStore(
   const again = notPermitted.map(({ record }) => record);
   return [
     ...rejected.filter(({ rejection }) => rejection.reason !== "not-permitted"),
-    ...(await validateAndStore(again, ANYBODY, options)),
+    ...(await validateAndStore(again, UNRESTRICTED, options)),
   ];
 }
 

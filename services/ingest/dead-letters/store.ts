@@ -15,7 +15,7 @@ export type DeadLetterStoreOptions = {
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Throws while the store must not grow. */
-  readonly requireSpace?: (() => void) | undefined;
+  readonly assertSpace?: (() => void) | undefined;
   /** For how long a transient failure is retried. */
   readonly retryForMs?: number;
   /** Aborted at a shutdown: nothing is retried any more. */
@@ -25,14 +25,14 @@ export type DeadLetterStoreOptions = {
 
 /** Stores dead letters in the table `dead_letters`. The same record of the same message or file is stored once. */
 export function deadLetterStore(client: ClickHouseClient, options: DeadLetterStoreOptions): DeadLetterStore {
-  const { now, requireSpace = () => {}, retryForMs = RETRY_MS, shutdown, onRetry } = options;
+  const { now, assertSpace = () => {}, retryForMs = RETRY_MS, shutdown, onRetry } = options;
   return async (deadLetters, signal) => {
     const receivedAt = now();
     const either = signal && shutdown ? AbortSignal.any([signal, shutdown]) : (signal ?? shutdown);
     for (const rows of chunksOf(deadLetters.map(toRow), bytesOf, PER_INSERT)) {
       const insert = async () => {
         signal?.throwIfAborted();
-        requireSpace();
+        assertSpace();
         await writeDeadLetters(client, rows, receivedAt);
       };
       await retry(insert, { forMs: retryForMs, signal: either, onRetry });

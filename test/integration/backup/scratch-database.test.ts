@@ -1,4 +1,4 @@
-import { openStore, openStoreAsItIs } from "@noisefloor/cli/store.ts";
+import { openPreparedStore, openStore } from "@noisefloor/cli/store.ts";
 import { openScratchDatabase } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
@@ -43,7 +43,7 @@ test("what a restore that was killed has left goes when a service or migrate sta
   const ofAnother = `${world.connection.database}_2_restoring`;
   await make(scratchName, OURS);
   await make(ofAnother, OURS);
-  await (await openStoreAsItIs(commandOver(world).settings)).close();
+  await (await openPreparedStore(commandOver(world).settings)).close();
   expect(await left()).toEqual([ofAnother, scratchName].sort());
   await start();
   expect(await left(), "what another store's restore has left is not ours").toEqual([ofAnother]);

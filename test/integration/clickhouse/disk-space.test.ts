@@ -37,9 +37,9 @@ afterEach(async () => {
 /** What the intake asks, so that a test may give and take space. */
 const disk = (): DiskGuard => ({
   ...full,
-  requireSpace() {
+  assertSpace() {
     asked++;
-    guard.requireSpace();
+    guard.assertSpace();
   },
 });
 
@@ -73,7 +73,7 @@ test("where the server does not say how much space is free there is no floor, an
   const told: unknown[] = [];
   const unknown = await openDiskGuard(elsewhere, { onUnknown: (error) => told.push(error) });
   expect(unknown.freeBytes()).toBeUndefined();
-  unknown.requireSpace();
+  unknown.assertSpace();
   unknown.stop();
   expect(told).toEqual([new StoreError("none of the server's disks holds the table observations")]);
   await elsewhere.close();

@@ -96,10 +96,10 @@ test("a restart does not begin the quota anew, and the next UTC day does", async
 
 test("counts that cannot be written wait for the store and are told together", async () => {
   let isFull = false;
-  const requireSpace = () => {
+  const assertSpace = () => {
     if (isFull) throw new Error("full");
   };
-  const deadLetters = limited({ requireSpace, flushMs: 20, bytesPerDay: 0 });
+  const deadLetters = limited({ assertSpace, flushMs: 20, bytesPerDay: 0 });
   isFull = true;
   await deadLetters.store(rejected(5));
   await deadLetters.close();

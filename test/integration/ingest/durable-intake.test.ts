@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore, openStoreAsItIs } from "@noisefloor/cli/store.ts";
+import { openPreparedStore, openStore } from "@noisefloor/cli/store.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { AGEING_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
@@ -81,7 +81,7 @@ test("a service sets it, a command beside it leaves it alone, and so does who sa
   const { settings, log } = commandOver(world);
   const changedBy = async (isDurable: boolean | undefined, opener: "service" | "command") => {
     const wanting = { ...settings, isDurable };
-    const store = opener === "service" ? await openStore({ settings: wanting, log }) : await openStoreAsItIs(wanting);
+    const store = opener === "service" ? await openStore({ settings: wanting, log }) : await openPreparedStore(wanting);
     await store.close();
     // What is as it was wanted before is not changed again.
     return synced(accepted).then(({ files }) => (files > 0 ? "durable" : "not durable"));

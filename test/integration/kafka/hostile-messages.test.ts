@@ -172,11 +172,11 @@ test("a dead letter that cannot be stored blocks the commit and is retried, with
 
 test("a stop does not wait for a dead letter that cannot be stored, and the next consumer stores it", async () => {
   let isFull = true;
-  const requireSpace = () => {
+  const assertSpace = () => {
     if (isFull) throw new StoreFullError("no space");
   };
   await opened.ingest.stop();
-  const disk = { requireSpace, freeBytes: () => 0, floorBytes: () => 1, ageSeconds: () => 0, stop: () => {} };
+  const disk = { assertSpace, freeBytes: () => 0, floorBytes: () => 1, ageSeconds: () => 0, stop: () => {} };
   let retries = 0;
   const log = pino({}, { write: (line: string) => void (line.includes("storing dead letters failed") && retries++) });
   opened.ingest = await ingestOf(world, kafka, now, [], createMetrics(), undefined, { disk, log });

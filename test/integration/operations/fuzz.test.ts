@@ -120,7 +120,7 @@ test("every record is accepted or rejected, and each rejected one is kept with i
   expect(ledger.accepted).toBeGreaterThan(atVolume(15, 100));
   expect(ledger.listed.length).toBeGreaterThan(atVolume(80, 500));
   // Too many records are refused with the whole request, the store takes all that is accepted, and batches are Kafka's.
-  const elsewhere = new Set<string>(["too-many-observations", "refused-by-store", "unreadable-batch"]);
+  const elsewhere = new Set<string>(["too-many-observations", "rejected-by-store", "unreadable-batch"]);
   expect([...ledger.reasons].sort()).toEqual(REJECTION_REASONS.filter((reason) => !elsewhere.has(reason)).sort());
 });
 

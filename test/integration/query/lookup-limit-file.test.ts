@@ -17,17 +17,17 @@ afterEach(() => trial.close());
 const local = async (file: string) => trial.opened(await localLookupLimit(file, trial.now, trial.log));
 
 describe("without Redis", () => {
-  let directory: string;
+  let folder: string;
   let file: string;
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), "noisefloor-lookups-"));
-    file = join(directory, "data", "lookups.json");
+    folder = await mkdtemp(join(tmpdir(), "noisefloor-lookups-"));
+    file = join(folder, "data", "lookups.json");
   });
   afterEach(async () => {
     // A close would bring the folder back.
     await trial.close();
-    await rm(directory, { recursive: true });
+    await rm(folder, { recursive: true });
   });
 
   test("counts survive a restart, in a folder that did not exist before", async () => {
@@ -35,14 +35,14 @@ describe("without Redis", () => {
     expect(first.state()).toBe("local");
     expect(await trial.grantedOf(first, 4)).toBe(4);
     await first.close();
-    expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]);
+    expect(await readdir(join(folder, "data"))).toEqual(["lookups.json"]);
     expect(await trial.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
   test("counts survive a process that was killed, but for the last seconds", async () => {
     const first = await local(file);
     expect(await trial.grantedOf(first, 4)).toBe(4);
-    await eventually(async () => expect(await readdir(join(directory, "data"))).toEqual(["lookups.json"]), 10_000);
+    await eventually(async () => expect(await readdir(join(folder, "data"))).toEqual(["lookups.json"]), 10_000);
     expect(await trial.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
@@ -71,7 +71,7 @@ describe("without Redis", () => {
     ["empty", ""],
     ["null", "null"],
   ])("a file that is %s costs its counts and is told, but does not stop the start", async (_what, content) => {
-    const other = join(directory, "lookups.json");
+    const other = join(folder, "lookups.json");
     await writeFile(other, content);
     const limit = await local(other);
     expect(trial.logged).toEqual([expect.stringContaining("counting from zero")]);
@@ -81,7 +81,7 @@ describe("without Redis", () => {
   });
 
   test("a file that cannot be written is told once, and the count goes on in memory", async () => {
-    await writeFile(join(directory, "data"), "a file where the folder would be");
+    await writeFile(join(folder, "data"), "a file where the folder would be");
     const limit = await local(file);
     expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
     await eventually(async () => expect(trial.logged).toHaveLength(1), 10_000);
@@ -96,18 +96,18 @@ describe("without Redis", () => {
     await rm(file);
     expect(await trial.grantedOf(limit, 3)).toBe(0);
     await limit.close();
-    expect(await readdir(join(directory, "data"))).toEqual([]);
+    expect(await readdir(join(folder, "data"))).toEqual([]);
   });
 
   test("a disk that hangs does not keep the process from ending", async () => {
     // Nobody reads from this pipe: a write to it waits for ever.
-    await promisify(execFile)("mkfifo", [`${join(directory, "lookups.json")}.new`]);
-    const limit = await local(join(directory, "lookups.json"));
+    await promisify(execFile)("mkfifo", [`${join(folder, "lookups.json")}.new`]);
+    const limit = await local(join(folder, "lookups.json"));
     await trial.take(limit);
     const begun = performance.now();
     await limit.close();
     expect(performance.now() - begun).toBeLessThan(5_000);
     expect(trial.logged).toEqual([expect.stringContaining("saving the lookup counts timed out")]);
-    expect(await readFile(join(directory, "lookups.json.new"), "utf8"), "lets go of the pipe").toContain("storage");
+    expect(await readFile(join(folder, "lookups.json.new"), "utf8"), "lets go of the pipe").toContain("storage");
   });
 });

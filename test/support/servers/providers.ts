@@ -143,11 +143,11 @@ export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<Click
       {
         name: "the embedded engine",
         start: async () => {
-          const directory = await mkdtemp(join(tmpdir(), "noisefloor-clickhouse-"));
-          const server = await startEmbedded(directory);
+          const folder = await mkdtemp(join(tmpdir(), "noisefloor-clickhouse-"));
+          const server = await startEmbedded(folder);
           const stop = async () => {
             await server.stop();
-            await rm(directory, { recursive: true, force: true });
+            await rm(folder, { recursive: true, force: true });
           };
           return { at: { ...server.connection, database: "default" }, stop };
         },

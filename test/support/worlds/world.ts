@@ -69,13 +69,13 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   const database = await takeDatabase(server);
   const { connection, client } = database;
   const polling = { intervalMs: pollIntervalMs };
-  const [catalogue, sensors, directory] = await Promise.all([
+  const [catalogue, sensors, accessCache] = await Promise.all([
     openTagCatalogue(client, polling),
     openSensorKeyCache(client, polling),
     openAccessCache(client, polling),
   ]);
   const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
-  await directory.refresh();
+  await accessCache.refresh();
   const publicUrl = PUBLIC_URL;
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
@@ -85,7 +85,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       read: reader(client, { maxSeconds: 60 }),
       readSingle: reader(client, { maxSeconds: 60 }),
       catalogue,
-      directory,
+      accessCache,
       plans: DEFAULT_PLANS,
       limit,
       metrics,
@@ -131,7 +131,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     },
     async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
       const added = await addCaller(client, workspaceId, plan, entitlements);
-      await directory.refresh();
+      await accessCache.refresh();
       return added;
     },
     async post(path, payload, headers = { key }) {
@@ -152,7 +152,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     async close() {
       catalogue.stop();
       sensors.stop();
-      directory.stop();
+      accessCache.stop();
       await limit.close();
       await app.close();
       await returnDatabase(database);

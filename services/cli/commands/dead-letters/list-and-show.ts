@@ -11,7 +11,7 @@ import {
 } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
-import { withStoreAsItIs } from "../../store.ts";
+import { withStoreToRead } from "../../store.ts";
 import { type FilterOptions, readFilter } from "./filter.ts";
 
 export type ListOptions = FilterOptions & OutputOptions & { readonly limit: number; readonly includeDone: boolean };
@@ -26,7 +26,7 @@ type Count = Pick<DeadLetterSummary, "source" | "reason" | "isDone"> & {
 export async function runDeadLettersList(options: ListOptions, context: CommandContext): Promise<void> {
   const { print, signal } = context;
   const filter = readFilter(options, options.includeDone, Date.now());
-  await withStoreAsItIs(context, async (client) => {
+  await withStoreToRead(context, async (client) => {
     const tally = tallyOf(filter, options.limit);
     for await (const deadLetters of readSummaries(client)) {
       if (signal.aborted) break;
@@ -124,7 +124,7 @@ export async function runDeadLettersShow(
   write: (bytes: Buffer) => void,
 ): Promise<void> {
   assertId(id);
-  await withStoreAsItIs(context, async (client) => {
+  await withStoreToRead(context, async (client) => {
     const deadLetter = await findDeadLetter(client, id);
     if (options.raw) write(deadLetter.payload);
     else if (options.json) context.print(JSON.stringify(toFullJson(deadLetter)));

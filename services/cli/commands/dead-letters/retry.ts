@@ -13,7 +13,7 @@ import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/cli
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
 import { progressBar } from "../../framework/progress.ts";
-import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../../store.ts";
+import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store.ts";
 import { type FilterOptions, readFilter } from "./filter.ts";
 import { assertId } from "./list-and-show.ts";
 
@@ -33,7 +33,7 @@ export async function runDeadLettersRetry(
   const filter = readFilter(options, false, Date.now());
   assertSelection(ids, options);
   const { settings, signal, log } = context;
-  const store = await openStoreAsItIs(settings, options.dryRun ? undefined : asCommand(context));
+  const store = await openPreparedStore(settings, options.dryRun ? undefined : asCommand(context));
   await closingAfter(store, async () => {
     const tally = newTally();
     let missing: readonly string[] = [];
