@@ -47,7 +47,7 @@ test("a file that grew keeps the ids of what it had before", () => {
   expect(idsOf([...before, "b", "c"]).slice(0, before.length)).toEqual(idsOf(before));
 });
 
-test("an id says that a file gave it, and stays what it is from one release to the next", () => {
+test("an id says that it comes from a file, and is the same in every release", () => {
   // sha256("a") = ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb
   expect(idsOf(["a", "a"])).toEqual([
     "file:ca978112ca1bbdcafac231b39a23dc4d/0",

@@ -18,7 +18,7 @@ afterAll(() => world.close());
 
 const lines = (...head: string[]) => `${head.join("\r\n")}\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
 
-test("every answer says that no cache may keep it and that it depends on the key, whatever it answers", async () => {
+test("every answer, errors too, says that no cache may keep it and that it depends on the key", async () => {
   const page = await fetch(`${world.url}/docs/static/index.css`);
   const requests = [
     ...["/v3/tags", "/v3/community/10.0.0.1", "/ping", "/nowhere", "/healthz", "/readyz", "/metrics", "/openapi.json"],
@@ -82,7 +82,7 @@ function sharedCache(app: FastifyInstance) {
   };
 }
 
-test("a shared cache in front hands nobody the data of another's workspace", async () => {
+test("a shared cache in front gives no caller the data of another workspace", async () => {
   const workspaceId = "workspace-of-one";
   const key = await world.addCaller("standard", ["community_dataset"], workspaceId);
   const other = await world.addCaller("standard", ["community_dataset"]);

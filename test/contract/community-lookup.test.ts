@@ -24,7 +24,7 @@ const lookUp = (ip: string, headers: Record<string, string> = {}) =>
   fetch(`${world.url}/v3/community/${ip}`, { headers });
 
 /** Exact bytes matter to clients that compare texts, so the body is compared as text first. */
-test("the text for an address that is none is the one clients compare with, byte for byte", async () => {
+test("the text for an invalid address is the one clients compare with, byte for byte", async () => {
   const bad = [
     "10.0.0.1",
     "127.0.0.1",
@@ -71,7 +71,7 @@ test.each([
   });
 });
 
-test("at the limit: 429 with its four members, RateLimit-* fields and no Retry-After, and the refused cost nothing", async () => {
+test("at the limit: 429 with its four members, RateLimit-* fields and no Retry-After, and rejected lookups cost nothing", async () => {
   const limited = await createServedWorld(() => NOW);
   try {
     const ask = (ip: string, headers: Record<string, string> = {}) =>
@@ -109,7 +109,7 @@ test("at the limit: 429 with its four members, RateLimit-* fields and no Retry-A
   }
 });
 
-test("a refused address or key costs none of the day's lookups, a hit and a miss cost one each", async () => {
+test("a rejected address or key costs no lookup, a hit and a miss cost one each", async () => {
   const key = await world.addCaller("community");
   const remaining = async (ip: string) => (await lookUp(ip, { key })).headers.get("ratelimit-remaining");
   expect(await remaining("45.0.0.1")).toBe("999");
@@ -118,7 +118,7 @@ test("a refused address or key costs none of the day's lookups, a hit and a miss
   expect(await remaining("1.2.3.4")).toBe("998");
 });
 
-test("X-Forwarded-For from somebody who is no configured proxy gives nobody a fresh limit", async () => {
+test("X-Forwarded-For from a client that is not a configured proxy does not give it a fresh limit", async () => {
   const remaining = async (forwarded: string) =>
     Number((await lookUp("1.2.3.4", { "x-forwarded-for": forwarded })).headers.get("ratelimit-remaining"));
   const first = await remaining("203.0.113.1");

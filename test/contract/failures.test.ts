@@ -76,7 +76,7 @@ test("what goes wrong unexpectedly is a 500 with the text clients know and nothi
   }
 });
 
-test("a store that is away is a 503 with a message, and costs nobody a lookup", async () => {
+test("while the store is down, answers are 503 with a message and cost no lookup", async () => {
   const away = `http://127.0.0.1:${await getPort()}`;
   for (const { path, status, headers, body } of await askWithout({ ...world.connection, url: away })) {
     expect([path, status, JSON.parse(body)]).toEqual([path, 503, { message: expect.stringMatching(/again later/) }]);

@@ -46,7 +46,7 @@ function newCaller() {
 const SINGLE = ["/v3/community/", "/v3/ip/", "/v2/noise/quick/", "/v2/riot/", "/v2/noise/context/"];
 const BULK = ["/v3/ip", "/v3/ip?quick=true", "/v2/noise/multi/quick", "/v2/noise/multi/context"];
 
-test("each address that is given out is a lookup, found or not, whatever the operation", async () => {
+test("each address of an answer is a lookup, found or not, in every operation", async () => {
   const caller = newCaller();
   for (const ip of [NOISE, RIOT, UNKNOWN]) {
     for (const path of SINGLE) {
@@ -70,7 +70,7 @@ test("many addresses at once are one lookup for each distinct routable one", asy
   }
 });
 
-test("what is refused, tags, tag activity and what else is no lookup costs nothing", async () => {
+test("rejected requests, tags, tag activity and everything else that is no lookup cost nothing", async () => {
   const caller = newCaller();
   expect(await caller.costOf(`/v3/community/${NOISE}`)).toEqual([200, 1]);
   const free: [string, number, (readonly string[])?][] = [
@@ -118,7 +118,7 @@ test("more addresses than are left are a 429 as a whole, which costs nothing and
   expect(await caller.costOf("/v3/ip", ips.slice(0, 40))).toEqual([200, 40]);
 });
 
-test("whose lookups are used up gets no record of an address from any operation, but everything else", async () => {
+test("a caller without lookups left gets no record of an address from any operation, but all other answers", async () => {
   const caller = newCaller();
   await caller.ask(
     "/v3/ip",
@@ -157,7 +157,7 @@ test("of requests for many addresses that come at once no more are answered than
   ]);
 });
 
-test("lookups of which no answer comes cost nothing: there is no memory for what they found", async () => {
+test("lookups whose answer does not fit in memory cost nothing", async () => {
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics), {
     limits: { answerMemoryBytes: 4 * 1_024 },
   });

@@ -54,7 +54,7 @@ async function check(answer: Response): Promise<void> {
   expect([answer.url, typeof body, body === null]).toEqual([answer.url, "object", false]);
 }
 
-test("clients call text and list methods without a check, so no answer holds a null, of whatever address", async () => {
+test("no answer holds a null, for any address: clients call text and list methods without a check", async () => {
   const fields = ["classification", "destination_port", "http_path", "http_user_agent"];
   const more = ["source_asn", "source_org", "source_rdns", "tag_ids"];
   const ofAddresses = ADDRESSES.map((ip) => [

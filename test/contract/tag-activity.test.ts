@@ -82,7 +82,7 @@ test("where the width does not divide the window the last bucket ends with it", 
   expect(metadata.granularity).toBe("7h");
 });
 
-test("without parameters: one day, one bucket of 24h, that ends with the hour under way, no addresses", async () => {
+test("without parameters: one day, one bucket of 24h, that ends with the current hour, no addresses", async () => {
   const { activity, metadata } = await ask("");
   const end = Math.ceil(NOW / HOUR) * HOUR;
   expect(Date.parse(metadata.end_date)).toBe(end);

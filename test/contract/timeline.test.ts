@@ -119,7 +119,7 @@ test("scopes need no entitlement here; personal needs a workspace and is 400 wit
   }
 });
 
-test("an address that is none is 400 with the text clients know", async () => {
+test("an invalid address is 400 with the text clients know", async () => {
   const answer = await send("", { key }, "10.0.0.1");
   expect([answer.status, await answer.text()]).toEqual([400, '{"message":"Invalid parameter: ip"}']);
 });

@@ -36,7 +36,7 @@ async function getJson(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
-test("only start and migrate make a store: all other commands name the folder where there is none", async () => {
+test("only start and migrate create a store: all other commands name the folder without one", async () => {
   const { dataDir, noisefloor } = await openEmpty();
   const elsewhere = join(dataDir, "elsewhere");
   const commands = [
@@ -150,7 +150,7 @@ test.each([
   expect(stderr).not.toContain("secret");
 });
 
-test("whoever stops reading a command's output ends it without a word", async () => {
+test("a command ends silently when the reader of its output stops reading", async () => {
   const { child, finished } = noisefloor(["schema"]);
   child.stdout?.destroy();
   expect(await finished).toMatchObject({ code: 141, stderr: "" });
@@ -201,7 +201,7 @@ test("help names every command", async () => {
   }
 });
 
-test("a refused record is found, shown in its own bytes, and stored by a retry beside the running service", async () => {
+test("a rejected record is found, shown byte for byte, and stored by a retry beside the running service", async () => {
   const sent = `{ "observed_at": "${new Date().toISOString()}", "sensor_id":"s", "source_ip": "45.0.0.6", "tags": ["later"] }`;
   await fetch(`${service.url}/v1/observations`, { method: "POST", body: sent });
   const listed = await noisefloor(["dead-letters", "list"]).finished;
@@ -220,7 +220,7 @@ test("a refused record is found, shown in its own bytes, and stored by a retry b
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: say which ones: ids, or/) });
 });
 
-test("a backup brings everything back into an empty data directory, and nothing is ever written over", async () => {
+test("a backup restores everything into an empty data directory, and nothing is ever overwritten", async () => {
   const { dataDir, noisefloor, startService } = await openEmpty();
   const first = await startService();
   const [, keyFile = ""] = /The first key is in (\S+), and nowhere else/.exec(first.output()) ?? [];

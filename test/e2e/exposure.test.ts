@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => commandLine.close());
 
-test("a start that leaves intake and figures open to the network says so, and takes nothing from foreign pages", async () => {
+test("a start that leaves intake and metrics open to the network warns, and accepts nothing from foreign pages", async () => {
   const service = await commandLine.startService([], { HTTP_HOST: "0.0.0.0", PUBLIC_URL: "https://noise.example" });
   const said = service.errors();
   expect(said).toContain("every client that reaches this address can store observations: set SENSOR_KEYS");

@@ -26,7 +26,7 @@ async function inShell(line: string, args: readonly string[], dataDir = commandL
   return { code, stdout, stderr };
 }
 
-test("a backup whose writes fail is none: it says so, and leaves nothing", async () => {
+test("a backup whose writes fail reports the error and leaves nothing behind", async () => {
   await commandLine.run(["migrate"]).finished;
   await commandLine.run(["simulate", "--days", "12"]).finished;
   const folder = join(commandLine.dataDir, "backups");
@@ -49,7 +49,7 @@ test("a backup whose writes fail is none: it says so, and leaves nothing", async
   expect(await readdir(folder)).toEqual(["whole"]);
 });
 
-test("a data directory that cannot be used is told in a sentence", async () => {
+test("a data directory that cannot be used is reported in a sentence", async () => {
   const file = join(commandLine.dataDir, "file");
   await writeFile(file, "");
   const told = (dataDir: string) =>
@@ -65,7 +65,7 @@ test("a data directory that cannot be used is told in a sentence", async () => {
   expect(await inShell('ulimit -f 0; exec "$@"', ["migrate"])).toMatchObject({ code: 1, stderr: told(dataDir) });
 });
 
-test("output that cannot be written is told in a sentence", async () => {
+test("output that cannot be written is reported in a sentence", async () => {
   // A file of no bytes at all is a full disk that every system has.
   expect(await inShell('cd "$DATA_DIR"; ulimit -f 0; exec "$@" > output', ["schema"])).toMatchObject({
     code: 1,

@@ -77,7 +77,7 @@ async function answers(): Promise<readonly (readonly [string, unknown])[]> {
   );
 }
 
-test("on a full disk every answer is as before, the intake refuses, and commands say what is wrong", {
+test("on a full disk every answer is as before, the intake rejects requests, and commands say what is wrong", {
   timeout: 240_000,
 }, async () => {
   const before = await answers();

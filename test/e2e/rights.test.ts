@@ -27,7 +27,7 @@ async function complaintOf(args: string[], env: Record<string, string>): Promise
   return stderr;
 }
 
-test("the query service needs no right but to read, and makes no schema", async () => {
+test("the query service needs only the right to read, and creates no schema", async () => {
   const compose = await startComposeClickHouse();
   onTestFinished(() => compose.stop());
   const writer = { ...compose.connectionAs("noisefloor"), database: "elsewhere" };
@@ -55,7 +55,7 @@ test("the query service needs no right but to read, and makes no schema", async 
   );
 });
 
-test("a right that the user lacks is named, and so is what to do", async () => {
+test("an error names the right that the user lacks, and what to do", async () => {
   const compose = await startComposeClickHouse();
   onTestFinished(() => compose.stop());
   const reader = compose.connectionAs("noisefloor_reader");
@@ -78,7 +78,7 @@ test("a right that the user lacks is named, and so is what to do", async () => {
   );
 });
 
-test("in docker-compose.yml queries are answered as a user who reads, and who can do nothing else", async () => {
+test("in docker-compose.yml queries run as a user who can only read", async () => {
   const compose = await startComposeClickHouse();
   onTestFinished(() => compose.stop());
   const writer = envOf(compose.connectionAs("noisefloor"));

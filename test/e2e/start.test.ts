@@ -28,7 +28,7 @@ async function getJson(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
-test("replay alone runs the store for as long as it needs, and says what it did", async () => {
+test("replay without a service runs the store for as long as it needs, and reports what it did", async () => {
   await noisefloor(["migrate"]).finished;
   const file = join(dataDir, "marx.csv");
   const rows = [
@@ -44,7 +44,7 @@ test("replay alone runs the store for as long as it needs, and says what it did"
   );
 });
 
-test("a first start that fails late makes no key; the next one keeps it in a private file and out of its output", async () => {
+test("a first start that fails late creates no key; the next one writes it to a private file and not to its output", async () => {
   const blocker = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void blocker.close());
   await once(blocker, "listening");
@@ -84,7 +84,7 @@ test("start prints curl lines that work", async () => {
   ]);
 });
 
-test("what was accepted is there after the service was killed and started again", async () => {
+test("accepted observations survive a kill and restart of the service", async () => {
   const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.9" };
   const answer = await fetch(`${service.url}/v1/observations`, { method: "POST", body: JSON.stringify(observation) });
   expect(answer.status).toBe(202);

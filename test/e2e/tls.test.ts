@@ -39,7 +39,7 @@ function handshake(): Promise<TLSSocket> {
   });
 }
 
-test("one process serves both, takes up a renewed certificate, and stops cleanly", async () => {
+test("one process serves both, uses a renewed certificate, and stops cleanly", async () => {
   await writeCertificate(files, await makeCertificate("first"));
   const service = await commandLine.startService([], { ...env, LOG_LEVEL: "info" });
   const httpsUrl = `https://localhost:${env.HTTPS_PORT}`;

@@ -179,7 +179,7 @@ describe("datasets", () => {
     });
   });
 
-  test("the largest observation stays under the limit when the members left out are filled in", () => {
+  test("the largest observation is still within the limit when the members left out are filled in", () => {
     // Control characters take the most bytes in JSON. Tags are slugs of the catalogue, which are ASCII.
     const long = (count: number) => "\u0001".repeat(count);
     const largest = {

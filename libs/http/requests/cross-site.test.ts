@@ -66,7 +66,7 @@ test.each([
   expect(await ask("POST", headers)).toBe(200);
 });
 
-test("where any page may call, any page can", async () => {
+test("with CORS_ORIGINS=* any page can", async () => {
   expect(await (await asker(LOCAL, { corsOrigins: ["*"] }))("POST", FOREIGN)).toBe(200);
 });
 
@@ -90,7 +90,7 @@ const UNKNOWN = [
 test.each([
   ["on this machine alone", { ...LOCAL, isIntakeOpen: () => false }],
   ["open for observations without a key", EVERYWHERE],
-])("a service %s is asked by its address or a known name", async (_name, options) => {
+])("a service %s answers only under its address or a known name", async (_name, options) => {
   const ask = await asker({ ...options, publicUrl: "https://noise.example", allowedHosts: ["A.example"] });
   for (const host of KNOWN) expect([host, await ask("GET", { host })]).toEqual([host, 200]);
   for (const host of UNKNOWN) {
@@ -104,14 +104,14 @@ test.each([
   }
 });
 
-test("in a network of containers the name of one is enough, on this machine alone it is not", async () => {
+test("the name of a container is known in its network, and not on loopback", async () => {
   const host = "ingest:8080";
   expect(await (await asker(EVERYWHERE))("POST", { host })).toBe(200);
   expect(await (await asker(LOCAL))("POST", { host })).toBe(403);
   expect(await (await asker({ ...LOCAL, allowedHosts: ["ingest"] }))("POST", { host })).toBe(200);
 });
 
-test("beyond this machine any name does once observations take a key, or ALLOWED_HOSTS says so", async () => {
+test("a service that other machines reach answers under any name once sensors need a key, or if ALLOWED_HOSTS says so", async () => {
   const host = "any.example";
   let isOpen = true;
   const ask = await asker({ ...EVERYWHERE, isIntakeOpen: () => isOpen });

@@ -73,7 +73,7 @@ test("a response that exceeds the memory limit is decoded in part, the rest is l
   expect(response.offset).toBe(response.buffer.length);
 });
 
-test("thousands of headers cost time linear in their bytes, and no header name does harm", async () => {
+test("thousands of headers cost time linear in their bytes, and names like __proto__ are ordinary names", async () => {
   const headers = Array.from({ length: 20_000 }, (_, index) => [`name ${index}`, "x"] as const);
   const odd = [
     ["__proto__", "a"],
@@ -195,7 +195,7 @@ test("a batch that is cut off at the end of the response is left for the next fe
   expect(batchLength(batch.subarray(0, 10))).toBeUndefined();
 });
 
-test("of a compacted batch the remaining records are decoded, and then its end", async () => {
+test("a compacted batch gives its remaining records, and then its end", async () => {
   const { records } = await readRecordBatch(batchWith([1, 4], 9));
   expect(records).toMatchObject([
     { offset: "5000000001", value: Buffer.from("1"), isControlRecord: false },
@@ -204,12 +204,12 @@ test("of a compacted batch the remaining records are decoded, and then its end",
   ]);
 });
 
-test.each([0, GZIP])("of a batch whose records were all compacted away its end is decoded", async (codec) => {
+test.each([0, GZIP])("a batch whose records were all compacted away gives its end", async (codec) => {
   const { records } = await readRecordBatch(batchOf(0, Buffer.alloc(0), codec, 9));
   expect(records).toMatchObject([{ offset: "5000000009", key: null, value: null, isControlRecord: true }]);
 });
 
-test("whichever bit of a batch has flipped, no record of it is delivered and all its bytes are kept", async () => {
+test("a batch with any one bit flipped delivers no record, and all its bytes are kept", async () => {
   const batch = batchWith([0, 1, 2]);
   // From the checksum on: what comes before is the broker's own.
   for (let bit = 8 * 17; bit < 8 * batch.length; bit++) {

@@ -43,7 +43,7 @@ async function readEntries(entries: readonly string[], more: Record<string, unkn
 }
 
 describe("a published list of networks", () => {
-  test("gets from our table what its file does not say", async () => {
+  test("gets from our table the facts that its file lacks", async () => {
     const file = await write("googlebot/list.json", {
       name: "List of known Googlebot IP ranges",
       description: "Theirs",
@@ -74,7 +74,7 @@ describe("a published list of networks", () => {
   });
 
   test.each(["nobody-knows-it", "constructor", "__proto__", "toString"])(
-    "that our table does not have, like %s, goes by its own words and is trusted least",
+    "that our table does not have, like %s, keeps its own description and has the lowest trust level",
     async (listId) => {
       const content = { name: "List of known Somebody", description: "Theirs", list: ["8.8.8.0/24"] };
       const { list } = await readNetworkList(await write(`${listId}/list.json`, content), KNOWN);
@@ -166,7 +166,7 @@ describe("the lists at a path", () => {
     expect(found).toEqual([join("a", "list.json"), join("b", "list.json"), "c.json"]);
   });
 
-  test("cannot be found where nothing is", async () => {
+  test("of a path that does not exist are an error", async () => {
     await expect(findListFiles(join(folder, "missing"))).rejects.toThrow(/ENOENT/);
   });
 });

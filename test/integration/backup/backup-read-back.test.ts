@@ -100,7 +100,7 @@ test.each<[string, (name: string) => Promise<void>]>([
   ["has a file that is empty", async (name) => truncate(await largestFile(name))],
   ["lacks a file", async (name) => rm(await largestFile(name))],
   ["has an empty listing", (name) => truncate(pathOf(join(name, ".backup")))],
-])("a folder that %s is found out", async (harm, doHarm) => {
+])("a folder that %s fails the check", async (harm, doHarm) => {
   const name = harm.replaceAll(" ", "-");
   await cp(pathOf("whole"), pathOf(name), { recursive: true });
   await doHarm(name);
@@ -110,7 +110,7 @@ test.each<[string, (name: string) => Promise<void>]>([
 test.each([
   ["empty", 0],
   ["cut off", 5_000],
-])("a server finds a listing that is %s", async (harm, size) => {
+])("a server finds a manifest that is %s", async (harm, size) => {
   await cp(pathOf("whole"), pathOf(harm), { recursive: true });
   await truncate(pathOf(join(harm, ".backup")), size);
   await expectRefused(verifyByServer(harm), harm);

@@ -115,7 +115,7 @@ const rollupRows = defineQuery({
   row: z.object({ activity: z.int(), daily: z.int() }),
 });
 
-test("a restore fills the rollups once, from the observations, whatever they held in the store", async () => {
+test("a restore rebuilds the rollups from the observations, whatever the store held before", async () => {
   const old = Array.from({ length: 50 }, (_, index) => ({
     observation_id: `old-${index}`,
     observed_at: new Date(NOW - 40 * DAY_MS).toISOString().replace("T", " ").replace("Z", ""),
@@ -135,7 +135,7 @@ test("a restore fills the rollups once, from the observations, whatever they hel
   await eventually(async () => expect(await answers(other)).toEqual(seen));
 });
 
-test("a store that holds data is not touched without --replace", async () => {
+test("a store that holds data is not changed without --replace", async () => {
   await backUp(world, "refused");
   const before = await contentsOf(other);
   await expect(restore(other, "refused", false)).rejects.toThrow(
@@ -167,7 +167,7 @@ test.each<[string, (name: string) => Promise<void>, RegExp]>([
     (name) => writeFile(server.place(join(name, ".backup")), "<config>"),
     /^the backup cannot be restored: /,
   ],
-])("a backup that is %s is a clear error that leaves the store as it was", async (name, harm, message) => {
+])("a backup that is %s is an error that leaves the store as it was", async (name, harm, message) => {
   await other.addTags([makeTag("mine", "benign")]);
   await other.store([
     { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: "45.9.9.9", tags: ["mine"] },
@@ -189,7 +189,7 @@ async function rot(file: string): Promise<void> {
   await writeFile(file, bytes);
 }
 
-test("a backup of a newer version, or of something else, is refused", async () => {
+test("a backup of a newer version, or without Noisefloor's tables, is rejected", async () => {
   const newer = { version: 9_000, name: "future", checksum: "", applied_at: "2026-01-01 00:00:00" };
   await world.client.insert({ table: "schema_migrations", values: [newer], format: "JSONEachRow" });
   await backUp(world, "newer");
@@ -216,7 +216,7 @@ test("an earlier version's backup is brought up to date", async () => {
   await eventually(async () => expect(await answers(other)).toEqual(await answers(world)));
 });
 
-test("a backup is never written over, and Ctrl-C cancels it", async () => {
+test("a backup is never overwritten, and Ctrl-C cancels it", async () => {
   await backUp(world, "once");
   await expect(backUp(world, "once")).rejects.toThrow(/there is a backup already, which is never written over/);
   const stop = new AbortController();

@@ -90,7 +90,7 @@ test("a user's own tables are left alone, in the store and in the backup, and no
   expect(await numberOf(other, mutations)).toBe(0);
 });
 
-test("a table of the store that its owner has altered is replaced by the backup's", async () => {
+test("a table of the store that a user has altered is replaced by the backup's", async () => {
   await command(other, "ALTER TABLE tags ADD COLUMN mine String");
   await restoreWorld(other, whole);
   expect(await contentsOf(other)).toEqual(before);
@@ -99,7 +99,7 @@ test("a table of the store that its owner has altered is replaced by the backup'
   ).toBe(0);
 });
 
-test("a user's own view on the store goes on, over what was restored", async () => {
+test("a user's own view on the store still works after a restore, on the restored data", async () => {
   await command(
     other,
     "CREATE MATERIALIZED VIEW own_view ENGINE = MergeTree ORDER BY source_ip AS SELECT source_ip FROM observations",
@@ -122,7 +122,7 @@ test("a store stays as durable as it was, whatever the backup's was", async () =
   expect(await applyDurability(other.client, true), "tables that were not durable").toEqual([]);
 });
 
-test("an interrupted restore keeps every service away until one has ended, which needs no --replace", async () => {
+test("after an interrupted restore no service starts until a restore has succeeded, which needs no --replace", async () => {
   const lose = async (step: RestoreStep) => {
     if (step === "swapping tables")
       await command(other, `DROP TABLE ${other.connection.database}_restoring.dead_letters SYNC`);
@@ -142,7 +142,7 @@ test("an interrupted restore keeps every service away until one has ended, which
   expect(await migrate(other.connection, MIGRATIONS)).toEqual([]);
 });
 
-test("no part is merged away while the parts are checked, or a large sound backup would be called damaged", async () => {
+test("no part is merged while the parts are checked, or a large intact backup would count as damaged", async () => {
   let merging: Promise<unknown> | undefined;
   const merge = async () => {
     const [copy] = (await readScratchDatabases(other)).filter((name) => name.startsWith(other.connection.database));
@@ -210,7 +210,7 @@ test("of a backup made while old and new observations come in, every rollup coun
   expect(await numberOf(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
 });
 
-test("two restores at once do not touch each other's copy, and one that was killed leaves nothing", async () => {
+test("two restores at once do not touch each other's scratch database, and one that was killed leaves nothing behind", async () => {
   const scratch = `${other.connection.database}_restoring`;
   await command(other, `CREATE DATABASE ${scratch} COMMENT 'Scratch of a Noisefloor restore'`);
   await command(other, `CREATE TABLE ${scratch}.tags AS tags`);
@@ -221,7 +221,7 @@ test("two restores at once do not touch each other's copy, and one that was kill
   expect(await readScratchDatabases(other)).toEqual([]);
 });
 
-test("data that come while an empty store's backup is read are not lost without --replace", async () => {
+test("data that arrive during a restore into an empty store are not lost without --replace", async () => {
   const connection = { ...server.connection, database: `test_${randomUUID().replaceAll("-", "")}` };
   await migrate(connection, MIGRATIONS);
   const client = connect(connection, "noisefloor-tests");

@@ -58,7 +58,7 @@ const seenAt = (times: readonly number[]) =>
 
 const RAW = "SELECT count() FROM observations";
 
-test("views and tables of one's own in a backup neither fire, nor read, nor keep it from being restored", async () => {
+test("a user's own views and tables in a backup neither fire, nor read, nor prevent the restore", async () => {
   const theirs = `${world.connection.database}_theirs`;
   await command(world, `CREATE DATABASE ${theirs}`);
   await command(world, `CREATE TABLE ${theirs}.seen (ip IPv4) ENGINE = MergeTree ORDER BY ip`);
@@ -77,7 +77,7 @@ test("views and tables of one's own in a backup neither fire, nor read, nor keep
   expect(await contentsOf(other)).toEqual(before);
 });
 
-test("what has aged since the backup is reported, and kept when it is to be kept for longer", async () => {
+test("observations that expired since the backup are reported, and kept with a longer retention", async () => {
   await applyRetention(world.client, 1);
   const expiresAt = Date.now() + 6_000;
   await world.store(seenAt([Date.now(), ...[1, 2, 3].map((many) => expiresAt - DAY_MS - many)]));
@@ -114,7 +114,7 @@ test("what has aged since the backup is reported, and kept when it is to be kept
   expect(await numberOf(other, RAW), "they had really aged").toBe(1);
 });
 
-test("what a store has lost is made anew by a restore, and until then no service starts", async () => {
+test("a restore creates tables that the store has lost, and until then no service starts", async () => {
   await world.store(seenAt([NOW - 1_000]));
   const before = await contentsOf(world);
   await backUpWorld(world, server.place("lost"));

@@ -39,7 +39,7 @@ const start = async () => {
 const left = async () =>
   (await readScratchDatabases(world)).filter((name) => name.startsWith(world.connection.database));
 
-test("what a restore that was killed has left goes when a service or migrate starts, not with another command", async () => {
+test("the scratch database of a killed restore is dropped by the next service or migrate, and by no other command", async () => {
   const ofAnother = `${world.connection.database}_2_restoring`;
   await make(scratchName, OURS);
   await make(ofAnother, OURS);
@@ -49,7 +49,7 @@ test("what a restore that was killed has left goes when a service or migrate sta
   expect(await left(), "what another store's restore has left is not ours").toEqual([ofAnother]);
 });
 
-test("the scratch database of a restore that runs is left alone, and is its own", async () => {
+test("the scratch database of a running restore is left alone, and no other restore gets it", async () => {
   const scratch = await openScratchDatabase(world.connection);
   await start();
   expect(await left()).toEqual([scratch.name]);
@@ -90,7 +90,7 @@ test("a lock ends with the connection of the process that held it", async () => 
   });
 });
 
-test("a start does not fail when what it finds cannot be dropped", async () => {
+test("a start does not fail when a scratch database cannot be dropped", async () => {
   await make(scratchName, OURS);
   await command(`CREATE DICTIONARY ${scratchName}.slugs (id UUID, slug String) PRIMARY KEY id
     SOURCE(CLICKHOUSE(TABLE 'tags')) LAYOUT(COMPLEX_KEY_DIRECT())`);

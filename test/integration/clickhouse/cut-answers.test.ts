@@ -66,7 +66,7 @@ const KEPT: readonly ((bytes: number) => number)[] = [
   (bytes) => bytes - 2,
 ];
 
-test("an answer of the store that was cut anywhere is a 503, never an answer with less in it", async () => {
+test("an answer of the store that was cut anywhere leads to a 503, never to an incomplete answer", async () => {
   for (const { path, ask } of QUESTIONS) {
     const whole = await ask();
     for (const looksWhole of [true, false]) {
@@ -84,7 +84,7 @@ test("an answer of the store that was cut anywhere is a 503, never an answer wit
   }
 });
 
-test("keys, sensors' keys, tags and the retention stay as they were known while answers come cut", async () => {
+test("while answers are cut, API keys, sensor keys, tags and the retention are served from the cache", async () => {
   const retention = await openRetentionCache(world.client, { intervalMs: 1_000_000 });
   const cuts: Cut[] = [true, false].flatMap((looksWhole) => KEPT.map((keep) => ({ keep, looksWhole })));
   for (const cut of cuts) {

@@ -13,7 +13,7 @@ import { createWorld, type World } from "../../support/worlds/world.ts";
 const NOW = Date.now();
 const now = () => NOW;
 const PETABYTE = 1e15;
-const FULL = "The store's disk is nearly full: nothing is stored until there is scope again";
+const FULL = "The store's disk is nearly full: nothing is stored until there is room again";
 
 let world: World;
 let roomy: DiskGuard;
@@ -68,7 +68,7 @@ test("the free space of the disk that holds the observations is known, and so is
   byDefault.stop();
 });
 
-test("where the server does not say how much space is free there is no floor, and a word about it", async () => {
+test("without a report of the server's free space there is no floor, and a warning", async () => {
   const elsewhere = connect({ ...world.connection, database: "default" }, "noisefloor-tests");
   const told: unknown[] = [];
   const unknown = await openDiskGuard(elsewhere, { onUnknown: (error) => told.push(error) });
@@ -79,7 +79,7 @@ test("where the server does not say how much space is free there is no floor, an
   await elsewhere.close();
 });
 
-test("below the floor a request is refused unread and in words, and taken once there is scope again", async () => {
+test("below the floor a request is rejected unread with a message, and accepted once there is space again", async () => {
   const { post } = await intake();
   expect(await post(seen("45.0.0.1"))).toEqual({ status: 503, body: { message: FULL } });
   expect(await post("garbage")).toEqual({ status: 503, body: { message: FULL } });
@@ -88,7 +88,7 @@ test("below the floor a request is refused unread and in words, and taken once t
   expect(await post(seen("45.0.0.1"))).toMatchObject({ status: 202, body: { accepted: 1 } });
 });
 
-test("below the floor messages wait in the topic, their consumer stays alive, and nothing is lost", async () => {
+test("below the floor messages wait in the topic, their consumer remains alive, and nothing is lost", async () => {
   const kafka = freshKafka();
   const { ingest, post } = await intake(kafka);
   const producer = await producerOf(kafka);

@@ -59,7 +59,7 @@ test("data survive a stop and a start", async () => {
   expect(await ask(second.connection, "SELECT x FROM kept")).toBe("42");
 });
 
-test("nobody gets in without a password, not even as the user that keeps the server alive", async () => {
+test("no user gets in without a password, not even the one that keeps the server alive", async () => {
   const { connection } = await start();
   await expect(ask({ ...connection, username: "default", password: "" }, "SELECT 1")).rejects.toThrow();
   await expect(ask({ ...connection, password: "guess" }, "SELECT 1")).rejects.toThrow(/Authentication failed/);
@@ -97,12 +97,12 @@ test.runIf(process.platform === "linux")("it knows none of our environment but t
   expect(variables.filter((variable) => !variable.startsWith("LD_LIBRARY_PATH="))).toEqual(["TZ=UTC"]);
 });
 
-test("a data directory that another process holds is refused with what to do", async () => {
+test("a data directory that another process uses is an error that says what to do", async () => {
   await start();
   await expect(startEmbedded(dataDir)).rejects.toThrow(/is held by another process: stop that one, or set DATA_DIR/);
 });
 
-test("a second command uses the server that runs already, and leaves it running", async () => {
+test("a second command uses the running server, and leaves it running", async () => {
   const server = await start();
   const other = await openClickHouse({ dataDir }, { purpose: "command" });
   expect(other.origin).toBe("running");
@@ -126,7 +126,7 @@ test("commands that start at the same moment work one after the other, each on a
   expect(waits, "each that waits says so once").toBeLessThanOrEqual(2);
 });
 
-test("a start that was killed in its middle keeps nobody from starting", async () => {
+test("a start that was killed half-way does not prevent the next one", async () => {
   const killed = spawn("true");
   await once(killed, "close");
   const claim = join(dataDir, "clickhouse", "starting");
@@ -179,7 +179,7 @@ test("a reading command does not wait for the end of a long one, and reports it 
   await alone.close();
 });
 
-test("a service does not live on a command's server, which ends with the command: it waits and runs its own", async () => {
+test("a service does not use a command's server, which ends with the command: it waits and starts its own", async () => {
   const command = await openClickHouse({ dataDir }, { purpose: "command" });
   let waits = 0;
   const opening = openClickHouse({ dataDir }, { purpose: "service", onWait: () => waits++ });
@@ -191,7 +191,7 @@ test("a service does not live on a command's server, which ends with the command
   await service.close();
 });
 
-test("nobody works in a data directory while a restore does", async () => {
+test("no other process uses a data directory while a restore does", async () => {
   const restore = await openClickHouse({ dataDir }, { purpose: "restore" });
   for (const purpose of ["service", "command", "restore"] as const) {
     await expect(openClickHouse({ dataDir }, { purpose }), purpose).rejects.toThrow(
@@ -201,12 +201,12 @@ test("nobody works in a data directory while a restore does", async () => {
   await restore.close();
 });
 
-test("a server that does not answer in time is reported with its last output, and is gone", async () => {
+test("a server that does not answer in time is reported with its last output, and killed", async () => {
   await expect(startEmbedded(dataDir, { startTimeoutMs: 1 })).rejects.toThrow(/did not answer within 0.001 s/);
   await start();
 });
 
-test("a platform without its package is told what to install", () => {
+test("on a platform without its package the error says what to install", () => {
   expect(() => locateLibrary("sunos", "sparc")).toThrow(
     /embedded ClickHouse for sunos-sparc is not installed: run "npm install --no-save @chdb\/lib-sunos-sparc@.*or set CLICKHOUSE_URL/,
   );

@@ -35,7 +35,7 @@ async function disturb(port: number, bytes: string, leave: "close" | "half-close
   if (!socket.closed) await once(socket, "close");
 }
 
-test("malformed requests and clients that leave in their middle do not end the server", async () => {
+test("malformed requests and clients that disconnect half-way do not end the server", async () => {
   server = await startEmbedded(dataDir);
   const { pid } = server;
   const requests = [
@@ -54,7 +54,7 @@ test("malformed requests and clients that leave in their middle do not end the s
   expect(server.pid).toBe(pid);
 });
 
-test("a server that ends unasked is started again at the same address, and nobody takes its place meanwhile", async () => {
+test("a server that ends unexpectedly is restarted at the same address, and no other process starts one meanwhile", async () => {
   const told: unknown[] = [];
   server = await startEmbedded(dataDir, {
     restart: {
@@ -85,7 +85,7 @@ test("a server that ends unasked is started again at the same address, and nobod
   await command.close();
 });
 
-test("one that cannot be started again is given up, with how it ended and where its log is", async () => {
+test("a server that cannot be restarted is reported, with how it ended and where its log is", async () => {
   server = await startEmbedded(dataDir, { restart: { maxDownMs: 500 } });
   const port = portOf(server);
   process.kill(server.pid, "SIGKILL");
@@ -104,7 +104,7 @@ test("one that cannot be started again is given up, with how it ended and where 
   );
 });
 
-test("a stop while it is being started again ends it", async () => {
+test("a stop during a restart ends the server", async () => {
   server = await startEmbedded(dataDir, { restart: {} });
   process.kill(server.pid, "SIGKILL");
   await eventually(() => stat(join(dataDir, "clickhouse", "nowhere")));

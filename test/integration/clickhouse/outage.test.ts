@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const seen = (index: number) => observation(addressOf(index), Date.now() - 60_000);
 
-test("while the store is away, Kafka waits and HTTP says 503; when it is back, everything is there", async () => {
+test("while the store is down, Kafka waits and HTTP gets a 503; when it is back, everything is stored", async () => {
   const client = connect(server.connection, "noisefloor-tests");
   const catalogue = await openTagCatalogue(client);
   const sensors = await openSensorKeyCache(client);

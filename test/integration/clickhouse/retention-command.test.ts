@@ -89,7 +89,7 @@ test("what a shorter retention would delete is counted, and nothing is changed",
   expect(await readRetention(world.client)).toBe(100);
 });
 
-test("a table that came with an update keeps its rows as long as all the others, once a service has started", async () => {
+test("a table that an update added gets the retention of the others at the next start of a service", async () => {
   await world.client.command({
     query: "ALTER TABLE dead_letter_retries MODIFY TTL toDateTime(retried_at, 'UTC') + toIntervalDay(30)",
   });
@@ -113,7 +113,7 @@ test("a RETENTION_DAYS that differs from the current retention is reported and n
   expect(await readRetention(world.client)).toBe(100);
 });
 
-test("a change of the retention that was interrupted is finished by the next start", async () => {
+test("an interrupted change of the retention is completed by the next start", async () => {
   const alone = "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(80)";
   await world.client.command({ query: alone });
   const { settings, log } = commandOver(world);
@@ -139,7 +139,7 @@ test("a shorter retention is set at once, however long the server takes to delet
   await eventually(async () => expect(await run(world.client, storedRows, {})).toEqual([{ rows: 2, tags: 1 }]));
 });
 
-test("sizes are told also when the server may not read what it would take to count", async () => {
+test("sizes are shown even if counting exceeds the server's limits", async () => {
   const limited = connect(
     { ...world.connection, url: `${world.connection.url}/?ch_force_primary_key=1` },
     "noisefloor",
@@ -150,7 +150,7 @@ test("sizes are told also when the server may not read what it would take to cou
   expect(observations).toMatchObject({ rows: 4, retentionDays: 100, from: undefined });
 });
 
-test("a command that only looks adds nothing, and of an older schema says what to do", async () => {
+test("a command that only reads adds nothing, and reports an older schema with what to do", async () => {
   const list = { json: false, limit: 10, includeDone: false };
   await retention();
   await runDeadLettersList(list, commandOver(world));
@@ -197,7 +197,7 @@ test("a retention that would delete more than a tenth is not set unless that is 
   expect(await readRetention(world.client)).toBe(4);
 });
 
-test("a running intake refuses what a retention that was shortened meanwhile would delete without a word", async () => {
+test("a running intake rejects observations older than a retention that was shortened meanwhile", async () => {
   const retention = await openRetentionCache(world.client, { intervalMs: 50 });
   const ingest = await ingestOf(world, undefined, () => NOW, [], createMetrics(), retention.current);
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);

@@ -51,7 +51,7 @@ const storedDeadLetters = defineQuery({
 });
 const kept = () => run(world.client, storedDeadLetters, {});
 
-test("beyond a key's quota of the day only counts and a sample are kept, which say so; other keys have their own", async () => {
+test("beyond a key's daily quota only a sample with counts is kept; other keys have quotas of their own", async () => {
   const counted = { bytes: 0, beyond: 0 };
   const deadLetters = limited({
     onStored(bytes) {
@@ -79,7 +79,7 @@ test("beyond a key's quota of the day only counts and a sample are kept, which s
   expect(counted).toEqual({ bytes: 22 * 1_103, beyond: 82 });
 });
 
-test("a restart does not begin the quota anew, and the next UTC day does", async () => {
+test("a restart does not reset the quota, the next UTC day does", async () => {
   const before = limited();
   await before.store(rejected(18));
   const after = limited();
@@ -94,7 +94,7 @@ test("a restart does not begin the quota anew, and the next UTC day does", async
   expect(await kept()).toMatchObject([{ count: 38 }]);
 });
 
-test("counts that cannot be written wait for the store and are told together", async () => {
+test("counts that cannot be written wait for the store and are written together", async () => {
   let isFull = false;
   const assertSpace = () => {
     if (isFull) throw new Error("full");
@@ -110,7 +110,7 @@ test("counts that cannot be written wait for the store and are told together", a
   expect(await kept()).toMatchObject([{ count: 1, notes: [expect.stringContaining("sample of 7 records")] }]);
 });
 
-test("who posts garbage without end cannot fill the disk, and is told of each record all the same", async () => {
+test("endless garbage of a sender cannot fill the disk, and each record is still reported to the sender", async () => {
   const metrics = createMetrics();
   const mebibyte = 1024 * 1024;
   const options = { deadLetterBytesPerDay: mebibyte };

@@ -40,7 +40,7 @@ const seen = (ip: string, members: object = {}) => observation(ip, NOW - 60_000,
 const list = (options?: Parameters<typeof listDeadLetters>[1]) => listDeadLetters(world, options);
 const retry = (ids: readonly string[], options?: Partial<RetryOptions>) => retryDeadLetters(world, ids, options);
 
-test("after a missing tag was added, a retry stores what lacked it, once, under the id of its first intake", async () => {
+test("after a missing tag was added, a retry stores the records that lacked it, once, under the ids of their first intake", async () => {
   await intake.post([
     seen("45.1.0.1"),
     seen("45.1.0.2", { tags: ["new-tag"] }),
@@ -78,7 +78,7 @@ test("after a missing tag was added, a retry stores what lacked it, once, under 
   ]);
 });
 
-test("what is rejected again is listed with its new reason", async () => {
+test("a record that is rejected again is listed with its new reason", async () => {
   await intake.post([
     seen("45.1.0.2", { tags: ["new-tag"], observed_at: new Date(NOW - 99 * 86_400_000).toISOString() }),
   ]);
@@ -166,7 +166,7 @@ test("a record that is rejected anew after a retry has stored it is open again",
   expect(await readStored(world)).toHaveLength(1);
 });
 
-test("a retry that fails on the way does not say that it was complete", async () => {
+test("a retry that fails half-way does not report that it is complete", async () => {
   await intake.post([seen("45.6.1.1", { tags: ["new-tag"] })]);
   await world.addTags([makeTag("new-tag", "suspicious")]);
   await world.client.command({ query: "RENAME TABLE observations TO elsewhere" });
@@ -192,7 +192,7 @@ test("Ctrl-C ends a retry that waits for a store which rejects all inserts, and 
   expect((await list()).counts).toMatchObject([{ reason: "unknown-tag", state: "open" }]);
 });
 
-test("thousands of dead letters are retried to the last one, and filters select them", async () => {
+test("thousands of dead letters are all retried, and filters select them", async () => {
   const deadLetters = Array.from(
     { length: 12_001 },
     (_, index): DeadLetter => ({

@@ -43,7 +43,7 @@ test("every dead letter has an id that commands accept, also one that begins wit
   expect(await retry([zeros?.id ?? "none of 3,000"])).toEqual({ ...NOTHING_RETRIED, rejected: 1 });
 });
 
-test("show prints a payload byte for byte, and keeps what would command a terminal from it", async () => {
+test("show prints a payload byte for byte, and escapes terminal control sequences", async () => {
   await intake.post([`{"source_ip":"\u001b[2J"}`, seen("45.4.0.1", { tags: ["gr\u00fc\u00df-gott"] })]);
   const { dead_letters: deadLetters } = await list();
   const [hostile, text] = [1, 2].map(
@@ -64,7 +64,7 @@ test("show prints a payload byte for byte, and keeps what would command a termin
   await expect(show("0/7")).rejects.toThrow(/is no id of a dead letter/);
 });
 
-test("a record is kept whole up to 8 MiB; of a larger one the beginning is, which is skipped, with its size", async () => {
+test("a record is kept whole up to 8 MiB; of a larger one the first 8 MiB and its size are kept, and a retry skips it", async () => {
   const mebibyte = 1024 * 1024;
   await intake.post([`"${"x".repeat(8 * mebibyte - 2)}"`, `"${"y".repeat(8 * mebibyte)}"`]);
   const command = commandOver(world);
@@ -87,7 +87,7 @@ const insertsOfDeadLetters = defineQuery({
   row: z.object({ rows: z.int(), inserts: z.int() }),
 });
 
-test("many large dead letters are stored some at a time: all at once no string could hold them", async () => {
+test("many large dead letters are stored in several inserts: no string could hold them all", async () => {
   await world.client.command({ query: "SYSTEM STOP MERGES dead_letters" });
   const line = Buffer.alloc(1024 * 1024, "x");
   const deadLetters = Array.from(
@@ -118,6 +118,6 @@ test.each<[string, string[], Partial<RetryOptions>, RegExp]>([
   ],
   ["a time that is none", [], { all: true, since: "yesterday" }, /--since takes a time like/],
   ["a dead letter that does not exist", ["0123456789abcdef"], {}, /there is no dead letter 0123456789abcdef/],
-])("a retry of %s says what it takes", async (_name, ids, options, message) => {
+])("a retry of %s is an error that says what is accepted", async (_name, ids, options, message) => {
   await expect(retry(ids, options)).rejects.toThrow(message);
 });

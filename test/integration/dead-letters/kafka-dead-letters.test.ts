@@ -52,7 +52,7 @@ async function retry(ids: readonly string[], options: Partial<RetryOptions> = {}
   return command.lines.join("\n");
 }
 
-test("what lacked a tag is stored by a retry under its place in the topic, and counts once whatever comes again", async () => {
+test("a retry stores records that lacked a tag under their place in the topic, and a redelivery counts nothing twice", async () => {
   const tagged = { tags: ["new-tag"] };
   await publish(seen("45.1.0.1"), `${seen("45.1.0.2", tagged)}\n{broken\n${seen("45.1.0.3", tagged)}`);
   await kafkaDeadLettersOf(world, 3);
@@ -88,7 +88,7 @@ test("what lacked a tag is stored by a retry under its place in the topic, and c
   expect((await list()).counts, "and the same dead letters").toEqual([rejectedAgain]);
 });
 
-test("what a request named is stored by a retry under that name, so that its message may come again", async () => {
+test("a retry stores a record under the id from its message's header, so that the message may be delivered again", async () => {
   const name = "http:3f0c5a9b-0d3e-4c1a-9f53-2b7c8e1d4a60/0";
   const headers = { [FALLBACK_ID_HEADER]: name };
   const message = { key: null, value: Buffer.from(seen("45.1.3.1", { tags: ["new-tag"] })), headers };
@@ -127,7 +127,7 @@ test("dead letters of messages are shown and retried one by one", async () => {
   await expect(retry(["0123456789abcdef"])).rejects.toThrow(/there is no dead letter 0123456789abcdef/);
 });
 
-test("a message's key and headers are shown with its dead letter, and command no terminal", async () => {
+test("a message's key and headers are shown with its dead letter, with control sequences escaped", async () => {
   const headers = { trace: "\u001b[2Jabc", "noisefloor-fallback-id": "nonsense" };
   await producer.produce(kafka.topic, [{ key: Buffer.from([0x1b, 0xff]), value: Buffer.from("{broken"), headers }]);
   await kafkaDeadLettersOf(world, 1);
@@ -154,7 +154,7 @@ test("a message's key and headers are shown with its dead letter, and command no
   });
 });
 
-test("a dead letter that was cut for its size is skipped, and says so", async () => {
+test("a dead letter that was cut for its size is skipped and reported", async () => {
   const huge = Buffer.alloc(9 * 1024 * 1024, "x");
   await publishGzipped(kafka, [huge]);
   await kafkaDeadLettersOf(world, 1);

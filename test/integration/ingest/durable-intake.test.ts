@@ -61,7 +61,7 @@ const merge = () => world.client.command({ query: "OPTIMIZE TABLE observations F
 
 const NOTHING = { files: 0, folders: 0 };
 
-test("a durable intake brings observations, what is derived from them, dead letters and merged parts to the disk", async () => {
+test("a durable intake syncs observations, their rollups, dead letters and merged parts to the disk", async () => {
   expect(await synced(accepted)).toEqual(NOTHING);
   expect((await applyDurability(world.client, true)).sort()).toEqual(TABLES);
   expect(await applyDurability(world.client, true), "once").toEqual([]);
@@ -77,7 +77,7 @@ test("a durable intake brings observations, what is derived from them, dead lett
   expect(await synced(refused)).toEqual(NOTHING);
 });
 
-test("a service sets it, a command beside it leaves it alone, and so does who says nothing", async () => {
+test("a service sets durability; commands and services without the setting leave it alone", async () => {
   const { settings, log } = commandOver(world);
   const changedBy = async (isDurable: boolean | undefined, opener: "service" | "command") => {
     const wanting = { ...settings, isDurable };

@@ -52,7 +52,7 @@ test.each([
   { how: "as they are", pack: (body: Buffer) => body, headers: {} },
   { how: "packed to a thousandth", pack: (body: Buffer) => gzipSync(body), headers: { "content-encoding": "gzip" } },
 ])(
-  "while the store is behind only so much waits in memory, whether bodies come $how; the others are told to wait",
+  "while the store is behind, requests in memory are bounded, whether bodies come $how; further ones get a 503",
   async ({ pack, headers }) => {
     const goOn = await holdUp();
     const answers = Array.from({ length: 8 }, (_, n) =>
@@ -64,11 +64,11 @@ test.each([
     const taken = statuses.filter((status) => status === 202).length;
     expect([taken > 0, taken <= 4]).toEqual([true, true]);
     expect(await addresses()).toHaveLength(1 + taken);
-    expect(await post(seen("45.1.9.1")), "and there is scope again").toMatchObject({ status: 202 });
+    expect(await post(seen("45.1.9.1")), "and there is room again").toMatchObject({ status: 202 });
   },
 );
 
-test("requests that pack very many records into hardly any bytes are told to wait by what they take in memory", async () => {
+test("requests with very many tiny records get a 503 by the memory that these take", async () => {
   const goOn = await holdUp();
   const bomb = (ip: string) => gzipSync(Buffer.from(`${seen(ip)}\n${"1\n".repeat(49_999)}`));
   const answers = Array.from({ length: 8 }, (_, n) =>
@@ -82,14 +82,14 @@ test("requests that pack very many records into hardly any bytes are told to wai
   expect(await addresses()).toHaveLength(1 + taken);
 });
 
-test("the largest request there is finds scope when nothing else waits", async () => {
+test("the largest request is accepted when no other waits", async () => {
   const line = (n: number) => `${seen(`45.2.${n >> 8}.${n & 255}`)}${" ".repeat(550)}`;
   const largest = Array.from({ length: 50_000 }, (_, n) => line(n)).join("\n");
   expect([largest.length > 30 * MIB, largest.length <= 32 * MIB]).toEqual([true, true]);
   expect(await post(largest)).toMatchObject({ status: 202, body: { accepted: 50_000 } });
 });
 
-test("one key's bodies that stall leave scope for everybody else's, and are ended", async () => {
+test("bodies of one key that stall leave memory for other senders, and are ended", async () => {
   const [key, other] = ["key-of-one-sensor", "key-of-the-others"];
   const { register } = await ingestOf(world, undefined, () => NOW, [key, other]);
   const guarded = await makeApp(INGEST_OPERATIONS, register, { bodyCheckMs: 1_000 });
@@ -115,7 +115,7 @@ test("one key's bodies that stall leave scope for everybody else's, and are ende
   expect(await post(key, "45.1.3.3")).toBe(202);
 });
 
-test("a small request whose length is not told takes no more scope than it needs", async () => {
+test("a small request without Content-Length reserves no more memory than it needs", async () => {
   const goOn = await holdUp();
   const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
   const body = (ip: string) => new Blob([seen(ip)]).stream();
@@ -127,7 +127,7 @@ test("a small request whose length is not told takes no more scope than it needs
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
 });
 
-test("what its sender has hung up on is not stored later, for it will be sent again", async () => {
+test("a request whose client has disconnected is not stored later, as it will be sent again", async () => {
   const goOn = await holdUp();
   const url = `${await app.listen({ host: "127.0.0.1", port: 0 })}/v1/observations`;
   const impatient = AbortSignal.timeout(700);
@@ -140,7 +140,7 @@ test("what its sender has hung up on is not stored later, for it will be sent ag
   expect(await addresses()).toEqual(["45.0.0.1", "45.1.6.2"]);
 });
 
-test("when a bad record cannot be kept the good ones are not stored either: sent again, they count once", async () => {
+test("when a dead letter cannot be stored the good records are not stored either: sent again, they count once", async () => {
   const body = `${seen("45.1.5.1")}\n{not json`;
   await world.client.command({ query: "RENAME TABLE dead_letters TO elsewhere" });
   expect((await app.inject({ method: "POST", url: "/v1/observations", payload: body })).statusCode).toBe(500);

@@ -54,7 +54,7 @@ const replayCommand = async (paths: string[], options: Partial<ReplayOptions>, s
   return { output: command.lines.join("\n"), failure, exitCode };
 };
 
-test("a shifted replay that was broken off goes on with the time that it tells, and counts nothing twice", async () => {
+test("an interrupted shifted replay continues with the time that it printed, and counts nothing twice", async () => {
   const file = join(folder, "old.ndjson");
   await writeFile(file, Array.from({ length: 40 }, (_, index) => line(`45.0.1.${index}`, 1_000 + index)).join("\n"));
   const stopping = new AbortController();
@@ -71,7 +71,7 @@ test("a shifted replay that was broken off goes on with the time that it tells, 
   expect(rows.at(-1)?.at).toBe(Date.parse(resolved));
 });
 
-test("a replay of which nothing is accepted ends as a failure, and before all of it is read unless told to go on", async () => {
+test("a replay without an accepted record fails, and stops reading early unless --keep-going is given", async () => {
   const old = Array.from({ length: 10_500 }, (_, index) => line("45.0.0.1", 1_000 + index));
   const file = join(folder, "old.ndjson");
   await writeFile(file, [...old, line("45.0.0.2", NOW)].join("\n"));
@@ -95,7 +95,7 @@ test("a replay of which nothing is accepted ends as a failure, and before all of
   );
 });
 
-test("a dry run says what would become of the records, and changes nothing", async () => {
+test("a dry run reports what would be accepted and rejected, and changes nothing", async () => {
   const file = join(folder, "a.ndjson");
   await writeFile(file, [line("45.0.0.1", NOW - 1_000), "rubbish"].join("\n"));
   const { output, failure } = await replayCommand([file], { dryRun: true });

@@ -77,7 +77,7 @@ const deadLetters = defineQuery({
   }),
 });
 
-test("the same file twice is the same observations, while equal records within it stay as many as they are", async () => {
+test("the same file twice gives the same observations, while equal records within it are separate ones", async () => {
   const file = join(folder, "a.ndjson");
   const equal = line("45.0.0.1", NOW - 1_000);
   await writeFile(file, [equal, equal, line("45.0.0.2", NOW - 1_000), "rubbish", equal].join("\n"));
@@ -101,7 +101,7 @@ test("the same file twice is the same observations, while equal records within i
   ]);
 });
 
-test("the same bytes are the same dead letters: by another name, packed, longer by now, or by standard input", async () => {
+test("the same bytes are the same dead letters: in a file of another name, packed, longer by now, or from standard input", async () => {
   const lines = ["rubbish", line("10.0.0.1", NOW - 1_000), "rubbish", line("10.0.0.1", NOW - 1_000), "other"];
   const text = lines.join("\n");
   await writeFile(join(folder, "a.ndjson"), text);
@@ -165,7 +165,7 @@ test.each([
   expect(await run(world.client, stored, {})).toHaveLength(LARGE);
 });
 
-test("of a file that breaks off, what can be read is stored, and the end says what was done", async () => {
+test("of a truncated file the readable part is stored, and the error has the summary", async () => {
   const lines = Array.from({ length: CUT }, (_, index) =>
     line(`45.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, NOW - index),
   );
@@ -180,7 +180,7 @@ test("of a file that breaks off, what can be read is stored, and the end says wh
   expect(await run(world.client, stored, {})).toHaveLength(read);
 });
 
-test("long lines fill a batch by their size: no more of them are in memory at once than the store takes at once", async () => {
+test("a batch is bounded by its bytes, too: long lines do not fill the memory", async () => {
   const bytes = Buffer.alloc(4 * 1024 * 1024, "x");
   async function* lines(): AsyncGenerator<ReplayRecord> {
     for (let position = 1; position <= 40; position++) yield { bytes, origin: "long", position, fallbackId: "" };
@@ -198,7 +198,7 @@ test("long lines fill a batch by their size: no more of them are in memory at on
   expect(Math.max(...batches)).toBeLessThanOrEqual(32 * 1024 * 1024);
 });
 
-test("a time from a clock gone wrong does not move the others", async () => {
+test("a time of a wrong clock does not move the others", async () => {
   const file = join(folder, "odd.ndjson");
   const odd = ["9999-01-01T00:00:00Z", "+275760-09-13T00:00:00Z", "Nov 20 2026"].map((observed_at) =>
     JSON.stringify({ observed_at, sensor_id: "s", source_ip: "45.0.0.2" }),
@@ -216,7 +216,7 @@ test("a rate is kept", async () => {
   expect(Date.now() - started).toBeGreaterThan(2_000);
 });
 
-test("a replay that is stopped has stored all that it had read", async () => {
+test("a replay that is stopped has stored all records that it had read", async () => {
   const stopping = new AbortController();
   async function* endless(): AsyncGenerator<ReplayRecord> {
     for (let n = 0; ; n++) {

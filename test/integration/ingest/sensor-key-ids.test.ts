@@ -33,7 +33,7 @@ test.each([
     { tags: [], dataset: "personal", workspace_id: "team-a" },
   ],
   ["states its scope is published byte for byte", { dataset: "personal", workspace_id: "team-a" }, {}],
-])("through a topic an observation that %s", async (_, members, added) => {
+])("through a topic, an observation that %s", async (_, members, added) => {
   const key = await keys.addKey(TEAM_A);
   const kafka = freshKafka();
   const ingest = await ingestOf(keys.world, kafka, now);
@@ -80,7 +80,7 @@ const copies = async () =>
   (await run(keys.world.client, storedCopies, {})).map((row) => `${row.sensor} ${row.path} ${row.copies}`);
 
 test.each(ROUTES)(
-  "%s a key made for one sensor sends for no other, and for that one where none is named",
+  "%s, a key made for one sensor sends for no other, and for that one if an observation names none",
   async (route) => {
     const { app } = await openIntake(route);
     const key = await keys.addKey(GLOBAL, "cellar");
@@ -106,7 +106,7 @@ test.each(ROUTES)(
 );
 
 test.each(ROUTES)(
-  "%s the same id from the same key is one observation, and no key overwrites another's",
+  "%s, the same id from the same key is one observation, and no key overwrites another's",
   async (route) => {
     const { app } = await openIntake(route);
     const senders = { settings: SHARED_KEY, first: await keys.addKey(GLOBAL), second: await keys.addKey(GLOBAL) };
@@ -134,7 +134,7 @@ test.each(ROUTES)(
   },
 );
 
-test("a retried dead letter has the id that its key's other observations have", async () => {
+test("a retried dead letter gets the same id as when its key sends it again", async () => {
   const { app, kafka } = await openIntake("through a topic");
   const senders = [await keys.addKey(GLOBAL), await keys.addKey(GLOBAL), await keys.addKey(GLOBAL, "s"), SHARED_KEY];
   const sent = keys.observation({ observation_id: "one", tags: ["not-yet"] });

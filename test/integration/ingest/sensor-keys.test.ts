@@ -105,7 +105,7 @@ test.each(RIGHTS)(
   },
 );
 
-test("without any key the shared datasets are open, and personal data is rejected with a hint at what it needs", async () => {
+test("without any key the shared datasets are open, and personal data is rejected with what it needs", async () => {
   const { status, body } = await keys.post([
     keys.observation(),
     keys.observation({ dataset: "community" }),
@@ -123,7 +123,7 @@ test("without any key the shared datasets are open, and personal data is rejecte
   });
 });
 
-test("what a workspace's sensor sent is read by that workspace and no other", async () => {
+test("observations of a workspace's sensor are read by that workspace and no other", async () => {
   const sent = keys.observation();
   expect(await keys.post([sent], await keys.addKey(TEAM_A))).toMatchObject({ status: 202, body: { accepted: 1 } });
   const [ofTeamA, ofTeamB] = [
@@ -159,7 +159,7 @@ test("an unknown key is rejected even while no key is required: its data would l
   expect((await keys.post([keys.observation()], "")).status).toBe(202);
 });
 
-test("keys of the settings and of the store work side by side, and a revoked one ends alone", async () => {
+test("keys of the settings and of the store work side by side, and revoking one affects no other", async () => {
   const [first, second] = [await keys.addKey(TEAM_A), await keys.addKey(TEAM_A)];
   for (const key of [SHARED_KEY, first, second])
     expect((await keys.post([keys.observation()], key, keys.guarded)).status).toBe(202);
@@ -182,7 +182,7 @@ test("a key that the store and the settings both know writes to its own scope, t
   await both.close();
 });
 
-test("a revocation counts whatever the clock of the revoking machine says", async () => {
+test("a revocation counts even if the clock of the revoking machine is behind", async () => {
   const key = await keys.addKey(TEAM_A);
   const stored = await keys.findKey(key);
   await writeSensorKey(keys.world.client, { ...stored, isRevoked: true }, stored.createdAt - 3_600_000);

@@ -28,7 +28,7 @@ async function readAll(): Promise<string[]> {
   return seen;
 }
 
-test("of aborted transactions inside one another nothing is delivered, and all other messages are", async () => {
+test("messages of overlapping aborted transactions are not delivered, and all others are", async () => {
   await makeTopic();
   const [a, b, c] = [await openTransactional(kafka), await openTransactional(kafka), await openTransactional(kafka)];
   const message = (value: string, key: Buffer | null = null) => ({ topic: kafka.topic, messages: [{ key, value }] });
@@ -55,7 +55,7 @@ test("of aborted transactions inside one another nothing is delivered, and all o
   expect(await readAll()).toEqual(["kept 1", "kept 2", "kept 3", "plain"]);
 });
 
-test("a batch that compaction has emptied, and one that it has shortened, do not block the partition", async () => {
+test("a batch that compaction has emptied or shortened does not block the partition", async () => {
   // The smallest segment there may be: two of the large messages do not fit into one.
   await makeTopic({
     "cleanup.policy": "compact",

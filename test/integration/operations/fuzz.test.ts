@@ -81,7 +81,7 @@ async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (on
   );
 }
 
-test("whatever an operation is asked, it answers as described, in JSON and in our words", {
+test("every operation answers any request as described, in JSON and without a library's wording", {
   timeout: 900_000,
 }, async () => {
   const check = async (request: FuzzRequest) => requireSound(request, await send(request));
@@ -97,7 +97,7 @@ test("whatever an operation is asked, it answers as described, in JSON and in ou
 });
 
 // Before connections are broken off: who did not wait for the answer does not know what was rejected.
-test("every record is accepted or rejected, and each rejected one is kept with its very bytes", async () => {
+test("every record is accepted or rejected, and each rejected one is kept byte for byte", async () => {
   const deadLetters = defineQuery({
     name: "test-dead-letters",
     sql: "SELECT reason, hex(MD5(payload)) AS digest FROM dead_letters FINAL WHERE source = 'http'",
@@ -136,7 +136,7 @@ test("whatever bytes come over a connection, each answer is as described", { tim
 test.each([
   ["without Host", withoutHost, 400],
   ["with a header too large", withLongHeader, 431],
-])("a request %s is refused as its operation says", async (_what, write, status) => {
+])("a request %s gets the error that its operation describes", async (_what, write, status) => {
   for (const operation of fuzzed.operations) {
     const plain = fuzzed.requestsFor(operation).filter(({ expects }) => expects === "taken");
     for (const request of fc.sample(plain, { seed: SEED, numRuns: 10 })) {
@@ -155,7 +155,7 @@ function countsLookups(id: string): boolean {
   return QUERY_OPERATIONS.some((operation) => operation.id === id && operation.errorResponses[429] !== undefined);
 }
 
-test("each status that an operation describes was met, but those for which something must break or be slow", () => {
+test("every status of every operation occurred, except those that need a failure or a timeout", () => {
   const missing: string[] = [];
   for (const { id, statuses } of fuzzed.operations) {
     const met = statuses.filter((one) => one < 500 && one !== 408 && (one !== 429 || countsLookups(id)));
@@ -168,7 +168,7 @@ test("each status that an operation describes was met, but those for which somet
   expect(ledger.requests).toBeGreaterThanOrEqual(LEAST_REQUESTS);
 });
 
-test("after all that the service answers as before, and nothing in the process was changed", async () => {
+test("afterwards the service answers as before, and Object.prototype is unchanged", async () => {
   const fresh = "46.1.2.3";
   const observation = { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: fresh, tags: ["worm"] };
   const ask = async (path: string, init?: RequestInit) => {

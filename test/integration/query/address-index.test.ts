@@ -100,7 +100,7 @@ function intend(tag: Tag, intention: Intention): Tag {
 }
 
 test.each([1, 2, 3])(
-  "lookups from memory are the oracle's, whatever was stored, changed or grew old meanwhile (seed %i)",
+  "lookups from memory equal the oracle's, whatever was stored, changed or expired meanwhile (seed %i)",
   async (seed) => {
     const random = seeded(seed);
     now = NOW;
@@ -164,7 +164,7 @@ test.each([1, 2, 3])(
   },
 );
 
-test("what this process has stored shows at once, before it is read again", async () => {
+test("rows that this process has stored show at once, before the next poll", async () => {
   now = NOW;
   const indexed = await openIndexed({ intervalMs: 60_000, maxAgeMs: 60_000 });
   try {
@@ -178,7 +178,7 @@ test("what this process has stored shows at once, before it is read again", asyn
   }
 });
 
-test("ClickHouse is asked while the addresses are being read, when there are more than the limit, and when they grow old", async () => {
+test("lookups query ClickHouse while the addresses are loaded, beyond the limit, and when the index is stale", async () => {
   now = NOW;
   const asked: string[] = [];
   const store: LookUpAddress = async (ip) => {
@@ -232,7 +232,7 @@ test("no change is missed by reading on from the last block while many inserts e
   expect([...seen].sort()).toEqual(Array.from({ length: writers * inserts }, (_, index) => base + index).sort());
 });
 
-test("addresses from a retention that has become longer are read anew", async () => {
+test("a longer retention loads the addresses again", async () => {
   now = NOW;
   const ip = "49.0.0.2";
   await world.store([

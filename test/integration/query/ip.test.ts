@@ -11,14 +11,14 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test("a noisy address is told with everything its observations say, duplicates counted once", async () => {
+test("a noisy address has everything that its observations say, duplicates counted once", async () => {
   expect(await world.get("/v3/ip/45.0.0.1")).toEqual({
     status: 200,
     body: { ...fullAnswer(NOW), request_metadata: { restricted_fields: [] } },
   });
 });
 
-test("a benign service is told with what its list says", async () => {
+test("a benign service has the description of its list", async () => {
   expect((await world.get("/v3/ip/8.8.8.8")).body).toEqual({
     ip: "8.8.8.8",
     business_service_intelligence: {
@@ -48,16 +48,19 @@ test("an unknown address is a 200 with every member there and none of them null"
   });
 });
 
-test.each(["true", "True", "1"])("quick=%s tells whether and what", async (quick) => {
-  expect((await world.get(`/v3/ip/45.0.0.1?quick=${quick}`)).body).toEqual({
-    ip: "45.0.0.1",
-    business_service_intelligence: { found: false, trust_level: "" },
-    internet_scanner_intelligence: { found: true, classification: "malicious" },
-    request_metadata: { restricted_fields: [] },
-  });
-});
+test.each(["true", "True", "1"])(
+  "quick=%s has only whether it was found, classification and trust level",
+  async (quick) => {
+    expect((await world.get(`/v3/ip/45.0.0.1?quick=${quick}`)).body).toEqual({
+      ip: "45.0.0.1",
+      business_service_intelligence: { found: false, trust_level: "" },
+      internet_scanner_intelligence: { found: true, classification: "malicious" },
+      request_metadata: { restricted_fields: [] },
+    });
+  },
+);
 
-test.each(["10.0.0.1", "1.2.3", "::1", "x"])("the address %s is refused", async (ip) => {
+test.each(["10.0.0.1", "1.2.3", "::1", "x"])("the address %s is a 400", async (ip) => {
   expect(await world.get(`/v3/ip/${ip}`)).toEqual({ status: 400, body: { message: "Invalid parameter: ip" } });
 });
 
@@ -90,7 +93,7 @@ test("many addresses: found ones in full, the others named, each string once and
   });
 });
 
-test("10,000 addresses are all accounted for; bodies that are anything else are 400", async () => {
+test("10,000 addresses are all accounted for; invalid bodies are 400", async () => {
   const ips = Array.from({ length: 10_000 }, (_, index) => `46.${index >> 16}.${(index >> 8) & 255}.${index & 255}`);
   const { status, body } = await world.post("/v3/ip", { ips: [...ips.slice(1), "45.0.0.1"] });
   expect(status).toBe(200);

@@ -39,7 +39,7 @@ describe("without Redis", () => {
     expect(await trial.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
-  test("counts survive a process that was killed, but for the last seconds", async () => {
+  test("counts survive a kill of the process, except those of the last seconds", async () => {
     const first = await local(file);
     expect(await trial.grantedOf(first, 4)).toBe(4);
     await eventually(async () => expect(await readdir(join(folder, "data"))).toEqual(["lookups.json"]), 10_000);
@@ -54,7 +54,7 @@ describe("without Redis", () => {
     expect(await trial.grantedOf(limit, LIMIT)).toBe(1);
   });
 
-  test("requests for many addresses at once are granted whole or not at all, over a restart too", async () => {
+  test("requests for many addresses are granted as a whole or not at all, over a restart too", async () => {
     const limit = await local(file);
     const permits = await Promise.all([4, 4, 4, 2, 1].map((lookups) => trial.take(limit, lookups)));
     expect(permits.map(({ isGranted }) => isGranted)).toEqual([true, true, false, true, false]);
@@ -70,7 +70,7 @@ describe("without Redis", () => {
     ["something else altogether", '["not", "ours"]'],
     ["empty", ""],
     ["null", "null"],
-  ])("a file that is %s costs its counts and is told, but does not stop the start", async (_what, content) => {
+  ])("a file that is %s loses its counts with a warning, but does not prevent the start", async (_what, content) => {
     const other = join(folder, "lookups.json");
     await writeFile(other, content);
     const limit = await local(other);
@@ -80,7 +80,7 @@ describe("without Redis", () => {
     expect((await trial.take(await local(other))).isGranted).toBe(false);
   });
 
-  test("a file that cannot be written is told once, and the count goes on in memory", async () => {
+  test("a file that cannot be written is logged once, and counting continues in memory", async () => {
     await writeFile(join(folder, "data"), "a file where the folder would be");
     const limit = await local(file);
     expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
@@ -89,7 +89,7 @@ describe("without Redis", () => {
     expect(trial.logged.at(-1)).toContain("saving the lookup counts failed");
   });
 
-  test("refused lookups do not make it write", async () => {
+  test("rejected lookups cause no write", async () => {
     const limit = await local(file);
     expect(await trial.grantedOf(limit, LIMIT)).toBe(LIMIT);
     await limit.close();

@@ -40,7 +40,7 @@ describe("with Redis", () => {
   const key = () =>
     `noisefloor:lookups:${new Date(trial.time).toISOString().slice(0, 10)}:workspace:${trial.caller.workspaceId}`;
 
-  test("several processes have one count, which a restart of one of them does not change", async () => {
+  test("several processes share one count, which a restart of one of them does not change", async () => {
     const [one, other] = [await shared(url), await shared(url)];
     expect(await trial.grantedOf(one, 3)).toBe(3);
     expect((await trial.take(other)).headers).toMatchObject({ "ratelimit-limit": "10", "ratelimit-remaining": "6" });
@@ -50,7 +50,7 @@ describe("with Redis", () => {
     expect(await trial.take(other)).toMatchObject({ isGranted: false, headers: { "ratelimit-remaining": "0" } });
   });
 
-  test("the very first lookup is counted together, and so is every other", async () => {
+  test("every lookup is in the shared count, from the first one", async () => {
     const limit = await shared(url);
     expect(limit.state()).toBe("shared");
     await trial.take(limit);
@@ -83,7 +83,7 @@ describe("with Redis", () => {
     expect(await direct.get(key()), "what was refused cost nothing").toBe(String(LIMIT));
   });
 
-  test("a request for more than is left costs nothing, also while Redis is away; given back, it comes back whole", async () => {
+  test("a request for more than is left costs nothing, also while Redis is down; a refund restores all of it", async () => {
     const limit = await shared(url);
     const seven = await trial.take(limit, 7);
     expect(seven).toMatchObject({ isGranted: true, remaining: 3 });
@@ -101,7 +101,7 @@ describe("with Redis", () => {
     expect(await trial.take(limit, 8)).toMatchObject({ isGranted: true, remaining: 0 });
   });
 
-  test("a lookup that is given back can be taken by another process", async () => {
+  test("a refunded lookup can be used through another process", async () => {
     const [one, other] = [await shared(url), await shared(url)];
     const permit = await trial.take(one);
     expect(await trial.grantedOf(other, LIMIT)).toBe(LIMIT - 1);
@@ -110,7 +110,7 @@ describe("with Redis", () => {
     expect(await trial.grantedOf(one, LIMIT)).toBe(0);
   });
 
-  test("callers, and days, are counted apart", async () => {
+  test("callers and days are counted separately", async () => {
     const limit = await shared(url);
     expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
     const another = freshCaller();
@@ -119,7 +119,7 @@ describe("with Redis", () => {
     expect((await trial.take(limit)).headers["ratelimit-remaining"]).toBe(String(LIMIT - 1));
   });
 
-  test("counts vanish from Redis by themselves, but not before their day is over", async () => {
+  test("counts expire in Redis, but not before their day is over", async () => {
     const limit = await shared(url);
     await trial.take(limit);
     const untilMidnight = (DAY - (trial.time % DAY)) / 1_000;
@@ -131,7 +131,7 @@ describe("with Redis", () => {
     expect(await direct.ttl(key()), "also after one was given back").toBeGreaterThan(untilMidnight);
   });
 
-  test("while Redis is away this process goes on from what it knew, and afterwards it is one count again", async () => {
+  test("while Redis is down each process continues from the counts it knows, and afterwards they share one count again", async () => {
     const [one, other] = [await shared(url), await shared(url)];
     expect(await trial.grantedOf(one, 4)).toBe(4);
     await relay.stop();
@@ -146,7 +146,7 @@ describe("with Redis", () => {
     expect(await trial.grantedOf(other, LIMIT)).toBe(2);
   });
 
-  test("a limit that was reached stays so when Redis goes, and when it comes back having forgotten everything", async () => {
+  test("a limit that was reached remains so when Redis goes down, and when it comes back empty", async () => {
     const limit = await shared(url);
     expect(await trial.grantedOf(limit, LIMIT)).toBe(LIMIT);
     await relay.stop();
@@ -160,7 +160,7 @@ describe("with Redis", () => {
     expect(await trial.grantedOf(other, 3)).toBe(0);
   });
 
-  test("a lookup granted before Redis forgot it can be given back without making room for more", async () => {
+  test("a refund of a lookup that Redis has lost does not grant more than the limit", async () => {
     const limit = await shared(url);
     const permit = await trial.take(limit);
     await direct.del(key());
@@ -168,7 +168,7 @@ describe("with Redis", () => {
     expect(await trial.grantedOf(limit, 2 * LIMIT)).toBe(LIMIT);
   });
 
-  test("a Redis that hangs holds up the lookups under way for a moment, later ones not at all", async () => {
+  test("a Redis that hangs delays the current lookups for a moment, and later ones not at all", async () => {
     const limit = await shared(url);
     await trial.take(limit);
     relay.hang();
@@ -203,7 +203,7 @@ describe("with Redis", () => {
     },
   );
 
-  test("commands that Redis refuses are counted here, and said once", async () => {
+  test("lookups whose commands Redis rejects are counted in the process, and logged once", async () => {
     const limit = await shared(url);
     await direct.lpush(key(), "not a number");
     expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);

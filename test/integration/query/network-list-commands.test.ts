@@ -23,7 +23,7 @@ afterEach(() => world.close());
 const importLists = (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) =>
   replaceNetworkLists(world.client, kind, lists, at);
 
-test("of a folder only lists of the kind that is meant are imported; all others are named with the reason", async () => {
+test("of a folder only lists of the requested kind are imported; all others are named with the reason", async () => {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-lists-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const write = async (path: string, content: unknown) => {
@@ -63,7 +63,7 @@ test("of a folder only lists of the kind that is meant are imported; all others 
   expect((await importAlone(true)).failure).toBe("");
 });
 
-test("a list that is empty, cut off or under half of what it was keeps what is stored, unless that is meant", async () => {
+test("an empty, truncated or much smaller list does not replace the stored one, except with --force", async () => {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-lists-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const networks = Array.from({ length: 10 }, (_, index) => `5.0.${index}.0/24`);
@@ -88,7 +88,7 @@ test("a list that is empty, cut off or under half of what it was keeps what is s
   expect(await held()).toEqual([1, 0]);
 });
 
-test("lists are listed and removed: what only a removed one said of an address is said no more", async () => {
+test("lists are listed and removed: the networks of a removed list are riot no more", async () => {
   await importLists("service", [networkList("one", ["5.0.0.0/24"]), networkList("two", ["5.0.0.0/16"])]);
   await importLists("actor", [networkList("one", ["7.0.0.0/24"])]);
   const remove = (...ids: string[]) => runCommand(world, (command) => runNetworksRemove("service", ids, command));

@@ -25,7 +25,7 @@ const importLists = (kind: NetworkKind, lists: readonly NetworkList[], at = NOW)
 const seen = (ip: string, tags: readonly string[] = []) => observation(ip, NOW - 2 * 86_400_000, { tags });
 const TWO_DAYS_AGO = new Date(NOW - 2 * 86_400_000).toISOString().slice(0, 10);
 
-test("riot, noise, both and neither are told apart, field by field", async () => {
+test("riot, noise, both and neither have the right fields", async () => {
   await world.addTags([makeTag("bad", "malicious")]);
   await importLists("service", [networkList("dns", ["8.8.8.0/24"])]);
   await world.store([seen("8.8.8.9", ["bad"]), seen("45.0.0.1", ["bad"]), seen("45.0.0.2")]);
@@ -107,7 +107,7 @@ test("an address of a known benign actor is benign, by the actor's name, in look
   });
 });
 
-test("importing again replaces a list: what it no longer holds is riot no more, other lists stay", async () => {
+test("importing again replaces a list: networks that it no longer has are riot no more, other lists are unchanged", async () => {
   await importLists(
     "service",
     [networkList("one", ["5.0.0.0/24", "5.0.1.0/24"]), networkList("two", ["6.0.0.0/24"])],
@@ -175,7 +175,7 @@ test("a warninglist file is imported as it is published", async () => {
   expect((await world.get("/v3/community/1.1.1.1")).body).toMatchObject({ riot: true });
 });
 
-test("imports do not pile up: after many, only the answering ranges and the ones before them are kept", async () => {
+test("old imports are deleted: only the current ranges and those before them are kept", async () => {
   for (let round = 0; round < 4; round++) await importLists("service", [networkList("one", [`5.0.${round}.0/24`])]);
   await importLists("actor", [networkList("other", ["6.0.0.0/24"])]);
   const kept = defineQuery({

@@ -140,7 +140,7 @@ describe.each(SEEDS)("random observations, seed %i", (seed) => {
     expect(truncated, "no question met a bucket with more than 1,000 addresses").toBeGreaterThan(0);
   });
 
-  test("a community lookup tells what the oracle knows of the address in the global dataset", async () => {
+  test("a community lookup equals the oracle's record of the address in the global dataset", async () => {
     const addresses = [...new Set(seen.map(({ ip }) => ip)), "45.200.1.1", "45.200.1.2"];
     const asked = seeded(seed).shuffle(addresses).slice(0, LOOKUPS_PER_SEED);
     const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));

@@ -20,7 +20,7 @@ afterEach(() => world.close());
 
 const seen = (ip: string, tags: readonly string[] = []) => observation(ip, NOW - 2 * 86_400_000, { tags });
 
-test("an import over a starter tag is told as that, one of which nothing is taken fails, and tags are removed by name", async () => {
+test("an import reports replaced starter tags and fails if no tag is accepted, and tags are removed by name", async () => {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-tags-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const bring = async (tags: readonly object[]) => {
@@ -69,7 +69,7 @@ test("a running service shows imported tags within five seconds, and importing t
   await eventually(async () => expect((await world.get("/v3/tags?slug=fresh")).body).not.toEqual(shown), 5_000);
 });
 
-test("a tag is changed whatever the clock of the machine says that imports it", async () => {
+test("an import changes a tag even if the clock of the importing machine is behind", async () => {
   const tag = makeTag("slow-clock", "unknown");
   await world.addTags([tag, makeTag("other", "unknown")]);
   const changed = { ...tag, intention: "malicious" as const };
@@ -80,7 +80,7 @@ test("a tag is changed whatever the clock of the machine says that imports it", 
   }, 5_000);
 });
 
-test("an imported tag takes the slug of a starter tag, unless observations already carry that one", async () => {
+test("an imported tag takes the slug of a starter tag, unless observations already carry the starter tag", async () => {
   await addStarterTags(world.client, NOW);
   await world.catalogue.refresh();
   await world.store([seen("45.0.0.1", ["ssh-scanner"])]);

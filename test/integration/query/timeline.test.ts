@@ -50,7 +50,7 @@ async function timeline(ip: string, query: string) {
 }
 const sum = (rows: readonly { readonly data: number }[]) => rows.reduce((total, { data }) => total + data, 0);
 
-test("of more than 1,000 labels the most frequent are told apart, and all others of a bucket are one row", async () => {
+test("of more than 1,000 labels the most frequent have rows of their own, and all others of a bucket are one row", async () => {
   const ip = "45.0.0.1";
   const paths = [
     ...Array.from({ length: 300 }, (_, n) => Array.from({ length: 2 + (n % 3) }, () => `/often/${n}`)).flat(),
@@ -69,7 +69,7 @@ test("of more than 1,000 labels the most frequent are told apart, and all others
   }
 });
 
-test("labels that are long, in many buckets, are told apart as far as they fit in 8 MiB", async () => {
+test("long labels in many buckets have rows of their own as far as they fit in 8 MiB", async () => {
   const ip = "45.0.0.2";
   const [labels, hours] = [500, 10];
   const tail = "x".repeat(2_000);
@@ -97,7 +97,7 @@ test("labels that are long, in many buckets, are told apart as far as they fit i
   ).toBe(true);
 });
 
-test("a tag that is gone from the catalogue says nothing: without another one the observation is unknown", async () => {
+test("a tag that was removed from the catalogue is ignored: without another one the observation is unknown", async () => {
   const ip = "45.0.0.3";
   const said = { source_ip: ip, sensor_id: "s", observed_at: new Date(NOW - 1).toISOString() };
   await world.store([
@@ -123,7 +123,7 @@ test("a tag that is gone from the catalogue says nothing: without another one th
   });
 });
 
-test("an observation that comes again under its id says what it said last, before and after the store merges", async () => {
+test("an observation sent again under its id has its latest content, before and after the store merges", async () => {
   const ip = "45.0.0.4";
   const said = { source_ip: ip, sensor_id: "s", observed_at: new Date(NOW - 1).toISOString(), observation_id: "same" };
   await world.client.command({ query: "SYSTEM STOP MERGES observations" });

@@ -67,7 +67,7 @@ describe("the scan accepts what JSON.parse does", () => {
     expect(isOneValue(bytes)).toBe(oracle(bytes) !== undefined);
   });
 
-  test("of JSON, of what is nearly JSON, and of scraps of it", () => {
+  test("of JSON, of damaged JSON, and of pieces of it", () => {
     let good = 0;
     fc.assert(
       fc.property(fc.oneof(nearlyJson, scraps), (bytes) => {
@@ -121,7 +121,7 @@ describe("the scan accepts what JSON.parse does", () => {
   });
 });
 
-describe("what a payload costs does not depend on what is in it", () => {
+describe("the cost of a payload does not depend on its content", () => {
   const LARGE = 32 * 1024 * 1024;
   const filled = (head: string, filling: string, tail: string) =>
     Buffer.concat([Buffer.from(head), Buffer.alloc(LARGE - (LARGE % filling.length), filling), Buffer.from(tail)]);

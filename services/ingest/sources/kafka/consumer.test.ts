@@ -49,7 +49,7 @@ function messagesOf(values: readonly string[], onRead = () => {}): StreamMessage
 
 const repeated = (text: string, count: number) => Array.from({ length: count }, () => text);
 
-test("messages of very many records are split only as fast as their records are stored", async () => {
+test("messages with very many records are split no faster than their records are stored", async () => {
   let [read, kept, mostAtOnce] = [0, 0, 0];
   const messages = messagesOf(repeated("1\n".repeat(1_000), 60), () => read++);
   await handle(messages, {
@@ -62,7 +62,7 @@ test("messages of very many records are split only as fast as their records are 
   expect(mostAtOnce).toBeLessThanOrEqual(26_000);
 });
 
-test("so are messages that cannot be split, and they are stored too", async () => {
+test("messages that cannot be split are stored at the same pace", async () => {
   let [read, kept, mostAtOnce] = [0, 0, 0];
   await handle(
     messagesOf(repeated("", 30_000), () => read++),
@@ -76,7 +76,7 @@ test("so are messages that cannot be split, and they are stored too", async () =
   expect([kept, mostAtOnce <= 26_000]).toEqual([30_000, true]);
 });
 
-test("of a batch that goes in several parts only the last waits for other rows", async () => {
+test("when a batch is stored in parts, only the last part waits for other rows", async () => {
   const handedOver: unknown[] = [];
   await handle(messagesOf(repeated(`${observation}\n`.repeat(1_000), 30)), {
     sink: async ({ rows }, sinkOptions) => {
@@ -90,7 +90,7 @@ test("of a batch that goes in several parts only the last waits for other rows",
   ]);
 });
 
-test("dead letters that cannot be stored hold up the whole batch, and what is behind them is left", async () => {
+test("dead letters that cannot be stored block the whole batch, and the messages behind them are not handled", async () => {
   let calls = 0;
   const deadLetters = async () => {
     if (++calls === 2) throw new Error("the table is lost");
