@@ -84,14 +84,14 @@ test("at the limit: 429 with its four members, RateLimit-* fields and no Retry-A
       await answer.body?.cancel();
     }
     for (let again = 0; again < 3; again++) {
-      const refused = await ask("1.2.3.4");
-      expect(refused.status).toBe(429);
-      expect(refused.headers.get("content-type")).toMatch(/^application\/json/);
-      expect(refused.headers.get("retry-after"), "clients would sleep for it").toBeNull();
-      expect(refused.headers.get("ratelimit-limit")).toBe("100");
-      expect(refused.headers.get("ratelimit-remaining")).toBe("0");
-      expect(Number(refused.headers.get("ratelimit-reset"))).toBeGreaterThan(0);
-      expect(await refused.json()).toStrictEqual({
+      const rejected = await ask("1.2.3.4");
+      expect(rejected.status).toBe(429);
+      expect(rejected.headers.get("content-type")).toMatch(/^application\/json/);
+      expect(rejected.headers.get("retry-after"), "clients would sleep for it").toBeNull();
+      expect(rejected.headers.get("ratelimit-limit")).toBe("100");
+      expect(rejected.headers.get("ratelimit-remaining")).toBe("0");
+      expect(Number(rejected.headers.get("ratelimit-reset"))).toBeGreaterThan(0);
+      expect(await rejected.json()).toStrictEqual({
         plan: "unauthenticated",
         "rate-limit": "100-lookups/day",
         plan_url: "http://noisefloor.test/plans",

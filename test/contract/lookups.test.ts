@@ -97,7 +97,7 @@ test("rejected requests, tags, tag activity and everything else that is no looku
   expect(await caller.costOf(`/v3/community/${NOISE}`)).toEqual([200, 1]);
 });
 
-const REFUSAL = {
+const LIMIT_REACHED = {
   plan: "unauthenticated",
   "rate-limit": "100-lookups/day",
   plan_url: "http://noisefloor.test/plans",
@@ -108,10 +108,10 @@ test("more addresses than are left are a 429 as a whole, which costs nothing and
   const ips = Array.from({ length: 61 }, (_, n) => `45.1.0.${n}`);
   expect(await caller.costOf("/v3/ip", ips.slice(1))).toEqual([200, 60]);
   for (const path of BULK) {
-    const refused = await caller.ask(path, ips.slice(0, 41));
-    expect([path, refused.statusCode, refused.headers["ratelimit-remaining"]]).toEqual([path, 429, "40"]);
-    expect(refused.json()).toEqual({
-      ...REFUSAL,
+    const rejected = await caller.ask(path, ips.slice(0, 41));
+    expect([path, rejected.statusCode, rejected.headers["ratelimit-remaining"]]).toEqual([path, 429, "40"]);
+    expect(rejected.json()).toEqual({
+      ...LIMIT_REACHED,
       message: expect.stringMatching(/^This request takes 41 lookups, and 40 of your 100 per day are left\. /),
     });
   }
@@ -126,12 +126,12 @@ test("a caller without lookups left gets no record of an address from any operat
   );
   const timeline = `/v3/noise/ips/${NOISE}/timeline`;
   for (const path of [...SINGLE.map((single) => single + NOISE), timeline, ...BULK]) {
-    const refused = await caller.ask(path, BULK.includes(path) ? [NOISE] : undefined);
-    expect([path, refused.statusCode, refused.headers["retry-after"]]).toEqual([path, 429, undefined]);
-    expect(refused.headers).toMatchObject({ "ratelimit-limit": "100", "ratelimit-remaining": "0" });
-    expect(Number(refused.headers["ratelimit-reset"])).toBeGreaterThan(0);
-    expect(refused.json()).toEqual({
-      ...REFUSAL,
+    const rejected = await caller.ask(path, BULK.includes(path) ? [NOISE] : undefined);
+    expect([path, rejected.statusCode, rejected.headers["retry-after"]]).toEqual([path, 429, undefined]);
+    expect(rejected.headers).toMatchObject({ "ratelimit-limit": "100", "ratelimit-remaining": "0" });
+    expect(Number(rejected.headers["ratelimit-reset"])).toBeGreaterThan(0);
+    expect(rejected.json()).toEqual({
+      ...LIMIT_REACHED,
       message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. /),
     });
   }

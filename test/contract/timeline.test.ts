@@ -114,8 +114,8 @@ test("scopes need no entitlement here; personal needs a workspace and is 400 wit
   }
   expect((await ask("?workspace_labels=personal")).results).toEqual([]);
   for (const labels of ["personal", "global,personal"]) {
-    const refused = await send(`?workspace_labels=${labels}`, {});
-    expect([refused.status, await refused.json()]).toEqual([400, { message: expect.stringMatching(/workspace/) }]);
+    const rejected = await send(`?workspace_labels=${labels}`, {});
+    expect([rejected.status, await rejected.json()]).toEqual([400, { message: expect.stringMatching(/workspace/) }]);
   }
 });
 

@@ -47,8 +47,8 @@ test("only start and migrate create a store: all other commands name the folder 
     "simulate",
     "backup /tmp/no",
   ];
-  const refused = commands.map((line) => noisefloor(line.split(" "), { DATA_DIR: elsewhere }).finished);
-  for (const { code, stdout, stderr } of await Promise.all(refused)) {
+  const rejected = commands.map((line) => noisefloor(line.split(" "), { DATA_DIR: elsewhere }).finished);
+  for (const { code, stdout, stderr } of await Promise.all(rejected)) {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain(`noisefloor: there is no store in the data directory ${elsewhere}: "noisefloor start" or`);
   }

@@ -33,8 +33,8 @@ test("a backup whose writes fail reports the error and leaves nothing behind", a
   await mkdir(folder);
   for (const name of ["folder", "archive.tar.gz", "archive.tar.zst"]) {
     // No file may grow beyond a quarter of a megabyte: the system refuses what is written from there on.
-    const refused = await inShell('ulimit -f 512; exec "$@"', ["backup", join(folder, name)]);
-    expect(refused, name).toEqual({
+    const rejected = await inShell('ulimit -f 512; exec "$@"', ["backup", join(folder, name)]);
+    expect(rejected, name).toEqual({
       code: 1,
       stdout: "",
       stderr: expect.stringMatching(/^noisefloor: the backup cannot be read back: .*\. Is the disk full\?\n$/),
@@ -52,17 +52,17 @@ test("a backup whose writes fail reports the error and leaves nothing behind", a
 test("a data directory that cannot be used is reported in a sentence", async () => {
   const file = join(commandLine.dataDir, "file");
   await writeFile(file, "");
-  const told = (dataDir: string) =>
+  const explained = (dataDir: string) =>
     expect.stringMatching(
       new RegExp(`^noisefloor: the data directory ${dataDir} cannot be used: E[A-Z]+: [a-z ]+, \\w+.*\\n$`),
     );
   expect(await inShell('exec "$@"', ["migrate"], join(file, "below"))).toEqual({
     code: 1,
     stdout: "",
-    stderr: told(join(file, "below")),
+    stderr: explained(join(file, "below")),
   });
   const { dataDir } = commandLine;
-  expect(await inShell('ulimit -f 0; exec "$@"', ["migrate"])).toMatchObject({ code: 1, stderr: told(dataDir) });
+  expect(await inShell('ulimit -f 0; exec "$@"', ["migrate"])).toMatchObject({ code: 1, stderr: explained(dataDir) });
 });
 
 test("output that cannot be written is reported in a sentence", async () => {

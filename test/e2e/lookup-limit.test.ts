@@ -32,7 +32,7 @@ async function lookUp(from: number, to: number, urlOf: (lookup: number) => strin
   }
 }
 
-async function expectRefusal(url: string, plansUrl: string, headers = {}): Promise<void> {
+async function expectLimitReached(url: string, plansUrl: string, headers = {}): Promise<void> {
   const response = await fetch(`${url}/v3/community/${KNOWN}`, { headers });
   expect(response.status).toBe(429);
   expect(response.headers.get("content-type")).toMatch(/^application\/json/);
@@ -64,7 +64,7 @@ test("without a key 100 lookups a day are answered, also when the process is res
   expect(await first.finished).toMatchObject({ code: 0, stderr: "" });
   const { url } = await commandLine.startService([], env);
   await lookUp(61, 100, () => url);
-  for (let again = 0; again < 3; again++) await expectRefusal(url, `${url}/plans`);
+  for (let again = 0; again < 3; again++) await expectLimitReached(url, `${url}/plans`);
   const invalid = await fetch(`${url}/v3/community/10.0.0.1`);
   expect(invalid.status, "the address is judged before the limit").toBe(400);
 });
@@ -106,7 +106,7 @@ test("two processes over one Redis answer 100 lookups together, also when one of
     expect(await other.finished).toMatchObject({ code: 0, stderr: "" });
     const again = await startQuery();
     await lookUp(61, 100, (lookup) => (lookup % 2 === 0 ? one.url : again.url), headers);
-    for (const { url } of [one, again, one]) await expectRefusal(url, plansUrl, headers);
+    for (const { url } of [one, again, one]) await expectLimitReached(url, plansUrl, headers);
     one.child.kill("SIGTERM");
     expect(await one.finished).toMatchObject({ code: 0, stderr: "" });
   } finally {

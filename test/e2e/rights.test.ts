@@ -20,7 +20,7 @@ const envOf = ({ url, username, password, database }: ClickHouseConnection) => (
 });
 
 /** What it says to a user whom it cannot serve: a sentence and no stack. */
-async function complaintOf(args: string[], env: Record<string, string>): Promise<string> {
+async function errorOf(args: string[], env: Record<string, string>): Promise<string> {
   const { code, stderr } = await commandLine.run(args, { ...env, HTTP_PORT: String(await getPort()) }).finished;
   expect(code).toBe(1);
   expect(stderr).not.toContain("    at ");
@@ -32,11 +32,11 @@ test("the query service needs only the right to read, and creates no schema", as
   onTestFinished(() => compose.stop());
   const writer = { ...compose.connectionAs("noisefloor"), database: "elsewhere" };
   const readOnly = envOf({ ...writer, url: `${writer.url}/?ch_readonly=2` });
-  const complaint = 'has no schema yet: run "noisefloor migrate"';
-  expect(await complaintOf(["query"], readOnly)).toContain(complaint);
-  const named = `noisefloor: the database elsewhere of ClickHouse at ${writer.url} ${complaint}`;
+  const error = 'has no schema yet: run "noisefloor migrate"';
+  expect(await errorOf(["query"], readOnly)).toContain(error);
+  const named = `noisefloor: the database elsewhere of ClickHouse at ${writer.url} ${error}`;
   for (const command of [["query"], ["keys", "list"]]) {
-    expect(await complaintOf(command, envOf(writer)), "also if the user might").toContain(named);
+    expect(await errorOf(command, envOf(writer)), "also if the user might").toContain(named);
   }
   expect(await commandLine.run(["migrate"], envOf(writer)).finished).toMatchObject({ code: 0, stderr: "" });
 
@@ -50,9 +50,7 @@ test("the query service needs only the right to read, and creates no schema", as
   const client = connect(writer, "noisefloor-tests");
   await client.command({ query: "DELETE FROM schema_migrations WHERE name = 'sensor_keys'" });
   await client.close();
-  expect(await complaintOf(["query"], readOnly)).toMatch(
-    /migration \w+ has not been applied: run "noisefloor migrate"/,
-  );
+  expect(await errorOf(["query"], readOnly)).toMatch(/migration \w+ has not been applied: run "noisefloor migrate"/);
 });
 
 test("an error names the right that the user lacks, and what to do", async () => {
@@ -66,14 +64,14 @@ test("an error names the right that the user lacks, and what to do", async () =>
       "CREATE TABLE elsewhere.schema_migrations (version UInt32, name String, checksum String) ENGINE = ReplacingMergeTree ORDER BY version",
   });
   await writer.close();
-  expect(await complaintOf(["query"], envOf({ ...reader, database: "elsewhere" }))).toMatch(
+  expect(await errorOf(["query"], envOf({ ...reader, database: "elsewhere" }))).toMatch(
     /^noisefloor: ClickHouse's user lacks the right SELECT.* ON \w+\.schema_migrations: grant it, or set CLICKHOUSE_USER/,
   );
-  expect(await complaintOf(["migrate"], envOf(reader))).toContain("lacks the right CREATE DATABASE ON ");
-  expect(await complaintOf(["query"], envOf({ ...compose.connectionAs("grafana"), database: "elsewhere" }))).toMatch(
+  expect(await errorOf(["migrate"], envOf(reader))).toContain("lacks the right CREATE DATABASE ON ");
+  expect(await errorOf(["query"], envOf({ ...compose.connectionAs("grafana"), database: "elsewhere" }))).toMatch(
     /^noisefloor: ClickHouse's user may only read \(.*\): set CLICKHOUSE_USER to a user who may do this/,
   );
-  expect(await complaintOf(["query"], envOf({ ...reader, password: "wrong" }))).toMatch(
+  expect(await errorOf(["query"], envOf({ ...reader, password: "wrong" }))).toMatch(
     /cannot be used as user noisefloor_reader: .* check CLICKHOUSE_USER and CLICKHOUSE_PASSWORD/,
   );
 });
@@ -96,7 +94,7 @@ test("in docker-compose.yml queries run as a user who can only read", async () =
   query.child.kill("SIGTERM");
   expect(await query.finished).toMatchObject({ code: 0, stderr: "" });
 
-  expect(await complaintOf(["keys", "create", "lab"], reader)).toContain("lacks the right");
+  expect(await errorOf(["keys", "create", "lab"], reader)).toContain("lacks the right");
   const client = connect(compose.connectionAs("noisefloor_reader"), "noisefloor-tests");
   onTestFinished(() => client.close());
   for (const statement of [

@@ -55,14 +55,14 @@ export const badEvents: Scenario = {
     const stored = [...dead.values()].reduce((sum, count) => sum + count, 0);
     if (stored !== bad) throw new Error(`${stored} dead letters for ${bad} bad records`);
     for (const [reason, count] of expected) {
-      const told = await ingest.figure(`noisefloor_ingest_records_total{source="kafka",outcome="${reason}"}`);
-      if (dead.get(reason) !== count || told !== count) {
+      const rejected = await ingest.metric(`noisefloor_ingest_records_total{source="kafka",outcome="${reason}"}`);
+      if (dead.get(reason) !== count || rejected !== count) {
         throw new Error(
-          `${reason}: ${count} were published, ${dead.get(reason)} are dead letters, /metrics tells ${told}`,
+          `${reason}: ${count} were published, ${dead.get(reason)} are dead letters, /metrics tells ${rejected}`,
         );
       }
     }
-    const accepted = await ingest.figure('noisefloor_ingest_records_total{source="kafka",outcome="accepted"}');
+    const accepted = await ingest.metric('noisefloor_ingest_records_total{source="kafka",outcome="accepted"}');
     if (accepted !== stage.published()) throw new Error(`${accepted} were accepted, ${stage.published()} published`);
     say(`dead: ${[...dead].map(([reason, count]) => `${reason} ${count}`).join(", ")}`);
     await stage.verify();

@@ -1,4 +1,4 @@
-import { type Scenario, watchFlow } from "./scenario.ts";
+import { type Scenario, waitForInserts } from "./scenario.ts";
 
 const RESTARTS = 2;
 
@@ -12,13 +12,13 @@ export const brokerRestart: Scenario = {
     const share = Math.ceil(events.length / RESTARTS);
     await stage.ingest();
     for (let number = 0; number < RESTARTS; number++) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       const flow = stage.publish(events.slice(number * share, (number + 1) * share));
       await flowing();
       // A producer that never heard of its success would publish again, which is another observation without an id.
-      const goOn = await flow.hold();
+      const resume = await flow.hold();
       await servers.broker.restart(number % 2 === 0 ? "SIGTERM" : "SIGKILL");
-      goOn();
+      resume();
       await flow.done;
       say(`${number + 1} of ${RESTARTS} restarts`);
     }

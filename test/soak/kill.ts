@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { replayAll } from "./replay.ts";
-import { type Scenario, watchFlow } from "./scenario.ts";
+import { type Scenario, waitForInserts } from "./scenario.ts";
 
 /**
  * SIGKILL to the ingest process again and again, at the start, in the middle of inserts and before commits. Then all
@@ -22,7 +22,7 @@ export const kill: Scenario = {
       return stage.ingest(number > kills / 5 ? { KAFKA_INSTANCE_ID: "soak" } : {});
     };
     for (let number = 0; number < kills; number++) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       const ingest = await begin(number);
       if (random.chance(0.3)) await sleep(random.int(0, 3_000));
       else {

@@ -32,14 +32,19 @@ export const load: Scenario = {
       const quiet = await measureAll(service.port, 5);
       say("without anybody hostile:");
       console.table(quiet.rows);
-      service.beginAnew();
-      const hostile = behaveBadly({ port: service.port, ...store, sensorKey: KEYS.hostile, seconds: seconds + 2 });
+      service.resetSamples();
+      const hostile = startHostileCallers({
+        port: service.port,
+        ...store,
+        sensorKey: KEYS.hostile,
+        seconds: seconds + 2,
+      });
       await sleep(2_000);
       const { rows, broken } = await measureAll(service.port, seconds);
       say("beside fifty hostile callers:");
       console.table(rows);
       say(`hostile callers got ${await hostile}`);
-      say(`rejected: ${await service.figures("noisefloor_http_rejected_total")}`);
+      say(`rejected: ${await service.metrics("noisefloor_http_rejected_total")}`);
       const peak = Math.max(...service.memory);
       const lag = Math.max(...service.lags);
       say(`memory at most ${peak} MiB; event loop blocked for at most ${Math.round(lag * 1_000)} ms`);
@@ -138,19 +143,19 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
     }
   })();
   /** What a start takes is not what callers do. */
-  const beginAnew = () => {
+  const resetSamples = () => {
     memory.length = 0;
     lags.length = 0;
   };
-  return { port, memory, lags, beginAnew, figures: async (name: string) => (await linesOf(name)).join(", ") };
+  return { port, memory, lags, resetSamples, metrics: async (name: string) => (await linesOf(name)).join(", ") };
 }
 
 /** @returns what they were answered, once they are done. */
-function behaveBadly(order: HostileOrder): Promise<string> {
+function startHostileCallers(order: HostileOrder): Promise<string> {
   const script = fileURLToPath(new URL("load/hostile.ts", import.meta.url));
   const { port, tagId, key, sensorKey, seconds } = order;
-  const told = JSON.stringify({ port, tagId, key, sensorKey, seconds } satisfies HostileOrder);
-  const child = spawn(process.execPath, ["--import", "tsx/esm", script, told], {
+  const argument = JSON.stringify({ port, tagId, key, sensorKey, seconds } satisfies HostileOrder);
+  const child = spawn(process.execPath, ["--import", "tsx/esm", script, argument], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   // On machines of their own they would not take the service's processor.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IngestProcess } from "../support/worlds/ingest-process.ts";
-import { type Scenario, watchFlow } from "./scenario.ts";
+import { type Scenario, waitForInserts } from "./scenario.ts";
 
 /** Instances come and go, so that partitions move while their batches are under way. */
 export const members: Scenario = {
@@ -14,7 +14,7 @@ export const members: Scenario = {
     const flows: Promise<void>[] = [];
     const running: IngestProcess[] = [await stage.ingest()];
     for (let turn = 0; turn < turns; turn++) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       flows.push(stage.publish(events.slice(turn * share, (turn + 1) * share)).done);
       while (running.length < 3) running.push(await stage.ingest());
       await flowing();

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
 import type { Stage } from "../support/worlds/soak-stage.ts";
-import { type Scenario, watchFlow } from "./scenario.ts";
+import { type Scenario, waitForInserts } from "./scenario.ts";
 
 const STORED = 'noisefloor_insert_duration_seconds_count{outcome="stored"}';
-const TRIED_AGAIN = 'noisefloor_insert_duration_seconds_count{outcome="transient"}';
+const RETRIED = 'noisefloor_insert_duration_seconds_count{outcome="transient"}';
 
 /** What the queries of ingest's user may take together of the server's memory, to the byte and without a wait. */
 const MEMORY_LIMIT = {
@@ -47,11 +47,11 @@ export const overLimit: Scenario = {
     });
     const share = Math.ceil(events.length / (2 * LIMITS.length));
     for (const [number, { name, code, impose }] of LIMITS.entries()) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
       await flowing();
       const lift = await impose(stage);
-      const tries = await ingest.figure(TRIED_AGAIN);
+      const retriesBefore = await ingest.metric(RETRIED);
       // Something has to come in now, however quickly the first half was stored.
       const meanwhile = stage.publish(events.slice((2 * number + 1) * share, (2 * number + 2) * share));
       await eventually(async () => {
@@ -59,10 +59,10 @@ export const overLimit: Scenario = {
         if (!log.includes(`"code":"${code}"`)) throw new Error(`the log does not say ${name}: ${log.slice(-2_000)}`);
       });
       await Promise.all([before.done, meanwhile.done]);
-      const stood = await ingest.figure(STORED);
+      const insertsBefore = await ingest.metric(STORED);
       await sleep(waitMs);
-      if ((await ingest.figure(STORED)) > stood) throw new Error(`rows were stored in spite of ${name}`);
-      if ((await ingest.figure(TRIED_AGAIN)) <= tries)
+      if ((await ingest.metric(STORED)) > insertsBefore) throw new Error(`rows were stored in spite of ${name}`);
+      if ((await ingest.metric(RETRIED)) <= retriesBefore)
         throw new Error("/metrics does not tell that inserts are tried again");
       await lift();
     }

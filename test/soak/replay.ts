@@ -12,7 +12,7 @@ export async function replayAll(stage: Stage, extent: Extent): Promise<string> {
   const ingest = await stage.ingest({ KAFKA_GROUP_ID: groupId });
   await stage.drained(groupId);
   const seconds = (performance.now() - start) / 1_000;
-  if (extent === "soak") requireFlat(ingest.memory);
+  if (extent === "soak") assertFlat(ingest.memory);
   await ingest.terminate();
   await stage.verify();
   const peak = Math.max(...ingest.memory);
@@ -20,7 +20,7 @@ export async function replayAll(stage: Stage, extent: Extent): Promise<string> {
 }
 
 /** Memory goes up and down with each collection; what leaks lifts the peaks. */
-function requireFlat(memory: readonly number[]): void {
+function assertFlat(memory: readonly number[]): void {
   const [half, quarter] = [Math.floor(memory.length / 2), Math.floor(memory.length / 4)];
   const [early, late] = [Math.max(...memory.slice(0, half)), Math.max(...memory.slice(-quarter))];
   if (late > early * 1.25 + 32) {

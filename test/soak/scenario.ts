@@ -16,24 +16,24 @@ export type Scenario = {
   play(stage: Stage, extent: Extent, say: (text: string) => void): Promise<string>;
 };
 
-export type Outcome = { readonly told: string; readonly seconds: number };
+export type Outcome = { readonly summary: string; readonly seconds: number };
 
 /** Plays a scenario on a stage of its own. */
-export async function playOn(
+export async function runScenario(
   servers: SoakServers,
   scenario: Scenario,
-  terms: {
+  options: {
     readonly extent: Extent;
     readonly seed: number;
     readonly events: number;
     readonly say: (text: string) => void;
   },
 ): Promise<Outcome> {
-  const stage = await openStage(servers, terms.seed, terms.events);
+  const stage = await openStage(servers, options.seed, options.events);
   try {
     const start = performance.now();
-    const told = await scenario.play(stage, terms.extent, terms.say);
-    return { told, seconds: (performance.now() - start) / 1_000 };
+    const summary = await scenario.play(stage, options.extent, options.say);
+    return { summary, seconds: (performance.now() - start) / 1_000 };
   } finally {
     // A scenario that failed may have left it killed, which is no fault of the next one.
     await servers.store.start();
@@ -65,7 +65,7 @@ const insertedBlocks = defineQuery({
 });
 
 /** @returns what resolves once rows were inserted since this call: the flow flows. To be called before it begins. */
-export async function watchFlow(stage: Stage): Promise<() => Promise<void>> {
+export async function waitForInserts(stage: Stage): Promise<() => Promise<void>> {
   const count = async () => (await run(stage.client, insertedBlocks, {}))[0]?.blocks ?? 0;
   const before = await count();
   const check = async () => {

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { startSoakServers } from "../support/worlds/soak-stage.ts";
 import { ALL_SCENARIOS } from "./all.ts";
-import { playOn } from "./scenario.ts";
+import { runScenario } from "./scenario.ts";
 
 const { values } = parseArgs({
   options: {
@@ -44,10 +44,10 @@ try {
     const elapsed = () => (performance.now() - began) / 1_000;
     const row = { scenario: name, events };
     try {
-      const terms = { extent, seed, events, say: (text: string) => say(`  ${text}`) } as const;
-      const { told, seconds } = await Promise.race([playOn(servers, scenario, terms), overtime]);
+      const options = { extent, seed, events, say: (text: string) => say(`  ${text}`) } as const;
+      const { summary, seconds } = await Promise.race([runScenario(servers, scenario, options), overtime]);
       const pace = { seconds: Math.round(seconds), "events/s": Math.round(events / seconds) };
-      table.push({ ...row, faults: told, ...pace, result: "kept" });
+      table.push({ ...row, faults: summary, ...pace, result: "kept" });
     } catch (error) {
       say(`  ${describe(error).slice(0, 4_000)}`);
       table.push({ ...row, faults: "", seconds: Math.round(elapsed()), "events/s": 0, result: "BROKEN" });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Scenario, watchFlow } from "./scenario.ts";
+import { type Scenario, waitForInserts } from "./scenario.ts";
 
 const WITH_UNKNOWN_TAG = JSON.stringify({
   observed_at: new Date().toISOString(),
@@ -20,7 +20,7 @@ export const storeOutage: Scenario = {
     const share = Math.ceil(events.length / (2 * kills));
     const ingest = await stage.ingest();
     for (let number = 0; number < kills; number++) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
       await flowing();
       await sleep(random.int(0, 800));
@@ -39,7 +39,7 @@ export const storeOutage: Scenario = {
     await sleep(2_000);
     await servers.store.start();
     await stage.drained();
-    if ((await ingest.figure('noisefloor_insert_duration_seconds_count{outcome="transient"}')) === 0) {
+    if ((await ingest.metric('noisefloor_insert_duration_seconds_count{outcome="transient"}')) === 0) {
       throw new Error("no insert met the outage");
     }
     await stage.verify();

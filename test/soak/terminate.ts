@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { committedOffsets } from "../support/worlds/consuming-world.ts";
-import { countInserted, type Scenario, watchFlow } from "./scenario.ts";
+import { countInserted, type Scenario, waitForInserts } from "./scenario.ts";
 
 /** What docker-compose.yml and the brokers leave for a stop. */
 const GRACE_MS = 30_000;
@@ -26,18 +26,18 @@ export const terminate: Scenario = {
     const share = Math.ceil(events.length / (STOPS + 1));
     const flows: Promise<void>[] = [];
     let longestMs = 0;
-    const requireCleanEnd = ({ code, ms }: { code: number | null; ms: number }) => {
+    const assertCleanExit = ({ code, ms }: { code: number | null; ms: number }) => {
       longestMs = Math.max(longestMs, ms);
       if (code !== 0) throw new Error(`ingest ended with ${code} after a SIGTERM`);
       if (ms > GRACE_MS) throw new Error(`a stop took ${Math.round(ms / 1_000)} s`);
     };
     for (let number = 0; number < STOPS; number++) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       flows.push(stage.publish(events.slice(number * share, (number + 1) * share)).done);
       const ingest = await stage.ingest(keepingAll);
       await flowing();
       await sleep(random.int(0, 800));
-      requireCleanEnd(await ingest.terminate());
+      assertCleanExit(await ingest.terminate());
       say(
         `${number + 1} of ${STOPS} stops; ${await countInserted(stage)} rows, committed ${await committedOffsets(stage.kafka)}`,
       );
@@ -54,7 +54,7 @@ export const terminate: Scenario = {
     await servers.store.kill();
     await stage.publish(events.filter(({ observationId }) => observationId !== undefined).slice(0, 50)).done;
     await sleep(2_000);
-    requireCleanEnd(await ingest.terminate().finally(() => servers.store.start()));
+    assertCleanExit(await ingest.terminate().finally(() => servers.store.start()));
     await stage.ingest();
     await stage.drained();
     await stage.verify();

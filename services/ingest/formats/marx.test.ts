@@ -177,9 +177,9 @@ describe("a file", () => {
 
 describe("a file with something wrong in it is read to its end", () => {
   test("an unclosed quote makes only its own row invalid", async () => {
-    const spoiled = ROW.replace("groucho-oregon", '"h');
-    const records = await read(HEADER, spoiled, ROW);
-    expect(records.map(({ bytes }) => bytes.toString())).toEqual([spoiled, ROW]);
+    const unclosed = ROW.replace("groucho-oregon", '"h');
+    const records = await read(HEADER, unclosed, ROW);
+    expect(records.map(({ bytes }) => bytes.toString())).toEqual([unclosed, ROW]);
     expect(records[1]?.value).toMatchObject({ sensor_id: "groucho-oregon" });
   });
 

@@ -47,8 +47,8 @@ async function verify(name: string, of = name): Promise<boolean> {
 
 const verifyByServer = (name: string) => verifyBackup(world.client, world.connection.database, placeOf(name), options);
 
-async function expectRefused(proof: Promise<unknown>, what: string, reason = /./): Promise<void> {
-  const error = await proof.then(String, (thrown: unknown) => thrown);
+async function expectRejected(check: Promise<unknown>, what: string, reason = /./): Promise<void> {
+  const error = await check.then(String, (thrown: unknown) => thrown);
   expect(error, what).toMatchObject({
     name: "BackupError",
     message: expect.stringMatching(/^the backup cannot be read back: .*\. Is the disk full\?$/),
@@ -67,9 +67,9 @@ test.each(["whole.tar.zst", "whole.tar.gz"])("an archive %s is found out whereve
   for (const cut of [1, 2_000, 20_000, size >> 1, size - 700, size]) {
     await copyFile(pathOf(name), pathOf(`cut.${name}`));
     await truncate(pathOf(`cut.${name}`), size - cut);
-    await expectRefused(verify(`cut.${name}`, name), `without its last ${cut} bytes of ${size}`);
+    await expectRejected(verify(`cut.${name}`, name), `without its last ${cut} bytes of ${size}`);
     // On a server's own machine the server alone checks it.
-    await expectRefused(verifyByServer(`cut.${name}`), `by the server, without its last ${cut} bytes`);
+    await expectRejected(verifyByServer(`cut.${name}`), `by the server, without its last ${cut} bytes`);
   }
   expect(await readScratchDatabases(world)).toEqual([]);
 });
@@ -79,7 +79,7 @@ test.each(["whole.tar.gz", "whole.tar.zst"])("a gap in the middle of the archive
   for (const gap of [512, 4_096, 65_536]) {
     for (let start = 8_192; start + gap < bytes.length; start += bytes.length >> 3) {
       await writeFile(pathOf(`gap.${name}`), Buffer.concat([bytes.subarray(0, start), bytes.subarray(start + gap)]));
-      await expectRefused(verify(`gap.${name}`, name), `${gap} bytes from ${start}`);
+      await expectRejected(verify(`gap.${name}`, name), `${gap} bytes from ${start}`);
     }
   }
 });
@@ -100,18 +100,18 @@ test.each<[string, (name: string) => Promise<void>]>([
   ["has a file that is empty", async (name) => truncate(await largestFile(name))],
   ["lacks a file", async (name) => rm(await largestFile(name))],
   ["has an empty listing", (name) => truncate(pathOf(join(name, ".backup")))],
-])("a folder that %s fails the check", async (harm, doHarm) => {
-  const name = harm.replaceAll(" ", "-");
+])("a folder that %s fails the check", async (damageName, damage) => {
+  const name = damageName.replaceAll(" ", "-");
   await cp(pathOf("whole"), pathOf(name), { recursive: true });
-  await doHarm(name);
-  await expectRefused(verify(name, "whole"), harm, /\d+ of its \d+ bytes are there/);
+  await damage(name);
+  await expectRejected(verify(name, "whole"), damageName, /\d+ of its \d+ bytes are there/);
 });
 
 test.each([
   ["empty", 0],
   ["cut off", 5_000],
-])("a server finds a manifest that is %s", async (harm, size) => {
-  await cp(pathOf("whole"), pathOf(harm), { recursive: true });
-  await truncate(pathOf(join(harm, ".backup")), size);
-  await expectRefused(verifyByServer(harm), harm);
+])("a server finds a manifest that is %s", async (damageName, size) => {
+  await cp(pathOf("whole"), pathOf(damageName), { recursive: true });
+  await truncate(pathOf(join(damageName, ".backup")), size);
+  await expectRejected(verifyByServer(damageName), damageName);
 });

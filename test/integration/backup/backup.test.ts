@@ -41,14 +41,14 @@ beforeEach(async () => {
   other = await createWorld(now, { server: server.connection, pollIntervalMs: 200 });
   await world.addTags([tag]);
   key = await world.addCaller("unlimited", ["community_dataset"], "team-a");
-  const rooms = [{}, { dataset: "community" }, { dataset: "personal", workspace_id: "team-a" }];
+  const scopes = [{}, { dataset: "community" }, { dataset: "personal", workspace_id: "team-a" }];
   await world.store(
     Array.from({ length: 60 }, (_, index) => ({
       observed_at: new Date(NOW - (index % 25) * DAY_MS - 60_000).toISOString(),
       sensor_id: "s",
       source_ip: `45.0.0.${index % 40}`,
       tags: index === 7 ? ["never-heard-of"] : ["known"],
-      ...rooms[index % 3],
+      ...scopes[index % 3],
     })),
   );
   const network = { first: 0x09090900, length: 24 };
@@ -136,9 +136,9 @@ test("a restore rebuilds the rollups from the observations, whatever the store h
 });
 
 test("a store that holds data is not changed without --replace", async () => {
-  await backUp(world, "refused");
+  await backUp(world, "rejected");
   const before = await contentsOf(other);
-  await expect(restore(other, "refused", false)).rejects.toThrow(
+  await expect(restore(other, "rejected", false)).rejects.toThrow(
     /is not empty: .* api_keys \(1\), .*Pass --replace to overwrite it/,
   );
   expect(await contentsOf(other)).toEqual(before);
@@ -167,14 +167,14 @@ test.each<[string, (name: string) => Promise<void>, RegExp]>([
     (name) => writeFile(server.place(join(name, ".backup")), "<config>"),
     /^the backup cannot be restored: /,
   ],
-])("a backup that is %s is an error that leaves the store as it was", async (name, harm, message) => {
+])("a backup that is %s is an error that leaves the store as it was", async (name, damage, message) => {
   await other.addTags([makeTag("mine", "benign")]);
   await other.store([
     { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: "45.9.9.9", tags: ["mine"] },
   ]);
   const before = [await contentsOf(other), await run(other.client, schema, {})];
   await backUp(world, name);
-  await harm(name);
+  await damage(name);
   const failure = await restore(other, name).catch((error: unknown) => error);
   expect(failure).toMatchObject({ name: "BackupError", message: expect.stringMatching(message) });
   expect(String(failure)).not.toContain("Stack trace");

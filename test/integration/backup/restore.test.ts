@@ -246,9 +246,9 @@ test("keys that were revoked since the backup stay revoked, and those made since
   if (first === undefined || second === undefined) throw new Error("there should be two keys");
   await writeApiKey(other.client, { ...second, isRevoked: true }, Date.now());
   await other.addCaller("standard");
-  const told = await restoreWorld(other, place);
-  expect(told).toContain("Keys that were revoked since the backup stay revoked: 1.");
-  expect(told).toContain("Keys that were made since the backup are gone, to be made anew: 1.");
+  const output = await restoreWorld(other, place);
+  expect(output).toContain("Keys that were revoked since the backup stay revoked: 1.");
+  expect(output).toContain("Keys that were made since the backup are gone, to be made anew: 1.");
   expect(await readApiKeys(other.client)).toEqual([first, { ...second, isRevoked: true }]);
   expect(await restoreWorld(other, place)).not.toContain("made since");
 });

@@ -190,9 +190,9 @@ describe.each(["embedded", "compose"] as const)("the dashboards' user of the %s 
       expect(text, sql).toContain(code);
     }
     const many = await Promise.all(Array.from({ length: 30 }, () => ask(users.grafana, "SELECT sleep(1)")));
-    const refused = many.filter(({ isAnswered }) => !isAnswered);
-    expect(refused.length).toBe(10);
-    expect(refused[0]?.text).toContain("TOO_MANY_SIMULTANEOUS_QUERIES");
+    const rejected = many.filter(({ isAnswered }) => !isAnswered);
+    expect(rejected.length).toBe(10);
+    expect(rejected[0]?.text).toContain("TOO_MANY_SIMULTANEOUS_QUERIES");
     expect((await ask(users.grafana, "SELECT getSetting('max_threads')")).text).toBe("2");
   });
 });

@@ -149,11 +149,11 @@ test("a command that waits for another says so once and can be stopped", async (
   const stop = new AbortController();
   let waits = 0;
   const opening = openClickHouse({ dataDir }, { purpose: "command", signal: stop.signal, onWait: () => waits++ });
-  const refused = expect(opening).rejects.toThrow("stopped while another command had the data directory");
+  const rejected = expect(opening).rejects.toThrow("stopped while another command had the data directory");
   await eventually(async () => expect(waits).toBe(1));
   await sleep(1_000);
   stop.abort();
-  await refused;
+  await rejected;
   expect(waits).toBe(1);
   await command.close();
 });

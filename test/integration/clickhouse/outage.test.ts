@@ -71,9 +71,9 @@ test("while the store is down, Kafka waits and HTTP gets a 503; when it is back,
   await eventually(async () => expect(await count()).toBe(100));
   await server.stop();
   await send(100, 300);
-  const refused = await post(999);
-  expect(refused.statusCode).toBe(503);
-  expect(refused.json()).toEqual({
+  const rejected = await post(999);
+  expect(rejected.statusCode).toBe(503);
+  expect(rejected.json()).toEqual({
     message: "The store cannot be reached at the moment: send the request again later",
   });
 

@@ -156,9 +156,9 @@ test("a command that only reads adds nothing, and reports an older schema with w
   await runDeadLettersList(list, commandOver(world));
   expect(await run(world.client, storedRows, {}), "no starter tags").toEqual([{ rows: 4, tags: 1 }]);
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_retries'" });
-  const refusal = /migration dead_letter_retries has not been applied: run "noisefloor migrate"/;
-  await expect(retention()).rejects.toThrow(refusal);
-  await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(refusal);
+  const error = /migration dead_letter_retries has not been applied: run "noisefloor migrate"/;
+  await expect(retention()).rejects.toThrow(error);
+  await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(error);
 });
 
 test("a command that writes neither migrates, nor changes the retention, nor adds tags", async () => {
@@ -179,10 +179,10 @@ test("a retention that would delete more than a tenth is not set unless that is 
   const { settings, log, ...rest } = commandOver(world);
   const open = (retentionDays: number, retentionConfirm?: number) =>
     openStore({ settings: { ...settings, retentionDays, retentionConfirm }, log });
-  const refusal =
+  const error =
     /^RETENTION_DAYS=30 instead of the 100 days that hold now would delete for good 2 of 4 rows of observations \(\S+Z to \S+Z\)\. Set RETENTION_CONFIRM=30 if/;
-  await expect(open(30)).rejects.toThrow(refusal);
-  await expect(open(30, 29)).rejects.toThrow(refusal);
+  await expect(open(30)).rejects.toThrow(error);
+  await expect(open(30, 29)).rejects.toThrow(error);
   await (await open(70)).close();
   expect(await readRetention(world.client), "nothing is deleted by that").toBe(70);
   const migrating = { settings: { ...settings, retentionDays: 30 }, log, ...rest };

@@ -56,7 +56,7 @@ const seen = {
   tags: ["worm"],
 };
 const accepted = () => world.store([seen]);
-const refused = () => world.store([{ ...seen, source_ip: "10.0.0.1" }]);
+const rejected = () => world.store([{ ...seen, source_ip: "10.0.0.1" }]);
 const merge = () => world.client.command({ query: "OPTIMIZE TABLE observations FINAL" });
 
 const NOTHING = { files: 0, folders: 0 };
@@ -69,12 +69,12 @@ test("a durable intake syncs observations, their rollups, dead letters and merge
   // The observations and four tables derived from them, each of several files.
   expect(stored.folders).toBeGreaterThanOrEqual(5);
   expect(stored.files).toBeGreaterThan(10);
-  expect((await synced(refused)).folders).toBeGreaterThanOrEqual(1);
+  expect((await synced(rejected)).folders).toBeGreaterThanOrEqual(1);
   expect((await synced(merge)).files).toBeGreaterThan(1);
 
   expect((await applyDurability(world.client, false)).sort()).toEqual(TABLES);
   expect(await synced(accepted)).toEqual(NOTHING);
-  expect(await synced(refused)).toEqual(NOTHING);
+  expect(await synced(rejected)).toEqual(NOTHING);
 });
 
 test("a service sets durability; commands and services without the setting leave it alone", async () => {

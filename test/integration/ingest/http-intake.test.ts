@@ -283,7 +283,7 @@ test("one request can hold observations of more than 100 weeks", async () => {
     observed_at: new Date(NOW - index * 7 * 86_400_000).toISOString(),
   }));
   const ingest = await ingestOf(world, undefined, now, [], createMetrics(), () => 3_650);
-  const patient = await makeApp(INGEST_OPERATIONS, ingest.register);
-  expect(await post(JSON.stringify(weeks), {}, patient)).toMatchObject({ status: 202, body: { accepted: 120 } });
-  await patient.close();
+  const longRetention = await makeApp(INGEST_OPERATIONS, ingest.register);
+  expect(await post(JSON.stringify(weeks), {}, longRetention)).toMatchObject({ status: 202, body: { accepted: 120 } });
+  await longRetention.close();
 });

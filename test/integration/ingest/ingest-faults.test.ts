@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { badEvents } from "../../soak/bad-events.ts";
 import { kill } from "../../soak/kill.ts";
-import { playOn } from "../../soak/scenario.ts";
+import { runScenario } from "../../soak/scenario.ts";
 import { storeOutage } from "../../soak/store-outage.ts";
 import { terminate } from "../../soak/terminate.ts";
 import { atVolume } from "../../support/volume.ts";
@@ -22,8 +22,8 @@ test.each([kill, storeOutage, badEvents, terminate])(
   "$promise",
   async (scenario) => {
     const events = scenario.events.test / atVolume(2, 1);
-    const terms = { extent: "test", seed: SEED, events, say: () => {} } as const;
-    expect((await playOn(servers, scenario, terms)).told).not.toBe("");
+    const options = { extent: "test", seed: SEED, events, say: () => {} } as const;
+    expect((await runScenario(servers, scenario, options)).summary).not.toBe("");
   },
   MOST_MS,
 );

@@ -91,12 +91,12 @@ test("of rows that the server rejects for their data exactly the bad ones are re
   const random = seeded(7);
   const bad = new Set(Array.from({ length: 12 }, () => random.int(0, 4_999)));
   const { queue } = queueOf();
-  const refused = await queue.store(
+  const rejected = await queue.store(
     Array.from({ length: 5_000 }, (_, n) => row(n, bad.has(n) ? "poison" : "s")),
     0,
   );
-  expect(new Set(refused.map(({ index }) => index))).toEqual(bad);
-  expect(refused.every(({ detail }) => detail.includes("no_poison"))).toBe(true);
+  expect(new Set(rejected.map(({ index }) => index))).toEqual(bad);
+  expect(rejected.every(({ detail }) => detail.includes("no_poison"))).toBe(true);
   expect((await stored())?.raw).toBe(5_000 - bad.size);
 });
 
@@ -124,7 +124,7 @@ test("an insert repeated under its token counts once, in the table and in its ro
 
 test("rows of many callers share inserts: the first goes at once, those that come meanwhile go together", async () => {
   const { queue, inserts } = queueOf({ lingerMs: 50 });
-  await Promise.all(Array.from({ length: 200 }, (_, hand) => queue.store(rows(hand * 10, hand * 10 + 10), 0)));
+  await Promise.all(Array.from({ length: 200 }, (_, call) => queue.store(rows(call * 10, call * 10 + 10), 0)));
   expect((await stored())?.raw).toBe(2_000);
   expect(inserts.length).toBeLessThan(10);
 });
@@ -138,8 +138,8 @@ test("rows with more behind them do not wait for others", async () => {
 
 test("no insert is larger than 200,000 rows, and a full one does not wait for others", async () => {
   const { queue, inserts } = queueOf({ lingerMs: 60_000 });
-  const hands = Array.from({ length: 5 }, (_, hand) => queue.store(rows(hand * 60_000, (hand + 1) * 60_000), 0));
-  await Promise.all(hands);
+  const calls = Array.from({ length: 5 }, (_, call) => queue.store(rows(call * 60_000, (call + 1) * 60_000), 0));
+  await Promise.all(calls);
   expect(inserts.map(({ rows: count }) => count).reduce((sum, count) => sum + count, 0)).toBe(300_000);
   expect(Math.max(...inserts.map(({ rows: count }) => count))).toBeLessThanOrEqual(200_000);
 });

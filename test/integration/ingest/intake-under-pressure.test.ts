@@ -38,7 +38,7 @@ async function post(payload: string | Buffer, headers: Record<string, string> = 
 
 const alter = (what: string) => world.client.command({ query: `ALTER TABLE observations ${what}` });
 /** Makes the store say "too many parts" until the answer is called. */
-async function holdUp(): Promise<() => Promise<unknown>> {
+async function blockInserts(): Promise<() => Promise<unknown>> {
   await world.store([JSON.parse(seen("45.0.0.1"))]);
   await alter("MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1");
   return () => alter("RESET SETTING parts_to_throw_insert");
@@ -54,28 +54,28 @@ test.each([
 ])(
   "while the store is behind, requests in memory are bounded, whether bodies come $how; further ones get a 503",
   async ({ pack, headers }) => {
-    const goOn = await holdUp();
+    const resume = await blockInserts();
     const answers = Array.from({ length: 8 }, (_, n) =>
       post(pack(large(`45.1.8.${n}`, 30 * MIB)), headers, `192.0.2.${n}`),
     );
     expect(await Promise.race(answers)).toEqual(BUSY);
-    await goOn();
+    await resume();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     const taken = statuses.filter((status) => status === 202).length;
     expect([taken > 0, taken <= 4]).toEqual([true, true]);
     expect(await addresses()).toHaveLength(1 + taken);
-    expect(await post(seen("45.1.9.1")), "and there is room again").toMatchObject({ status: 202 });
+    expect(await post(seen("45.1.9.1")), "and accepted again afterwards").toMatchObject({ status: 202 });
   },
 );
 
 test("requests with very many tiny records get a 503 by the memory that these take", async () => {
-  const goOn = await holdUp();
+  const resume = await blockInserts();
   const bomb = (ip: string) => gzipSync(Buffer.from(`${seen(ip)}\n${"1\n".repeat(49_999)}`));
   const answers = Array.from({ length: 8 }, (_, n) =>
     post(bomb(`45.1.4.${n}`), { "content-encoding": "gzip" }, `192.0.2.${n}`),
   );
   expect(await Promise.race(answers)).toEqual(BUSY);
-  await goOn();
+  await resume();
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
   const taken = statuses.filter((status) => status === 202).length;
   expect([taken > 0, taken <= 5]).toEqual([true, true]);
@@ -116,24 +116,24 @@ test("bodies of one key that stall leave memory for other senders, and are ended
 });
 
 test("a small request without Content-Length reserves no more memory than it needs", async () => {
-  const goOn = await holdUp();
+  const resume = await blockInserts();
   const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
   const body = (ip: string) => new Blob([seen(ip)]).stream();
   const chunked = (n: number) =>
     fetch(`http://127.0.0.1:${port}/v1/observations`, { method: "POST", body: body(`45.1.7.${n}`), duplex: "half" });
   const answers = Array.from({ length: 20 }, (_, n) => chunked(n));
   await sleep(500);
-  await goOn();
+  await resume();
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
 });
 
 test("a request whose client has disconnected is not stored later, as it will be sent again", async () => {
-  const goOn = await holdUp();
+  const resume = await blockInserts();
   const url = `${await app.listen({ host: "127.0.0.1", port: 0 })}/v1/observations`;
-  const impatient = AbortSignal.timeout(700);
-  await expect(fetch(url, { method: "POST", body: seen("45.1.6.1"), signal: impatient })).rejects.toThrow("timeout");
+  const timeout = AbortSignal.timeout(700);
+  await expect(fetch(url, { method: "POST", body: seen("45.1.6.1"), signal: timeout })).rejects.toThrow("timeout");
   await sleep(300);
-  await goOn();
+  await resume();
   expect(await post(seen("45.1.6.2"))).toMatchObject({ status: 202 });
   // Its next try would have come by now.
   await sleep(1_500);

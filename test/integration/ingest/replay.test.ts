@@ -158,10 +158,10 @@ test.each([
   const file = join(folder, "large");
   const onDisk = isGzip ? gzipSync(bytes) : bytes;
   await writeFile(file, onDisk);
-  let told = 0;
-  const summary = await replayFiles([file], { onBytes: (count) => (told += count) });
+  let reported = 0;
+  const summary = await replayFiles([file], { onBytes: (count) => (reported += count) });
   expect(summary).toMatchObject({ read: LARGE, accepted: LARGE, rejected: 0 });
-  expect(told).toBe(onDisk.length);
+  expect(reported).toBe(onDisk.length);
   expect(await run(world.client, stored, {})).toHaveLength(LARGE);
 });
 

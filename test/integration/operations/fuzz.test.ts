@@ -4,7 +4,7 @@ import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { type FuzzAnswer, OPERATION_HEADER, told } from "../../support/fuzz/check-answer.ts";
+import { type FuzzAnswer, formatFailure, OPERATION_HEADER } from "../../support/fuzz/check-answer.ts";
 import type { FuzzRequest } from "../../support/fuzz/drafts.ts";
 import { createFuzzedWorld, type FuzzedWorld, NOISE, RIOT } from "../../support/fuzz/fuzzed-world.ts";
 import { fingerprint, Ledger } from "../../support/fuzz/ledger.ts";
@@ -32,7 +32,7 @@ const BATCHES: Readonly<Record<string, number>> = {
 };
 const BATCHES_OF_OTHERS = 25;
 /** Batches of what every operation must refuse before it asks the store anything. */
-const REFUSED_BATCHES = 45;
+const REJECTED_BATCHES = 45;
 const RAW_BATCHES = 90;
 const LEAST_OF_A_STATUS = atVolume(2, 10);
 /** Whoever has to look at a failure needs one case and not the very smallest. */
@@ -62,9 +62,9 @@ async function send({ method, target, headers, payload, from }: FuzzRequest): Pr
 }
 
 /** Throws, with both, when an answer is not what it must be. */
-function requireSound(request: FuzzRequest, answer: FuzzAnswer): void {
+function assertSound(request: FuzzRequest, answer: FuzzAnswer): void {
   const fault = fuzzed.check(request, answer) ?? ledger.enter(request, answer);
-  if (fault !== undefined) throw new Error(`${fault}\n  ${told(request, answer)}`);
+  if (fault !== undefined) throw new Error(`${fault}\n  ${formatFailure(request, answer)}`);
 }
 
 /** Checks batches of cases, all of a batch at once. A failure tells the seed and the smallest batch that has it. */
@@ -84,13 +84,13 @@ async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (on
 test("every operation answers any request as described, in JSON and without a library's wording", {
   timeout: 900_000,
 }, async () => {
-  const check = async (request: FuzzRequest) => requireSound(request, await send(request));
+  const check = async (request: FuzzRequest) => assertSound(request, await send(request));
   for (const operation of fuzzed.operations) {
     const requests = fuzzed.requestsFor(operation);
     await forBatches(requests, BATCHES[operation.id] ?? BATCHES_OF_OTHERS, check);
     await forBatches(
-      requests.filter(({ expects }) => expects === "refused"),
-      REFUSED_BATCHES,
+      requests.filter(({ expects }) => expects === "rejected"),
+      REJECTED_BATCHES,
       check,
     );
   }
@@ -119,7 +119,7 @@ test("every record is accepted or rejected, and each rejected one is kept byte f
   expect(lost).toEqual([]);
   expect(ledger.accepted).toBeGreaterThan(atVolume(15, 100));
   expect(ledger.listed.length).toBeGreaterThan(atVolume(80, 500));
-  // Too many records are refused with the whole request, the store takes all that is accepted, and batches are Kafka's.
+  // Too many records are rejected with the whole request, the store takes all that is accepted, and batches are Kafka's.
   const elsewhere = new Set<string>(["too-many-observations", "rejected-by-store", "unreadable-batch"]);
   expect([...ledger.reasons].sort()).toEqual(REJECTION_REASONS.filter((reason) => !elsewhere.has(reason)).sort());
 });
@@ -129,7 +129,7 @@ test("whatever bytes come over a connection, each answer is as described", { tim
   await forBatches(requests, RAW_BATCHES, async ({ request, bytes, isWhole }) => {
     const answers = answersIn(await exchange(port, bytes, isWhole));
     if (isWhole && answers.length !== 1) throw new Error(`${answers.length} answers to ${bytes.toString("latin1")}`);
-    for (const answer of answers) requireSound(request, answer);
+    for (const answer of answers) assertSound(request, answer);
   });
 });
 
@@ -138,14 +138,14 @@ test.each([
   ["with a header too large", withLongHeader, 431],
 ])("a request %s gets the error that its operation describes", async (_what, write, status) => {
   for (const operation of fuzzed.operations) {
-    const plain = fuzzed.requestsFor(operation).filter(({ expects }) => expects === "taken");
+    const plain = fuzzed.requestsFor(operation).filter(({ expects }) => expects === "accepted");
     for (const request of fc.sample(plain, { seed: SEED, numRuns: 10 })) {
       const [answer] = answersIn(await exchange(port, write({ ...request, headers: {} }), true));
       if (answer === undefined) throw new Error("no answer");
       expect(answer.status).toBe(status);
-      // The second is refused before anybody knows whom it is for.
+      // The second is rejected before anybody knows whom it is for.
       const headers = { ...answer.headers, [OPERATION_HEADER]: operation.id };
-      requireSound({ ...request, expects: "refused" }, { ...answer, headers });
+      assertSound({ ...request, expects: "rejected" }, { ...answer, headers });
     }
   }
 });

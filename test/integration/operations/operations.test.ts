@@ -46,14 +46,14 @@ const greedy = defineQuery({
   params: z.object({}),
   row: z.object({ n: z.int() }),
 });
-const underWay = (mark: string) =>
+const inProgress = (mark: string) =>
   defineQuery({
     name: "under-way",
     sql: `SELECT count() AS n FROM system.processes WHERE query LIKE '%sipHash64(number, \\'${mark}%' AND query NOT LIKE '%system.processes%'`,
     params: z.object({}),
     row: z.object({ n: z.int() }),
   });
-const running = async (mark: string) => (await run(client, underWay(mark), {}))[0]?.n;
+const running = async (mark: string) => (await run(client, inProgress(mark), {}))[0]?.n;
 
 const slow = defineOperation({
   id: "slow",
@@ -202,9 +202,9 @@ test("every answer is a log line with a request id, and neither keys nor query s
   const forged = await app.inject({ method: "GET", url: "/nowhere", headers: { "x-request-id": 'x"\n{}' } });
   expect(forged.headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
 
-  const telling = await makeSlowApp(5, { logsClientAddresses: true });
-  await telling.app.inject({ method: "GET", url: "/nowhere" });
-  expect(telling.logged).toMatchObject([{ client: "127.0.0.1" }]);
+  const withAddresses = await makeSlowApp(5, { logsClientAddresses: true });
+  await withAddresses.app.inject({ method: "GET", url: "/nowhere" });
+  expect(withAddresses.logged).toMatchObject([{ client: "127.0.0.1" }]);
 });
 
 test("pages of configured origins may call and read the limits, all others may not; pages may not be framed", async () => {

@@ -82,8 +82,8 @@ test.each([
   ],
   ["an empty file", async () => replaceFile(tls.files.keyFile, "")],
   ["no file at all", async () => rm(tls.files.certFile)],
-])("%s: the old certificate stays in use, with one warning, until the pair fits again", async (_what, spoil) => {
-  await spoil();
+])("%s: the old certificate stays in use, with one warning, until the pair fits again", async (_what, damage) => {
+  await damage();
   await eventually(async () => expect(tls.log()).toContain("serving the last certificate"), 5_000);
   await sleep(5 * CERTIFICATE_CHECK_MS);
   expect(tls.log().match(/serving the last certificate/g)).toHaveLength(1);
@@ -112,8 +112,8 @@ test.each([
     "TLS_KEY_FILE: .*tls.key is not the key of the certificate in TLS_CERT_FILE, .*tls.crt",
     async () => writeFile(tls.files.keyFile, (await makeCertificate("other")).key),
   ],
-])("a start fails with: %s", async (message, spoil) => {
-  await spoil();
+])("a start fails with: %s", async (message, damage) => {
+  await damage();
   const failure = await createTlsServer(tls.app, tls.files, silent).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(TlsFilesError);
   expect(failure).toMatchObject({ message: expect.stringMatching(new RegExp(`^${message}`)) });

@@ -88,13 +88,13 @@ test("no workspace can be created on, or moved to, the plan of callers without a
   const context = commandOver(world);
   const id = `w-${randomUUID()}`;
   const write = (isNew: boolean, plan?: string) => runWorkspacesWrite(id, { isNew, plan }, context);
-  const refusal =
+  const error =
     'the plan "unauthenticated" is for callers without a key; a workspace may have community, standard, unlimited';
-  await expect(async () => write(true, "unauthenticated")).rejects.toThrow(refusal);
-  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(refusal);
+  await expect(async () => write(true, "unauthenticated")).rejects.toThrow(error);
+  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(error);
   expect((await readWorkspaces(world.client)).map(({ workspaceId }) => workspaceId)).not.toContain(id);
   await write(true, "standard");
-  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(refusal);
+  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(error);
   expect(context.lines.join("\n")).toContain("standard");
 });
 
@@ -169,16 +169,16 @@ test("lookups count per day, by address without a key and by workspace with one;
   }
   await world.get("/v3/community/10.0.0.1", {});
   for (let again = 0; again < 2; again++) {
-    const refused = await lookup({});
-    expect(refused.statusCode).toBe(429);
-    expect(refused.json()).toEqual({
+    const rejected = await lookup({});
+    expect(rejected.statusCode).toBe(429);
+    expect(rejected.json()).toEqual({
       plan: "unauthenticated",
       "rate-limit": "100-lookups/day",
       plan_url: "http://noisefloor.test/plans",
       message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. /),
     });
-    expect(refused.headers["retry-after"]).toBeUndefined();
-    expect(refused.headers["ratelimit-remaining"]).toBe("0");
+    expect(rejected.headers["retry-after"]).toBeUndefined();
+    expect(rejected.headers["ratelimit-remaining"]).toBe("0");
   }
   const key = await world.addCaller("community");
   expect((await lookup({ key })).headers["ratelimit-remaining"]).toBe("999");

@@ -122,7 +122,7 @@ test.each([1, 2, 3])(
     await store(150);
     const indexed = await openIndexed();
     const addresses = [...SHARED_ADDRESSES.map(shift), shift("45.9.0.1"), "46.1.0.0"];
-    const requireAnswers = async (what: string) => {
+    const assertAnswers = async (what: string) => {
       await indexed.catchUp();
       const known: Known = {
         seen: seen.filter(({ dataset, at }) => dataset === "global" && at >= now - RETENTION_DAYS * DAY),
@@ -133,12 +133,12 @@ test.each([1, 2, 3])(
         expect(await indexed.community(ip), `${what}: ${ip}`).toEqual(expectedCommunity(ip, known));
     };
     try {
-      await requireAnswers("loaded");
+      await assertAnswers("loaded");
       await store(60);
-      await requireAnswers("after more observations, of old times too");
+      await assertAnswers("after more observations, of old times too");
       tags = tags.map((tag) => intend(tag, random.pick(INTENTIONS)));
       await writeTags(world.client, tags, Date.now());
-      await requireAnswers("after tags have changed their intention");
+      await assertAnswers("after tags have changed their intention");
       const service = shift(SERVICE_NETWORK);
       const actor = shift(ACTOR_NETWORK);
       const { last_updated: _, trust_level: trustLevel, ...described } = SERVICE;
@@ -153,10 +153,10 @@ test.each([1, 2, 3])(
         serviceOf: (ip) => (ip.startsWith(shift("45.1.0.")) ? SERVICE : undefined),
         actorOf: (ip) => (ip.startsWith(shift("45.2.0.")) ? "Census" : undefined),
       };
-      await requireAnswers("after networks were imported");
+      await assertAnswers("after networks were imported");
       for (const days of [20, 60, 105]) {
         now = NOW + days * DAY + random.int(0, DAY);
-        await requireAnswers(`${days} days later`);
+        await assertAnswers(`${days} days later`);
       }
     } finally {
       await indexed.close();

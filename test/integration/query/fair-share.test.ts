@@ -273,11 +273,11 @@ test("a client's connections beyond the limit get a 429, and when one of the oth
     return socket;
   };
   const sockets = [await open(), await open(), await open()];
-  const refused = await open();
-  const [said] = await once(refused, "data");
+  const rejected = await open();
+  const [said] = await once(rejected, "data");
   expect(String(said)).toMatch(/^HTTP\/1.1 429 /);
   expect(String(said)).toContain('{"message":"Too many connections: close some before you open more"}');
-  refused.destroy();
+  rejected.destroy();
   sockets[0]?.destroy();
   await eventually(async () => {
     const next = await open();

@@ -6,15 +6,15 @@ import { promisify } from "node:util";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
-import { LIMIT, type LimitTrial, limitTrial } from "../../support/worlds/lookup-limit-world.ts";
+import { LIMIT, type LookupLimitWorld, openLookupLimitWorld } from "../../support/worlds/lookup-limit-world.ts";
 
-let trial: LimitTrial;
+let world: LookupLimitWorld;
 beforeEach(() => {
-  trial = limitTrial();
+  world = openLookupLimitWorld();
 });
-afterEach(() => trial.close());
+afterEach(() => world.close());
 
-const local = async (file: string) => trial.opened(await localLookupLimit(file, trial.now, trial.log));
+const local = async (file: string) => world.opened(await localLookupLimit(file, world.now, world.log));
 
 describe("without Redis", () => {
   let folder: string;
@@ -26,43 +26,43 @@ describe("without Redis", () => {
   });
   afterEach(async () => {
     // A close would bring the folder back.
-    await trial.close();
+    await world.close();
     await rm(folder, { recursive: true });
   });
 
   test("counts survive a restart, in a folder that did not exist before", async () => {
     const first = await local(file);
     expect(first.state()).toBe("local");
-    expect(await trial.grantedOf(first, 4)).toBe(4);
+    expect(await world.grantedOf(first, 4)).toBe(4);
     await first.close();
     expect(await readdir(join(folder, "data"))).toEqual(["lookups.json"]);
-    expect(await trial.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
+    expect(await world.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
   test("counts survive a kill of the process, except those of the last seconds", async () => {
     const first = await local(file);
-    expect(await trial.grantedOf(first, 4)).toBe(4);
+    expect(await world.grantedOf(first, 4)).toBe(4);
     await eventually(async () => expect(await readdir(join(folder, "data"))).toEqual(["lookups.json"]), 10_000);
-    expect(await trial.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
+    expect(await world.grantedOf(await local(file), LIMIT)).toBe(LIMIT - 4);
   });
 
   test("of lookups that come at once no more are granted than the limit", async () => {
     const limit = await local(file);
-    const permits = await Promise.all(Array.from({ length: 50 }, () => trial.take(limit)));
+    const permits = await Promise.all(Array.from({ length: 50 }, () => world.take(limit)));
     expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
     await permits[0]?.refund();
-    expect(await trial.grantedOf(limit, LIMIT)).toBe(1);
+    expect(await world.grantedOf(limit, LIMIT)).toBe(1);
   });
 
   test("requests for many addresses are granted as a whole or not at all, over a restart too", async () => {
     const limit = await local(file);
-    const permits = await Promise.all([4, 4, 4, 2, 1].map((lookups) => trial.take(limit, lookups)));
+    const permits = await Promise.all([4, 4, 4, 2, 1].map((lookups) => world.take(limit, lookups)));
     expect(permits.map(({ isGranted }) => isGranted)).toEqual([true, true, false, true, false]);
     await permits[0]?.refund();
     await limit.close();
     const again = await local(file);
-    expect(await trial.take(again, 5)).toMatchObject({ isGranted: false, remaining: 4 });
-    expect(await trial.take(again, 4)).toMatchObject({ isGranted: true, remaining: 0 });
+    expect(await world.take(again, 5)).toMatchObject({ isGranted: false, remaining: 4 });
+    expect(await world.take(again, 4)).toMatchObject({ isGranted: true, remaining: 0 });
   });
 
   test.each([
@@ -74,27 +74,27 @@ describe("without Redis", () => {
     const other = join(folder, "lookups.json");
     await writeFile(other, content);
     const limit = await local(other);
-    expect(trial.logged).toEqual([expect.stringContaining("counting from zero")]);
-    expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    expect(world.logged).toEqual([expect.stringContaining("counting from zero")]);
+    expect(await world.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
     await limit.close();
-    expect((await trial.take(await local(other))).isGranted).toBe(false);
+    expect((await world.take(await local(other))).isGranted).toBe(false);
   });
 
   test("a file that cannot be written is logged once, and counting continues in memory", async () => {
     await writeFile(join(folder, "data"), "a file where the folder would be");
     const limit = await local(file);
-    expect(await trial.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
-    await eventually(async () => expect(trial.logged).toHaveLength(1), 10_000);
+    expect(await world.grantedOf(limit, LIMIT + 1)).toBe(LIMIT);
+    await eventually(async () => expect(world.logged).toHaveLength(1), 10_000);
     await limit.close();
-    expect(trial.logged.at(-1)).toContain("saving the lookup counts failed");
+    expect(world.logged.at(-1)).toContain("saving the lookup counts failed");
   });
 
   test("rejected lookups cause no write", async () => {
     const limit = await local(file);
-    expect(await trial.grantedOf(limit, LIMIT)).toBe(LIMIT);
+    expect(await world.grantedOf(limit, LIMIT)).toBe(LIMIT);
     await limit.close();
     await rm(file);
-    expect(await trial.grantedOf(limit, 3)).toBe(0);
+    expect(await world.grantedOf(limit, 3)).toBe(0);
     await limit.close();
     expect(await readdir(join(folder, "data"))).toEqual([]);
   });
@@ -103,11 +103,11 @@ describe("without Redis", () => {
     // Nobody reads from this pipe: a write to it waits for ever.
     await promisify(execFile)("mkfifo", [`${join(folder, "lookups.json")}.new`]);
     const limit = await local(join(folder, "lookups.json"));
-    await trial.take(limit);
+    await world.take(limit);
     const begun = performance.now();
     await limit.close();
     expect(performance.now() - begun).toBeLessThan(5_000);
-    expect(trial.logged).toEqual([expect.stringContaining("saving the lookup counts timed out")]);
+    expect(world.logged).toEqual([expect.stringContaining("saving the lookup counts timed out")]);
     expect(await readFile(join(folder, "lookups.json.new"), "utf8"), "lets go of the pipe").toContain("storage");
   });
 });

@@ -50,7 +50,7 @@ beforeAll(async () => {
     // Known to others only.
     { observed_at: new Date(NOW - 1).toISOString(), sensor_id: "s", source_ip: "45.0.0.2", dataset: "community" },
   ]);
-  expect(rejected.length, "control characters may be refused, nothing else").toBeLessThanOrEqual(1);
+  expect(rejected.length, "control characters may be rejected, nothing else").toBeLessThanOrEqual(1);
 });
 afterAll(() => world.close());
 

@@ -50,7 +50,7 @@ test("exactly 1,000 addresses are a complete list, not a truncated one", async (
   expect(answer.metadata.ips_truncated).toBe(false);
 });
 
-const refusals: [query: string, status: number, message: RegExp][] = [
+const errors: [query: string, status: number, message: RegExp][] = [
   ["days=0", 400, /days takes a whole number from 1 to 90/],
   ["days=91", 400, /days/],
   ["days=", 400, /days/],
@@ -69,7 +69,7 @@ const refusals: [query: string, status: number, message: RegExp][] = [
   ["workspace_labels=personal,nobody", 400, /workspace_labels/],
 ];
 
-test.each(refusals)("%s is a %i", async (query, status, message) => {
+test.each(errors)("%s is a %i", async (query, status, message) => {
   const answer = await world.get(`/v3/tags/${tag.id}/activity?${query}`);
   expect(answer).toEqual({ status, body: { message: expect.stringMatching(message) } });
 });

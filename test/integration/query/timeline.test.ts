@@ -129,16 +129,16 @@ test("an observation sent again under its id has its latest content, before and 
   await world.client.command({ query: "SYSTEM STOP MERGES observations" });
   await world.store([{ ...said, http: { path: "/first" } }]);
   await world.store([{ ...said, http: { path: "/second" } }]);
-  const told = async () => [
+  const readAnswers = async () => [
     (await timeline(ip, "field=http_path")).results.map(({ label, data }) => [label, data]),
     (await world.get(`/v3/ip/${ip}`)).body,
   ];
-  const before = await told();
+  const before = await readAnswers();
   expect(before).toMatchObject([
     [["/second", 1]],
     { internet_scanner_intelligence: { metadata: { sensor_hits: 1 }, raw_data: { http: { path: ["/second"] } } } },
   ]);
   await world.client.command({ query: "SYSTEM START MERGES observations" });
   await world.client.command({ query: "OPTIMIZE TABLE observations FINAL" });
-  expect(await told()).toEqual(before);
+  expect(await readAnswers()).toEqual(before);
 });

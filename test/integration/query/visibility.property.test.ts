@@ -92,7 +92,7 @@ const expectedOf = (question: Question, known: Known) =>
   question.answer({ ...known, seen: known.seen.filter(question.sees) });
 
 /** Whether a caller who sees everything gets another answer: then a leak shows in this one. */
-const isTempting = (question: Question, known: Known) =>
+const canLeak = (question: Question, known: Known) =>
   JSON.stringify(expectedOf(question, known)) !== JSON.stringify(question.answer(known));
 
 describe.each(SEEDS)("random scopes, seed %i", (seed) => {
@@ -139,9 +139,7 @@ describe.each(SEEDS)("random scopes, seed %i", (seed) => {
     const showing = OPERATIONS.filter(({ showsObservations }) => showsObservations);
     return [
       ...Array.from({ length: QUESTIONS_PER_OPERATION }, () => OPERATIONS.map(randomQuestion)).flat(),
-      ...[...showing, ...showing].map((operation) =>
-        findQuestion([operation], (question) => isTempting(question, known)),
-      ),
+      ...[...showing, ...showing].map((operation) => findQuestion([operation], (question) => canLeak(question, known))),
       ...[400, 401, 403, 404].map((status) =>
         findQuestion(OPERATIONS, (question) => expectedOf(question, known).status === status),
       ),

@@ -14,11 +14,11 @@ export type EventFlow = {
 /** Publishes messages in batches of random sizes, every other one compressed with gzip. */
 export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>, random: Random): EventFlow {
   let held: Promise<void> | undefined;
-  let underWay: Promise<unknown> = Promise.resolve();
+  let inProgress: Promise<unknown> = Promise.resolve();
   const publish = async () => {
     const producer = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).producer({
       createPartitioner: Partitioners.DefaultPartitioner,
-      // The library sends a whole batch again when one partition refused it (a new topic's leader is not there at once).
+      // The library sends a whole batch again when one partition rejected it (a new topic's leader is not there at once).
       // Observations that are named by their place would then truly have come twice.
       idempotent: true,
       maxInFlightRequests: 1,
@@ -27,13 +27,13 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
     const send = async (batch: readonly Message[]) => {
       // Looked at without a pause before the send: one that slips through would meet what the flow is held for.
       while (held !== undefined) await held;
-      underWay = producer.send({
+      inProgress = producer.send({
         topic: kafka.topic,
         acks: -1,
         compression: random.chance(0.5) ? CompressionTypes.GZIP : CompressionTypes.None,
         messages: [...batch],
       });
-      await underWay;
+      await inProgress;
     };
     let batch: Message[] = [];
     let most = 1;
@@ -57,7 +57,7 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
       held = new Promise((settled) => {
         settle = settled;
       });
-      await underWay.catch(() => {});
+      await inProgress.catch(() => {});
       return () => {
         held = undefined;
         settle();

@@ -104,14 +104,14 @@ export function listBodies(described: fc.Arbitrary<unknown>): {
   plain: fc.Arbitrary<Payload>;
   odd: fc.Arbitrary<Payload>;
 } {
-  const plain = described.map((value) => payload(JSON.stringify(value), "taken"));
+  const plain = described.map((value) => payload(JSON.stringify(value), "accepted"));
   const odd = fc.oneof(
-    { weight: 4, arbitrary: fc.constantFrom(...NO_LISTS).map((text) => payload(text, "refused")) },
+    { weight: 4, arbitrary: fc.constantFrom(...NO_LISTS).map((text) => payload(text, "rejected")) },
     { weight: 2, arbitrary: fc.constantFrom(...EITHER).map((text) => payload(text, "anything")) },
     { weight: 2, arbitrary: broken(plain) },
     { weight: 2, arbitrary: headed(plain) },
-    { weight: 1, arbitrary: fc.json({ maxDepth: 4 }).map((text) => payload(text, "refused")) },
-    { weight: 1, arbitrary: wildText.map((text) => payload(text, "refused")) },
+    { weight: 1, arbitrary: fc.json({ maxDepth: 4 }).map((text) => payload(text, "rejected")) },
+    { weight: 1, arbitrary: wildText.map((text) => payload(text, "rejected")) },
   );
   return { plain, odd };
 }

@@ -28,7 +28,7 @@ const LEAKS = [
 const PAGES: ReadonlySet<string> = new Set(["homePage", "plansPage", "addressPage", "servicePage", "lookupForm"]);
 
 /** The refusals that say that a request is not as described. */
-const REFUSALS_OF_FORM: ReadonlySet<number> = new Set([400, 405, 408, 413, 414, 415, 417, 426, 431]);
+const FORM_ERRORS: ReadonlySet<number> = new Set([400, 405, 408, 413, 414, 415, 417, 426, 431]);
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
@@ -66,8 +66,8 @@ export function answerChecks(operations: readonly DescribedOperation[], check: C
       return "more than a message";
     const fault = operation && check(operation.method, operation.path, status, body);
     if (fault !== undefined) return fault;
-    if (request.expects === "refused" && status < 400) return "an answer to what the description does not allow";
-    if (request.expects === "taken" && (REFUSALS_OF_FORM.has(status) || operation?.id !== request.operation)) {
+    if (request.expects === "rejected" && status < 400) return "an answer to what the description does not allow";
+    if (request.expects === "accepted" && (FORM_ERRORS.has(status) || operation?.id !== request.operation)) {
       return "a refusal of what the description allows";
     }
     return undefined;
@@ -94,7 +94,10 @@ function parsed(text: string): unknown {
 const MOST_SHOWN = 600;
 
 /** A request and its answer for whoever reads of the failure. */
-export function told({ method, target, headers, payload, from, expects }: FuzzRequest, answer: FuzzAnswer): string {
+export function formatFailure(
+  { method, target, headers, payload, from, expects }: FuzzRequest,
+  answer: FuzzAnswer,
+): string {
   const cut = (text: string) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}... (${text.length})` : text);
   const lines = [
     `${method} ${cut(target)} from ${from}, to be ${expects}`,

@@ -110,7 +110,7 @@ function textOf(schema: Schema): fc.Arbitrary<string> {
   const text = fc.oneof(
     fc.string({ unit: "grapheme", minLength, maxLength: 40 }).map((value) => [...value].slice(0, maxLength).join("")),
     // As long as it may be.
-    fc.constantFrom("a", "é").map((letter) => letter.repeat(maxLength)),
+    fc.constantFrom("a", "é").map((character) => character.repeat(maxLength)),
   );
   if (pattern === undefined) return text;
   // The library cannot make texts for a pattern of Unicode classes, but nearly every text fits those.

@@ -44,7 +44,7 @@ export function operationsOf({ paths }: z.infer<typeof descriptionSchema>): Desc
  * What must come of a request: not a word about its form where it is as described; a 4xx where it is not. Nothing is
  * expected of one that can be read in several ways, but that its answer is as described.
  */
-export type Expectation = "taken" | "refused" | "anything";
+export type Expectation = "accepted" | "rejected" | "anything";
 
 /** What is sent with a request. */
 export type Payload = {
@@ -92,7 +92,7 @@ export function expecting(draft: Draft, expects: Expectation): Draft {
   const all = [draft.expects, expects];
   return {
     ...draft,
-    expects: all.find((one) => one === "anything") ?? all.find((one) => one === "refused") ?? "taken",
+    expects: all.find((one) => one === "anything") ?? all.find((one) => one === "rejected") ?? "accepted",
   };
 }
 
@@ -101,7 +101,7 @@ export function written(draft: Draft): FuzzRequest {
     draft.operation.path.replace(/\{(\w+)\}/g, (_all, name: string) => draft.segments[name] ?? ""),
   );
   const query = draft.query.map(([name, value]) => `${name}=${value}`).join("&");
-  const { expects } = expecting(draft, draft.payload?.expects ?? "taken");
+  const { expects } = expecting(draft, draft.payload?.expects ?? "accepted");
   return {
     operation: draft.operation.id,
     method: draft.method,
@@ -118,5 +118,7 @@ export function written(draft: Draft): FuzzRequest {
 const HALF_A_PAIR = "%ED%A0%80";
 
 export function percentEncoded(text: string): string {
-  return [...text].map((letter) => (letter.isWellFormed() ? encodeURIComponent(letter) : HALF_A_PAIR)).join("");
+  return [...text]
+    .map((character) => (character.isWellFormed() ? encodeURIComponent(character) : HALF_A_PAIR))
+    .join("");
 }

@@ -137,15 +137,15 @@ function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
   };
 }
 
-/** Keys of several plans, with and without the entitlement; of sensors bound to a room, and of those that are not. */
+/** Keys of several plans, with and without the entitlement; of sensors bound to a scope, and of those that are not. */
 async function makeKeys(world: World, sensorKey: string, now: number) {
-  const rooms: Scope[] = [
+  const scopes: Scope[] = [
     { dataset: "personal", workspaceId: TEAM },
     { dataset: "community", workspaceId: "" },
   ];
-  const bound = rooms.map((room) => ({ ...room, key: randomUUID(), keyId: randomUUID() }));
-  for (const { key, ...room } of bound) {
-    const stored = { ...room, label: "", sha256: hashKey(key), createdAt: now, isRevoked: false };
+  const bound = scopes.map((scope) => ({ ...scope, key: randomUUID(), keyId: randomUUID() }));
+  for (const { key, ...scope } of bound) {
+    const stored = { ...scope, label: "", sha256: hashKey(key), createdAt: now, isRevoked: false };
     await writeSensorKey(world.client, stored, now);
   }
   await world.sensors.refresh();

@@ -108,7 +108,7 @@ export function intakeBodies(
       .tuple(garbage, fc.integer({ min: 90, max: 130 }))
       .map(([record, times]) => asLines(Array(times).fill(record), "\n")),
   );
-  const dressed = fc
+  const wrapped = fc
     .tuple(mixed, fc.constantFrom("application/x-ndjson", ...CONTENT_TYPES), fc.boolean())
     .map(([sent, type, isPacked]): Payload => {
       const headers = { "content-type": type };
@@ -119,12 +119,12 @@ export function intakeBodies(
         headers: { ...headers, "content-encoding": "gzip" },
       };
     });
-  const tooMany = fc.constant<Payload>({ bytes: Buffer.alloc(2 * 50_001, "1\n"), headers: {}, expects: "refused" });
+  const tooMany = fc.constant<Payload>({ bytes: Buffer.alloc(2 * 50_001, "1\n"), headers: {}, expects: "rejected" });
   return {
     plain,
     odd: fc.oneof(
-      { weight: 20, arbitrary: dressed },
-      { weight: 6, arbitrary: broken(dressed) },
+      { weight: 20, arbitrary: wrapped },
+      { weight: 6, arbitrary: broken(wrapped) },
       { weight: 6, arbitrary: headed(mixed) },
       { weight: 1, arbitrary: tooMany },
       { weight: 2, arbitrary: fc.constantFrom("", " ", "\n\n", "[", "[1", "[1,]", "[[", "]").map(nothing) },
@@ -134,7 +134,7 @@ export function intakeBodies(
 
 /** Without a record in it, or without an end. */
 function nothing(text: string): Payload {
-  return { bytes: Buffer.from(text), headers: {}, expects: text === "]" ? "anything" : "refused" };
+  return { bytes: Buffer.from(text), headers: {}, expects: text === "]" ? "anything" : "rejected" };
 }
 
 function asArray(records: readonly Buffer[]): Payload {
@@ -143,10 +143,10 @@ function asArray(records: readonly Buffer[]): Payload {
     ...records.flatMap((record, index) => [Buffer.from(index > 0 ? " ,\n" : ""), record]),
     Buffer.from("]"),
   ]);
-  return { bytes, headers: { "content-type": "application/json" }, expects: "taken", records };
+  return { bytes, headers: { "content-type": "application/json" }, expects: "accepted", records };
 }
 
 function asLines(records: readonly Buffer[], end: string): Payload {
   const bytes = Buffer.concat(records.flatMap((record) => [record, Buffer.from(end)]));
-  return { bytes, headers: { "content-type": "application/x-ndjson" }, expects: "taken", records };
+  return { bytes, headers: { "content-type": "application/x-ndjson" }, expects: "accepted", records };
 }

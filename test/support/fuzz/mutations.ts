@@ -51,7 +51,7 @@ function inPath(operation: DescribedOperation): fc.Arbitrary<Twist>[] {
         segments.map(
           (segment): Twist =>
             (draft) => {
-              const expects = index === 0 && isShaped ? "refused" : "anything";
+              const expects = index === 0 && isShaped ? "rejected" : "anything";
               return expecting({ ...draft, segments: { ...draft.segments, [name]: segment } }, expects);
             },
         ),
@@ -84,21 +84,21 @@ function inQuery(operation: DescribedOperation): fc.Arbitrary<Twist>[] {
                 [name, percentEncoded(value)] as const,
               ];
               // Of a description's texts only those with a shape refuse any; some operations take more than is described.
-              const isRefused = isShaped && !takesText(schema, value) && !takesText(schema, value.toLowerCase());
-              return expecting({ ...draft, query }, isRefused ? "refused" : "anything");
+              const isRejected = isShaped && !takesText(schema, value) && !takesText(schema, value.toLowerCase());
+              return expecting({ ...draft, query }, isRejected ? "rejected" : "anything");
             },
         ),
         fc.constantFrom("1", "", "x").map(
           (value): Twist =>
             (draft) =>
-              expecting({ ...draft, query: [...draft.query, [name, value], [name, value]] }, "refused"),
+              expecting({ ...draft, query: [...draft.query, [name, value], [name, value]] }, "rejected"),
         ),
       ];
     });
 }
 
 /** What the interface has no name for is passed over. */
-const strangers: fc.Arbitrary<Twist> = fc
+const foreignHeaders: fc.Arbitrary<Twist> = fc
   .array(
     fc.tuple(
       fc.constantFrom(
@@ -234,18 +234,18 @@ const wrongKey: fc.Arbitrary<Twist> = wildText
   .map(
     (key): Twist =>
       (draft) =>
-        expecting({ ...draft, headers: { ...draft.headers, key } }, "refused"),
+        expecting({ ...draft, headers: { ...draft.headers, key } }, "rejected"),
   );
 
-/** The name of another's page, which is refused to callers without a key. */
+/** The name of another's page, which is rejected to callers without a key. */
 const foreignHost: Twist = (draft) => ({ ...draft, headers: { ...draft.headers, host: "foreign.example" } });
 
-/** A method that a path does not have is refused, but for HEAD, which is GET without the body. */
+/** A method that a path does not have is rejected, but for HEAD, which is GET without the body. */
 function otherMethod(methodsOfPath: readonly string[]): fc.Arbitrary<Twist> {
   return fc.constantFrom(...OTHER_METHODS.filter((method) => !methodsOfPath.includes(method))).map(
     (method): Twist =>
       (draft) =>
-        expecting({ ...draft, method }, method === "HEAD" ? "anything" : "refused"),
+        expecting({ ...draft, method }, method === "HEAD" ? "anything" : "rejected"),
   );
 }
 
@@ -253,7 +253,7 @@ function otherMethod(methodsOfPath: readonly string[]): fc.Arbitrary<Twist> {
 export function twistsOf(operation: DescribedOperation, methodsOfPath: readonly string[]): fc.Arbitrary<Twist> {
   return fc.oneof(
     ...[...inPath(operation), ...inQuery(operation)].map((arbitrary) => ({ weight: 2, arbitrary })),
-    { weight: 1, arbitrary: strangers },
+    { weight: 1, arbitrary: foreignHeaders },
     { weight: 1, arbitrary: tornQuery },
     { weight: 1, arbitrary: bent },
     { weight: 1, arbitrary: headers },

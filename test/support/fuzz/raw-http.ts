@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import type { FuzzAnswer } from "./check-answer.ts";
 
 /** How long a server may take to answer what it has got. */
-const PATIENCE_MS = 20_000;
+const RESPONSE_TIMEOUT_MS = 20_000;
 /** How long to wait before what is not a whole request is ended. */
 const STALL_MS = 300;
 
@@ -14,10 +14,10 @@ export function exchange(port: number, bytes: Buffer, isWhole: boolean): Promise
   return new Promise((settle, fail) => {
     const received: Buffer[] = [];
     const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
-    const stall = setTimeout(() => socket.end(), isWhole ? PATIENCE_MS : STALL_MS);
-    const patience = setTimeout(
+    const stall = setTimeout(() => socket.end(), isWhole ? RESPONSE_TIMEOUT_MS : STALL_MS);
+    const timer = setTimeout(
       () => socket.destroy(new Error("the connection was not closed")),
-      PATIENCE_MS + STALL_MS,
+      RESPONSE_TIMEOUT_MS + STALL_MS,
     );
     socket.on("data", (chunk) => received.push(chunk));
     socket.on("error", (error: NodeJS.ErrnoException) => {
@@ -26,7 +26,7 @@ export function exchange(port: number, bytes: Buffer, isWhole: boolean): Promise
     });
     socket.on("close", () => {
       clearTimeout(stall);
-      clearTimeout(patience);
+      clearTimeout(timer);
       settle(Buffer.concat(received));
     });
   });

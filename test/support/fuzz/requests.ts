@@ -63,7 +63,7 @@ export function requestsFor(
         headers: key === undefined ? {} : { key },
         payload,
         from,
-        expects: "taken",
+        expects: "accepted",
       }),
     );
   const twist = twistsOf(operation, methodsOfPath);
@@ -104,5 +104,5 @@ const sending =
 const typed = fc.constantFrom(...CONTENT_TYPES).map(
   (type): Twist =>
     (draft) =>
-      expecting({ ...draft, headers: { ...draft.headers, "content-type": type } }, "taken"),
+      expecting({ ...draft, headers: { ...draft.headers, "content-type": type } }, "accepted"),
 );

@@ -13,7 +13,7 @@ export function headerFault(fields: Readonly<Record<string, unknown>>): string |
 }
 
 /** Has the header of every answer that an application gives looked at, whoever asks it and whatever for. */
-export function watchAnswerHeaders(app: FastifyInstance): void {
+export function checkAnswerHeaders(app: FastifyInstance): void {
   app.addHook("onResponse", async (request, reply) => {
     const fault = headerFault(reply.getHeaders());
     if (fault !== undefined) faults.push(`${request.method} ${request.url}: ${reply.statusCode} with ${fault}`);

@@ -40,7 +40,7 @@ export type Interface = { readonly url: string; readonly key: string };
  * Asks a query service for everything that is made from observations and compares it with the brute-force oracle.
  * @throws with the first answer that differs.
  */
-export async function requireAnswers(
+export async function assertAnswers(
   { url, key }: Interface,
   { events, tags }: { readonly events: readonly KnownEvent[]; readonly tags: readonly Tag[] },
   random: Random,
@@ -73,13 +73,13 @@ export async function requireAnswers(
     serviceOf: () => undefined,
     actorOf: () => undefined,
   };
-  const requireEqual = async (path: string, expected: object, body?: unknown) =>
+  const assertEqual = async (path: string, expected: object, body?: unknown) =>
     expect(await ask(path, body), path).toEqual({ status: 200, body: expected });
   const unrestricted = { restricted_fields: [] };
   for (const ip of ips) {
     expect(await ask(`/v3/community/${ip}`), ip).toEqual(expectedCommunity(ip, known));
-    await requireEqual(`/v3/ip/${ip}`, { ...expectedFull(ip, known), request_metadata: unrestricted });
-    await requireEqual(`/v2/noise/context/${ip}`, expectedFlat(ip, known));
+    await assertEqual(`/v3/ip/${ip}`, { ...expectedFull(ip, known), request_metadata: unrestricted });
+    await assertEqual(`/v2/noise/context/${ip}`, expectedFlat(ip, known));
     const [field, days] = [random.pick(TIMELINE_FIELDS), random.int(1, 90)];
     const path = `/v3/noise/ips/${ip}/timeline?field=${field}&days=${days}&granularity=5h`;
     const answer = await ask(path);
@@ -95,9 +95,9 @@ export async function requireAnswers(
   const metadata = { ...unrestricted, message: "", ips_not_found: ips.filter((ip) => !isFound(ip, known)) };
   for (const [quick, form] of [["false", expectedFull] as const, ["true", expectedQuick] as const]) {
     const data = found.map((ip) => form(ip, known));
-    await requireEqual(`/v3/ip?quick=${quick}`, { data, request_metadata: metadata }, { ips });
+    await assertEqual(`/v3/ip?quick=${quick}`, { data, request_metadata: metadata }, { ips });
   }
-  await requireEqual(
+  await assertEqual(
     "/v2/noise/multi/quick",
     ips.map((ip) => expectedCode(ip, known)),
     { ips },

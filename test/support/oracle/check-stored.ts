@@ -37,7 +37,7 @@ const storedNumbers = defineQuery({
  * Are the rows after replacement exactly the distinct events that were published, each with all it said?
  * @throws with the first events that are missing, twice or different.
  */
-export async function requireExactly(client: ClickHouseClient, events: readonly KnownEvent[]): Promise<void> {
+export async function assertStored(client: ClickHouseClient, events: readonly KnownEvent[]): Promise<void> {
   const expected = new Map<number, { rows: number; print: bigint }>();
   for (const event of events) {
     const block = expected.get(Math.floor(event.number / BLOCK)) ?? { rows: 0, print: 0n };

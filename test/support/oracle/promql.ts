@@ -15,8 +15,8 @@ export function readScrape(text: string, own: Labels): Sample[] {
   return text.split("\n").flatMap((line) => {
     const [, name, labels = "", value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     if (name === undefined) return [];
-    const told = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = "", of = ""]) => [label, of] as const);
-    return [{ name, labels: { ...Object.fromEntries(told), ...own }, value: Number(value) }];
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = "", of = ""]) => [label, of] as const);
+    return [{ name, labels: { ...Object.fromEntries(pairs), ...own }, value: Number(value) }];
   });
 }
 

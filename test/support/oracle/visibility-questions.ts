@@ -33,7 +33,7 @@ type Setting = { readonly random: Random; readonly asker: Asker; readonly tags: 
 type Asked = Omit<Question, "asker">;
 export type Operation = { readonly name: string; readonly showsObservations: boolean; ask(setting: Setting): Asked };
 
-const refusal = (status: number): Answer => ({ status, body: { message: expect.any(String) } });
+const error = (status: number): Answer => ({ status, body: { message: expect.any(String) } });
 const ok = (body: unknown): Answer => ({ status: 200, body });
 const GLOBAL: Visibility = { sees: isGlobal, namesNothing: false };
 
@@ -50,7 +50,7 @@ function withVisibility(
     url,
     ...(payload === undefined ? {} : { payload }),
     sees: "sees" in visibility && status === undefined ? visibility.sees : () => false,
-    answer: (known) => (status === undefined ? answer(known) : refusal(status)),
+    answer: (known) => (status === undefined ? answer(known) : error(status)),
   };
 }
 
@@ -94,7 +94,7 @@ export const OPERATIONS: readonly Operation[] = [
       const { ip, is } = perhapsAddress(setting.random);
       const url = `/v3/community/${ip}${inQuery(labelsIn(randomLabels(setting.random)))}`;
       // An address that is none is told even to those whose key is not known.
-      if (!is) return { url, sees: () => false, answer: () => refusal(400) };
+      if (!is) return { url, sees: () => false, answer: () => error(400) };
       return withVisibility(setting, { url }, GLOBAL, (known) => expectedCommunity(ip, known));
     },
   },

@@ -52,11 +52,11 @@ async function startLocalRedis(): Promise<Running<string>> {
   const child = spawn(binary, ["--port", String(port), "--save", "", "--bind", "127.0.0.1"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const lastWords = keepOutputTail(child);
+  const outputTail = keepOutputTail(child);
   const ended = new Promise<void>((settle) => child.once("close", () => settle()));
   const failed = new Promise<never>((_, fail) => {
     child.once("error", fail);
-    child.once("close", () => fail(new Error(`the Redis server did not come up; its last words:\n${lastWords()}`)));
+    child.once("close", () => fail(new Error(`the Redis server did not start; its last output:\n${outputTail()}`)));
   });
   failed.catch(() => {});
   const killAtExit = () => child.kill("SIGKILL");

@@ -63,7 +63,7 @@ const contents = defineQuery({
     UNION ALL SELECT 'addresses', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM tag_addresses_hourly FINAL
     UNION ALL SELECT 'daily', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_daily FINAL
     UNION ALL SELECT 'tagged', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_tags FINAL
-    UNION ALL SELECT 'letters', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM dead_letters FINAL
+    UNION ALL SELECT 'dead-letters', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM dead_letters FINAL
     UNION ALL SELECT 'ranges', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM network_ranges FINAL
     UNION ALL SELECT 'keys', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM api_keys FINAL`,
   params: z.object({}),

@@ -12,8 +12,8 @@ import { type KnownEvent, type KnownMessage, makeEvents, messagesOf, PARTITIONS 
 import { type Random, seeded } from "../builders/random.ts";
 import { eventually } from "../eventually.ts";
 import { PUBLIC_URL } from "../oracle/address-oracle.ts";
-import { requireAnswers } from "../oracle/check-answers.ts";
-import { requireExactly } from "../oracle/check-stored.ts";
+import { assertAnswers } from "../oracle/check-answers.ts";
+import { assertStored } from "../oracle/check-stored.ts";
 import { type RestartableBroker, startRestartableBroker } from "../servers/providers.ts";
 import { type RestartableStore, startRestartableStore } from "../servers/restartable-store.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
@@ -108,14 +108,14 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
     }
   }
   /** Else whatever is found wrong would be a fault of the flow. */
-  const requireEachMessageOnce = async () => {
+  const assertEachMessageOnce = async () => {
     const held = (await endOffsets(kafka)).reduce((sum, offset) => sum + offset, 0);
     if (held !== messagesPublished) throw new Error(`the topic holds ${held} messages, published ${messagesPublished}`);
   };
-  const requireNoSurprise = () => {
+  const assertNoUnexpectedExit = () => {
     for (const one of processes) {
-      const surprise = one.surprise();
-      if (surprise !== undefined) throw new Error(surprise);
+      const unexpectedExit = one.unexpectedExit();
+      if (unexpectedExit !== undefined) throw new Error(unexpectedExit);
     }
   };
   return {
@@ -137,19 +137,19 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
     published: () => published,
     publishRaw: (messages) => startFlow(kafka, counted(messages, false), ownRandom()).done,
     async drained(groupId = kafka.groupId) {
-      await untilDrained({ ...kafka, groupId }, () => processes.some((one) => one.surprise() !== undefined)).catch(
-        (error: unknown) => {
-          requireNoSurprise();
-          throw error;
-        },
-      );
+      await untilDrained({ ...kafka, groupId }, () =>
+        processes.some((one) => one.unexpectedExit() !== undefined),
+      ).catch((error: unknown) => {
+        assertNoUnexpectedExit();
+        throw error;
+      });
     },
     async verify(addressesAsked = 10) {
-      requireNoSurprise();
-      await requireEachMessageOnce();
-      await requireExactly(client, events);
+      assertNoUnexpectedExit();
+      await assertEachMessageOnce();
+      await assertStored(client, events);
       await withQuery(commandLine, environmentOf(connection), (url) =>
-        requireAnswers({ url, key }, { events, tags }, random, addressesAsked),
+        assertAnswers({ url, key }, { events, tags }, random, addressesAsked),
       );
     },
     async close() {
@@ -163,7 +163,7 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
   };
 }
 
-async function untilDrained(kafka: KafkaSettings, hasSurprise: () => boolean): Promise<void> {
+async function untilDrained(kafka: KafkaSettings, hasFailed: () => boolean): Promise<void> {
   let last = -1;
   let movedAt = Date.now();
   const check = async () => {
@@ -174,7 +174,7 @@ async function untilDrained(kafka: KafkaSettings, hasSurprise: () => boolean): P
     const isOpen = ends.some((end, partition) => end !== Math.max(0, committed[partition] ?? 0));
     if (isOpen) throw new Error(`ingest stands still: it has committed ${committed} of ${ends}`);
   };
-  await eventually(check, () => hasSurprise() || Date.now() - movedAt > STANDSTILL_MS);
+  await eventually(check, () => hasFailed() || Date.now() - movedAt > STANDSTILL_MS);
 }
 
 /** Runs a query service for as long as it is asked. */

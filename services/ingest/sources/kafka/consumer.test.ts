@@ -77,14 +77,14 @@ test("messages that cannot be split are stored at the same pace", async () => {
 });
 
 test("when a batch is stored in parts, only the last part waits for other rows", async () => {
-  const handedOver: unknown[] = [];
+  const sunk: unknown[] = [];
   await handle(messagesOf(repeated(`${observation}\n`.repeat(1_000), 30)), {
     sink: async ({ rows }, sinkOptions) => {
-      handedOver.push([rows.length, sinkOptions?.hasMore]);
+      sunk.push([rows.length, sinkOptions?.hasMore]);
       return [];
     },
   });
-  expect(handedOver).toEqual([
+  expect(sunk).toEqual([
     [25_000, true],
     [5_000, false],
   ]);
