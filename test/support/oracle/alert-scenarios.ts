@@ -81,12 +81,12 @@ export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenar
   [
     "every insert has failed for a while",
     (minute, at) => [inserts("transient", minute * 10), lastInsert(at - minute * 60), lag(0, minute * 10)],
-    ["NoisefloorStoreTakesNothing", "NoisefloorStandsStill"],
+    ["NoisefloorInsertsFail", "NoisefloorIntakeStalled"],
   ],
   [
     "every insert has failed since the start of the intakes",
     (minute) => [inserts("transient", minute * 10), lastInsert(undefined), lag(0, minute * 10)],
-    ["NoisefloorStoreTakesNothing", "NoisefloorStandsStill"],
+    ["NoisefloorInsertsFail", "NoisefloorIntakeStalled"],
   ],
   [
     "the inserts of one of two intakes fail",
@@ -102,7 +102,7 @@ export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenar
   [
     "120,000 messages wait, ever more of them",
     all((minute) => [lag(0, 60_000 + minute), lag(1, 60_000)]),
-    ["NoisefloorFallsBehind"],
+    ["NoisefloorLagGrows"],
   ],
   ["120,000 messages wait, ever less of them", all((minute) => [lag(0, 60_000 - minute), lag(1, 60_000)]), []],
   ["one of two intakes is down", all((_minute, _at, scraped) => gone(FIRST, scraped)), ["NoisefloorDown"]],
@@ -151,7 +151,7 @@ export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenar
   [
     "two answers in a hundred are errors",
     all((minute) => [answers("getCommunityIP", "503", minute * 12)]),
-    ["NoisefloorFails"],
+    ["NoisefloorServerErrors"],
   ],
   ["only readiness checks get errors", (minute) => [answers("readiness", "503", minute * 12)], []],
   [
