@@ -64,7 +64,7 @@ test("an answer that also depends on its page's origin says both", async () => {
 
 type Kept = { readonly varies: readonly string[]; readonly sent: Record<string, string>; readonly body: unknown };
 
-/** A shared cache as RFC 9111 allows it: what does not forbid it is kept for a while, also when nothing allows it. */
+/** A shared cache as RFC 9111 allows it: it keeps every response that does not forbid that, for a while. */
 function sharedCache(app: FastifyInstance) {
   const kept = new Map<string, Kept[]>();
   return async (url: string, sent: Record<string, string>): Promise<unknown> => {

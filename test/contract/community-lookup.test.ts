@@ -23,7 +23,7 @@ afterAll(() => world.close());
 const lookUp = (ip: string, headers: Record<string, string> = {}) =>
   fetch(`${world.url}/v3/community/${ip}`, { headers });
 
-/** Exact bytes matter to clients that compare texts, so the body is compared as text first. */
+/** Clients compare the text byte for byte, so the body is compared as text first. */
 test("the text for an invalid address is the one clients compare with, byte for byte", async () => {
   const bad = [
     "10.0.0.1",

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A caller without a key, of an address that nobody else has; `used` says what each request cost. */
+/** A caller without a key, with an address of its own; `used` is the cost of each request. */
 let callers = 0;
 function newCaller() {
   const remoteAddress = `100.64.0.${callers++}`;

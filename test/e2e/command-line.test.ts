@@ -8,12 +8,12 @@ import { eventually } from "../support/eventually.ts";
 import { atVolume } from "../support/volume.ts";
 import { BINARY, type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
 
-/** A store with a running service: the tests that do not end it share it. */
+/** A store with a running service, shared by the tests that do not stop it. */
 let commandLine: CommandLine;
 let dataDir: string;
 let service: Service;
 const DEMO_DAYS = atVolume(2, 30);
-/** Other than the default, which the commands beside the service take for theirs. */
+/** Not the default, which is the setting of the commands beside the service. */
 const RETENTION_DAYS = "365";
 
 beforeAll(async () => {

@@ -15,7 +15,7 @@ test("a start that leaves intake and metrics open to the network warns, and acce
   expect(said).toContain("every client that reaches this address can store observations: set SENSOR_KEYS");
   expect(said).toContain("every client that reaches this address can read /metrics: set METRICS_TOKEN");
 
-  /** The status of an observation that is sent with this header; `fetch` would not have it changed. */
+  /** The status of a POST with this header, which `fetch` does not let callers set. */
   const post = async (headers: Record<string, string>) => {
     const sent = request(`${service.url}/v1/observations`, { method: "POST", headers });
     const observed_at = new Date().toISOString();

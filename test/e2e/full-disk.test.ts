@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => commandLine.close());
 
-/** Runs a shell's line in which "$@" is the command line, over the same data directory. */
+/** Runs a shell script in which "$@" is the command line, over the same data directory. */
 async function inShell(line: string, args: readonly string[], dataDir = commandLine.dataDir) {
   const child = spawn("sh", ["-c", line, "sh", process.execPath, BINARY, ...args], {
     env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn" },
@@ -32,7 +32,7 @@ test("a backup whose writes fail reports the error and leaves nothing behind", a
   const folder = join(commandLine.dataDir, "backups");
   await mkdir(folder);
   for (const name of ["folder", "archive.tar.gz", "archive.tar.zst"]) {
-    // No file may grow beyond a quarter of a megabyte: the system refuses what is written from there on.
+    // No file may grow beyond a quarter of a megabyte: later writes fail.
     const rejected = await inShell('ulimit -f 512; exec "$@"', ["backup", join(folder, name)]);
     expect(rejected, name).toEqual({
       code: 1,
@@ -66,7 +66,7 @@ test("a data directory that cannot be used is reported in a sentence", async () 
 });
 
 test("output that cannot be written is reported in a sentence", async () => {
-  // A file of no bytes at all is a full disk that every system has.
+  // A limit of zero bytes acts like a full disk on every system.
   expect(await inShell('cd "$DATA_DIR"; ulimit -f 0; exec "$@" > output', ["schema"])).toMatchObject({
     code: 1,
     stderr: "noisefloor: the output cannot be written: EFBIG: file too large, write\n",

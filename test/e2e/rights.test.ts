@@ -19,7 +19,7 @@ const envOf = ({ url, username, password, database }: ClickHouseConnection) => (
   CLICKHOUSE_DATABASE: database,
 });
 
-/** What it says to a user whom it cannot serve: a sentence and no stack. */
+/** The error that a failed command prints: a sentence without a stack. */
 async function errorOf(args: string[], env: Record<string, string>): Promise<string> {
   const { code, stderr } = await commandLine.run(args, { ...env, HTTP_PORT: String(await getPort()) }).finished;
   expect(code).toBe(1);

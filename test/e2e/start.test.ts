@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
 
-/** One store from its first command to its last: each test goes on where the one before has ended. */
+/** One store from its first command to its last: each test continues where the previous one ended. */
 let commandLine: CommandLine;
 let dataDir: string;
 let service: Service;
@@ -105,7 +105,7 @@ test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     env: { ...process.env, DATA_DIR: dataDir, HTTP_PORT: String(await getPort()), LOG_LEVEL: "info" },
     stdio: ["ignore", "pipe", "pipe"],
-    // A process group of its own, as a terminal gives to what runs in it.
+    // A process group of its own, as a shell in a terminal creates it.
     detached: true,
   });
   let hasEnded = false;
@@ -113,7 +113,7 @@ test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and
     hasEnded = true;
   });
   onTestFinished(() => {
-    // Of a group of its own, it would outlive a test that failed.
+    // In a group of its own it would outlive a failed test.
     if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, "SIGKILL");
   });
   let logged = "";

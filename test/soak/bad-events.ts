@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 const DAY = 24 * 60 * 60 * 1000;
 const ONE_BAD_IN = 100;
 
-/** Twelve ways to be bad, each with the reason that its dead letter must give. */
+/** Twelve kinds of bad records, each with the reason that its dead letter must have. */
 const BAD: readonly (readonly [reason: RejectionReason, write: (fine: Record<string, unknown>) => string])[] = [
   ["not-json", () => "{not json"],
   ["not-json", () => ""],
@@ -39,7 +39,7 @@ export const badEvents: Scenario = {
   events: { soak: 99_000, test: 9_900 },
   async play(stage, _extent, say) {
     const { events, random, kafka, client } = stage;
-    // Beyond the day's quota only a sample would be stored.
+    // Beyond the daily quota only a sample would be stored.
     const ingest = await stage.ingest({ DEAD_LETTERS_MIB_PER_DAY: "10000" });
     const bad = Math.round(events.length / (ONE_BAD_IN - 1));
     const expected = new Map<string, number>();

@@ -2,7 +2,7 @@ import { type Scenario, waitForInserts } from "./scenario.ts";
 
 const RESTARTS = 2;
 
-/** The broker ends, now cleanly, now not, and comes back at the same address. */
+/** The broker is stopped or killed, and comes back at the same address. */
 export const brokerRestart: Scenario = {
   name: "broker",
   promise: "a restart of the broker ends no process and loses nothing",
@@ -15,7 +15,7 @@ export const brokerRestart: Scenario = {
       const flowing = await waitForInserts(stage);
       const flow = stage.publish(events.slice(number * share, (number + 1) * share));
       await flowing();
-      // A producer that never heard of its success would publish again, which is another observation without an id.
+      // Pause it: a producer without an acknowledgement publishes again, and without an id that is another observation.
       const resume = await flow.hold();
       await servers.broker.restart(number % 2 === 0 ? "SIGTERM" : "SIGKILL");
       resume();

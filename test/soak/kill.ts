@@ -3,8 +3,8 @@ import { replayAll } from "./replay.ts";
 import { type Scenario, waitForInserts } from "./scenario.ts";
 
 /**
- * SIGKILL to the ingest process again and again, at the start, in the middle of inserts and before commits. Then all
- * that was published is read once more.
+ * SIGKILL to the ingest process again and again, at its start, during inserts and before commits. Then the whole
+ * topic is read once more.
  */
 export const kill: Scenario = {
   name: "kill",
@@ -15,10 +15,10 @@ export const kill: Scenario = {
     const kills = extent === "soak" ? 30 : 2;
     const share = Math.ceil(events.length / (kills + 1));
     const flows: Promise<void>[] = [];
-    // Each process gets its share of the flow, else all would be over before the last kill.
+    // Each process gets its share of the events, else all would be stored before the last kill.
     const begin = async (number: number) => {
       flows.push(stage.publish(events.slice(number * share, (number + 1) * share)).done);
-      // A static member is back at once; what of one that is not was handed out waits for its session to end.
+      // A static member gets its partitions back at once; those of another one wait until its session expires.
       return stage.ingest(number > kills / 5 ? { KAFKA_INSTANCE_ID: "soak" } : {});
     };
     for (let number = 0; number < kills; number++) {

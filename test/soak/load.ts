@@ -12,12 +12,12 @@ import { measure, type Probe } from "./load/probes.ts";
 import { ADDRESSES, addressOf, type LoadedStore, loadStore } from "./load/world.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** As docker-compose.yml sets it for the queries' process, and for the intake's. */
+/** As in docker-compose.yml, for the queries' process and the intake's. */
 const HEAP_MIB = 512;
 const MOST_MEMORY_MIB = 1_024;
 const KEYS = { good: randomUUID(), hostile: randomUUID() };
 
-/** Fifty hostile callers do their worst while others ask what they always do. */
+/** Fifty hostile callers attack while well-behaved ones make their usual requests. */
 export const load: Scenario = {
   name: "load",
   promise: "fifty hostile callers keep nobody else from health checks, lookups and the intake, nor fill the memory",
@@ -69,7 +69,7 @@ const PROBES: readonly Probe[] = [
     name: "GET /v3/community/{ip}",
     method: "GET",
     path: () => `/v3/community/${addressOf(Math.floor(Math.random() * ADDRESSES))}`,
-    // A few of them were never seen.
+    // A few of them were never observed.
     statuses: [200, 404],
     everyMs: 50,
     mostMs: 250,
@@ -115,7 +115,7 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
     HTTP_PORT: String(port),
     NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
     SENSOR_KEYS: `${KEYS.good},${KEYS.hostile}`,
-    // Nobody is stopped by a plan: what bounds them has to be something else.
+    // No plan limits lookups: the other limits have to hold.
     PLANS: JSON.stringify({ unauthenticated: { reach_days: 90 } }),
   });
   const memory: number[] = [];
@@ -142,7 +142,7 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
       await sleep(250);
     }
   })();
-  /** What a start takes is not what callers do. */
+  /** The memory and lag of the start are not the callers' doing. */
   const resetSamples = () => {
     memory.length = 0;
     lags.length = 0;
@@ -150,7 +150,7 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
   return { port, memory, lags, resetSamples, metrics: async (name: string) => (await linesOf(name)).join(", ") };
 }
 
-/** @returns what they were answered, once they are done. */
+/** @returns a summary of their responses, once they are done. */
 function startHostileCallers(order: HostileOrder): Promise<string> {
   const script = fileURLToPath(new URL("load/hostile.ts", import.meta.url));
   const { port, tagId, key, sensorKey, seconds } = order;
@@ -158,7 +158,7 @@ function startHostileCallers(order: HostileOrder): Promise<string> {
   const child = spawn(process.execPath, ["--import", "tsx/esm", script, argument], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  // On machines of their own they would not take the service's processor.
+  // On machines of their own they would not use the service's CPU.
   setPriority(child.pid ?? 0, constants.priority.PRIORITY_LOW);
   process.once("exit", () => child.kill("SIGKILL"));
   let text = "";

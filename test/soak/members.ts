@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { IngestProcess } from "../support/worlds/ingest-process.ts";
 import { type Scenario, waitForInserts } from "./scenario.ts";
 
-/** Instances come and go, so that partitions move while their batches are under way. */
+/** Instances come and go, so that partitions move while their batches are stored. */
 export const members: Scenario = {
   name: "members",
   promise: "instances that join and leave in the flow share the work and lose none of it",
@@ -20,7 +20,7 @@ export const members: Scenario = {
       await flowing();
       await sleep(random.int(0, 1_000));
       const [leaving] = running.splice(random.int(0, running.length - 1), 1);
-      // Every third one does not say goodbye.
+      // Every third one is killed.
       if (turn % 3 === 2) await leaving?.kill();
       else await leaving?.terminate();
       say(`${turn + 1} of ${turns} instances have left`);

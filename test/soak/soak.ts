@@ -19,7 +19,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-// Only an exit of our own takes along what was started.
+// Child processes are only killed at an exit of our own.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 const seed = Number(values.seed);
 const extent = values.quick ? "test" : "soak";
@@ -56,15 +56,15 @@ try {
   }
 } finally {
   console.table(table);
-  // A scenario that was broken off may still be at work with them.
+  // An interrupted scenario may still use them.
   await servers.close().catch((error: unknown) => say(`the servers' data are left behind: ${String(error)}`));
 }
-/** With both sides of a comparison that failed. */
+/** Includes both sides of a failed comparison. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!("actual" in error && "expected" in error)) return error.message;
   return `${error.message}\n  is       ${JSON.stringify(error.actual)}\n  expected ${JSON.stringify(error.expected)}`;
 }
 
-// What a scenario that was broken off had begun goes along.
+// Ends whatever an interrupted scenario has started.
 process.exit();

@@ -8,7 +8,7 @@ const WITH_UNKNOWN_TAG = JSON.stringify({
   tags: ["never-heard-of"],
 });
 
-/** SIGKILL to ClickHouse in the middle of the flow; once it stays away for longer than a session lasts. */
+/** SIGKILL to ClickHouse while events flow; once it stays down for longer than a session timeout. */
 export const storeOutage: Scenario = {
   name: "store",
   promise: "while ClickHouse is away ingest waits, says why, and goes on when it is back",
@@ -25,7 +25,7 @@ export const storeOutage: Scenario = {
       await flowing();
       await sleep(random.int(0, 800));
       await servers.store.kill();
-      // Something has to come in now, however quickly the first half was stored.
+      // Events must arrive now, however quickly the first half was stored.
       const meanwhile = stage.publish(events.slice((2 * number + 1) * share, (2 * number + 2) * share));
       await sleep(number === 1 ? longMs : random.int(0, 1_500));
       await servers.store.start();
@@ -34,7 +34,7 @@ export const storeOutage: Scenario = {
     }
     await stage.drained();
     await servers.store.kill();
-    // To judge it the catalogue has to be asked once more, which cannot be done now.
+    // To validate it the catalogue must be refreshed, which is impossible now.
     await stage.publishRaw([{ partition: 0, value: WITH_UNKNOWN_TAG, records: 1 }]);
     await sleep(2_000);
     await servers.store.start();

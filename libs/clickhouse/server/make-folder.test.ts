@@ -19,6 +19,6 @@ test("fails with the system's error where no folder can be made", async () => {
   await writeFile(join(root, "file"), "");
   await expect(makeFolder(join(root, "file", "a", "b"))).rejects.toThrow("ENOTDIR");
   await expect(makeFolder(join(root, "x".repeat(300)))).rejects.toThrow("ENAMETOOLONG");
-  // Is there and takes no folder, which Node's own way tries for ever.
+  // Exists and cannot hold folders: with Node's own `recursive`, mkdir would never end.
   if (process.platform === "linux") await expect(makeFolder("/proc/none/data")).rejects.toThrow("ENOENT");
 });

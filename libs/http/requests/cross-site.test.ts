@@ -96,7 +96,7 @@ test.each([
   for (const host of UNKNOWN) {
     expect([host, await ask("GET", { host }), await ask("POST", { host })]).toEqual([host, 403, 403]);
     expect(await ask("GET", { host, key: "a-key" }), "pages do not know keys").toBe(200);
-    // What takes no key is not opened by one.
+    // A key does not open an operation that does not check keys.
     for (const path of ["/metrics", "/openapi.json", "/docs"]) {
       expect([path, await ask("GET", { host, key: "a-key" }, path)]).toEqual([path, 403]);
     }

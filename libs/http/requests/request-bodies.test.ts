@@ -25,7 +25,7 @@ async function listening(bodyCheckMs: number): Promise<FastifyInstance> {
   return made;
 }
 
-/** A connection on which a POST of so many bytes was begun. */
+/** A connection with the header of a POST of this length. */
 function begin(bytes: number, to = app): Socket {
   const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, to.server.address());
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
@@ -35,7 +35,7 @@ function begin(bytes: number, to = app): Socket {
   return socket;
 }
 
-/** All that comes until the server ends the connection. */
+/** Everything that the server sends until it ends the connection. */
 async function rest(socket: Socket): Promise<string> {
   let text = "";
   socket.on("data", (chunk: string) => (text += chunk)).on("error", () => {});
@@ -55,7 +55,7 @@ test("a body that stalls gets a 408 long before the request timeout, and its con
 test("a large body that trickles counts as stalled: the more has arrived, the faster the rest must", async () => {
   const socket = begin(1_000 * KIB);
   socket.write(`"${"x".repeat(900 * KIB)}`);
-  // Twice as much as the least for a small one.
+  // Twice the least pace of a small body.
   const drops = setInterval(() => socket.write("x".repeat(CHECK_MS)), CHECK_MS);
   expect(await rest(socket)).toMatch(TOO_SLOW);
   clearInterval(drops);

@@ -27,7 +27,7 @@ function* endlessText() {
   for (;;) yield "x".repeat(64 * 1024);
 }
 
-/** The answers to what is sent in one go, until the server ends the connection, as their statuses and bodies. */
+/** The statuses and bodies of all responses to some bytes, until the server ends the connection. */
 async function answersTo(...parts: readonly string[]): Promise<readonly string[]> {
   const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, app.server.address());
   const socket = connect(port, "127.0.0.1");

@@ -211,7 +211,7 @@ test.each([0, GZIP])("a batch whose records were all compacted away gives its en
 
 test("a batch with any one bit flipped delivers no record, and all its bytes are kept", async () => {
   const batch = batchWith([0, 1, 2]);
-  // From the checksum on: what comes before is the broker's own.
+  // The checksum does not cover the bytes before it, which the broker sets.
   for (let bit = 8 * 17; bit < 8 * batch.length; bit++) {
     const flipped = Buffer.from(batch);
     flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const MODULE = fileURLToPath(new URL("./stop-signal.ts", import.meta.url));
 
-/** A process that gets a signal while it is busy starting, with the listener that it has until then. */
+/** A process that gets a signal while it starts, before its own handler replaces the first listener. */
 const script = (name: string) => `
   const { stopSignal } = await import(${JSON.stringify(MODULE)});
   process.on("${name}", () => process.exit(143));

@@ -35,7 +35,7 @@ async function write(path: string, content: unknown): Promise<string> {
   return file;
 }
 
-/** Reads a list with these entries; what it took as text. */
+/** Reads a list with these entries. @returns the networks that it accepted, as text. */
 async function readEntries(entries: readonly string[], more: Record<string, unknown> = {}) {
   const file = await write("entries/some-list.json", { name: "Some list", list: entries, ...more });
   const { list, rejected, ipv6 } = await readNetworkList(file, NONE);

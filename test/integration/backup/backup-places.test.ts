@@ -9,7 +9,7 @@ import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
 
 let folder: string;
-// On this machine, so that it reaches a bucket of ours.
+// Embedded, so that it can reach a bucket on this machine.
 let server: EmbeddedClickHouse;
 let world: World;
 

@@ -10,7 +10,7 @@ import { createWorld, type World } from "../../support/worlds/world.ts";
 
 const options = { signal: new AbortController().signal };
 
-// A server of our own: backups are files of the machine that it runs on.
+// A server on this machine, as backups are files of the server's machine.
 let folder: string;
 let server: EmbeddedClickHouse;
 let world: World;
@@ -39,7 +39,7 @@ afterAll(async () => {
 const pathOf = (name: string) => join(folder, name);
 const placeOf = (name: string) => ({ kind: "file", path: pathOf(name) }) as const;
 
-/** The checks that a backup passes before it gets its name. */
+/** The checks of a new backup before it gets its final name. */
 async function verify(name: string, of = name): Promise<boolean> {
   await assertWholeOnDisk(pathOf(name), made.get(of)?.storedBytes ?? 0);
   return verifyBackup(world.client, world.connection.database, placeOf(name), options);
@@ -68,7 +68,7 @@ test.each(["whole.tar.zst", "whole.tar.gz"])("an archive %s is found out whereve
     await copyFile(pathOf(name), pathOf(`cut.${name}`));
     await truncate(pathOf(`cut.${name}`), size - cut);
     await expectRejected(verify(`cut.${name}`, name), `without its last ${cut} bytes of ${size}`);
-    // On a server's own machine the server alone checks it.
+    // Of a server on another machine this check is the only one.
     await expectRejected(verifyByServer(`cut.${name}`), `by the server, without its last ${cut} bytes`);
   }
   expect(await readScratchDatabases(world)).toEqual([]);

@@ -26,7 +26,7 @@ const tag = makeTag("known", "malicious");
 
 let server: BackupServer;
 let world: World;
-/** Another store on the same server, for the backup to be restored into. */
+/** Another store on the same server, into which backups are restored. */
 let other: World;
 let key: string;
 
@@ -208,7 +208,7 @@ test("a backup of a newer version, or without Noisefloor's tables, is rejected",
 });
 
 test("an earlier version's backup is brought up to date", async () => {
-  // As before a migration that made a table.
+  // As in a backup from before the migration that created a table.
   await world.client.command({ query: "DROP TABLE dead_letter_retries SYNC" });
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_retries'" });
   await backUp(world, "earlier");

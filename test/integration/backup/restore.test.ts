@@ -30,11 +30,11 @@ const DAY_MS = 86_400_000;
 const tag = makeTag("known", "malicious");
 
 let server: BackupServer;
-/** What was backed up, once for all tests, and is left as it was then. */
+/** The source of the backup that all tests share; no test changes it. */
 let world: World;
 let whole: string;
 let before: unknown;
-/** Another store on the same server, for the backup to be restored into. */
+/** Another store on the same server, into which backups are restored. */
 let other: World;
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ beforeAll(async () => {
   await world.addTags([tag]);
   await world.store(Array.from({ length: 60 }, (_, index) => seen(index, index % 25)));
   await applyRetention(world.client, 60);
-  // A user's own: a table, and a view that keeps its rows in a table with a name like .inner_id.…
+  // A user's own table, and a view that keeps its rows in a table with a name like .inner_id.…
   await world.client.command({ query: "CREATE TABLE notes (x UInt8) ENGINE = MergeTree ORDER BY x" });
   await world.client.command({ query: "INSERT INTO notes VALUES (1)" });
   await world.client.command({
@@ -161,7 +161,7 @@ test("no part is merged while the parts are checked, or a large intact backup wo
   expect(await merging).toContain("Cancelled merging parts");
 });
 
-/** Under this tag `address_tags` says when an address was last seen at all. */
+/** `address_tags` has the last time of an address with any tag or none under this id. */
 const NIL_TAG = "00000000-0000-0000-0000-000000000000";
 
 const agreement = defineQuery({

@@ -24,7 +24,7 @@ const tag = makeTag("known", "malicious");
 
 let server: BackupServer;
 let world: World;
-/** Another store on the same server, for the backup to be restored into. */
+/** Another store on the same server, into which backups are restored. */
 let other: World;
 
 beforeAll(async () => {
@@ -71,7 +71,7 @@ test("a user's own views and tables in a backup neither fire, nor read, nor prev
   await restoreWorld(other, server.place("theirs"));
   expect(await contentsOf(other)).toEqual(before);
   expect(await numberOf(world, `SELECT count() FROM ${theirs}.seen`)).toBe(3);
-  // As on another machine, where what the view writes to has never been.
+  // As on another machine, where the view's target table has never existed.
   await command(world, `DROP DATABASE ${theirs} SYNC`);
   await restoreWorld(other, server.place("theirs"));
   expect(await contentsOf(other)).toEqual(before);
@@ -83,7 +83,7 @@ test("observations that expired since the backup are reported, and kept with a l
   await world.store(seenAt([Date.now(), ...[1, 2, 3].map((many) => expiresAt - DAY_MS - many)]));
   expect(await numberOf(world, RAW)).toBe(4);
   await backUpWorld(world, server.place("aged"));
-  // The server counts a row as old by whole seconds.
+  // The server compares ages in whole seconds.
   await sleep(expiresAt - Date.now() + 1_500);
 
   let merged = 0;

@@ -57,7 +57,7 @@ const QUESTIONS = [
 ];
 
 const random = seeded(20_261_121);
-/** None of it, its first byte, somewhere inside, and all but its end. The very last byte is a line break. */
+/** Cut at the start, after a byte, in the middle and near the end. The very last byte is a line break. */
 const KEPT: readonly ((bytes: number) => number)[] = [
   () => 0,
   () => 1,
@@ -92,7 +92,7 @@ test("while answers are cut, API keys, sensor keys, tags and the retention are s
     await expect(world.catalogue.refresh()).rejects.toThrow();
     await expect(world.sensors.refresh()).rejects.toThrow();
     await expect(retention.refresh()).rejects.toThrow();
-    // The tag list comes from memory, its caller's key too.
+    // The tag list and the caller's key come from caches.
     const { status, body } = await world.get("/v3/tags");
     expect([status, body]).toEqual([200, { tags: [expect.anything(), expect.anything()] }]);
     expect(retention.current()).toBe(RETENTION_DAYS);

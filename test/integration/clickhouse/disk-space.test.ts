@@ -17,7 +17,7 @@ const FULL = "The store's disk is nearly full: nothing is stored until space is 
 
 let world: World;
 let withSpace: DiskGuard;
-/** As if the disk had less than is to be kept free. */
+/** As if the disk had less free space than the floor. */
 let full: DiskGuard;
 let guard: DiskGuard;
 let asked = 0;
@@ -34,7 +34,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** What the intake asks, so that a test may give and take space. */
+/** The guard of the intake, which a test switches between enough and too little space. */
 const disk = (): DiskGuard => ({
   ...full,
   assertSpace() {

@@ -132,7 +132,7 @@ test("a start that was killed half-way does not prevent the next one", async () 
   const claim = join(dataDir, "clickhouse", "starting");
   for (const [pid, age] of [
     [killed.pid ?? 0, 0],
-    // A number that another process has by now, as in a container after it was started anew.
+    // The process id of another process by now, as after the restart of a container.
     [process.pid, 60],
   ]) {
     await mkdir(join(dataDir, "clickhouse"), { recursive: true });

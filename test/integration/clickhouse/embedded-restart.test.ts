@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const portOf = ({ connection }: EmbeddedClickHouse) => Number(new URL(connection.url).port);
 
-/** Sends bytes that are no request, and leaves in one of the ways in which a client can. */
+/** Sends malformed bytes, and disconnects in one of the ways in which clients do. */
 async function sendMalformed(port: number, bytes: string, leave: "close" | "half-close" | "reset"): Promise<void> {
   const socket = dial(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -91,7 +91,7 @@ test("a server that cannot be restarted is reported, with how it ended and where
   process.kill(server.pid, "SIGKILL");
   await eventually(async () => expect(await answers(server?.connection ?? fail())).toBe(false));
   const blocker = createServer((socket) => socket.destroy());
-  // Its port is another's now. Tried until it is ours, as the server may be faster.
+  // Takes over its port. Retried, as the restarting server may be faster.
   await eventually(async () => {
     if (server !== undefined && (await answers(server.connection))) process.kill(server.pid, "SIGKILL");
     blocker.listen(port, "127.0.0.1");

@@ -61,7 +61,7 @@ test("beyond a key's daily quota only a sample with counts is kept; other keys h
       counted.beyond += records;
     },
   });
-  // At the same time: they share the quota.
+  // Concurrent calls share the quota.
   await Promise.all(Array.from({ length: 10 }, () => deadLetters.store(rejected(10, "greedy"))));
   await deadLetters.store(rejected(3, "modest"));
   await deadLetters.store(rejected(1));
@@ -69,7 +69,7 @@ test("beyond a key's daily quota only a sample with counts is kept; other keys h
   const [none, greedy, modest] = await kept();
   expect(none).toMatchObject({ keyId: "", count: 1, notes: [] });
   expect(modest).toMatchObject({ keyId: "modest", count: 3, notes: [] });
-  // 18 of 1,103 bytes each come to less than the quota, and one is a sample of the others.
+  // 18 dead letters of 1,103 bytes fit into the quota, and one is a sample of the rest.
   expect(greedy).toMatchObject({ keyId: "greedy", count: 19 });
   expect(greedy?.notes).toEqual([
     expect.stringMatching(
@@ -134,7 +134,7 @@ test("endless garbage of a sender cannot fill the disk, and each record is still
   expect(stored?.bytes).toBeLessThan(mebibyte + 4096);
   expect(stored?.notes.some((note) => note.startsWith("sample of "))).toBe(true);
   expect(await metrics.text()).toMatch(/noisefloor_dead_letters_not_kept_total\{source="http"\} 2\d\d/);
-  // The sample is cut, so it is not tried; those that were kept whole are.
+  // The sample is cut, so the retry skips it; those that were kept whole are retried.
   await world.addTags([makeTag("later", "unknown")]);
   const command = commandOver(world);
   await runDeadLettersRetry([], { all: true, dryRun: true, overridePermission: false, json: true }, command);

@@ -83,7 +83,7 @@ test("a record that is rejected again is listed with its new reason", async () =
     seen("45.1.0.2", { tags: ["new-tag"], observed_at: new Date(NOW - 99 * 86_400_000).toISOString() }),
   ]);
   await world.addTags([makeTag("new-tag", "suspicious")]);
-  // Kept for 100 days at its intake, for 30 now.
+  // Within the retention of 100 days at its intake, beyond the 30 days now.
   await world.client.command({
     query: "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(30)",
   });
@@ -198,7 +198,7 @@ test("thousands of dead letters are all retried, and filters select them", async
     (_, index): DeadLetter => ({
       source: "http",
       ...toPayload(Buffer.from(JSON.stringify(seen(`45.${5 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`)))),
-      // Many at one place, as when a request's id came again and again: paging must lose none of them.
+      // Many with the same origin and position, as when a request id repeats: paging must lose none of them.
       origin: `request-${Math.floor(index / 9_000)}`,
       position: 1,
       sender: { right: "shared-datasets" },

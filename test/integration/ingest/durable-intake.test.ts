@@ -14,7 +14,7 @@ import { createWorld, makeTag, type World } from "../../support/worlds/world.ts"
 const NOW = Date.now();
 const TABLES = AGEING_TABLES.map(({ name }) => name).sort();
 
-/** Of its own: what other tests bring to the disk would count. */
+/** A server of its own, as the writes of other tests would be counted. */
 let server: EmbeddedClickHouse;
 let dataDir: string;
 let world: World;
@@ -41,7 +41,7 @@ const syncCounts = defineQuery({
   row: z.object({ files: z.int(), folders: z.int() }),
 });
 
-/** How many files and folders some work has brought to the disk before it was answered. */
+/** How many files and folders were synced before the work was answered. */
 async function synced(work: () => Promise<unknown>) {
   const before = (await run(world.client, syncCounts, {}))[0] ?? { files: 0, folders: 0 };
   await work();
@@ -66,7 +66,7 @@ test("a durable intake syncs observations, their rollups, dead letters and merge
   expect((await applyDurability(world.client, true)).sort()).toEqual(TABLES);
   expect(await applyDurability(world.client, true), "once").toEqual([]);
   const stored = await synced(accepted);
-  // The observations and four tables derived from them, each of several files.
+  // The observations and four rollups, each part of several files.
   expect(stored.folders).toBeGreaterThanOrEqual(5);
   expect(stored.files).toBeGreaterThan(10);
   expect((await synced(rejected)).folders).toBeGreaterThanOrEqual(1);
@@ -83,7 +83,7 @@ test("a service sets durability; commands and services without the setting leave
     const wanting = { ...settings, isDurable };
     const store = opener === "service" ? await openStore({ settings: wanting, log }) : await openPreparedStore(wanting);
     await store.close();
-    // What is as it was wanted before is not changed again.
+    // Checks also that an unchanged setting leaves the tables alone.
     return synced(accepted).then(({ files }) => (files > 0 ? "durable" : "not durable"));
   };
   expect(await changedBy(true, "command")).toBe("not durable");

@@ -208,7 +208,7 @@ test("bytes after the first 32 MiB are not unpacked, so damage in them causes no
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
   bomb.fill(0xff, bomb.length - 8);
   expect(await post(bomb, { "content-encoding": "gzip" })).toMatchObject({ status: 413 });
-  // Time in which the rest would be unpacked; an error then is nobody's and fails the run.
+  // Time to unpack the rest: an error then would be unhandled and fail the run.
   await new Promise((settle) => setTimeout(settle, 1_000));
   const whole = gzipSync(JSON.stringify(good("45.1.10.1")));
   expect(await post(whole, { "content-encoding": "gzip" })).toMatchObject({ status: 202, body: { accepted: 1 } });

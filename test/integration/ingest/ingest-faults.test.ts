@@ -8,7 +8,7 @@ import { atVolume } from "../../support/volume.ts";
 import { type SoakServers, startSoakServers } from "../../support/worlds/soak-stage.ts";
 
 const SEED = 1;
-/** A scenario finds out by itself when nothing moves any more; this is for machines with much else to do. */
+/** A scenario detects a standstill itself; this timeout is for busy machines. */
 const MOST_MS = 300_000;
 let servers: SoakServers;
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => servers.close());
 
-// Those that take longer are played by the soak alone.
+// The longer ones run only in the soak.
 test.each([kill, storeOutage, badEvents, terminate])(
   "$promise",
   async (scenario) => {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** The n-th of many different observations, of an address of its own. */
+/** The n-th of many distinct observations, each of its own address. */
 function row(n: number, sensor = "s"): ObservationRow {
   const nothing = undefined;
   return {
@@ -160,12 +160,12 @@ test("inserts are retried and logged while a server is over its limits, and succ
   expect((await stored())?.raw).toBe(100);
 });
 
-/** A client with a setting of its own, which waits so long for answers. */
+/** A client with additional settings and a request timeout. */
 function limitedBy(setting: string, value: number, waitMs?: number) {
   const { url } = inject("clickhouse");
   return connect({ ...world.connection, url: `${url}/?ch_${setting}=${value}` }, "noisefloor-tests", waitMs);
 }
-/** Inserts that may take so much of the server's memory. */
+/** Inserts with a limit of the server's memory. */
 const limitedTo = (bytes: number) => limitedBy("max_memory_usage", bytes);
 
 test("rows that are too many for the server's memory are inserted in as few parts as possible", async () => {
@@ -174,7 +174,8 @@ test("rows that are too many for the server's memory are inserted in as few part
   expect(await queue.store(rows(0, 60_000), 0)).toEqual([]);
   expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 60_000, outcome: "transient" })));
   expect(inserts.filter(({ outcome }) => outcome === "stored").length).toBeLessThanOrEqual(8);
-  // A try that failed in a view had stored its rows in the table, so they came twice, as the same observations.
+  // An attempt that fails in a view has already stored its rows in the table: they come twice, as the same
+  // observations.
   expect((await storedOnce())?.raw).toBe(60_000);
   expect((await storedOnce())?.counted).toBe(60_000);
   await limited.close();
@@ -205,7 +206,7 @@ test.each([
   expect(await queue.store(rows(0, 4_800), 0)).toEqual([]);
   expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 4_800, outcome: "transient" })));
   expect(inserts.slice(3).every(({ rows: count }) => count < 4_800)).toBe(true);
-  // A try that its sender did not wait for may have been stored, so they came twice, as the same observations.
+  // An attempt that timed out may have been stored: its rows come twice, as the same observations.
   expect(await storedOnce()).toEqual({ raw: 4_800, counted: 4_800 });
   await limited.close();
 });

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 const seen = (ip: string) => observationLine(ip, NOW - 1_000);
-/** So many bytes, nearly all of them white space. */
+/** A body of this size, nearly all of it white space. */
 const large = (ip: string, bytes: number) => Buffer.concat([Buffer.alloc(bytes, " "), Buffer.from(seen(ip))]);
 
 async function post(payload: string | Buffer, headers: Record<string, string> = {}, remoteAddress = "127.0.0.1") {
@@ -37,7 +37,7 @@ async function post(payload: string | Buffer, headers: Record<string, string> = 
 }
 
 const alter = (what: string) => world.client.command({ query: `ALTER TABLE observations ${what}` });
-/** Makes the store say "too many parts" until the answer is called. */
+/** Makes inserts fail with "too many parts". @returns a function that ends that. */
 async function blockInserts(): Promise<() => Promise<unknown>> {
   await world.store([JSON.parse(seen("45.0.0.1"))]);
   await alter("MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1");
@@ -98,7 +98,7 @@ test("bodies of one key that stall leave memory for other senders, and are ended
   const post = async (withKey: string, ip: string) =>
     (await fetch(new URL("/v1/observations", url), { method: "POST", body: seen(ip), headers: { key: withKey } }))
       .status;
-  /** Sends almost 32 MiB and no more; `answer` is the status of what comes then. */
+  /** Sends almost 32 MiB and then nothing; `answer` is the status of the response. */
   const stall = async () => {
     const socket = connect(Number(url.port), "127.0.0.1").setEncoding("utf8");
     onTestFinished(() => void socket.destroy());
@@ -135,7 +135,7 @@ test("a request whose client has disconnected is not stored later, as it will be
   await sleep(300);
   await resume();
   expect(await post(seen("45.1.6.2"))).toMatchObject({ status: 202 });
-  // Its next try would have come by now.
+  // The next retry would have happened by now.
   await sleep(1_500);
   expect(await addresses()).toEqual(["45.0.0.1", "45.1.6.2"]);
 });

@@ -17,7 +17,7 @@ import { atVolume } from "../../support/volume.ts";
 import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
-/** Lines of files that are stored in several inserts. */
+/** Lines of files, enough for several inserts. */
 const LARGE = atVolume(25_000, 60_000);
 const CUT = atVolume(25_000, 40_000);
 let world: World;

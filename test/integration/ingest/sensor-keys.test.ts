@@ -94,7 +94,7 @@ test.each(RIGHTS)(
     expect(scopes.size).toBe(Object.keys(accepted).length);
 
     const rejected = sent.filter(({ name }) => !(name in accepted));
-    // A shared dataset with a workspace is contradictory under any key; a key bound to a scope reports it as not permitted.
+    // A shared dataset with a workspace is invalid; a key bound to a scope rejects it as not permitted before that.
     const isContradiction = (name: string) => scope === undefined && ["workspace a", "global of a"].includes(name);
     expect(await run(keys.world.client, deadLetters, {})).toEqual(
       rejected.map((each) => ({

@@ -15,7 +15,7 @@ beforeEach(() => {
 const makeTopic = (config: Record<string, string> = {}) =>
   ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 1, config }], silent);
 
-/** What a new group receives from the topic, up to its last offset. */
+/** The messages that a new group receives from the topic, up to its end. */
 async function readAll(): Promise<string[]> {
   const { groupId } = freshKafka();
   const seen: string[] = [];
@@ -56,7 +56,7 @@ test("messages of overlapping aborted transactions are not delivered, and all ot
 });
 
 test("a batch that compaction has emptied or shortened does not block the partition", async () => {
-  // The smallest segment there may be: two of the large messages do not fit into one.
+  // The smallest possible segment: two of the large messages do not fit into one.
   await makeTopic({
     "cleanup.policy": "compact",
     "segment.bytes": String(2 ** 20),

@@ -12,14 +12,14 @@ import { answersIn, exchange } from "../../support/fuzz/raw-http.ts";
 import { rawRequests, withLongHeader, withoutHost } from "../../support/fuzz/raw-requests.ts";
 import { atVolume } from "../../support/volume.ts";
 
-/** Another one asks other things: FUZZ_SEED=2 npx vitest run --project integration test/integration/operations/fuzz.test.ts */
+/** For other requests: FUZZ_SEED=2 npx vitest run --project integration test/integration/operations/fuzz.test.ts */
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
 const LEAST_REQUESTS = atVolume(1_500, 10_000);
-/** One of so many batches is played. */
+/** `npm test` runs one batch in this many. */
 const THINNING = atVolume(4, 1);
-/** The most requests under way at once. */
+/** Concurrent requests. */
 const AT_ONCE = 16;
-/** Batches of requests for each operation: few where the store has much to read, many where it is not asked at all. */
+/** Batches of requests for each operation: few where queries are large, many where no query runs. */
 const BATCHES: Readonly<Record<string, number>> = {
   getCommunityIP: 35,
   getIP: 40,
@@ -31,11 +31,11 @@ const BATCHES: Readonly<Record<string, number>> = {
   legacyMetadata: 140,
 };
 const BATCHES_OF_OTHERS = 25;
-/** Batches of what every operation must refuse before it asks the store anything. */
+/** Batches of requests that every operation must reject before any query. */
 const REJECTED_BATCHES = 45;
 const RAW_BATCHES = 90;
 const LEAST_OF_A_STATUS = atVolume(2, 10);
-/** Whoever has to look at a failure needs one case and not the very smallest. */
+/** A failure needs one case to look at, and not the very smallest. */
 const MOST_SHRINKING_MS = 120_000;
 
 const NOW = Date.now();
@@ -61,13 +61,13 @@ async function send({ method, target, headers, payload, from }: FuzzRequest): Pr
   return { status: statusCode, headers: answer.headers, text: answer.body };
 }
 
-/** Throws, with both, when an answer is not what it must be. */
+/** Throws an error with the request and the answer if the answer is wrong. */
 function assertSound(request: FuzzRequest, answer: FuzzAnswer): void {
   const fault = fuzzed.check(request, answer) ?? ledger.enter(request, answer);
   if (fault !== undefined) throw new Error(`${fault}\n  ${formatFailure(request, answer)}`);
 }
 
-/** Checks batches of cases, all of a batch at once. A failure tells the seed and the smallest batch that has it. */
+/** Checks the cases of a batch concurrently. A failure has the seed and the smallest failing batch. */
 async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (one: T) => Promise<void>): Promise<void> {
   const batch = fc.array(cases, { minLength: 1, maxLength: AT_ONCE, size: "max" });
   await fc.assert(
@@ -96,7 +96,7 @@ test("every operation answers any request as described, in JSON and without a li
   }
 });
 
-// Before connections are broken off: who did not wait for the answer does not know what was rejected.
+// Before the test that cuts connections: a client without the answer does not know what was rejected.
 test("every record is accepted or rejected, and each rejected one is kept byte for byte", async () => {
   const deadLetters = defineQuery({
     name: "test-dead-letters",
@@ -119,7 +119,7 @@ test("every record is accepted or rejected, and each rejected one is kept byte f
   expect(lost).toEqual([]);
   expect(ledger.accepted).toBeGreaterThan(atVolume(15, 100));
   expect(ledger.listed.length).toBeGreaterThan(atVolume(80, 500));
-  // Too many records are rejected with the whole request, the store takes all that is accepted, and batches are Kafka's.
+  // Over HTTP too many records reject the whole request, ClickHouse rejects no valid row, and batches are Kafka's.
   const elsewhere = new Set<string>(["too-many-observations", "rejected-by-store", "unreadable-batch"]);
   expect([...ledger.reasons].sort()).toEqual(REJECTION_REASONS.filter((reason) => !elsewhere.has(reason)).sort());
 });
@@ -143,14 +143,14 @@ test.each([
       const [answer] = answersIn(await exchange(port, write({ ...request, headers: {} }), true));
       if (answer === undefined) throw new Error("no answer");
       expect(answer.status).toBe(status);
-      // The second is rejected before anybody knows whom it is for.
+      // The second is rejected before routing, so it has no operation.
       const headers = { ...answer.headers, [OPERATION_HEADER]: operation.id };
       assertSound({ ...request, expects: "rejected" }, { ...answer, headers });
     }
   }
 });
 
-/** Of the others' 429 many large questions at once are the reason, which take long. */
+/** Their 429 needs many large queries at once, which take long. */
 function countsLookups(id: string): boolean {
   return QUERY_OPERATIONS.some((operation) => operation.id === id && operation.errorResponses[429] !== undefined);
 }

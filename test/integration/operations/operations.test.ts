@@ -32,7 +32,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Works for minutes on nothing, and can be found among the running queries by its mark. */
+/** Runs for minutes, and can be found among the running queries by its mark. */
 const endless = (mark: string) =>
   defineQuery({
     name: "endless",
@@ -69,7 +69,7 @@ const slow = defineOperation({
 
 type Made = { app: FastifyInstance; logged: Record<string, unknown>[]; scrape: () => Promise<string> };
 
-/** An application that asks endless queries, with all that it logs. */
+/** An application whose queries never end, with its log lines. */
 async function makeSlowApp(maxSeconds: number, options: Partial<HttpAppOptions> = {}): Promise<Made> {
   const logged: Record<string, unknown>[] = [];
   const sink = new Writable({

@@ -71,7 +71,7 @@ test("both keep an idle connection for the same time", async () => {
 });
 
 test.each<[SecureVersion]>([["TLSv1"], ["TLSv1.1"]])("%s is rejected", async (version) => {
-  // At security level 0 this client itself would speak it.
+  // At security level 0 this client itself supports it.
   const old = { minVersion: version, maxVersion: version, ciphers: "ALL:@SECLEVEL=0" };
   await expect(tls.handshake(old)).rejects.toMatchObject({ code: "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION" });
 });
@@ -82,7 +82,7 @@ test.each<[SecureVersion]>([["TLSv1.2"], ["TLSv1.3"]])("%s is spoken", async (ve
   socket.destroy();
 });
 
-/** What comes back until the server ends the connection. */
+/** Everything that the server sends until it ends the connection. */
 function replyOn(socket: NodeJS.ReadWriteStream): Promise<string> {
   return new Promise((settle, fail) => {
     let text = "";

@@ -30,7 +30,7 @@ import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/
 const NOW = Date.now();
 const DAY = 24 * 3_600_000;
 const SCOPES = makeScopes(["acme"]);
-/** By the slugs that observations are made by. */
+/** By slug, which observations refer to. */
 const makeTags = () => [
   ...INTENTIONS.map((intention, index) => makeTag(`everywhere-${index}`, intention)),
   ...SCOPES.map((scope) => makeTag(onlyIn(scope), "suspicious")),
@@ -58,7 +58,7 @@ const inStore = (): LookUpAddress => async () => {
   throw new Error("ClickHouse was asked");
 };
 
-/** The query interface over an index of its own, which looks for changes often. */
+/** The query interface over an index of its own that polls often. */
 async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: LookUpAddress = inStore()) {
   const sightings = startSightingsCache(world.client, {
     limit: 1_000_000,
@@ -78,7 +78,7 @@ async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: Loo
       const response = await app.inject({ url: `/v3/community/${ip}`, headers: { key } });
       return { status: response.statusCode, body: response.json() };
     },
-    /** Waits until what was stored before this call shows. */
+    /** Waits until everything stored before this call shows. */
     async catchUp() {
       const start = performance.now();
       await eventually(async () => {

@@ -25,7 +25,7 @@ describe("without Redis", () => {
     file = join(folder, "data", "lookups.json");
   });
   afterEach(async () => {
-    // A close would bring the folder back.
+    // Closing it later would create the folder again.
     await world.close();
     await rm(folder, { recursive: true });
   });
@@ -100,7 +100,7 @@ describe("without Redis", () => {
   });
 
   test("a disk that hangs does not keep the process from ending", async () => {
-    // Nobody reads from this pipe: a write to it waits for ever.
+    // The pipe has no reader, so a write to it never ends.
     await promisify(execFile)("mkfifo", [`${join(folder, "lookups.json")}.new`]);
     const limit = await local(join(folder, "lookups.json"));
     await world.take(limit);

@@ -9,7 +9,7 @@ import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/
 
 const NOW = Date.now();
 const [NOISE, RIOT, UNKNOWN] = ["45.0.0.1", "8.8.8.8", "45.9.9.9"];
-/** What would run, break out of an attribute or a tag, or look like something else. */
+/** Texts that could run, break out of an attribute or a tag, or look like another text. */
 const HOSTILE = [
   "<script>alert(1)</script>",
   "</code></title></style><img src=x onerror=alert(1)>",
@@ -47,7 +47,7 @@ beforeAll(async () => {
       rdns: text,
       tls: { ja3: `j${n}` },
     })),
-    // Known to others only.
+    // Only in the personal data of another workspace.
     { observed_at: new Date(NOW - 1).toISOString(), sensor_id: "s", source_ip: "45.0.0.2", dataset: "community" },
   ]);
   expect(rejected.length, "control characters may be rejected, nothing else").toBeLessThanOrEqual(1);

@@ -52,7 +52,7 @@ const answerSchema = z.strictObject({
 function makeObservations(random: Random): Seen[] {
   const population = Array.from({ length: 5_000 }, (_, index) => `45.${index % 7}.${index >> 8}.${index & 255}`);
   return Array.from({ length: OBSERVATIONS }, () => {
-    // The low tags are loud: half of all observations carry one of the first two.
+    // Half of all observations carry one of the first two tags.
     const tags = random.chance(0.1)
       ? []
       : Array.from({ length: random.int(1, 3) }, () => random.pick(TAGS.slice(0, random.chance(0.5) ? 2 : 10)));
@@ -66,7 +66,7 @@ function makeObservations(random: Random): Seen[] {
   });
 }
 
-/** Sends them late and out of order, in batches of any size, many of them twice and in different company. */
+/** Sends them late and out of order, in batches of any size, many of them twice in different batches. */
 async function deliver(world: World, seen: readonly Seen[], random: Random): Promise<void> {
   const wire = seen.map(({ ip, at, dataset, tagIds }, index) => ({
     observation_id: `o-${index}`,
@@ -100,7 +100,7 @@ const questions: fc.Arbitrary<Asked> = fc.record({
   includeIps: fc.boolean(),
 });
 
-/** Asked for each seed: about a loud tag, whose bucket holds more addresses than an answer lists. */
+/** Asked for each seed: about a frequent tag, whose bucket holds more addresses than an answer lists. */
 const LARGE_BUCKETS = TAGS.slice(0, 1).map((tag): [Asked] => [
   { tag, days: 7, hours: 168, datasets: [...DATASETS], includeIps: true },
 ]);

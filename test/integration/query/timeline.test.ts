@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** An observation of which only its path is remarkable. */
+/** An observation that differs from the others by its path only. */
 const observed = (ip: string, number: number, at: number, path: string | undefined): Marked => ({
   ip,
   at,
@@ -54,9 +54,9 @@ test("of more than 1,000 labels the most frequent have rows of their own, and al
   const ip = "45.0.0.1";
   const paths = [
     ...Array.from({ length: 300 }, (_, n) => Array.from({ length: 2 + (n % 3) }, () => `/often/${n}`)).flat(),
-    // Equally frequent: some of them are in, in the order of their labels.
+    // Equally frequent labels: the first in their order have rows.
     ...Array.from({ length: 1_200 }, (_, n) => `/once/${(n * 7_919) % 1_200}`),
-    // A text that says of itself that it is the others.
+    // A sensor's text that equals the label of all others.
     ...Array.from({ length: 9 }, () => OTHER_LABELS),
   ];
   const seen = paths.map((path, n) => observed(ip, n, NOW - (n % 5) * HOUR - 1, path));
@@ -91,7 +91,7 @@ test("long labels in many buckets have rows of their own as far as they fit in 8
   const text = JSON.stringify(body);
   expect(text.length).toBeLessThan(9 * 1024 * 1024);
   const expected = expectedTimeline(ip, { field: "http_path", days: 1, granularity: "1h", now: NOW }, knowing(seen));
-  // As texts: a difference of megabytes would take minutes to print. The address's first day is not asked about here.
+  // Compared as texts: printing a difference of megabytes takes minutes. `first_seen` is not compared here.
   expect(
     text.slice(text.indexOf("results")) === JSON.stringify(expected).slice(JSON.stringify(expected).indexOf("results")),
   ).toBe(true);

@@ -3,11 +3,11 @@ import { CompressionTypes, Kafka, logLevel, type Message, Partitioners } from "k
 import type { KnownMessage } from "./known-events.ts";
 import type { Random } from "./random.ts";
 
-/** Messages on their way into a topic. */
+/** Messages that are being published to a topic. */
 export type EventFlow = {
-  /** Resolves when all of them are there. */
+  /** Resolves when all of them are published. */
   readonly done: Promise<void>;
-  /** Lets the batch under way arrive and sends no other until the answer is called. */
+  /** Waits for the current batch and sends no other. @returns a function that resumes sending. */
   hold(): Promise<() => void>;
 };
 
@@ -18,14 +18,15 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
   const publish = async () => {
     const producer = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).producer({
       createPartitioner: Partitioners.DefaultPartitioner,
-      // The library sends a whole batch again when one partition rejected it (a new topic's leader is not there at once).
-      // Observations that are named by their place would then truly have come twice.
+      // The library resends a whole batch when one partition rejects it, as while a new topic has no leader.
+      // Observations
+      // without ids of their own would then be stored twice.
       idempotent: true,
       maxInFlightRequests: 1,
     });
     await producer.connect();
     const send = async (batch: readonly Message[]) => {
-      // Looked at without a pause before the send: one that slips through would meet what the flow is held for.
+      // Checked right before the send: a batch that slips through would meet the fault.
       while (held !== undefined) await held;
       inProgress = producer.send({
         topic: kafka.topic,
@@ -48,7 +49,7 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
     await producer.disconnect();
   };
   const done = publish();
-  // Whoever waits for it hears of a failure; until then it must not end the program.
+  // Callers of `done` get the failure; until then an unhandled rejection must not end the program.
   done.catch(() => {});
   return {
     done,

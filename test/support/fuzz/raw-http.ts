@@ -1,14 +1,14 @@
 import { connect } from "node:net";
 import type { FuzzAnswer } from "./check-answer.ts";
 
-/** How long a server may take to answer what it has got. */
+/** How long a server may take to respond. */
 const RESPONSE_TIMEOUT_MS = 20_000;
-/** How long to wait before what is not a whole request is ended. */
+/** How long to wait before an incomplete request is ended. */
 const STALL_MS = 300;
 
 /**
- * Sends bytes to a server and resolves to what it answers until it closes the connection.
- * @param isWhole whether the bytes are a whole request, so that an answer must come of itself.
+ * Sends bytes to a server and resolves to everything that it sends until it closes the connection.
+ * @param isWhole whether the bytes are a complete request, so that the server must respond by itself.
  */
 export function exchange(port: number, bytes: Buffer, isWhole: boolean): Promise<Buffer> {
   return new Promise((settle, fail) => {
@@ -21,7 +21,7 @@ export function exchange(port: number, bytes: Buffer, isWhole: boolean): Promise
     );
     socket.on("data", (chunk) => received.push(chunk));
     socket.on("error", (error: NodeJS.ErrnoException) => {
-      // The server closes while there is still something on its way to it.
+      // The server may close the connection while bytes are still being sent.
       if (error.code !== "ECONNRESET" && error.code !== "EPIPE") fail(error);
     });
     socket.on("close", () => {
@@ -32,7 +32,7 @@ export function exchange(port: number, bytes: Buffer, isWhole: boolean): Promise
   });
 }
 
-/** The answers in what came over a connection. Throws when it is anything else than whole answers one after another. */
+/** The responses in the bytes of a connection. Throws unless they are complete responses, one after another. */
 export function answersIn(received: Buffer): FuzzAnswer[] {
   const answers: FuzzAnswer[] = [];
   for (let rest = received; rest.length > 0; ) {
@@ -47,7 +47,7 @@ export function answersIn(received: Buffer): FuzzAnswer[] {
       }),
     );
     rest = rest.subarray(end + 4);
-    // Only that the rest may be sent.
+    // A 100 only invites to send the rest.
     if (status === "100") continue;
     const length = Number(headers["content-length"]);
     if (!Number.isInteger(length) || rest.length < length) throw new Error(`not a whole answer: ${status} ${rest}`);

@@ -28,7 +28,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const windowSchema = z.object({
   metadata: z.union([z.object({ end_date: z.string() }), z.object({ end: z.string() })]),
 });
-/** The service has a clock of its own: where its window ended is where the oracle's has to. */
+/** The service has a clock of its own, so the oracle takes the end of the window from the answer. */
 function windowEnd(body: unknown): number {
   const { metadata } = windowSchema.parse(body);
   return Date.parse("end" in metadata ? metadata.end : metadata.end_date);
@@ -37,7 +37,7 @@ function windowEnd(body: unknown): number {
 export type Interface = { readonly url: string; readonly key: string };
 
 /**
- * Asks a query service for everything that is made from observations and compares it with the brute-force oracle.
+ * Compares all answers of a query service that come from observations with the brute-force oracle.
  * @throws with the first answer that differs.
  */
 export async function assertAnswers(
@@ -84,7 +84,7 @@ export async function assertAnswers(
     const path = `/v3/noise/ips/${ip}/timeline?field=${field}&days=${days}&granularity=5h`;
     const answer = await ask(path);
     const now = windowEnd(answer.body);
-    // What the answer does not tell are the milliseconds of its window's beginning.
+    // The answer does not have the milliseconds of its window's start.
     if (known.seen.some(({ at }) => Math.abs(at - (now - days * DAY)) < 1_000)) continue;
     expect(answer, path).toEqual({
       status: 200,

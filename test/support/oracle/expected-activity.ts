@@ -11,7 +11,7 @@ export type ActivityAsked = {
   readonly now: number;
 };
 
-/** The whole answer of tag activity, as the oracle gives it. */
+/** The whole answer of tag activity, by the oracle. */
 export function expectedActivity(oracle: Oracle, asked: ActivityAsked) {
   const { tag, days, hours, datasets, includeIps, now } = asked;
   const buckets = oracle.buckets({ tagId: tag.id, days, hours, datasets, now });

@@ -10,7 +10,7 @@ const storedObservations = defineQuery({
   row: z.object({ id: z.string(), ip: z.string(), scope: z.string() }),
 });
 
-/** Every observation that a world's store holds, each once: its id, its address and the scope it is in. */
+/** Every observation of a world, once: its id, its address and its scope as "dataset/workspace". */
 export function readStored({ client }: World) {
   return run(client, storedObservations, {});
 }

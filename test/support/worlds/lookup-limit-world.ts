@@ -6,7 +6,7 @@ import { type Logger, pino } from "pino";
 export const LIMIT = 10;
 export const DAY = 86_400_000;
 
-/** What a test of lookup limits needs: a clock that it may set, a log to look into, a caller, and an end for what it opened. */
+/** The surroundings of a lookup limit: a clock that tests can set, a log, and a caller. */
 export type LookupLimitWorld = {
   /** Milliseconds since 1970 UTC. */
   time: number;
@@ -14,16 +14,16 @@ export type LookupLimitWorld = {
   readonly log: Logger;
   readonly logged: readonly string[];
   readonly caller: AuthorizedCaller;
-  /** Closes it with the limits. */
+  /** Closes it with the world. */
   opened(limit: LookupLimit): LookupLimit;
-  /** One lookup by the limits's caller, or several together. */
+  /** One lookup by the caller, or several together. */
   readonly take: (limit: LookupLimit, lookups?: number) => ReturnType<LookupLimit["take"]>;
-  /** How many of so many lookups, one after the other, are granted. */
+  /** How many of these lookups, one after the other, are granted. */
   grantedOf(limit: LookupLimit, lookups: number): Promise<number>;
   close(): Promise<void>;
 };
 
-/** Of a workspace that nobody else uses, so that tests can share a Redis. */
+/** Of a workspace of its own, so that tests can share a Redis. */
 export function freshCaller(): AuthorizedCaller {
   const limits = { lookups_per_day: LIMIT, reach_days: 1 };
   return { plan: "small", workspaceId: randomUUID(), entitlements: new Set(), limits };

@@ -44,9 +44,9 @@ export async function startSoakServers(): Promise<SoakServers> {
   }
 }
 
-/** Dead members keep their partitions for so long, and most of what a scenario takes is waiting for that. */
+/** Dead members keep their partitions for this long, and scenarios spend most of their time waiting for that. */
 const SESSION_TIMEOUT_MS = 4_000;
-/** Nothing is stored or committed for so long: ingest stands still. */
+/** Without progress of the committed offsets for this long, ingest has stalled. */
 const STANDSTILL_MS = 60_000;
 
 /** A scenario's own database, topics, group and processes. */
@@ -57,17 +57,17 @@ export type Stage = {
   readonly tags: readonly Tag[];
   readonly random: Random;
   readonly events: readonly KnownEvent[];
-  /** Starts one more ingest process, in another group if told so. */
+  /** Starts one more ingest process; `env` may put it in another group. */
   ingest(env?: Record<string, string>): Promise<IngestProcess>;
   /** Publishes some of the known events, in the background. */
   publish(events: readonly KnownEvent[]): EventFlow;
-  /** So many observations were published, those that were published twice counted twice. */
+  /** The number of published observations; those published twice count twice. */
   published(): number;
-  /** Publishes these very messages; resolves when they are there. */
+  /** Publishes these messages; resolves when they are acknowledged. */
   publishRaw(messages: readonly KnownMessage[]): Promise<void>;
-  /** Resolves when the group has committed everything that the topic holds; rejects when it stands still. */
+  /** Resolves when the group has committed the whole topic; rejects when it stalls. */
   drained(groupId?: string): Promise<void>;
-  /** Every promise about what is stored and answered, and that no process has ended by itself. */
+  /** Checks all stored rows and answers, and that no process has ended by itself. */
   verify(addressesAsked?: number): Promise<void>;
   close(): Promise<void>;
 };
@@ -96,7 +96,7 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
   const commandLine = await openCommandLine();
   const processes: IngestProcess[] = [];
   let flows = 0;
-  // Flows run side by side: with one sequence of numbers between them, none could be repeated from its seed.
+  // Flows run concurrently: sharing one random sequence, none could be repeated from its seed.
   const ownRandom = () => seeded(seed + ++flows);
   let published = 0;
   let messagesPublished = 0;
@@ -107,7 +107,7 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
       yield message;
     }
   }
-  /** Else whatever is found wrong would be a fault of the flow. */
+  /** A message that was published twice would look like a fault of ingest. */
   const assertEachMessageOnce = async () => {
     const held = (await endOffsets(kafka)).reduce((sum, offset) => sum + offset, 0);
     if (held !== messagesPublished) throw new Error(`the topic holds ${held} messages, published ${messagesPublished}`);
@@ -177,7 +177,7 @@ async function untilDrained(kafka: KafkaSettings, hasFailed: () => boolean): Pro
   await eventually(check, () => hasFailed() || Date.now() - movedAt > STANDSTILL_MS);
 }
 
-/** Runs a query service for as long as it is asked. */
+/** Runs a query service during `ask`. */
 async function withQuery(
   commandLine: CommandLine,
   env: Record<string, string>,

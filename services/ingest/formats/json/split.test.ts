@@ -17,7 +17,9 @@ function parse(record: string): unknown {
 
 const repeated = (text: string, count: number) => Array.from({ length: count }, () => text);
 const whiteSpace = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
-/** Strings with what could lead a splitter astray: brackets, commas, quotes, backslashes, characters of many bytes. */
+/**
+ * Strings with brackets, commas, quotes, backslashes and characters of several bytes, which could confuse a splitter.
+ */
 const trickyText = fc
   .array(fc.constantFrom("[", "]", "{", "}", ",", '"', "\\", "\n", "\u00e9", "\u{1f600}", "x"))
   .map((parts) => parts.join(""));

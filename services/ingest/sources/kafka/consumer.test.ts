@@ -10,7 +10,7 @@ const observation = JSON.stringify({
   source_ip: "45.0.0.1",
 });
 
-/** Hands one batch to the intake as a source would. Settles as its handler does. */
+/** Passes one batch to the intake as a source does. Settles with its handler. */
 async function handle(messages: readonly StreamMessage[], options: Partial<KafkaIngestOptions>): Promise<void> {
   const handlers: HandleBatch[] = [];
   const source: StreamConsumer = {
@@ -32,7 +32,7 @@ async function handle(messages: readonly StreamMessage[], options: Partial<Kafka
   for (const handler of handlers) await handler({ messages, hasMore: false, heartbeat: async () => {} });
 }
 
-/** Messages that call back when their value is read. */
+/** Messages with a callback for each read of their value. */
 function messagesOf(values: readonly string[], onRead = () => {}): StreamMessage[] {
   return values.map((text, offset) => {
     const value = Buffer.from(text);
