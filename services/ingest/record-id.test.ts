@@ -73,7 +73,7 @@ test("under a key an id is that key's own: no id that a sender may state is stor
     observationIdOf(stated, { fallbackId: "http:1/0", idNamespace });
   expect(named("one")).toBe("one");
   expect(named("one", "key")).not.toBe(named("one", "other"));
-  expect(named(undefined, "key"), "an id of ours is no stated id").toBe("http:1/0");
+  expect(named(undefined, "key"), "sensors cannot state such an id").toBe("http:1/0");
   const stated = { observed_at: new Date(0).toISOString(), sensor_id: "s", source_ip: "45.0.0.1" };
   const forged = { ...stated, observation_id: named("one", "key") };
   expect(observationSchema.safeParse(forged).success).toBe(false);

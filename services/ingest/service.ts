@@ -77,7 +77,7 @@ export type Ingest = {
   start(): Promise<void>;
   /** What must be there for the intake to do its work, by name; each rejects while it is not. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
-  /** Stops fetching, drains and commits the batch under way, and disconnects. */
+  /** Stops fetching, drains and commits the current batch, and disconnects. */
   stop(): Promise<void>;
   /** Rejects when the consumer has died for good. */
   readonly failure: Promise<never>;

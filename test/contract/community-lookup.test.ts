@@ -98,12 +98,12 @@ test("at the limit: 429 with its four members, RateLimit-* fields and no Retry-A
         message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. \S/),
       });
     }
-    expect((await ask("10.0.0.1")).status, "an address that is none is told even at the limit").toBe(400);
-    expect((await ask("1.2.3.4", { key: "not-known" })).status, "the key comes before the limit").toBe(401);
+    expect((await ask("10.0.0.1")).status, "an invalid address is a 400 even at the limit").toBe(400);
+    expect((await ask("1.2.3.4", { key: "not-known" })).status, "the key is checked before the limit").toBe(401);
     const key = await limited.addCaller("community");
     const withKey = await ask("1.2.3.4", { key });
     expect([withKey.status, withKey.headers.get("ratelimit-remaining")]).toEqual([404, "999"]);
-    expect((await fetch(`${limited.url}/v3/tags`)).status, "the limit is one of lookups").toBe(200);
+    expect((await fetch(`${limited.url}/v3/tags`)).status, "the limit counts lookups").toBe(200);
   } finally {
     await limited.close();
   }

@@ -94,7 +94,7 @@ test("more days than the plan reaches is no error: the shorter window stands in 
   expect(Date.parse(metadata.end) - Date.parse(metadata.start)).toBe(DAY);
 });
 
-test.each(["1h", "24h", "1d", "90d"])("a granularity of %s is taken", async (granularity) => {
+test.each(["1h", "24h", "1d", "90d"])("a granularity of %s is accepted", async (granularity) => {
   expect((await ask(`?days=90&granularity=${granularity}`)).metadata.granularity).toBe(granularity);
 });
 

@@ -88,7 +88,7 @@ test("a command that does not know the service's retention deletes nothing", asy
   await writeFile(file, "tags: [{slug: one, name: One}]");
   expect(await noisefloor(["tags", "import", file]).finished).toMatchObject({ code: 0, stderr: "" });
   const shorter = await noisefloor(["tags", "import", file], { RETENTION_DAYS: "100" }).finished;
-  expect(shorter, "a command does not touch the retention").toMatchObject({ code: 0, stderr: "" });
+  expect(shorter, "a command does not change the retention").toMatchObject({ code: 0, stderr: "" });
   expect(await getJson(`${url}/v3/community/45.0.0.8`)).toMatchObject({ noise: true });
 });
 
@@ -110,33 +110,33 @@ test.each([
     { HTTP_PORT: "eighty", RETENTION_DAYS: "0", CLICKHOUSE_URL: "secret", TLS_CERT_FILE: "/x" },
     /(?=[\s\S]*HTTP_PORT: takes a whole number)(?=[\s\S]*RETENTION_DAYS: takes)[\s\S]*TLS_KEY_FILE: is not set/,
   ],
+  ["a missing file", ["replay", "--format", "marx", "/nowhere.csv"], {}, /noisefloor: cannot read the input: ENOENT/],
   [
-    "a file that is not there",
-    ["replay", "--format", "marx", "/nowhere.csv"],
-    {},
-    /noisefloor: cannot read the input: ENOENT/,
-  ],
-  [
-    "a format that is not there",
+    "an unknown format",
     ["replay", "--format", "pcap", "-"],
     {},
     /there is no log format "pcap"; there are\n {2}observations/,
   ],
   [
-    "a time that is none",
+    "an invalid time",
     ["replay", "--format", "marx", "--shift-to", "tomorrow", "-"],
     {},
     /--shift-to takes "now" or a time like/,
   ],
   [
-    "a dataset that is not there",
+    "an unknown dataset",
     ["sensors", "create", "--dataset", "mine"],
     {},
     /there is no dataset "mine"; there are global/,
   ],
-  ["a personal key of nobody", ["sensors", "create", "--dataset", "personal"], {}, /name it with --workspace/],
   [
-    "a workspace for data that belongs to everybody",
+    "a personal key without a workspace",
+    ["sensors", "create", "--dataset", "personal"],
+    {},
+    /name it with --workspace/,
+  ],
+  [
+    "a workspace with a shared dataset",
     ["sensors", "create", "--workspace", "default"],
     {},
     /--workspace goes with --dataset personal alone/,

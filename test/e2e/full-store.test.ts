@@ -98,7 +98,7 @@ test("on a full disk every answer is as before, the intake rejects requests, and
   await disk.fill();
   expect(await answers()).toEqual(before);
   expect(await ask("/v3/tags", { headers: { key: "nf_unknown" } })).toMatchObject({ status: 401 });
-  expect(await publish(UNSEEN, ""), "without a key, though one is asked for").toMatchObject({ status: 401 });
+  expect(await publish(UNSEEN, ""), "without a key, which is required").toMatchObject({ status: 401 });
   expect(await publish(UNSEEN, sensorKey)).toEqual({
     status: 503,
     body: { message: expect.stringMatching(/again later/) },

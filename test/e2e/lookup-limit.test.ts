@@ -66,7 +66,7 @@ test("without a key 100 lookups a day are answered, also when the process is res
   await lookUp(61, 100, () => url);
   for (let again = 0; again < 3; again++) await expectLimitReached(url, `${url}/plans`);
   const invalid = await fetch(`${url}/v3/community/10.0.0.1`);
-  expect(invalid.status, "the address is judged before the limit").toBe(400);
+  expect(invalid.status, "the address is validated before the limit").toBe(400);
 });
 
 test("two processes over one Redis answer 100 lookups together, also when one of them is restarted", async () => {

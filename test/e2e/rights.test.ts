@@ -36,7 +36,7 @@ test("the query service needs only the right to read, and creates no schema", as
   expect(await errorOf(["query"], readOnly)).toContain(error);
   const named = `noisefloor: the database elsewhere of ClickHouse at ${writer.url} ${error}`;
   for (const command of [["query"], ["keys", "list"]]) {
-    expect(await errorOf(command, envOf(writer)), "also if the user might").toContain(named);
+    expect(await errorOf(command, envOf(writer)), "even if the user may create it").toContain(named);
   }
   expect(await commandLine.run(["migrate"], envOf(writer)).finished).toMatchObject({ code: 0, stderr: "" });
 

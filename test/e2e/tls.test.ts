@@ -68,7 +68,7 @@ test("one process serves both, uses a renewed certificate, and stops cleanly", a
 });
 
 test.each([
-  ["a file that is not there", async () => {}, /^noisefloor: TLS_CERT_FILE: ENOENT.*tls\.crt/],
+  ["a missing file", async () => {}, /^noisefloor: TLS_CERT_FILE: ENOENT.*tls\.crt/],
   [
     "a key of another certificate",
     async () => {
@@ -78,7 +78,7 @@ test.each([
     /^noisefloor: TLS_KEY_FILE: .*tls\.key is not the key of the certificate in TLS_CERT_FILE/,
   ],
   [
-    "a file that holds something else",
+    "a file without a certificate",
     async () => {
       await writeCertificate(files, await makeCertificate("one"));
       await writeFile(files.keyFile, "secret");

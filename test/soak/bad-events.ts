@@ -35,7 +35,7 @@ const at = (time: number) => new Date(time).toISOString();
 /** One record in a hundred cannot be stored. */
 export const badEvents: Scenario = {
   name: "bad",
-  promise: "of good and bad events every one is stored or dead, once, for its reason",
+  promise: "every good event is stored and every bad one is a dead letter, once, with its reason",
   events: { soak: 99_000, test: 9_900 },
   async play(stage, _extent, say) {
     const { events, random, kafka, client } = stage;
@@ -58,7 +58,7 @@ export const badEvents: Scenario = {
       const rejected = await ingest.metric(`noisefloor_ingest_records_total{source="kafka",outcome="${reason}"}`);
       if (dead.get(reason) !== count || rejected !== count) {
         throw new Error(
-          `${reason}: ${count} were published, ${dead.get(reason)} are dead letters, /metrics tells ${rejected}`,
+          `${reason}: ${count} were published, ${dead.get(reason)} are dead letters, /metrics counts ${rejected}`,
         );
       }
     }

@@ -8,7 +8,7 @@ import { type Scenario, waitForInserts } from "./scenario.ts";
  */
 export const kill: Scenario = {
   name: "kill",
-  promise: "ingest killed at random moments loses nothing and counts nothing twice, nor does a replay change an answer",
+  promise: "ingest killed at random moments loses nothing and counts nothing twice, and a replay changes no answer",
   events: { soak: 1_000_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random } = stage;
@@ -38,7 +38,7 @@ export const kill: Scenario = {
     say("all is stored");
     await stage.verify(5);
     await last.terminate();
-    say("all is as it should be; now it is read once more");
+    say("all rows and answers are right; reading the topic again");
     const replayed = await replayAll(stage, extent);
     return `${kills} SIGKILL, ${replayed}`;
   },

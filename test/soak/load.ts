@@ -20,7 +20,7 @@ const KEYS = { good: randomUUID(), hostile: randomUUID() };
 /** Fifty hostile callers attack while well-behaved ones make their usual requests. */
 export const load: Scenario = {
   name: "load",
-  promise: "fifty hostile callers keep nobody else from health checks, lookups and the intake, nor fill the memory",
+  promise: "beside fifty hostile callers health checks, lookups and the intake stay fast, and memory stays bounded",
   events: { soak: 0, test: 0 },
   async play({ servers }, extent, say) {
     const [observations, seconds] = extent === "soak" ? [1_500_000, 60] : [100_000, 10];
@@ -30,7 +30,7 @@ export const load: Scenario = {
     try {
       const service = await startService(commandLine, store);
       const quiet = await measureAll(service.port, 5);
-      say("without anybody hostile:");
+      say("without hostile callers:");
       console.table(quiet.rows);
       service.resetSamples();
       const hostile = startHostileCallers({

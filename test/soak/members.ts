@@ -5,7 +5,7 @@ import { type Scenario, waitForInserts } from "./scenario.ts";
 /** Instances come and go, so that partitions move while their batches are stored. */
 export const members: Scenario = {
   name: "members",
-  promise: "instances that join and leave in the flow share the work and lose none of it",
+  promise: "instances that join and leave while events flow share the work and lose nothing",
   events: { soak: 30_000, test: 30_000 },
   async play(stage, extent, say) {
     const { events, random } = stage;

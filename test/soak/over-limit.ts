@@ -37,7 +37,7 @@ const LIMITS: readonly Limit[] = [
 /** ClickHouse rejects inserts for a while: too many parts, a full disk, then no memory. */
 export const overLimit: Scenario = {
   name: "limit",
-  promise: "while ClickHouse is over a limit ingest waits, says why, and goes on when it is over",
+  promise: "while ClickHouse exceeds a limit ingest waits, logs why, and continues afterwards",
   events: { soak: 12_000, test: 12_000 },
   async play(stage, extent) {
     const { events, servers } = stage;
@@ -62,8 +62,7 @@ export const overLimit: Scenario = {
       const insertsBefore = await ingest.metric(STORED);
       await sleep(waitMs);
       if ((await ingest.metric(STORED)) > insertsBefore) throw new Error(`rows were stored in spite of ${name}`);
-      if ((await ingest.metric(RETRIED)) <= retriesBefore)
-        throw new Error("/metrics does not tell that inserts are tried again");
+      if ((await ingest.metric(RETRIED)) <= retriesBefore) throw new Error("/metrics does not count retried inserts");
       await lift();
     }
     await stage.drained();

@@ -69,7 +69,7 @@ export async function waitForInserts(stage: Stage): Promise<() => Promise<void>>
   const count = async () => (await run(stage.client, insertedBlocks, {}))[0]?.blocks ?? 0;
   const before = await count();
   const check = async () => {
-    if ((await count()) <= before) throw new Error("nothing was stored for a minute");
+    if ((await count()) <= before) throw new Error("no row was inserted for a minute");
   };
   return () => eventually(check, 60_000);
 }

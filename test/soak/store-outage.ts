@@ -11,7 +11,7 @@ const WITH_UNKNOWN_TAG = JSON.stringify({
 /** SIGKILL to ClickHouse while events flow; once it stays down for longer than a session timeout. */
 export const storeOutage: Scenario = {
   name: "store",
-  promise: "while ClickHouse is away ingest waits, says why, and goes on when it is back",
+  promise: "while ClickHouse is down ingest waits, logs why, and continues afterwards",
   events: { soak: 20_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random, servers } = stage;
@@ -40,7 +40,7 @@ export const storeOutage: Scenario = {
     await servers.store.start();
     await stage.drained();
     if ((await ingest.metric('noisefloor_insert_duration_seconds_count{outcome="transient"}')) === 0) {
-      throw new Error("no insert met the outage");
+      throw new Error("no insert failed during the outage");
     }
     await stage.verify();
     return `${kills + 1} SIGKILL of ClickHouse, away for up to ${longMs / 1_000} s`;

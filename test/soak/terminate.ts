@@ -12,7 +12,7 @@ const STOPS = 2;
  */
 export const terminate: Scenario = {
   name: "terminate",
-  promise: "a stop in the flow ends with 0 within the grace time, and the next process has nothing to do again",
+  promise: "a shutdown while events flow exits with 0 within the grace time, and the next process repeats nothing",
   events: { soak: 12_000, test: 10_000 },
   async play(stage, _extent, say) {
     const { events, random, servers } = stage;

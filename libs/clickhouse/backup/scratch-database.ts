@@ -32,7 +32,7 @@ const databaseComment = defineQuery({
  */
 export async function openScratchDatabase(connection: ClickHouseConnection): Promise<ScratchDatabase> {
   const release = await acquireServerLock(connection, lockFor(connection.database));
-  if (release === undefined) throw new BackupError("another restore of this store is under way: wait for its end");
+  if (release === undefined) throw new BackupError("another restore of this store is running: wait for its end");
   const server = connect({ ...connection, database: "default" }, "noisefloor-restore", LONG_REQUEST_MS);
   const name = nameFor(connection.database);
   const close = async () => {

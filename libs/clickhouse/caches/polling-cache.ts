@@ -62,7 +62,7 @@ export async function openPollingCache<T>(
         isFailing = false;
       },
       (error: unknown) => {
-        // A poll under way at the stop fails because its connection is closed.
+        // A poll that is running at the stop fails because its connection is closed.
         if (!isFailing && !isStopped) options.onError?.(error);
         isFailing = true;
       },
@@ -82,20 +82,20 @@ export async function openPollingCache<T>(
 }
 
 /**
- * Calls made while one poll is under way share the next: that one may have begun before the change they want to see.
+ * Calls made while a poll is running share the next: that one may have begun before the change they want to see.
  */
 function oneAtATime(poll: () => Promise<void>) {
-  let underWay: Promise<void> | undefined;
+  let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const start = () => {
-    underWay = poll().finally(() => {
-      underWay = undefined;
+    running = poll().finally(() => {
+      running = undefined;
     });
-    return underWay;
+    return running;
   };
   const refresh = () => {
-    if (underWay === undefined) return start();
-    next ??= underWay
+    if (running === undefined) return start();
+    next ??= running
       .catch(() => {})
       .then(() => {
         next = undefined;
@@ -103,5 +103,5 @@ function oneAtATime(poll: () => Promise<void>) {
       });
     return next;
   };
-  return { refresh, isPolling: () => underWay !== undefined };
+  return { refresh, isPolling: () => running !== undefined };
 }

@@ -13,7 +13,7 @@ export type RestartEvents = {
 };
 
 export type RestartOptions = RestartEvents & {
-  /** A server that is not back after so long stays down. */
+  /** A server that does not answer again within this time is not restarted any more. */
   readonly maxDownMs?: number;
 };
 
@@ -53,7 +53,7 @@ export function supervise(
   const stopping = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
 
-  /** @returns the last pause; undefined when the server stays down. */
+  /** @returns the last pause; undefined when the server did not come back. */
   const restartUntilReady = async (end: ServerEnd, options: RestartOptions, firstPauseMs: number) => {
     const { maxDownMs = MAX_DOWN_MS } = options;
     const downSince = performance.now();

@@ -56,7 +56,7 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
     const running = await findRunning(choice.dataDir);
     if (running?.purpose === "restore") {
       throw new StoreError(
-        `a restore is under way in the data directory ${resolve(choice.dataDir)}: try again when it has ended`,
+        `a restore is running in the data directory ${resolve(choice.dataDir)}: try again when it has ended`,
       );
     }
     if (running?.purpose === "command" && Date.now() < waitUntil) {

@@ -162,7 +162,7 @@ async function writeLists(
 }
 
 /**
- * Frees what imports before the last one left. The last one's ranges stay until the next import: a query under way may
+ * Frees what imports before the last one left. The last one's ranges stay until the next import: a running query may
  * have read its number already.
  */
 async function dropOutdated(client: ClickHouseClient, kind: NetworkKind, before: number): Promise<void> {

@@ -40,10 +40,10 @@ async function asker(site: SiteOptions, options: Partial<HttpAppOptions> = {}): 
 
 test.each([
   ["a page of another origin", FOREIGN],
-  ["a page of another origin, in a browser that says nothing else", { origin: "https://foreign.example" }],
+  ["a page of another origin, in a browser that sends Origin only", { origin: "https://foreign.example" }],
   ["another port of the same machine", { origin: "http://localhost:3000", "sec-fetch-site": "same-site" }],
-  ["a page that hides where it is from", { origin: "null" }],
-  ["a form that names no origin", { "sec-fetch-site": "cross-site" }],
+  ["a page that hides its origin", { origin: "null" }],
+  ["a form without an origin", { "sec-fetch-site": "cross-site" }],
 ])("%s cannot send anything without a key, but may be linked from", async (_name, headers) => {
   const ask = await asker(LOCAL);
   expect([await ask("POST", headers), await ask("GET", headers)]).toEqual([403, 200]);
@@ -54,7 +54,7 @@ test.each([
 test.each([
   ["programs", {}],
   ["the service's own page", { origin: "http://localhost:8080", "sec-fetch-site": "same-origin" }],
-  ["the same in a browser that says nothing else", { origin: "http://localhost:8080" }],
+  ["the same in a browser that sends Origin only", { origin: "http://localhost:8080" }],
   ["the same behind a proxy", { origin: "https://noise.example", "sec-fetch-site": "same-origin" }],
   ["the same, known by PUBLIC_URL", { origin: "https://noise.example" }],
   ["a page of a configured origin", { origin: "https://a.example", "sec-fetch-site": "cross-site" }],

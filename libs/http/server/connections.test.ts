@@ -67,12 +67,12 @@ test("a request whose own body is malformed gets a 400 at once", async () => {
 test("when a connection ends while a response is written, the responses queued behind it are closed and none is started", async () => {
   const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, app.server.address());
   const [asked, closed, answered] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  const watch = ({ url = "" }: IncomingMessage, response: ServerResponse) => {
+  const record = ({ url = "" }: IncomingMessage, response: ServerResponse) => {
     asked.add(url);
     response.once("close", () => closed.add(url)).once("prefinish", () => answered.add(url));
   };
-  app.server.prependListener("request", watch);
-  onTestFinished(() => void app.server.off("request", watch));
+  app.server.prependListener("request", record);
+  onTestFinished(() => void app.server.off("request", record));
   const socket = connect(port, "127.0.0.1").on("error", () => {});
   socket.write(get("/endless") + get("/slow/2") + get("/slow/3"));
   await once(socket, "readable");

@@ -161,22 +161,22 @@ test("a zstd frame with a huge window and tiny blocks is decompressed fast", asy
 });
 
 test.each([
-  ["millions of records that take no bytes", batchOf(2_000_000_000, Buffer.alloc(100))],
+  ["millions of records without bytes", batchOf(2_000_000_000, Buffer.alloc(100))],
   ["a record longer than its batch", batchOf(1, varint(1_000))],
   ["a key longer than its record", batchOf(1, Buffer.concat([varint(8), Buffer.from([0, 0, 0]), varint(100_000)]))],
-  ["a number without an end", batchOf(1, Buffer.alloc(20, 0xff))],
+  ["an endless number", batchOf(1, Buffer.alloc(20, 0xff))],
   ["fewer records than it says", batchOf(2, record(0, "one"))],
   ["more records than it says", batchOf(1, Buffer.concat([record(0, "one"), record(1, "two")]), 0, 1)],
   [
     "more records, compressed, than it says",
     batchOf(1, gzipSync(Buffer.concat([record(0, "one"), record(1, "two")])), GZIP, 1),
   ],
-  ["fewer records than none", batchOf(-1, record(0, "one"))],
-  ["offsets before its own", batchWith([-5, -4, -3])],
-  ["offsets behind its own", batchWith([1_000_000, 1_000_001, 1_000_002])],
+  ["a negative number of records", batchOf(-1, record(0, "one"))],
+  ["offsets before its base offset", batchWith([-5, -4, -3])],
+  ["offsets beyond its last offset", batchWith([1_000_000, 1_000_001, 1_000_002])],
   ["one offset for all of its records", batchWith([0, 0, 0])],
   ["offsets in no order", batchWith([1, 0, 2])],
-  ["a compression that nobody knows", batchOf(1, record(0, "one"), 7)],
+  ["an unknown compression", batchOf(1, record(0, "one"), 7)],
   ["bytes that are not gzip", batchOf(1, Buffer.from("not gzip"), GZIP)],
   ["bytes that are not snappy", batchOf(1, Buffer.from("not snappy"), SNAPPY)],
   ["bytes that are not lz4", batchOf(1, Buffer.from("not lz4 at all"), LZ4)],

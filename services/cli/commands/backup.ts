@@ -64,7 +64,7 @@ function assertVerifiable(destination: string): void {
   throw new UserError("a .tar cannot be checked for gaps: name a folder, or a file that ends in .tar.gz or .tar.zst");
 }
 
-/** Makes a backup where it is to stay, on the server's machine, on one of its disks or in a bucket. */
+/** Makes a backup at its final place: on the server's machine, on one of its disks or in a bucket. */
 async function makeInPlace(
   place: BackupPlace,
   destination: string,

@@ -101,7 +101,7 @@ function formatObservations(
 function formatKeys({ keys: { revoked, lost } }: Restored): string[] {
   const lines = [];
   if (revoked > 0) lines.push(`Keys that were revoked since the backup stay revoked: ${revoked}.`);
-  if (lost > 0) lines.push(`Keys that were made since the backup are gone, to be made anew: ${lost}.`);
+  if (lost > 0) lines.push(`Keys that were made since the backup are gone, to be made again: ${lost}.`);
   return lines;
 }
 

@@ -14,7 +14,7 @@ const script = (name: string) => `
   setTimeout(() => process.stdout.write(signal.aborted ? "asked to stop" : "not asked"), 200);
 `;
 
-test.each(["SIGTERM", "SIGINT"])("a %s that comes while the process is busy starting is not lost", async (name) => {
+test.each(["SIGTERM", "SIGINT"])("a %s during the start of the process is not lost", async (name) => {
   const args = ["--import", "tsx/esm", "--input-type=module", "--eval", script(name)];
   expect((await promisify(execFile)(process.execPath, args)).stdout).toBe("asked to stop");
 });

@@ -99,10 +99,10 @@ describe("an invalid row", () => {
     ["no time", ROW.replace("2013-03-03 21:53:00", ""), "invalid-observation"],
     ["a time in another order", ROW.replace("2013-03-03", "03/03/2013"), "invalid-observation"],
     ["no host", ROW.replace("groucho-oregon", ""), "invalid-observation"],
-    ["a protocol that has no name here", ROW.replace("TCP", "GRE"), "invalid-observation"],
+    ["an unknown protocol", ROW.replace("TCP", "GRE"), "invalid-observation"],
     ["a port beyond 65535", ROW.replace("1433", "65536"), "invalid-observation"],
     ["a private source", ROW.replace("1032051418", "167772161"), "source-not-routable"],
-    ["nothing that makes sense", "garbage", "invalid-observation"],
+    ["garbage", "garbage", "invalid-observation"],
   ])("with %s is rejected, and no other row", async (_, row, reason) => {
     expect(await outcomeOf(row)).toBe(reason);
     const records = await read(HEADER, ROW, row, ROW);

@@ -24,7 +24,7 @@ test.each([
   ["tcp", 445, "smb-scanner"],
   ["udp", 1434, "mssql-browser-scanner"],
   ["tcp", 1434, "mssql-scanner"],
-] as const)("%s port %i earns %s", (transport, port, slug) => {
+] as const)("%s port %i gives %s", (transport, port, slug) => {
   expect(tagsForPort(transport, port)).toEqual([slug]);
 });
 

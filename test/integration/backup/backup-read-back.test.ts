@@ -57,12 +57,12 @@ async function expectRejected(check: Promise<unknown>, what: string, reason = /.
   expect(String(error), what).not.toMatch(/Code: |[a-z]::[A-Z]|version \d|\([A-Z_]+\)/);
 }
 
-test.each(["whole", "whole.tar.zst", "whole.tar.gz"])("the backup %s is whole", async (name) => {
+test.each(["whole", "whole.tar.zst", "whole.tar.gz"])("the intact backup %s passes the check", async (name) => {
   expect(await verify(name)).toBe(true);
   expect(await readScratchDatabases(world), "nothing is left behind").toEqual([]);
 });
 
-test.each(["whole.tar.zst", "whole.tar.gz"])("an archive %s is found out wherever it is cut off", async (name) => {
+test.each(["whole.tar.zst", "whole.tar.gz"])("an archive %s that is cut off anywhere fails the check", async (name) => {
   const { size } = await stat(pathOf(name));
   for (const cut of [1, 2_000, 20_000, size >> 1, size - 700, size]) {
     await copyFile(pathOf(name), pathOf(`cut.${name}`));
@@ -74,7 +74,7 @@ test.each(["whole.tar.zst", "whole.tar.gz"])("an archive %s is found out whereve
   expect(await readScratchDatabases(world)).toEqual([]);
 });
 
-test.each(["whole.tar.gz", "whole.tar.zst"])("a gap in the middle of the archive %s is found", async (name) => {
+test.each(["whole.tar.gz", "whole.tar.zst"])("a gap in the middle of the archive %s fails the check", async (name) => {
   const bytes = await readFile(pathOf(name));
   for (const gap of [512, 4_096, 65_536]) {
     for (let start = 8_192; start + gap < bytes.length; start += bytes.length >> 3) {
@@ -99,7 +99,7 @@ test.each<[string, (name: string) => Promise<void>]>([
   ],
   ["has a file that is empty", async (name) => truncate(await largestFile(name))],
   ["lacks a file", async (name) => rm(await largestFile(name))],
-  ["has an empty listing", (name) => truncate(pathOf(join(name, ".backup")))],
+  ["has an empty manifest", (name) => truncate(pathOf(join(name, ".backup")))],
 ])("a folder that %s fails the check", async (damageName, damage) => {
   const name = damageName.replaceAll(" ", "-");
   await cp(pathOf("whole"), pathOf(name), { recursive: true });

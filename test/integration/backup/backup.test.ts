@@ -163,7 +163,7 @@ test.each<[string, (name: string) => Promise<void>, RegExp]>([
   ],
   ["incomplete", async (name) => rm(await largestFile(name)), /^the backup cannot be restored: .*No such file/],
   [
-    "without its table of contents",
+    "without its manifest",
     (name) => writeFile(server.place(join(name, ".backup")), "<config>"),
     /^the backup cannot be restored: /,
   ],

@@ -131,10 +131,10 @@ test("after an interrupted restore no service starts until a restore has succeed
   await expect(restoreDatabase(other.connection, { kind: "file", path: whole }, interrupted)).rejects.toThrow(
     /^the restore was interrupted while it swapped tables, so that the data are mixed: run it again\. /,
   );
-  const error = /a restore is under way or was interrupted, .* run "noisefloor restore" again/;
+  const error = /a restore is running or was interrupted, .* run "noisefloor restore" again/;
   await expect(migrate(other.connection, MIGRATIONS)).rejects.toThrow(error);
   await expect(assertCurrentSchema(other.client, await readMigrations(MIGRATIONS))).rejects.toThrow(error);
-  await expect(backUpWorld(other, server.place("mixed"))).rejects.toThrow(/a restore is under way or was interrupted/);
+  await expect(backUpWorld(other, server.place("mixed"))).rejects.toThrow(/a restore is running or was interrupted/);
   expect(await readScratchDatabases(other)).toEqual([]);
 
   await restoreWorld(other, whole, false);
@@ -216,7 +216,7 @@ test("two restores at once do not touch each other's scratch database, and one t
   await command(other, `CREATE TABLE ${scratch}.tags AS tags`);
   const results = await Promise.allSettled([restoreWorld(other, whole), restoreWorld(other, whole)]);
   const failures = results.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));
-  expect(failures).toEqual([expect.stringContaining("another restore of this store is under way")]);
+  expect(failures).toEqual([expect.stringContaining("another restore of this store is running")]);
   expect(await contentsOf(other)).toEqual(before);
   expect(await readScratchDatabases(other)).toEqual([]);
 });
@@ -248,7 +248,7 @@ test("keys that were revoked since the backup stay revoked, and those made since
   await other.addCaller("standard");
   const output = await restoreWorld(other, place);
   expect(output).toContain("Keys that were revoked since the backup stay revoked: 1.");
-  expect(output).toContain("Keys that were made since the backup are gone, to be made anew: 1.");
+  expect(output).toContain("Keys that were made since the backup are gone, to be made again: 1.");
   expect(await readApiKeys(other.client)).toEqual([first, { ...second, isRevoked: true }]);
   expect(await restoreWorld(other, place)).not.toContain("made since");
 });

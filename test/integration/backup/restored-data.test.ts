@@ -111,7 +111,7 @@ test("observations that expired since the backup are reported, and kept with a l
   expect(said.lines[1]).toMatch(/^3 of them are older than that and are deleted with the next merges/);
   expect(said.lines[2]).toMatch(/--replace and RETENTION_DAYS=3,/);
   await command(other, "OPTIMIZE TABLE observations FINAL");
-  expect(await numberOf(other, RAW), "they had really aged").toBe(1);
+  expect(await numberOf(other, RAW), "they had expired").toBe(1);
 });
 
 test("a restore creates tables that the store has lost, and until then no service starts", async () => {

@@ -46,14 +46,14 @@ test("the scratch database of a killed restore is dropped by the next service or
   await (await openPreparedStore(commandOver(world).settings)).close();
   expect(await left()).toEqual([ofAnother, scratchName].sort());
   await start();
-  expect(await left(), "what another store's restore has left is not ours").toEqual([ofAnother]);
+  expect(await left(), "the scratch database of another store is left alone").toEqual([ofAnother]);
 });
 
 test("the scratch database of a running restore is left alone, and no other restore gets it", async () => {
   const scratch = await openScratchDatabase(world.connection);
   await start();
   expect(await left()).toEqual([scratch.name]);
-  await expect(openScratchDatabase(world.connection)).rejects.toThrow(/another restore of this store is under way/);
+  await expect(openScratchDatabase(world.connection)).rejects.toThrow(/another restore of this store is running/);
   await scratch.close();
   expect(await left()).toEqual([]);
   await (await openScratchDatabase(world.connection)).close();

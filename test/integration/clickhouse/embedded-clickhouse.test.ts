@@ -88,7 +88,7 @@ test("it listens on one port of the loopback address, and speaks no protocol but
   expect(listening).toEqual([`0100007F:${hexPort}`]);
 });
 
-test.runIf(process.platform === "linux")("it knows none of our environment but the time zone", async () => {
+test.runIf(process.platform === "linux")("its environment has nothing of ours but the time zone", async () => {
   vi.stubEnv("SENSOR_KEYS", "a-secret-of-the-service");
   vi.stubEnv("TZ", "UTC");
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -116,7 +116,7 @@ test("commands that start at the same moment work one after the other, each on a
   let waits = 0;
   const work = async () => {
     const server = await openClickHouse({ dataDir }, { purpose: "command", onWait: () => waits++ });
-    expect(++atWork, "nobody else is at work").toBe(1);
+    expect(++atWork, "no other query runs").toBe(1);
     expect(await ask(server.connection, "SELECT sleep(0.7)")).toBe("0");
     atWork--;
     await server.close();
@@ -175,7 +175,7 @@ test("a reading command does not wait for the end of a long one, and reports it 
   await look.close();
   const alone = await openClickHouse({ dataDir }, { purpose: "look" });
   expect(alone.origin).toBe("embedded");
-  expect(await explainLoss(alone, error), "its own server is no other process's").toBe(error);
+  expect(await explainLoss(alone, error), "it does not use another process's server").toBe(error);
   await alone.close();
 });
 
@@ -195,7 +195,7 @@ test("no other process uses a data directory while a restore does", async () => 
   const restore = await openClickHouse({ dataDir }, { purpose: "restore" });
   for (const purpose of ["service", "command", "restore"] as const) {
     await expect(openClickHouse({ dataDir }, { purpose }), purpose).rejects.toThrow(
-      /a restore is under way in the data directory \/.+: try again when it has ended/,
+      /a restore is running in the data directory \/.+: try again when it has ended/,
     );
   }
   await restore.close();

@@ -120,7 +120,7 @@ test("an interrupted change of the retention is completed by the next start", as
   const store = await openStore({ settings, log });
   await store.close();
   expect(store.retentionDays).toBe(80);
-  expect(await applyRetention(world.client, 80), "tables that were left behind").toEqual([]);
+  expect(await applyRetention(world.client, 80), "tables that an interruption left behind").toEqual([]);
 });
 
 const storedRows = defineQuery({
@@ -184,7 +184,7 @@ test("a retention that would delete more than a tenth is not set unless that is 
   await expect(open(30)).rejects.toThrow(error);
   await expect(open(30, 29)).rejects.toThrow(error);
   await (await open(70)).close();
-  expect(await readRetention(world.client), "nothing is deleted by that").toBe(70);
+  expect(await readRetention(world.client), "and deletes nothing").toBe(70);
   const migrating = { settings: { ...settings, retentionDays: 30 }, log, ...rest };
   await expect(runMigrate({ yes: false }, migrating)).rejects.toThrow(
     /Nothing was changed: pass --yes or set RETENTION_CONFIRM=30 if/,

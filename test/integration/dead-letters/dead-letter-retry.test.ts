@@ -142,10 +142,10 @@ test("a retried line of a file is the observation that a second replay of the fi
   expect(after.map(({ ip }) => ip)).toEqual(["45.3.0.1", "45.3.0.1", "45.3.0.2"]);
   await replay();
   expect(await readStored(world)).toEqual(after);
-  expect((await list()).counts, "what is stored is not open again").toMatchObject([{ reason: "not-json", count: 1 }]);
+  expect((await list()).counts, "a stored record is not open again").toMatchObject([{ reason: "not-json", count: 1 }]);
 });
 
-test("a record that is rejected anew after a retry has stored it is open again", async () => {
+test("a record that is rejected again after a retry has stored it is open again", async () => {
   const store = (at: number, reason: RejectionReason) =>
     deadLetterStore(world.client, { now: () => at })([
       {

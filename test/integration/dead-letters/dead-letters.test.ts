@@ -109,14 +109,9 @@ test.each<[string, string[], Partial<RetryOptions>, RegExp]>([
   ["no choice", [], {}, /say which ones: ids, or --reason, or --all/],
   ["a source alone", [], { source: "http" }, /say which ones/],
   ["ids and a choice", ["0123456789abcdef"], { all: true }, /say which ones/],
-  ["a reason that is none", [], { reason: "weather" }, /there is no reason "weather"; there are not-json/],
-  [
-    "a source that is none",
-    [],
-    { all: true, source: "mail" },
-    /there is no source "mail"; there are http, file, kafka/,
-  ],
-  ["a time that is none", [], { all: true, since: "yesterday" }, /--since takes a time like/],
+  ["an unknown reason", [], { reason: "weather" }, /there is no reason "weather"; there are not-json/],
+  ["an unknown source", [], { all: true, source: "mail" }, /there is no source "mail"; there are http, file, kafka/],
+  ["an invalid time", [], { all: true, since: "yesterday" }, /--since takes a time like/],
   ["a dead letter that does not exist", ["0123456789abcdef"], {}, /there is no dead letter 0123456789abcdef/],
 ])("a retry of %s is an error that says what is accepted", async (_name, ids, options, message) => {
   await expect(retry(ids, options)).rejects.toThrow(message);

@@ -171,7 +171,7 @@ test("of a record larger than 8 MiB the first 8 MiB and the size are kept", asyn
 test.each([
   ["an empty body", "", {}, 400, "The request body is empty"],
   ["a broken array", "[1,", {}, 400, "The request body must be NDJSON or a JSON array of observations"],
-  ["gzip that is none", "hello", { "content-encoding": "gzip" }, 400, "The request body is not valid gzip"],
+  ["invalid gzip", "hello", { "content-encoding": "gzip" }, 400, "The request body is not valid gzip"],
   ["another encoding", "hello", { "content-encoding": "br" }, 415, "Content-Encoding must be gzip or left out"],
 ])("%s is rejected with an error message", async (_name, payload, headers, status, message) => {
   expect(await post(payload, { "content-type": "application/json", ...headers })).toEqual({

@@ -49,8 +49,12 @@ const MIB = 1024 * 1024;
 const BUSY = { status: 503, body: { message: "The intake is busy: send the request again in a few seconds" } };
 
 test.each([
-  { how: "as they are", pack: (body: Buffer) => body, headers: {} },
-  { how: "packed to a thousandth", pack: (body: Buffer) => gzipSync(body), headers: { "content-encoding": "gzip" } },
+  { how: "uncompressed", pack: (body: Buffer) => body, headers: {} },
+  {
+    how: "compressed to a thousandth",
+    pack: (body: Buffer) => gzipSync(body),
+    headers: { "content-encoding": "gzip" },
+  },
 ])(
   "while the store is behind, requests in memory are bounded, whether bodies come $how; further ones get a 503",
   async ({ pack, headers }) => {

@@ -84,7 +84,7 @@ test("a replay without an accepted record fails, and stops reading early unless 
   const whole = await replayCommand([file], { keepGoing: true, dryRun: true });
   expect(whole).toMatchObject({ failure: "", output: expect.stringContaining("read      10501\naccepted  1\n") });
   const long = await replayCommand([file], { shiftTo: "now", dryRun: true });
-  expect(long, "of a file that is shifted, all but the end may be too old").toMatchObject({
+  expect(long, "in a shifted file, all records but the last may be too old").toMatchObject({
     failure: "",
     output: expect.stringContaining("accepted  1\nrejected  10500\n"),
   });

@@ -111,7 +111,7 @@ test("a consumer that is stopped during an error does not restart", async () => 
   replaceCalls(CLUSTER, "findGroupCoordinator", 1, async () => {
     tries++;
     stopped = consumer.stop();
-    throw new kafkajs.KafkaJSError("the brokers are away");
+    throw new kafkajs.KafkaJSError("the brokers are down");
   });
   await publish("x");
   await start();

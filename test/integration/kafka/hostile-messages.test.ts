@@ -63,9 +63,9 @@ test("a message with thousands of headers, or a decompression bomb, blocks nothi
 });
 
 test.each([
-  ["before its own", (index: number) => index - 5],
-  ["behind its own", (index: number) => index + 1_000_000],
-  ["that are all the same", () => 0],
+  ["before its base offset", (index: number) => index - 5],
+  ["beyond its last offset", (index: number) => index + 1_000_000],
+  ["that are all equal", () => 0],
 ])(
   "a batch whose messages have offsets %s is kept as it came, and what follows is read once",
   async (_where, deltaOf) => {
@@ -94,9 +94,9 @@ test("records, keys and headers of any length are kept up to a limit, with their
   const find = (bytes: Buffer) =>
     dead.find(({ payload, payloadBytes }) => payloadBytes === bytes.length && payload[0] === bytes[0]);
   expect(find(tooMany)).toMatchObject({ reason: "too-many-observations", key: Buffer.from("packed"), keyBytes: 6 });
-  expect(find(tooMany)?.payload.equals(tooMany), "all of it").toBe(true);
+  expect(find(tooMany)?.payload.equals(tooMany), "the complete answer").toBe(true);
   expect(find(huge)).toMatchObject({ reason: "oversize", key: Buffer.alloc(1_024, "k"), keyBytes: 9 * 1024 * 1024 });
-  expect(find(huge)?.payload.equals(huge.subarray(0, 8 * 1024 * 1024)), "what is stored of it").toBe(true);
+  expect(find(huge)?.payload.equals(huge.subarray(0, 8 * 1024 * 1024)), "the stored part").toBe(true);
   expect(find(Buffer.from([0xff, 0]))).toMatchObject({
     payload: Buffer.from([0xff, 0]),
     key: Buffer.from([0xff]),

@@ -48,7 +48,7 @@ const greedy = defineQuery({
 });
 const inProgress = (mark: string) =>
   defineQuery({
-    name: "under-way",
+    name: "running-queries",
     sql: `SELECT count() AS n FROM system.processes WHERE query LIKE '%sipHash64(number, \\'${mark}%' AND query NOT LIKE '%system.processes%'`,
     params: z.object({}),
     row: z.object({ n: z.int() }),
@@ -238,7 +238,7 @@ test("pages of configured origins may call and read the limits, all others may n
 test.each([
   ["a configured proxy", "10.1.2.3", "203.0.113.7, 192.0.2.5", "192.0.2.5"],
   ["proxy behind proxy", "10.1.2.3", "192.0.2.5, 10.9.9.9", "192.0.2.5"],
-  ["anybody else", "192.0.2.99", "203.0.113.7", "192.0.2.99"],
+  ["any other client", "192.0.2.99", "203.0.113.7", "192.0.2.99"],
 ])("from %s the client's address is found", async (_, remoteAddress, forwarded, client) => {
   const { app, logged } = await makeSlowApp(5, { trustedProxies: ["10.0.0.0/8"], logsClientAddresses: true });
   await app.inject({ method: "GET", url: "/nowhere", remoteAddress, headers: { "x-forwarded-for": forwarded } });

@@ -73,11 +73,11 @@ test.each([
   ["a key of another certificate", async () => replaceFile(tls.files.keyFile, (await makeCertificate("other")).key)],
   ["a key of another kind", async () => replaceFile(tls.files.keyFile, (await makeCertificate("other", "rsa")).key)],
   [
-    "half a certificate",
+    "a truncated certificate",
     async () => replaceFile(tls.files.certFile, (await makeCertificate("other")).cert.slice(0, 300)),
   ],
   [
-    "a chain that ends in the middle",
+    "a truncated chain",
     async () => replaceFile(tls.files.certFile, (await makeCertificate("other")).cert.repeat(2).slice(0, -200)),
   ],
   ["an empty file", async () => replaceFile(tls.files.keyFile, "")],

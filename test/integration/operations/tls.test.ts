@@ -76,7 +76,7 @@ test.each<[SecureVersion]>([["TLSv1"], ["TLSv1.1"]])("%s is rejected", async (ve
   await expect(tls.handshake(old)).rejects.toMatchObject({ code: "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION" });
 });
 
-test.each<[SecureVersion]>([["TLSv1.2"], ["TLSv1.3"]])("%s is spoken", async (version) => {
+test.each<[SecureVersion]>([["TLSv1.2"], ["TLSv1.3"]])("%s is supported", async (version) => {
   const socket = await tls.handshake({ minVersion: version, maxVersion: version });
   expect(socket.getProtocol()).toBe(version);
   socket.destroy();
@@ -92,7 +92,7 @@ function replyOn(socket: NodeJS.ReadWriteStream): Promise<string> {
 }
 
 test.each([
-  ["no HTTP at all", "this is not HTTP\r\n\r\n", 400, "Malformed HTTP request"],
+  ["malformed HTTP", "this is not HTTP\r\n\r\n", 400, "Malformed HTTP request"],
   [
     "too large a header",
     `GET / HTTP/1.1\r\nHost: x\r\nx: ${"x".repeat(20_000)}\r\n\r\n`,

@@ -37,7 +37,7 @@ const path = (query = "") => `/v3/tags/${tag.id}/activity?${query}`;
 const startOf = (body: unknown) =>
   z.object({ metadata: z.object({ start_date: z.string() }) }).parse(body).metadata.start_date;
 
-test.each(["/v3/tags", path(), "/v3/community/45.0.0.1"])("a key that is not known is 401 at %s", async (url) => {
+test.each(["/v3/tags", path(), "/v3/community/45.0.0.1"])("an unknown key is 401 at %s", async (url) => {
   expect(await world.get(url, { key: "not-known" })).toEqual(UNAUTHORIZED);
 });
 

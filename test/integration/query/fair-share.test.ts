@@ -201,7 +201,7 @@ test("pipelined requests are handled one after the other, in their order", async
   const order = [...text.matchAll(/\{"ip":"45\.0\.0\.(\d+)"/g)].map(([, number]) => Number(number));
   expect(order).toEqual(Array.from({ length: AHEAD }, (_, number) => number));
   socket.write(request("/healthz"));
-  await eventually(async () => expect(text, "and the connection goes on").toContain('{"status":"ok"}'));
+  await eventually(async () => expect(text, "and the connection is still open").toContain('{"status":"ok"}'));
   socket.destroy();
 });
 
@@ -240,7 +240,7 @@ test("a client that does not read its answer is disconnected, and the answer's m
   await eventually(async () => expect(app.answerMemory.used()).toBe(0));
   socket.destroy();
   const { body } = await ask(url, "/v3/ip", withKey(key), KNOWN);
-  expect(body, "who reads gets all of it").toMatchObject({ data: { length: 10_000 } });
+  expect(body, "a client that reads gets all of it").toMatchObject({ data: { length: 10_000 } });
 });
 
 test("unread answers are bounded per caller and in total; more are rejected and take no memory", async () => {
@@ -254,11 +254,11 @@ test("unread answers are bounded per caller and in total; more are rejected and 
     status: 429,
     body: { message: "Too many large answers at once: read those that are on their way before you ask more" },
   });
-  expect(await ask(url, "/v3/ip", withoutKey(1), KNOWN), "larger than its caller's share").toEqual({
+  expect(await ask(url, "/v3/ip", withoutKey(1), KNOWN), "larger than the caller's share").toEqual({
     status: 503,
     body: { message: "The answer is larger than 11 MiB: ask for less" },
   });
-  expect((await ask(url, "/v3/ip", withKey(otherKey), KNOWN)).status, "who reads is not concerned").toBe(200);
+  expect((await ask(url, "/v3/ip", withKey(otherKey), KNOWN)).status, "a client that reads is not affected").toBe(200);
   expect((await ask(url, "/v3/community/45.0.0.1", withoutKey(1))).status).toBe(200);
   for (const socket of sockets) socket.destroy();
   await eventually(async () => expect(app.answerMemory.used()).toBe(0));

@@ -66,8 +66,8 @@ describe("without Redis", () => {
   });
 
   test.each([
-    ["cut off in the middle", '{"version":1,"storage":[{"key":"2026'],
-    ["something else altogether", '["not", "ours"]'],
+    ["truncated", '{"version":1,"storage":[{"key":"2026'],
+    ["other JSON", '["not", "ours"]'],
     ["empty", ""],
     ["null", "null"],
   ])("a file that is %s loses its counts with a warning, but does not prevent the start", async (_what, content) => {
@@ -108,6 +108,6 @@ describe("without Redis", () => {
     await limit.close();
     expect(performance.now() - begun).toBeLessThan(5_000);
     expect(world.logged).toEqual([expect.stringContaining("saving the lookup counts timed out")]);
-    expect(await readFile(join(folder, "lookups.json.new"), "utf8"), "lets go of the pipe").toContain("storage");
+    expect(await readFile(join(folder, "lookups.json.new"), "utf8"), "does not hold the pipe").toContain("storage");
   });
 });

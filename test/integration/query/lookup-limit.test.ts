@@ -70,7 +70,7 @@ describe("with Redis", () => {
       Array.from({ length: 90 }, (_, n) => three.slice(n % 3, (n % 3) + 1).map((limit) => world.take(limit))).flat(),
     );
     expect(permits.filter(({ isGranted }) => isGranted)).toHaveLength(LIMIT);
-    expect(await direct.get(key()), "what was rejected cost nothing").toBe(String(LIMIT));
+    expect(await direct.get(key()), "rejected lookups cost nothing").toBe(String(LIMIT));
   });
 
   test("requests for many addresses at once, through several processes, are granted whole or not and never exceed the limit", async () => {
@@ -86,7 +86,7 @@ describe("with Redis", () => {
     expect(await grantedAtOnce(3)).toBe(3);
     expect(await direct.get(key())).toBe("9");
     expect(await grantedAtOnce(1), "the one that is left").toBe(1);
-    expect(await direct.get(key()), "what was rejected cost nothing").toBe(String(LIMIT));
+    expect(await direct.get(key()), "rejected lookups cost nothing").toBe(String(LIMIT));
   });
 
   test("a request for more than is left costs nothing, also while Redis is down; a refund restores all of it", async () => {
@@ -134,7 +134,7 @@ describe("with Redis", () => {
     expect(seconds).toBeLessThanOrEqual((2 * DAY) / 1_000);
     const permit = await world.take(limit);
     await permit.refund();
-    expect(await direct.ttl(key()), "also after one was given back").toBeGreaterThan(untilMidnight);
+    expect(await direct.ttl(key()), "also after a refund").toBeGreaterThan(untilMidnight);
   });
 
   test("while Redis is down each process continues from the counts it knows, and afterwards they share one count again", async () => {
@@ -144,11 +144,11 @@ describe("with Redis", () => {
     expect(await world.grantedOf(one, 3)).toBe(3);
     expect(one.state()).toBe("shared-down");
     const countLogged = (what: string) => world.logged.filter((line) => line.includes(what)).length;
-    await eventually(async () => expect(countLogged("is down"), "countLogged once by each").toBe(2), 5_000);
+    await eventually(async () => expect(countLogged("is down"), "logged once by each").toBe(2), 5_000);
     await relay.pass();
     await eventually(async () => expect([one.state(), other.state()]).toEqual(["shared", "shared"]), 10_000);
     expect([countLogged("is down"), countLogged("is back")]).toEqual([2, 2]);
-    expect((await world.take(one)).headers["ratelimit-remaining"], "what was granted in the meantime counts").toBe("2");
+    expect((await world.take(one)).headers["ratelimit-remaining"], "lookups granted in the meantime count").toBe("2");
     expect(await world.grantedOf(other, LIMIT)).toBe(2);
   });
 

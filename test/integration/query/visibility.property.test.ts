@@ -157,7 +157,7 @@ describe.each(SEEDS)("random scopes, seed %i", (seed) => {
         const what = `${question.asker.name} asks ${question.url} ${JSON.stringify(question.payload ?? "")}`;
         const hidden = SCOPES.filter((scope) => !question.sees({ ip: "", at: 0, tagIds: [], ...scope }));
         for (const scope of hidden)
-          expect(text, `${what}, and hears of ${JSON.stringify(scope)}`).not.toContain(scope.mark);
+          expect(text, `${what}, and its answer contains ${JSON.stringify(scope)}`).not.toContain(scope.mark);
 
         const expected = expectedOf(question, known);
         expect({ status: statusCode, body: JSON.parse(text) }, what).toEqual(expected);

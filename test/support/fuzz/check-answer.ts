@@ -55,20 +55,20 @@ export function answerChecks(operations: readonly DescribedOperation[], check: C
     const body = parsed(text);
     if (body === undefined) return "a body that is not JSON";
     const leak = LEAKS.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
-    if (leak !== undefined) return `something of the inside: ${leak}`;
+    if (leak !== undefined) return `internals: ${leak}`;
     if (status >= 400 && !(isRecord(body) && typeof body.message === "string" && body.message !== "")) {
-      return "a refusal without a message";
+      return "an error response without a message";
     }
     if (status === 405 && headers.allow === undefined) return "a 405 that does not say what is allowed";
     if (operation === undefined && ![400, 403, 404, 405, 431, ...(isOfPage ? [406] : [])].includes(status))
-      return "no operation, but an answer like one";
+      return "no operation, but an answer of one";
     if (operation === undefined && Object.keys(isRecord(body) ? body : {}).join() !== "message")
       return "more than a message";
     const fault = operation && check(operation.method, operation.path, status, body);
     if (fault !== undefined) return fault;
-    if (request.expects === "rejected" && status < 400) return "an answer to what the description does not allow";
+    if (request.expects === "rejected" && status < 400) return "a success for what the description does not allow";
     if (request.expects === "accepted" && (FORM_ERRORS.has(status) || operation?.id !== request.operation)) {
-      return "a refusal of what the description allows";
+      return "an error for what the description allows";
     }
     return undefined;
   };
@@ -77,10 +77,10 @@ export function answerChecks(operations: readonly DescribedOperation[], check: C
 /** Pages have no description: each must be complete, without a script and without internals. */
 function faultOfPage(text: string, method: string): string | undefined {
   if (method === "HEAD") return undefined;
-  if (!text.startsWith("<!doctype html>") || !text.endsWith("</html>\n")) return "a page that is not whole";
+  if (!text.startsWith("<!doctype html>") || !text.endsWith("</html>\n")) return "an incomplete page";
   if (/<script|\son\w+=/i.test(text)) return "a page with a script";
   const leak = LEAKS.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
-  return leak === undefined ? undefined : `something of the inside: ${leak}`;
+  return leak === undefined ? undefined : `internals: ${leak}`;
 }
 
 function parsed(text: string): unknown {

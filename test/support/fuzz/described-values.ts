@@ -53,7 +53,7 @@ export type Described = {
 
 /**
  * @param components the schemas that references lead to, by name.
- * @param likely values for members that a schema cannot tell all about, such as times that must not be old; by name.
+ * @param likely values for members whose schema allows too much, such as recent times; by name.
  */
 export function describedValues(
   components: Readonly<Record<string, Schema>>,

@@ -15,9 +15,9 @@ export type ActivityAsked = {
 export function expectedActivity(oracle: Oracle, asked: ActivityAsked) {
   const { tag, days, hours, datasets, includeIps, now } = asked;
   const buckets = oracle.buckets({ tagId: tag.id, days, hours, datasets, now });
-  const everybody = new Set(buckets.flatMap(({ addresses }) => [...addresses]));
+  const allIps = new Set(buckets.flatMap(({ addresses }) => [...addresses]));
   const classes: Record<string, number> = {};
-  for (const ip of everybody) {
+  for (const ip of allIps) {
     const classification = oracle.classification(ip, datasets);
     classes[classification] = (classes[classification] ?? 0) + 1;
   }
@@ -36,7 +36,7 @@ export function expectedActivity(oracle: Oracle, asked: ActivityAsked) {
         ...(includeIps ? { ips: sampleOf(addresses, 1_000) } : {}),
       })),
     },
-    aggregations: { total_ips: everybody.size, classification: classes },
+    aggregations: { total_ips: allIps.size, classification: classes },
     metadata: {
       granularity: `${hours}h`,
       start_date: buckets[0]?.start,

@@ -172,7 +172,7 @@ async function untilDrained(kafka: KafkaSettings, hasFailed: () => boolean): Pro
     if (sum !== last) movedAt = Date.now();
     last = sum;
     const isOpen = ends.some((end, partition) => end !== Math.max(0, committed[partition] ?? 0));
-    if (isOpen) throw new Error(`ingest stands still: it has committed ${committed} of ${ends}`);
+    if (isOpen) throw new Error(`ingest has stalled: it has committed ${committed} of ${ends}`);
   };
   await eventually(check, () => hasFailed() || Date.now() - movedAt > STANDSTILL_MS);
 }
