@@ -73,12 +73,16 @@ beforeAll(async () => {
   const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.1" };
   await fetch(`${intake.url}/v1/observations`, { method: "POST", body: JSON.stringify(observation) });
   await fetch(`${query.url}/v3/community/45.0.0.1`);
-  await fetch(`${intake.url}/readyz`);
   await eventually(async () => {
+    await Promise.all([intake, query].map(({ url }) => fetch(`${url}/readyz`)));
     const first = await scrape(intake, "intake-1");
     const names = new Set(first.map(({ name }) => name));
     expect(names).toContain("noisefloor_last_insert_timestamp_seconds");
     expect(names).toContain("noisefloor_kafka_consumer_lag");
+    const notReady = [...first, ...(await scrape(query, "query"))].filter(
+      ({ name, value }) => name === "noisefloor_ready" && value !== 1,
+    );
+    expect(notReady).toEqual([]);
     const second = first.map((sample) => ({ ...sample, labels: { ...sample.labels, instance: "intake-2" } }));
     scraped = [...first, ...second, ...(await scrape(query, "query"))].map(onLargeDisk);
   });
