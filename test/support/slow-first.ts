@@ -10,7 +10,7 @@ const SLOW = [
   "test/integration/backup/restore.test.ts",
   "test/integration/ingest/sensor-keys.test.ts",
   "test/integration/clickhouse/embedded-clickhouse.test.ts",
-  "test/integration/query/network-list-commands.test.ts",
+  "test/integration/reference/network-list-commands.test.ts",
 ];
 
 /** A slow file at the end leaves the other workers idle: slow ones go first, then the other tests with real servers. */

@@ -10,15 +10,15 @@ import { type DeadLetter, toPayload } from "@noisefloor/ingest/dead-letters/dead
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { observation } from "../../support/builders/observation.ts";
-import { readStored } from "../../support/oracle/stored-observations.ts";
-import { commandOver } from "../../support/worlds/commands.ts";
 import {
   listDeadLetters,
   NOTHING_RETRIED,
   RETRY_DEFAULTS,
   retryDeadLetters,
-} from "../../support/worlds/dead-letter-commands.ts";
-import { type HttpIntake, openHttpIntake } from "../../support/worlds/http-intake.ts";
+} from "../../support/commands/dead-letters.ts";
+import { type HttpIntake, openHttpIntake } from "../../support/intake/http-intake.ts";
+import { readStored } from "../../support/oracle/stored-observations.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();

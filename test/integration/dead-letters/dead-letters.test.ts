@@ -6,14 +6,14 @@ import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
-import { commandOver } from "../../support/worlds/commands.ts";
 import {
   listDeadLetters,
   NOTHING_RETRIED,
   RETRY_DEFAULTS,
   retryDeadLetters,
-} from "../../support/worlds/dead-letter-commands.ts";
-import { type HttpIntake, openHttpIntake } from "../../support/worlds/http-intake.ts";
+} from "../../support/commands/dead-letters.ts";
+import { type HttpIntake, openHttpIntake } from "../../support/intake/http-intake.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();

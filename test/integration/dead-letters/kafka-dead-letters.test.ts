@@ -4,6 +4,7 @@ import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { listDeadLetters } from "../../support/commands/dead-letters.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
 import { commandOver, type RunCommand } from "../../support/worlds/commands.ts";
@@ -14,7 +15,6 @@ import {
   openConsumingWorld,
   publishGzipped,
 } from "../../support/worlds/consuming-world.ts";
-import { listDeadLetters } from "../../support/worlds/dead-letter-commands.ts";
 import { kafkaDeadLettersOf } from "../../support/worlds/dead-letters.ts";
 import { makeTag, type World } from "../../support/worlds/world.ts";
 

@@ -4,9 +4,6 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
-import { commandOver } from "../../support/worlds/commands.ts";
-import { freshKafka, ingestOf, readTopic } from "../../support/worlds/consuming-world.ts";
-import { makeApp } from "../../support/worlds/http.ts";
 import {
   GLOBAL,
   openSensorKeyWorld,
@@ -14,7 +11,10 @@ import {
   SHARED_KEY,
   TEAM_A,
   TEAM_B,
-} from "../../support/worlds/sensor-key-world.ts";
+} from "../../support/intake/sensor-key-world.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { freshKafka, ingestOf, readTopic } from "../../support/worlds/consuming-world.ts";
+import { makeApp } from "../../support/worlds/http.ts";
 import { makeTag } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();

@@ -6,9 +6,6 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
-import { commandOver } from "../../support/worlds/commands.ts";
-import { ingestOf } from "../../support/worlds/consuming-world.ts";
-import { makeApp } from "../../support/worlds/http.ts";
 import {
   COMMUNITY,
   GLOBAL,
@@ -17,7 +14,10 @@ import {
   SHARED_KEY,
   TEAM_A,
   TEAM_B,
-} from "../../support/worlds/sensor-key-world.ts";
+} from "../../support/intake/sensor-key-world.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { ingestOf } from "../../support/worlds/consuming-world.ts";
+import { makeApp } from "../../support/worlds/http.ts";
 
 const NOW = Date.now();
 const now = () => NOW;

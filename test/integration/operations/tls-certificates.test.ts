@@ -5,9 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createTlsServer, TlsFilesError } from "@noisefloor/http/server/tls.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
+import { CERTIFICATE_CHECK_MS, openTlsWorld, type TlsWorld } from "../../support/query/tls-world.ts";
 import { makeCertificate, replaceFile, writeCertificate } from "../../support/servers/certificates.ts";
 import { silent } from "../../support/worlds/http.ts";
-import { CERTIFICATE_CHECK_MS, openTlsWorld, type TlsWorld } from "../../support/worlds/tls-server.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
 
 let world: World;

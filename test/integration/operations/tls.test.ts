@@ -5,8 +5,8 @@ import type { SecureVersion } from "node:tls";
 import { listenHttpApp } from "@noisefloor/http/server/listen.ts";
 import { createTlsServer } from "@noisefloor/http/server/tls.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { openTlsWorld, type TlsWorld } from "../../support/query/tls-world.ts";
 import { silent } from "../../support/worlds/http.ts";
-import { openTlsWorld, type TlsWorld } from "../../support/worlds/tls-server.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
 
 let world: World;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { dateOf, FIRST_AGE_MS, LAST_AGE_MS, openAddressWorld } from "../../support/worlds/address-world.ts";
+import { dateOf, FIRST_AGE_MS, LAST_AGE_MS, openAddressWorld } from "../../support/query/address-world.ts";
 import type { World } from "../../support/worlds/world.ts";
 
 const HOUR = 3_600_000;

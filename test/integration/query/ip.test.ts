@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { fullAnswer, NO_SCANNER, NO_SERVICE, openAddressWorld } from "../../support/worlds/address-world.ts";
+import { fullAnswer, NO_SCANNER, NO_SERVICE, openAddressWorld } from "../../support/query/address-world.ts";
 import type { World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();

@@ -1,5 +1,5 @@
-import { commandOver, type RunCommand } from "./commands.ts";
-import type { World } from "./world.ts";
+import { commandOver, type RunCommand } from "../worlds/commands.ts";
+import type { World } from "../worlds/world.ts";
 
 /** Runs a command over a world. @returns what it printed, and the message of its error; empty when it succeeded. */
 export async function runCommand(world: Pick<World, "connection">, work: (command: RunCommand) => Promise<void>) {

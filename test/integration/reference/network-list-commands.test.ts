@@ -10,7 +10,7 @@ import {
 } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
-import { runCommand } from "../../support/worlds/command-result.ts";
+import { runCommand } from "../../support/commands/run-command.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();

@@ -7,9 +7,9 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { addressOf, observation } from "../builders/observation.ts";
-import { ingestOf } from "./consuming-world.ts";
-import { makeApp } from "./http.ts";
-import { createWorld, type World } from "./world.ts";
+import { ingestOf } from "../worlds/consuming-world.ts";
+import { makeApp } from "../worlds/http.ts";
+import { createWorld, type World } from "../worlds/world.ts";
 
 /** A key in `SENSOR_KEYS` of the guarded intake. */
 export const SHARED_KEY = "key-of-the-settings";

@@ -7,8 +7,8 @@ import { addStarterTags } from "@noisefloor/cli/reference/starter-tags.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
+import { runCommand } from "../../support/commands/run-command.ts";
 import { eventually } from "../../support/eventually.ts";
-import { runCommand } from "../../support/worlds/command-result.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();

@@ -1,7 +1,7 @@
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { expect } from "vitest";
-import { createWorld, makeTag, type World } from "./world.ts";
+import { createWorld, makeTag, type World } from "../worlds/world.ts";
 
 const HOUR = 3_600_000;
 /** How long ago the address 45.0.0.1 was seen first and last. */

@@ -1,8 +1,8 @@
 import { runDeadLettersList } from "@noisefloor/cli/commands/dead-letters/list-and-show.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { z } from "zod";
-import { commandOver } from "./commands.ts";
-import type { World } from "./world.ts";
+import { commandOver } from "../worlds/commands.ts";
+import type { World } from "../worlds/world.ts";
 
 const listSchema = z.object({
   counts: z.array(z.object({ source: z.string(), reason: z.string(), state: z.string(), count: z.int() })),

@@ -11,8 +11,8 @@ import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { expect } from "vitest";
 import { makeCertificate, writeCertificate } from "../servers/certificates.ts";
-import { makeApp } from "./http.ts";
-import type { World } from "./world.ts";
+import { makeApp } from "../worlds/http.ts";
+import type { World } from "../worlds/world.ts";
 
 /** How often the server checks whether the files of its certificate have changed. */
 export const CERTIFICATE_CHECK_MS = 200;

@@ -1,8 +1,8 @@
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { expect } from "vitest";
-import { ingestOf } from "./consuming-world.ts";
-import { makeApp } from "./http.ts";
-import type { World } from "./world.ts";
+import { ingestOf } from "../worlds/consuming-world.ts";
+import { makeApp } from "../worlds/http.ts";
+import type { World } from "../worlds/world.ts";
 
 export type HttpIntake = {
   /** Posts observations, and other lines as they are, and expects them to be received. */
