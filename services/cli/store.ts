@@ -36,7 +36,7 @@ export type ConfirmLoss = (effect: string, days: number) => Promise<void>;
 function confirmBySetting({ retentionConfirm }: Settings): ConfirmLoss {
   return async (effect, days) => {
     if (retentionConfirm === days) return;
-    throw new StoreError(`${effect}. Set RETENTION_CONFIRM=${days} if that is meant, or change RETENTION_DAYS`);
+    throw new StoreError(`${effect}. Set RETENTION_CONFIRM=${days} if that is intended, or change RETENTION_DAYS`);
   };
 }
 

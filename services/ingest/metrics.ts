@@ -25,7 +25,7 @@ export function ingestMetrics(metrics: IngestMetrics) {
   let lastInsert: number | undefined;
   metrics.gauge(
     "noisefloor_last_insert_timestamp_seconds",
-    "When this process last stored observations, in seconds since 1970; left out before the first time",
+    "When this process last stored observations, in seconds since 1970; absent before the first insert",
     () => lastInsert,
   );
   for (const outcome of ["stored", ...FAILURE_KINDS]) metrics.insertDuration.zero({ outcome });

@@ -217,7 +217,7 @@ test("a rejected record is found, shown byte for byte, and stored by a retry bes
     expect(await getJson(`${service.url}/v3/community/45.0.0.6`)).toMatchObject({ noise: true });
   }, 5_000);
   const wrong = await noisefloor(["dead-letters", "retry"]).finished;
-  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: say which ones: ids, or/) });
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: select dead letters by ids/) });
 });
 
 test("a backup restores everything into an empty data directory, and nothing is ever overwritten", async () => {
@@ -242,7 +242,7 @@ test("a backup restores everything into an empty data directory, and nothing is 
   });
   expect(await noisefloor(["backup", join(folder, "none", "first")]).finished).toMatchObject({
     code: 1,
-    stderr: `noisefloor: there is no folder ${join(folder, "none")} to put the backup into: make it first\n`,
+    stderr: `noisefloor: there is no folder ${join(folder, "none")} for the backup: create it first\n`,
   });
   expect(await noisefloor(["restore", place, "--replace"]).finished).toMatchObject({
     code: 1,

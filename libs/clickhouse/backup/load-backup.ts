@@ -51,7 +51,7 @@ export async function loadBackup(
 
 function rejectForeign(error: unknown): never {
   if (error instanceof BackupError && error.message.includes("schema_migrations")) {
-    throw new BackupError("the backup is none of Noisefloor: its tables are missing", { cause: error });
+    throw new BackupError("the backup has no tables of Noisefloor", { cause: error });
   }
   throw error;
 }

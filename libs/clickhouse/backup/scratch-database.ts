@@ -45,7 +45,9 @@ export async function openScratchDatabase(connection: ClickHouseConnection): Pro
   };
   try {
     if ((await dropOurs(server, name)) === "foreign") {
-      throw new BackupError(`the database ${name} is not Noisefloor's and is where a restore works: rename or drop it`);
+      throw new BackupError(
+        `a restore needs the database name ${name}, which another database has: rename or drop that one`,
+      );
     }
     await server.command({ query: `CREATE DATABASE ${identifier(name)} COMMENT ${literal(COMMENT)}` });
     return { name, close };

@@ -54,8 +54,8 @@ test("content that was there is never replaced by none: the cached content is se
     { intervalMs: 1_000_000, isEmpty: (content) => content.length === 0 },
   );
   stored = [];
-  await expect(cache.refresh()).rejects.toThrow("reads as empty");
-  await expect(cache.refresh(), "and later refreshes fail, too").rejects.toThrow("reads as empty");
+  await expect(cache.refresh()).rejects.toThrow("is empty and was not before");
+  await expect(cache.refresh(), "and later refreshes fail, too").rejects.toThrow("is empty and was not before");
   expect(cache.current()).toEqual(["a key"]);
   stored = ["another"];
   await cache.refresh();

@@ -19,7 +19,7 @@ export type PollingOptions = {
   readonly onRecovery?: () => void;
 };
 
-/** Recognises content that was there and now reads as empty: a store that was lost or cut off reads like that, too. */
+/** Recognises empty content: a store that was lost or cut off reads as empty, too. */
 type EmptyCheck<T> = { readonly isEmpty?: (content: T) => boolean };
 
 /**
@@ -43,7 +43,7 @@ export async function openPollingCache<T>(
     if (latest !== version) {
       const found = await read();
       if (isEmpty(found) && !isEmpty(content)) {
-        throw new StoreError("it reads as empty and was not before; restart the service if it is meant to be empty");
+        throw new StoreError("it is empty and was not before; if that is intended, restart the service");
       }
       content = found;
       version = latest;

@@ -78,7 +78,9 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
     }
     await sleep(ATTEMPT_MS);
     if (options.signal?.aborted) {
-      throw new StoreError(`stopped while another command had the data directory ${resolve(choice.dataDir)}`);
+      throw new StoreError(
+        `stopped while waiting for a command that uses the data directory ${resolve(choice.dataDir)}`,
+      );
     }
   }
 }

@@ -20,7 +20,7 @@ const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "serv
 const IMPORT_HELP = `
 From a folder, import takes its .json files, and the list.json of each folder right below it if Noisefloor knows that
 list as one of this kind. It skips all others and names them. It also skips a list that lost more than half of its
-networks, as the download may have broken off: --force imports it all the same.`;
+networks, as the download may be incomplete: --force imports it anyway.`;
 
 /** `noisefloor benign` and `noisefloor actors`: the same commands for two kinds of networks. */
 export function defineNetworks(kind: NetworkKind): DefineCommand {
@@ -50,7 +50,7 @@ export function defineNetworks(kind: NetworkKind): DefineCommand {
 type SkippedFile = {
   readonly file: string;
   readonly reason: string;
-  /** Its download may have broken off. */
+  /** Its download may be incomplete. */
   readonly isUnreadable: boolean;
 };
 
@@ -98,7 +98,7 @@ export async function runNetworksImport(
 function assertImported(path: string, imported: number, unchanged: readonly string[]): void {
   if (unchanged.length > 0) {
     throw new UserError(
-      `left as they were: ${unchanged.join(", ")}. A download may have broken off; pass --force if a list did shrink`,
+      `left as they were: ${unchanged.join(", ")}. A download may be incomplete; pass --force if a list did shrink`,
     );
   }
   if (imported === 0) {
@@ -108,7 +108,7 @@ function assertImported(path: string, imported: number, unchanged: readonly stri
   }
 }
 
-/** The lists that lost more than half of their stored networks, or are empty: their download may have broken off. */
+/** The lists that lost more than half of their stored networks, or are empty: their download may be incomplete. */
 function findShrunken(lists: readonly ReadNetworkList[], stored: ReadonlyMap<string, number>) {
   return lists.flatMap(({ list: { listId, networks }, ipv6, rejected }) => {
     const before = stored.get(listId) ?? 0;

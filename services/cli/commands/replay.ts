@@ -170,7 +170,7 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
   "in-the-future": () => "their times are in the future; with --shift-to now the newest falls on the present",
   "not-json": (format) => `they cannot be read as ${format}; look at --format`,
   "invalid-observation": (format) =>
-    `they are not what --format ${format} takes; "noisefloor schema" says what that is`,
+    `--format ${format} does not accept them; "noisefloor schema" prints what it accepts`,
   "unknown-tag": () => 'they carry tags that are not in the catalogue; import these with "noisefloor tags import"',
   "source-not-routable": () => "their sources are private addresses, which no scan from the Internet has",
 };

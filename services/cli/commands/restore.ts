@@ -116,8 +116,8 @@ function formatCatchUp(newestReceipt: number | undefined, { kafka }: Settings): 
   const since = new Date(newestReceipt - HOUR_MS).toISOString().slice(0, 23);
   return [
     newest,
-    "What the intake has read from the topic since then is missing. Before it starts, have it read again; the time is",
-    "an hour earlier, in UTC: take one earlier still if the intake was further behind. Nothing counts twice.",
+    "Messages that the intake has read from the topic since then are missing. Before it starts, reset its group to read",
+    "them again, from an hour earlier (UTC), or earlier if the intake lagged more than that. Nothing counts twice.",
     `  kafka-consumer-groups.sh --bootstrap-server ${kafka.connection.brokers.join(",")} --group ${kafka.groupId} \\`,
     `    --topic ${kafka.topic} --reset-offsets --to-datetime ${since} --execute`,
   ];

@@ -55,7 +55,9 @@ export async function runRetention(
     const nonEmpty = [...older].filter(([, count]) => count > 0).sort();
     for (const line of formatEffect(current, asked ?? current, nonEmpty)) print(line);
     if (asked !== undefined && asked < current && isMuch(await readLoss(store.client, current, asked))) {
-      print(`That is more than a tenth: a service takes RETENTION_CONFIRM=${asked} too, noisefloor migrate --yes.`);
+      print(
+        `That is more than a tenth: to confirm, set RETENTION_CONFIRM=${asked} for a service, or pass --yes to noisefloor migrate.`,
+      );
     }
   });
 }

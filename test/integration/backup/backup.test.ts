@@ -159,7 +159,7 @@ test.each<[string, (name: string) => Promise<void>, RegExp]>([
   [
     "rotten",
     async (name) => rot(await largestFile(name)),
-    /the backup is damaged: the part \S+ of observations is not whole/,
+    /the backup is damaged: the part \S+ of observations is incomplete/,
   ],
   ["incomplete", async (name) => rm(await largestFile(name)), /^the backup cannot be restored: .*No such file/],
   [
@@ -197,13 +197,13 @@ test("a backup of a newer version, or without Noisefloor's tables, is rejected",
   await expect(restore(other, "newer")).rejects.toThrow(/does not fit this version of Noisefloor: .*9000_future/);
   const [database, foreign] = [world.connection.database, server.place("foreign")];
   await world.client.command({ query: `BACKUP TABLE ${database}.tags AS noisefloor.tags TO File('${foreign}')` });
-  await expect(restore(other, "foreign")).rejects.toThrow(/none of Noisefloor/);
+  await expect(restore(other, "foreign")).rejects.toThrow(/the backup has no tables of Noisefloor/);
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'future'" });
   await world.client.command({ query: "DROP TABLE observations SYNC" });
   await backUp(world, "lacking");
   await expect(restore(other, "lacking")).rejects.toThrow(/^the backup cannot be restored: .*observations.* not found/);
   await world.client.command({ query: "DROP TABLE schema_migrations SYNC" });
-  await expect(backUp(world, "nothing")).rejects.toThrow(/holds nothing of Noisefloor/);
+  await expect(backUp(world, "nothing")).rejects.toThrow(/has no tables of Noisefloor/);
   expect(await contentsOf(other)).toEqual(before);
 });
 

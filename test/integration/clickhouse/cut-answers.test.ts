@@ -74,7 +74,7 @@ test("an answer of the store that was cut anywhere leads to a 503, never to an i
         proxy.cut({ keep, looksWhole });
         const answer = await ask();
         proxy.cut(undefined);
-        expect(answer, `${path}, ${looksWhole ? "looking whole" : "broken off"}`).toEqual({
+        expect(answer, `${path}, ${looksWhole ? "looking complete" : "truncated"}`).toEqual({
           status: 503,
           body: { message: expect.stringMatching(/again later/) },
         });

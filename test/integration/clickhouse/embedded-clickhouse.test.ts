@@ -99,7 +99,7 @@ test.runIf(process.platform === "linux")("its environment has nothing of ours bu
 
 test("a data directory that another process uses is an error that says what to do", async () => {
   await start();
-  await expect(startEmbedded(dataDir)).rejects.toThrow(/is held by another process: stop that one, or set DATA_DIR/);
+  await expect(startEmbedded(dataDir)).rejects.toThrow(/is in use by another process: stop that one, or set DATA_DIR/);
 });
 
 test("a second command uses the running server, and leaves it running", async () => {
@@ -149,7 +149,7 @@ test("a command that waits for another says so once and can be stopped", async (
   const stop = new AbortController();
   let waits = 0;
   const opening = openClickHouse({ dataDir }, { purpose: "command", signal: stop.signal, onWait: () => waits++ });
-  const rejected = expect(opening).rejects.toThrow("stopped while another command had the data directory");
+  const rejected = expect(opening).rejects.toThrow("stopped while waiting for a command that uses the data directory");
   await eventually(async () => expect(waits).toBe(1));
   await sleep(1_000);
   stop.abort();

@@ -106,9 +106,9 @@ test("many large dead letters are stored in several inserts: no string could hol
 });
 
 test.each<[string, string[], Partial<RetryOptions>, RegExp]>([
-  ["no choice", [], {}, /say which ones: ids, or --reason, or --all/],
-  ["a source alone", [], { source: "http" }, /say which ones/],
-  ["ids and a choice", ["0123456789abcdef"], { all: true }, /say which ones/],
+  ["no choice", [], {}, /select dead letters by ids, --reason or --all/],
+  ["a source alone", [], { source: "http" }, /select dead letters by ids/],
+  ["ids and a choice", ["0123456789abcdef"], { all: true }, /select dead letters by ids/],
   ["an unknown reason", [], { reason: "weather" }, /there is no reason "weather"; there are not-json/],
   ["an unknown source", [], { all: true, source: "mail" }, /there is no source "mail"; there are http, file, kafka/],
   ["an invalid time", [], { all: true, since: "yesterday" }, /--since takes a time like/],

@@ -177,7 +177,7 @@ test("a list of many dead letters can be interrupted", async () => {
   };
   const options = { limit: 20, includeDone: false };
   expect(await interrupted((command) => runDeadLettersList({ ...options, json: false }, command))).toEqual([
-    "Interrupted: this is what was read until then.",
+    "Interrupted: the list is incomplete.",
     "none",
   ]);
   const [answer = ""] = await interrupted((command) => runDeadLettersList({ ...options, json: true }, command));

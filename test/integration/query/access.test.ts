@@ -142,7 +142,7 @@ test("the first sensor key is made only after confirmation, and the intake can b
   const asked: string[] = [];
   const ask = async (question: string) => asked.push(question) > 0;
   await runSensorsCreate(create, { ...command, ask });
-  expect(asked).toEqual([expect.stringContaining("also for the global dataset. Go on?")]);
+  expect(asked).toEqual([expect.stringContaining("also for the global dataset. Continue?")]);
   expect(await needsKey()).toBe(true);
   await runSensorsCreate(create, command);
   await expect(runSensorsOpen({ yes: false }, command)).rejects.toThrow(/without a key\. Nothing was changed/);

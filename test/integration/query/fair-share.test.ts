@@ -252,7 +252,7 @@ test("unread answers are bounded per caller and in total; more are rejected and 
   );
   expect(await ask(url, "/v3/ip", withKey(key), KNOWN)).toEqual({
     status: 429,
-    body: { message: "Too many large answers at once: read those that are on their way before you ask more" },
+    body: { message: "Too many large answers at once: read the open ones before you send more" },
   });
   expect(await ask(url, "/v3/ip", withoutKey(1), KNOWN), "larger than the caller's share").toEqual({
     status: 503,

@@ -77,7 +77,7 @@ test("an empty, truncated or much smaller list does not replace the stored one, 
   expect((await bring(networks)).failure).toBe("");
   for (const shrunken of [networks.slice(0, 4), [], ["no-network"], ["2001:db8::/32"], "{"] as const) {
     const { output, failure } = await bring(shrunken);
-    expect(failure).toMatch(/^left as they were: ours\. A download may have broken off; pass --force/);
+    expect(failure).toMatch(/^left as they were: ours\. A download may be incomplete; pass --force/);
     expect(output).toMatch(/^skipped .*ours/m);
     expect(output, "the others are imported").toContain("lists     1\n");
     expect(await held()).toEqual([1, 10]);

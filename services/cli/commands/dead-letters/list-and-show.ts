@@ -38,7 +38,7 @@ export async function runDeadLettersList(options: ListOptions, context: CommandC
     if (options.json) {
       return print(JSON.stringify({ is_complete: isComplete, counts, dead_letters: deadLetters.map(toJson) }));
     }
-    if (!isComplete) print("Interrupted: this is what was read until then.");
+    if (!isComplete) print("Interrupted: the list is incomplete.");
     show(counts, options, context);
     if (deadLetters.length === 0) return;
     print();

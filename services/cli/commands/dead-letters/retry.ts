@@ -60,7 +60,7 @@ export async function runDeadLettersRetry(
 function assertSelection(ids: readonly string[], { all, reason, source, since }: RetryOptions): void {
   const isFiltered = reason !== undefined || source !== undefined || since !== undefined;
   if (ids.length > 0 ? all || isFiltered : !all && reason === undefined) {
-    throw new UserError("say which ones: ids, or --reason, or --all; --source and --since narrow the last two");
+    throw new UserError("select dead letters by ids, --reason or --all; --source and --since narrow the last two");
   }
   ids.forEach(assertId);
 }
@@ -178,7 +178,7 @@ function printTally(
     print(JSON.stringify({ dry_run: dryRun, is_complete: isComplete, ...counts, ...each }));
     return;
   }
-  if (!isComplete) print("Interrupted: this is what was done until then.");
+  if (!isComplete) print("Interrupted: the retry is incomplete.");
   for (const result of results) print(`${result.deadLetter.id}  ${formatResult(result, dryRun)}`);
   if (dryRun) print("Nothing was changed. The results of a retry would be:");
   print(`stored       ${stored}`);
