@@ -19,8 +19,7 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
     const producer = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).producer({
       createPartitioner: Partitioners.DefaultPartitioner,
       // The library resends a whole batch when one partition rejects it, as while a new topic has no leader.
-      // Observations
-      // without ids of their own would then be stored twice.
+      // Observations without ids of their own would then be stored twice.
       idempotent: true,
       maxInFlightRequests: 1,
     });

@@ -72,7 +72,7 @@ export function makeMarked(
   const { scopes, tags, count, now } = from;
   const moments = Array.from({ length: 20 }, () => now - random.int(0, 2 * DAY));
   return Array.from({ length: count }, (_, index) => ({
-    ...makeSaid(random, random.pick(scopes), tags),
+    ...makeMembers(random, random.pick(scopes), tags),
     observationId: `o-${index}`,
     // Some share a millisecond with others; half of the rest are within the shortest reach.
     at: random.chance(0.3) ? random.pick(moments) : now - random.int(0, random.chance(0.5) ? 3 * DAY : 90 * DAY - 1),
@@ -80,7 +80,7 @@ export function makeMarked(
 }
 
 /** All members but its time and id. */
-function makeSaid(random: Random, scope: MarkedScope, tags: readonly Tag[]): Omit<Marked, "observationId" | "at"> {
+function makeMembers(random: Random, scope: MarkedScope, tags: readonly Tag[]): Omit<Marked, "observationId" | "at"> {
   const { dataset, workspaceId, mark, number } = scope;
   const some = <T>(make: () => T) => (random.chance(0.5) ? make() : undefined);
   const marked = (what: string) => some(() => `${what}-${mark}-${random.int(0, 4)}`);

@@ -109,7 +109,7 @@ export function listBodies(described: fc.Arbitrary<unknown>): {
     { weight: 4, arbitrary: fc.constantFrom(...NO_LISTS).map((text) => payload(text, "rejected")) },
     { weight: 2, arbitrary: fc.constantFrom(...EITHER).map((text) => payload(text, "anything")) },
     { weight: 2, arbitrary: broken(plain) },
-    { weight: 2, arbitrary: headed(plain) },
+    { weight: 2, arbitrary: withOtherHeader(plain) },
     { weight: 1, arbitrary: fc.json({ maxDepth: 4 }).map((text) => payload(text, "rejected")) },
     { weight: 1, arbitrary: wildText.map((text) => payload(text, "rejected")) },
   );
@@ -138,7 +138,7 @@ export function broken(whole: fc.Arbitrary<Payload>): fc.Arbitrary<Payload> {
 }
 
 /** A payload with a header that contradicts it. */
-export function headed(whole: fc.Arbitrary<Payload>): fc.Arbitrary<Payload> {
+export function withOtherHeader(whole: fc.Arbitrary<Payload>): fc.Arbitrary<Payload> {
   const saying = (name: string, values: readonly string[]) =>
     fc
       .tuple(whole, fc.constantFrom(...values))

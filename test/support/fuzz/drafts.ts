@@ -64,7 +64,7 @@ export type Draft = {
   /** Names and values as they stand in the query string. */
   readonly query: readonly (readonly [name: string, value: string])[];
   /** Applied to the whole path in the end. */
-  readonly bend: (path: string) => string;
+  readonly rewritePath: (path: string) => string;
   readonly headers: Readonly<Record<string, string>>;
   readonly payload: Payload | undefined;
   readonly from: string;
@@ -96,8 +96,8 @@ export function expecting(draft: Draft, expects: Expectation): Draft {
   };
 }
 
-export function written(draft: Draft): FuzzRequest {
-  const path = draft.bend(
+export function toRequest(draft: Draft): FuzzRequest {
+  const path = draft.rewritePath(
     draft.operation.path.replace(/\{(\w+)\}/g, (_all, name: string) => draft.segments[name] ?? ""),
   );
   const query = draft.query.map(([name, value]) => `${name}=${value}`).join("&");

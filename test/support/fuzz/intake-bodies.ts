@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { broken, CONTENT_TYPES, headed } from "./bodies.ts";
+import { broken, CONTENT_TYPES, withOtherHeader } from "./bodies.ts";
 import type { Described, Schema } from "./described-values.ts";
 import type { Payload } from "./drafts.ts";
 import { wildText } from "./wild-text.ts";
@@ -125,7 +125,7 @@ export function intakeBodies(
     odd: fc.oneof(
       { weight: 20, arbitrary: wrapped },
       { weight: 6, arbitrary: broken(wrapped) },
-      { weight: 6, arbitrary: headed(mixed) },
+      { weight: 6, arbitrary: withOtherHeader(mixed) },
       { weight: 1, arbitrary: tooMany },
       { weight: 2, arbitrary: fc.constantFrom("", " ", "\n\n", "[", "[1", "[1,]", "[[", "]").map(nothing) },
     ),

@@ -98,7 +98,7 @@ function inQuery(operation: DescribedOperation): fc.Arbitrary<Twist>[] {
 }
 
 /** Unknown parameters are ignored. */
-const foreignHeaders: fc.Arbitrary<Twist> = fc
+const unknownParameters: fc.Arbitrary<Twist> = fc
   .array(
     fc.tuple(
       fc.constantFrom(
@@ -123,7 +123,7 @@ const foreignHeaders: fc.Arbitrary<Twist> = fc
   );
 
 /** Ambiguous query strings. */
-const tornQuery: fc.Arbitrary<Twist> = fc
+const ambiguousQuery: fc.Arbitrary<Twist> = fc
   .constantFrom(
     "&&&",
     "?",
@@ -146,10 +146,10 @@ const tornQuery: fc.Arbitrary<Twist> = fc
   );
 
 /** Other spellings of a path. A doubled slash at the start is the same path; the others may be anything. */
-const bent: fc.Arbitrary<Twist> = fc.oneof(
+const otherPath: fc.Arbitrary<Twist> = fc.oneof(
   fc.integer({ min: 1, max: 5 }).map(
     (slashes): Twist =>
-      (draft) => ({ ...draft, bend: (path) => "/".repeat(slashes) + path }),
+      (draft) => ({ ...draft, rewritePath: (path) => "/".repeat(slashes) + path }),
   ),
   fc
     .constantFrom<readonly [from: string | RegExp, to: string]>(
@@ -176,12 +176,12 @@ const bent: fc.Arbitrary<Twist> = fc.oneof(
     .map(
       ([from, to]): Twist =>
         (draft) =>
-          expecting({ ...draft, bend: (path) => path.replace(from, to) }, "anything"),
+          expecting({ ...draft, rewritePath: (path) => path.replace(from, to) }, "anything"),
     ),
   wildText.map(
     (text): Twist =>
       (draft) =>
-        expecting({ ...draft, bend: () => `/v3/${percentEncoded(text)}` }, "anything"),
+        expecting({ ...draft, rewritePath: () => `/v3/${percentEncoded(text)}` }, "anything"),
   ),
 );
 
@@ -253,9 +253,9 @@ function otherMethod(methodsOfPath: readonly string[]): fc.Arbitrary<Twist> {
 export function twistsOf(operation: DescribedOperation, methodsOfPath: readonly string[]): fc.Arbitrary<Twist> {
   return fc.oneof(
     ...[...inPath(operation), ...inQuery(operation)].map((arbitrary) => ({ weight: 2, arbitrary })),
-    { weight: 1, arbitrary: foreignHeaders },
-    { weight: 1, arbitrary: tornQuery },
-    { weight: 1, arbitrary: bent },
+    { weight: 1, arbitrary: unknownParameters },
+    { weight: 1, arbitrary: ambiguousQuery },
+    { weight: 1, arbitrary: otherPath },
     { weight: 1, arbitrary: headers },
     { weight: 1, arbitrary: wrongKey },
     { weight: 1, arbitrary: fc.constant(foreignHost) },

@@ -21,7 +21,7 @@ type Parts = {
 };
 type Twist = { readonly change: (parts: Parts) => Parts; readonly isWhole: boolean };
 
-/** Bytes beyond ASCII are written as they are, so that header fields and targets can have any. */
+/** Bytes beyond ASCII are written unchanged, so that header fields and targets can have any. */
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 
 function partsOf({ method, target, headers, payload }: FuzzRequest): Parts {
@@ -38,11 +38,11 @@ function join({ method, target, version, lines, body }: Parts): Buffer {
   return Buffer.concat([latin1(`${method} ${target} ${version}\r\n${lines.join("\r\n")}\r\n\r\n`), body]);
 }
 
-const lined = (...more: string[]): Twist => ({
+const withLines = (...more: string[]): Twist => ({
   change: (parts) => ({ ...parts, lines: [...parts.lines, ...more] }),
   isWhole: true,
 });
-const stalling = (...more: string[]): Twist => ({ ...lined(...more), isWhole: false });
+const stalling = (...more: string[]): Twist => ({ ...withLines(...more), isWhole: false });
 const chunked = (body: string): Twist => ({
   change: (parts) => ({
     ...parts,
@@ -60,9 +60,9 @@ const HOSTLESS: Twist = {
 
 const TWISTS: readonly Twist[] = [
   HOSTLESS,
-  ...["200-ok", "100-continue, x", "", "😀", "x".repeat(3_000)].map((value) => lined(`Expect: ${value}`)),
-  lined("Expect: 100-continue"),
-  ...["key: a", "key: \x80\xff", "key: a,b", "key:", `key: ${"k".repeat(8_000)}`].map((line) => lined(line, line)),
+  ...["200-ok", "100-continue, x", "", "😀", "x".repeat(3_000)].map((value) => withLines(`Expect: ${value}`)),
+  withLines("Expect: 100-continue"),
+  ...["key: a", "key: \x80\xff", "key: a,b", "key:", `key: ${"k".repeat(8_000)}`].map((line) => withLines(line, line)),
   ...[
     "X-Forwarded-For: 1.1.1.1",
     "X-Request-Id: a\tb",
@@ -70,8 +70,8 @@ const TWISTS: readonly Twist[] = [
     "Connection: upgrade",
     "Host: y",
     "Host: [::",
-  ].map((line) => lined(line)),
-  lined(...Array<string>(1_990).fill("a: b")),
+  ].map((line) => withLines(line)),
+  withLines(...Array<string>(1_990).fill("a: b")),
   ...["Content-Length: 5", "Content-Length: -1", "Content-Length: 1e3", "Transfer-Encoding: chunked, gzip"].map(
     (line) => stalling(line),
   ),
@@ -164,7 +164,7 @@ export function rawRequests(requests: fc.Arbitrary<FuzzRequest>): fc.Arbitrary<R
 
 /** A request whose header is larger than servers accept. */
 export function withLongHeader(request: FuzzRequest): Buffer {
-  return join(lined(`X-Long: ${"x".repeat(17 * 1_024)}`).change(partsOf(request)));
+  return join(withLines(`X-Long: ${"x".repeat(17 * 1_024)}`).change(partsOf(request)));
 }
 
 /** A request without Host, which HTTP/1.1 requires. */

@@ -9,7 +9,7 @@ import {
   type Payload,
   percentEncoded,
   type Twist,
-  written,
+  toRequest,
 } from "./drafts.ts";
 import { intakeBodies } from "./intake-bodies.ts";
 import { twistsOf } from "./mutations.ts";
@@ -59,7 +59,7 @@ export function requestsFor(
         method: operation.method,
         segments,
         query: Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
-        bend: (path) => path,
+        rewritePath: (path) => path,
         headers: key === undefined ? {} : { key },
         payload,
         from,
@@ -79,7 +79,7 @@ export function requestsFor(
         ),
       )
       .map(([plainDraft, twists]) =>
-        written(twists.reduce((changed: Draft, change: Twist) => change(changed), plainDraft)),
+        toRequest(twists.reduce((changed: Draft, change: Twist) => change(changed), plainDraft)),
       )
       // Larger than servers accept as a header, which has a test of its own.
       .filter(({ target }) => target.length < 14_000)
