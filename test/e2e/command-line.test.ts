@@ -238,7 +238,7 @@ test("a backup restores everything into an empty data directory, and nothing is 
   expect((await stat(place)).mode & 0o077).toBe(0);
   expect(await noisefloor(["backup", place]).finished).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("a backup is never written over"),
+    stderr: expect.stringContaining("backups are never overwritten"),
   });
   expect(await noisefloor(["backup", join(folder, "none", "first")]).finished).toMatchObject({
     code: 1,

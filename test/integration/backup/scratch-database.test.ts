@@ -63,7 +63,7 @@ test("a user's own database of that name is never dropped", async () => {
   await make(scratchName, "mine");
   await start();
   await expect(openScratchDatabase(world.connection)).rejects.toThrow(
-    /_restoring is not Noisefloor's .* rename or drop/,
+    /needs the database name \w+_restoring, .* rename or drop/,
   );
   expect(await left()).toEqual([scratchName]);
 });

@@ -112,13 +112,13 @@ test("a second command uses the running server, and leaves it running", async ()
 });
 
 test("commands that start at the same moment work one after the other, each on a server of its own", async () => {
-  let atWork = 0;
+  let running = 0;
   let waits = 0;
   const work = async () => {
     const server = await openClickHouse({ dataDir }, { purpose: "command", onWait: () => waits++ });
-    expect(++atWork, "no other query runs").toBe(1);
+    expect(++running, "no other command runs").toBe(1);
     expect(await ask(server.connection, "SELECT sleep(0.7)")).toBe("0");
-    atWork--;
+    running--;
     await server.close();
     return server.origin;
   };
@@ -129,18 +129,18 @@ test("commands that start at the same moment work one after the other, each on a
 test("a start that was killed half-way does not prevent the next one", async () => {
   const killed = spawn("true");
   await once(killed, "close");
-  const claim = join(dataDir, "clickhouse", "starting");
+  const lockFile = join(dataDir, "clickhouse", "starting");
   for (const [pid, age] of [
     [killed.pid ?? 0, 0],
     // The process id of another process by now, as after the restart of a container.
     [process.pid, 60],
   ]) {
     await mkdir(join(dataDir, "clickhouse"), { recursive: true });
-    await writeFile(claim, String(pid));
-    const claimedAt = Date.now() / 1_000 - (age ?? 0);
-    await utimes(claim, claimedAt, claimedAt);
+    await writeFile(lockFile, String(pid));
+    const lockedAt = Date.now() / 1_000 - (age ?? 0);
+    await utimes(lockFile, lockedAt, lockedAt);
     await (await start()).stop();
-    await expect(stat(claim)).rejects.toThrow("ENOENT");
+    await expect(stat(lockFile)).rejects.toThrow("ENOENT");
   }
 });
 
@@ -175,7 +175,7 @@ test("a reading command does not wait for the end of a long one, and reports it 
   await look.close();
   const alone = await openClickHouse({ dataDir }, { purpose: "look" });
   expect(alone.origin).toBe("embedded");
-  expect(await explainLoss(alone, error), "it does not use another process's server").toBe(error);
+  expect(await explainLoss(alone, error), "its own server was not another process's").toBe(error);
   await alone.close();
 });
 

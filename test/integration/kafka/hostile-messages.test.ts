@@ -94,7 +94,7 @@ test("records, keys and headers of any length are kept up to a limit, with their
   const find = (bytes: Buffer) =>
     dead.find(({ payload, payloadBytes }) => payloadBytes === bytes.length && payload[0] === bytes[0]);
   expect(find(tooMany)).toMatchObject({ reason: "too-many-observations", key: Buffer.from("packed"), keyBytes: 6 });
-  expect(find(tooMany)?.payload.equals(tooMany), "the complete answer").toBe(true);
+  expect(find(tooMany)?.payload.equals(tooMany), "the whole payload").toBe(true);
   expect(find(huge)).toMatchObject({ reason: "oversize", key: Buffer.alloc(1_024, "k"), keyBytes: 9 * 1024 * 1024 });
   expect(find(huge)?.payload.equals(huge.subarray(0, 8 * 1024 * 1024)), "the stored part").toBe(true);
   expect(find(Buffer.from([0xff, 0]))).toMatchObject({
