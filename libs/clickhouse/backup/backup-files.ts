@@ -6,7 +6,7 @@ const FILES_AT_ONCE = 16;
 
 /**
  * Brings a backup on our own disk to the disk itself, so that it survives a crash right after, and checks that the
- * files of a folder are as long as the server wrote them. An archive only the server can check, by unpacking it.
+ * files of a folder are as long as the server wrote them. Of an archive only the server can tell, by unpacking it.
  * Bytes that changed without a change of length are found by a restore alone.
  * @param storedBytes what the server says that it has stored.
  * @throws BackupError

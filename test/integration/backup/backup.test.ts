@@ -218,7 +218,9 @@ test("an earlier version's backup is brought up to date", async () => {
 
 test("a backup is never overwritten, and Ctrl-C cancels it", async () => {
   await backUp(world, "once");
-  await expect(backUp(world, "once")).rejects.toThrow(/a backup already exists there, and backups are never overwritten/);
+  await expect(backUp(world, "once")).rejects.toThrow(
+    /a backup already exists there, and backups are never overwritten/,
+  );
   const stop = new AbortController();
   stop.abort();
   const command = commandOver(world, undefined, stop.signal);
