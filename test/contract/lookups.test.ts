@@ -18,8 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A caller without a key, with an address of its own; `used` is the cost of each request. */
 let callers = 0;
+/** A caller without a key, with an address of its own. */
 function newCaller() {
   const remoteAddress = `100.64.0.${callers++}`;
   let remaining = 100;
