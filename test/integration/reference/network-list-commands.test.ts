@@ -16,7 +16,7 @@ import { createWorld, type World } from "../../support/worlds/world.ts";
 const NOW = Date.now();
 let world: World;
 beforeEach(async () => {
-  world = await createWorld(() => NOW, { pollIntervalMs: 200 });
+  world = await createWorld(() => NOW, { pollIntervalMs: 1_000 });
 });
 afterEach(() => world.close());
 

@@ -50,7 +50,7 @@ const storedScopes = defineQuery({
 });
 
 export async function openSensorKeyWorld(now: () => number): Promise<SensorKeyWorld> {
-  const world = await createWorld(now, { pollIntervalMs: 200 });
+  const world = await createWorld(now, { pollIntervalMs: 1_000 });
   const open = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now)).register);
   const guarded = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now, [SHARED_KEY])).register);
   let sent = 0;
