@@ -1,5 +1,5 @@
-import { formatIssue } from "@noisefloor/domain/format-issue.ts";
-import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/plan.ts";
+import { DEFAULT_PLANS, planSchema } from "@noisefloor/domain/access/plan.ts";
+import { formatIssue } from "@noisefloor/domain/observation/format-issue.ts";
 import { z } from "zod";
 
 const TAKES = 'takes JSON like {"standard":{"lookups_per_day":10000,"reach_days":30}}';

@@ -7,7 +7,7 @@ const unlimited = { grow: () => {}, shrink: () => {}, release: () => {} };
 const forEver = new AbortController().signal;
 const serialize = async (value: unknown) => Buffer.concat(await serializeAnswer(value, unlimited, forEver)).toString();
 
-test("an answer's bytes are those that JSON.stringify makes, whether it is made at once or in pieces", async () => {
+test("an answer's bytes are those of JSON.stringify, whether it is serialised at once or in pieces", async () => {
   const row = fc.jsonValue();
   const rows = fc.oneof(fc.array(row, { maxLength: 3 }), fc.array(row, { minLength: 101, maxLength: 110 }));
   const answer = fc.record({ data: rows, none: fc.constant(undefined), metadata: fc.record({ "some \n": rows }) });
@@ -19,7 +19,7 @@ test("an answer's bytes are those that JSON.stringify makes, whether it is made 
   );
 });
 
-test("rows that were serialised one after the other are a member like any other", async () => {
+test("rows serialised one by one give the same JSON as an array", async () => {
   const toJsonArray = jsonArrayMaker(unlimited, forEver);
   const rows = Array.from({ length: 5_000 }, (_, number) => ({ number, text: "é".repeat(number % 40) }));
   async function* read() {
@@ -31,7 +31,7 @@ test("rows that were serialised one after the other are a member like any other"
   expect(await serialize(made)).toBe(JSON.stringify({ id: "x", data: { list: rows, texts: rows, empty: [] }, end: 1 }));
 });
 
-test("while a large answer is made others have their turn", async () => {
+test("other requests get their turn while a large answer is serialised", async () => {
   const toJsonArray = jsonArrayMaker(unlimited, forEver);
   const row = { text: "x".repeat(500), numbers: Array.from({ length: 50 }, (_, number) => number) };
   let isDone = false;

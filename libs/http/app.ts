@@ -37,7 +37,7 @@ export type HttpAppOptions = {
   readonly trustedProxies?: readonly string[];
   /** Whether logs may contain callers' addresses. */
   readonly logsClientAddresses?: boolean;
-  /** Where it is reached, to tell its own pages from foreign ones. */
+  /** Where it is reached, to distinguish its own pages from foreign ones. */
   readonly site?: SiteOptions;
   /** The origins whose pages may call the interface from a browser; `*` means all. */
   readonly corsOrigins?: readonly string[];

@@ -25,7 +25,7 @@ const COMMON_ERRORS: Readonly<Record<number, Answer>> = {
   ),
   408: errorResponse("The request did not arrive in time.", "The request took too long to arrive: send it again"),
   429: errorResponse(
-    "Too many large queries, or answers that are not read yet, of this caller at once.",
+    "Too many large queries, or unread answers, of this caller at once.",
     REJECTION_ERRORS.caller_queue_full.message,
   ),
   431: errorResponse("The request's header is too large.", "The request header is too large"),

@@ -36,7 +36,7 @@ export function connectKafka(connection: KafkaConnection, log: Logger, retry: Re
 }
 
 function writeLog({ level, log: entry }: LogEntry, log: Logger): void {
-  // A stack inside the library tells an operator nothing that the message does not.
+  // A stack inside the library adds nothing to the message for an operator.
   const { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...fields } = entry;
   // The library logs every response with an error code, also routine ones, as from a group that is being created. What
   // its retries do not clear it throws, and our caller logs that.

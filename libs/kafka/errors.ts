@@ -1,7 +1,7 @@
 import kafkajs from "kafkajs";
 import type { ProducedMessage } from "./port.ts";
 
-/** The brokers cannot be reached or refused a request; the message says which brokers and why. */
+/** The brokers cannot be reached or rejected a request; the message says which brokers and why. */
 export class KafkaError extends Error {
   override name = "KafkaError";
 }

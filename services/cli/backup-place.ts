@@ -12,12 +12,12 @@ const PLACES = "a path, disk:NAME/PATH, or the https URL of a folder in a bucket
  * @throws UserError when it names no place.
  */
 export function readBackupPlace(text: string, isOwnServer: boolean, settings: Settings): BackupPlace {
-  const notAPlace = () => new UserError(`"${printable(text)}" is no place: give ${PLACES}`);
-  if (text.trim() === "" || /\p{Cc}/u.test(text)) throw notAPlace();
+  const invalidPlace = () => new UserError(`"${printable(text)}" is no place: give ${PLACES}`);
+  if (text.trim() === "" || /\p{Cc}/u.test(text)) throw invalidPlace();
   const [, disk, below] = /^disk:([A-Za-z0-9_-]+)\/(.+)$/.exec(text) ?? [];
   if (disk !== undefined && below !== undefined) return { kind: "disk", disk, path: below };
   if (/^https?:\/\//i.test(text)) return readBucket(text, isOwnServer, settings);
-  if (/^(disk|s3|file|gs|az):/i.test(text)) throw notAPlace();
+  if (/^(disk|s3|file|gs|az):/i.test(text)) throw invalidPlace();
   if (!isOwnServer) return { kind: "file", path: text };
   if (/\.zip$/i.test(text)) {
     throw new UserError(

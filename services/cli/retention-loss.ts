@@ -1,5 +1,5 @@
 import type { TableLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 
 /** A table may lose this share without a question: a retention that is shortened a little deletes a little. */
 const UNCONFIRMED_SHARE = 0.1;

@@ -20,7 +20,7 @@ export type RunningService = ListenUrls & {
   refreshKeys(): Promise<void>;
   /** Rejects when a part has failed for good: the process should end and be restarted. */
   readonly failure: Promise<never>;
-  /** Stops listening, drains the requests and the batch under way, and closes everything but the store. */
+  /** Stops listening, drains the open requests and the current batch, and closes everything but the store. */
   stop(): Promise<void>;
 };
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { validateObservation, type WireObservation } from "@noisefloor/domain/observation.ts";
-import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/window.ts";
+import { validateObservation, type WireObservation } from "@noisefloor/domain/observation/observation.ts";
+import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { describe, expect, test } from "vitest";
 import { STARTER_TAGS_FILE } from "./paths.ts";
 import { readTagFile } from "./reference/tag-file.ts";
@@ -45,7 +45,7 @@ describe("a simulated fleet", () => {
     expect([...used].filter((slug) => !slugs.has(slug))).toEqual([]);
   });
 
-  test("comes from many addresses, each of which keeps to what it looks for", () => {
+  test("comes from many addresses, each of which always looks for the same", () => {
     const tagsBySource = new Map<string, Set<string>>();
     for (const { source_ip, tags } of accepted(2)) {
       const seen = tagsBySource.get(source_ip) ?? new Set();
@@ -61,12 +61,12 @@ describe("simulating again", () => {
     expect([...simulate(2, NOW)]).toEqual([...simulate(2, NOW)]);
   });
 
-  test("gives no observation an id that another one has", () => {
+  test("gives every observation an id of its own", () => {
     const ids = [...simulate(3, NOW)].map(idOf);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("later adds what has happened since and changes nothing of what was there", () => {
+  test("later adds the hours since, and changes no earlier observation", () => {
     const before = [...simulate(1, NOW)];
     const later = new Map([...simulate(2, NOW + 5 * HOUR_MS)].map((value) => [idOf(value), value]));
     expect(before.map((value) => later.get(idOf(value)))).toEqual(before);

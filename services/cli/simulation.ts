@@ -1,5 +1,5 @@
-import { numberToIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/window.ts";
+import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 
 /**
  * A simulated sensor fleet for trying Noisefloor out. Its data is marked: sensors are called `simulated-…`, metadata

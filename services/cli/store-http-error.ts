@@ -8,7 +8,7 @@ export const storeHttpError: ToHttpError = (error) => {
     return new HttpError(503, "The query hit a limit of time or memory: ask for less, or again later");
   }
   if (error instanceof StoreFullError) {
-    return new HttpError(503, "The store's disk is nearly full: nothing is stored until there is room again");
+    return new HttpError(503, "The store's disk is nearly full: nothing is stored until space is freed");
   }
   if (isTransient(error)) {
     return new HttpError(503, "The store cannot be reached at the moment: send the request again later");

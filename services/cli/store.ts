@@ -36,7 +36,7 @@ export type ConfirmLoss = (effect: string, days: number) => Promise<void>;
 function confirmBySetting({ retentionConfirm }: Settings): ConfirmLoss {
   return async (effect, days) => {
     if (retentionConfirm === days) return;
-    throw new StoreError(`${effect}. Set RETENTION_CONFIRM=${days} if that is meant, or change RETENTION_DAYS`);
+    throw new StoreError(`${effect}. Set RETENTION_CONFIRM=${days} if that is intended, or change RETENTION_DAYS`);
   };
 }
 
@@ -157,7 +157,7 @@ async function dropLeftovers({ connection }: OpenClickHouse, log: Logger): Promi
 export async function openStoreToRead(context: Context, options: OpenOptions): Promise<Store> {
   const { settings, log } = context;
   if (settings.clickhouse.server === undefined) return openStore(context, options);
-  const store = await openStoreAsItIs(settings, options);
+  const store = await openPreparedStore(settings, options);
   const { retentionDays } = store;
   const wanted = settings.retentionDays ?? retentionDays;
   if (wanted !== retentionDays) {
@@ -171,7 +171,7 @@ export async function openStoreToRead(context: Context, options: OpenOptions): P
  * `migrate`.
  * @throws MigrationError when the schema is not current.
  */
-export async function openStoreAsItIs(settings: Settings, options: OpenOptions = READ_ONLY): Promise<Store> {
+export async function openPreparedStore(settings: Settings, options: OpenOptions = READ_ONLY): Promise<Store> {
   await assertStoreExists(settings);
   const { server, client, close } = await openConnection(settings, options);
   try {
@@ -185,17 +185,17 @@ export async function openStoreAsItIs(settings: Settings, options: OpenOptions =
   }
 }
 
-/** Opens the store for a command that writes, and closes it when the work is done or has failed. */
+/** Opens the store for a command that writes, and closes it when the work has ended. */
 export async function withStore(context: Context, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
-  return closingAfter(await openStoreAsItIs(context.settings, asCommand(context)), work);
+  return closingAfter(await openPreparedStore(context.settings, asCommand(context)), work);
 }
 
-/** The same for a command that only reads: it does not wait for the end of another command. */
-export async function withStoreAsItIs(
+/** The same for a command that only reads, which does not wait for the end of another command. */
+export async function withStoreToRead(
   { settings }: { readonly settings: Settings },
   work: (client: ClickHouseClient) => Promise<void>,
 ): Promise<void> {
-  return closingAfter(await openStoreAsItIs(settings), work);
+  return closingAfter(await openPreparedStore(settings), work);
 }
 
 /** Does a command's work with an open store and closes it. */

@@ -29,7 +29,7 @@ export type InsertQueueOptions = {
   readonly retryForMs: number;
   /** How long rows wait for others to share their insert, unless there are enough of them. */
   readonly lingerMs: number;
-  /** Aborted at a shutdown: rows no longer wait for others, and nothing is retried. An insert under way goes on. */
+  /** Aborted at a shutdown: rows no longer wait for others, and nothing is retried. A running insert goes on. */
   readonly shutdown?: AbortSignal | undefined;
   /** Called after each insert that the server has answered. */
   readonly onInsert?: (rows: number, seconds: number, outcome: "stored" | FailureKind) => void;
@@ -59,7 +59,7 @@ type Pending = {
 };
 
 /**
- * Joins the rows of many callers (partitions, requests) into few large inserts, one at a time: while one is under way
+ * Joins the rows of many callers (partitions, requests) into few large inserts, one at a time: while one is running
  * the next one gathers. Each caller waits for its rows, so the queue is bounded by the number of callers.
  */
 export function insertQueue(options: InsertQueueOptions): InsertQueue {

@@ -1,5 +1,5 @@
 import { FAILURE_KINDS } from "@noisefloor/clickhouse/client/errors.ts";
-import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { InsertQueueOptions } from "./insert-queue.ts";
 import type { BatchOptions } from "./pipeline.ts";
@@ -25,7 +25,7 @@ export function ingestMetrics(metrics: IngestMetrics) {
   let lastInsert: number | undefined;
   metrics.gauge(
     "noisefloor_last_insert_timestamp_seconds",
-    "When this process last stored observations, in seconds since 1970; left out before the first time",
+    "When this process last stored observations, in seconds since 1970; absent before the first insert",
     () => lastInsert,
   );
   for (const outcome of ["stored", ...FAILURE_KINDS]) metrics.insertDuration.zero({ outcome });

@@ -1,5 +1,5 @@
 import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
-import type { ValidObservation } from "@noisefloor/domain/observation.ts";
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 
 /** A row of the table `observations`. */
 export type ObservationRow = ReturnType<typeof toRow>;

@@ -1,4 +1,4 @@
-import type { Rejection, RejectionReason } from "@noisefloor/domain/observation.ts";
+import type { Rejection, RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import type { IncomingRecord, RejectedRecord, Sink } from "./types.ts";
 import { type ValidationOptions, validateBatch } from "./validate.ts";
 

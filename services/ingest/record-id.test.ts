@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { observationSchema } from "@noisefloor/domain/observation.ts";
+import { observationSchema } from "@noisefloor/domain/observation/observation.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FALLBACK_ID_HEADER, messageRecordId, observationIdOf, recordIds, requestRecordId } from "./record-id.ts";
@@ -47,7 +47,7 @@ test("a file that grew keeps the ids of what it had before", () => {
   expect(idsOf([...before, "b", "c"]).slice(0, before.length)).toEqual(idsOf(before));
 });
 
-test("an id says that a file gave it, and stays what it is from one release to the next", () => {
+test("an id says that it comes from a file, and is the same in every release", () => {
   // sha256("a") = ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb
   expect(idsOf(["a", "a"])).toEqual([
     "file:ca978112ca1bbdcafac231b39a23dc4d/0",
@@ -73,7 +73,7 @@ test("under a key an id is that key's own: no id that a sender may state is stor
     observationIdOf(stated, { fallbackId: "http:1/0", idNamespace });
   expect(named("one")).toBe("one");
   expect(named("one", "key")).not.toBe(named("one", "other"));
-  expect(named(undefined, "key"), "an id of ours is no stated id").toBe("http:1/0");
+  expect(named(undefined, "key"), "sensors cannot state such an id").toBe("http:1/0");
   const stated = { observed_at: new Date(0).toISOString(), sensor_id: "s", source_ip: "45.0.0.1" };
   const forged = { ...stated, observation_id: named("one", "key") };
   expect(observationSchema.safeParse(forged).success).toBe(false);

@@ -77,7 +77,7 @@ export type Ingest = {
   start(): Promise<void>;
   /** What must be there for the intake to do its work, by name; each rejects while it is not. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
-  /** Stops fetching, drains and commits the batch under way, and disconnects. */
+  /** Stops fetching, drains and commits the current batch, and disconnects. */
   stop(): Promise<void>;
   /** Rejects when the consumer has died for good. */
   readonly failure: Promise<never>;
@@ -107,7 +107,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
         sink: kafka === undefined ? clickhouseSink(http.queue) : kafkaSink(kafka.produce, kafka.topic),
         deadLetters: http.deadLetters.store,
         // With Kafka, the brokers store what is published until ClickHouse has space again.
-        requireSpace: kafka === undefined ? options.disk?.requireSpace : undefined,
+        assertSpace: kafka === undefined ? options.disk?.assertSpace : undefined,
         onOutcome: counted.onOutcome("http"),
       });
     },
@@ -152,8 +152,8 @@ function createStores(source: Source, options: StoresOptions): Stores {
     log,
     onStored,
   } = options;
-  const requireSpace = disk?.requireSpace;
-  const insert = insertObservations(client, requireSpace);
+  const assertSpace = disk?.assertSpace;
+  const insert = insertObservations(client, assertSpace);
   const { retryForMs, lingerMs } = TIMES[source];
   const logRetry = (failed: string) => (error: unknown, attempt: number) =>
     log.warn({ err: error, attempt, source }, `${failed}, retrying`);
@@ -173,7 +173,7 @@ function createStores(source: Source, options: StoresOptions): Stores {
       source,
       bytesPerDay: deadLetterBytesPerDay,
       now,
-      requireSpace,
+      assertSpace,
       retryForMs,
       shutdown,
       ...counted.onDeadLetters(source),

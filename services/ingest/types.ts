@@ -1,4 +1,4 @@
-import type { Rejection } from "@noisefloor/domain/observation.ts";
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import type { ObservationRow } from "./observation-row.ts";
 
 /** One record of a source, not validated yet. */

@@ -16,7 +16,7 @@ test("rejections are counted by their reason, whatever their details say", () =>
   expect(Object.fromEntries(counts)).toEqual({ "not-json": 2, "unknown-tag": 1 });
 });
 
-test("others get their turn while records are validated, be these many or large", async () => {
+test("other requests get their turn while many or large records are validated", async () => {
   const turnsDuring = async (count: number, bytes: Buffer) => {
     let turns = 0;
     let isDone = false;

@@ -1,12 +1,12 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { PublishRight } from "@noisefloor/domain/access/publishing.ts";
 import {
   type Rejection,
   type ValidationCriteria,
   type ValidObservation,
   validateObservation,
-} from "@noisefloor/domain/observation.ts";
-import type { PublishRight } from "@noisefloor/domain/publishing.ts";
+} from "@noisefloor/domain/observation/observation.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import { type ObservationRow, toRow } from "./observation-row.ts";
 import { observationIdOf } from "./record-id.ts";

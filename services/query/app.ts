@@ -1,7 +1,7 @@
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import type { Plans } from "@noisefloor/domain/plan.ts";
+import type { Plans } from "@noisefloor/domain/access/plan.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
@@ -25,7 +25,7 @@ export type QueryDeps = {
   /** Serves lookups of single addresses from memory; without it, they query ClickHouse. */
   readonly index?: AddressIndex | undefined;
   readonly catalogue: TagCatalogue;
-  readonly directory: AccessCache;
+  readonly accessCache: AccessCache;
   readonly plans: Plans;
   readonly limit: LookupLimit;
   readonly metrics: Pick<Metrics, "lookups" | "lookupQueries" | "lookupsRejected">;
@@ -58,7 +58,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     metrics.lookupQueries.inc();
   });
   const lookUp = deps.index === undefined ? inStore : lookUpInMemory(deps.index, inStore);
-  const authenticate = authenticator(deps.directory, deps.plans);
+  const authenticate = authenticator(deps.accessCache, deps.plans);
   const countLookups = lookupCounting({
     limit: deps.limit,
     onRejected: (plan) => metrics.lookupsRejected.inc({ plan }),

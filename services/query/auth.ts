@@ -1,6 +1,6 @@
 import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import type { Caller } from "@noisefloor/domain/caller.ts";
-import { type PlanLimits, type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
+import type { Caller } from "@noisefloor/domain/access/caller.ts";
+import { type PlanLimits, type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { FastifyRequest } from "fastify";
 
@@ -12,12 +12,12 @@ export type Authenticate = (request: FastifyRequest) => AuthorizedCaller;
 
 const UNAUTHENTICATED: Caller = { plan: UNAUTHENTICATED_PLAN, entitlements: new Set() };
 
-export function authenticator(directory: AccessCache, plans: Plans): Authenticate {
+export function authenticator(accessCache: AccessCache, plans: Plans): Authenticate {
   const unauthenticatedLimits = plans.get(UNAUTHENTICATED_PLAN);
   if (unauthenticatedLimits === undefined) throw new Error(`the plan ${UNAUTHENTICATED_PLAN} is missing`);
   return (request) => {
     const key = request.headers.key;
-    const caller = key === undefined || key === "" ? UNAUTHENTICATED : directory.callerOf(String(key));
+    const caller = key === undefined || key === "" ? UNAUTHENTICATED : accessCache.callerOf(String(key));
     if (caller === undefined) throw new HttpError(401, "Unauthorized");
     request.workspaceId = caller.workspaceId;
     // The plan of a workspace may no longer be configured.

@@ -1,6 +1,6 @@
-import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { parseScopes, type RequestedScopes } from "@noisefloor/domain/scope.ts";
-import { MAX_DAYS } from "@noisefloor/domain/window.ts";
+import { parseScopes, type RequestedScopes } from "@noisefloor/domain/access/scope.ts";
+import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { MAX_DAYS } from "@noisefloor/domain/time/window.ts";
 import { type Parameter, type PathParameter, wholeNumber } from "@noisefloor/http/parameters.ts";
 import { z } from "zod";
 

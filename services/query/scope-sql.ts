@@ -1,5 +1,5 @@
 import { TupleParam } from "@clickhouse/client";
-import type { Scope } from "@noisefloor/domain/scope.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 
 /**

@@ -1,5 +1,5 @@
-import type { Caller } from "@noisefloor/domain/caller.ts";
-import { authorizeScopes, type Scope, type ScopedOperation } from "@noisefloor/domain/scope.ts";
+import type { Caller } from "@noisefloor/domain/access/caller.ts";
+import { authorizeScopes, type Scope, type ScopedOperation } from "@noisefloor/domain/access/scope.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
 import { WORKSPACE_LABELS } from "./parameters.ts";

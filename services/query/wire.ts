@@ -1,4 +1,4 @@
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { z } from "zod";
 

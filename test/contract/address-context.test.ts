@@ -169,7 +169,7 @@ test("quick takes Python's True and False beside true, false, 1 and 0, and nothi
   }
 });
 
-test("an address that is none is 400 with the text clients know", async () => {
+test("an invalid address is 400 with the text clients know", async () => {
   for (const ip of ["10.0.0.1", "1.2.3", "::1", "x"]) {
     const answer = await fetch(`${world.url}/v3/ip/${ip}`);
     expect([answer.status, await answer.text()]).toEqual([400, '{"message":"Invalid parameter: ip"}']);
@@ -245,7 +245,7 @@ test("a body is read as JSON whatever its Content-Type says, or without one, as 
   }
 });
 
-test("scopes: any value without the entitlement is 403, with it a strange one finds nothing without an error", async () => {
+test("scopes: any value without the entitlement is 403, with it an unrecognized one finds nothing without an error", async () => {
   const plain = await world.addCaller("unlimited");
   const payload = { method: "POST", body: '{"ips":["45.0.0.1"]}' };
   for (const labels of ["global", "greynoise", "community", "personal", "nonsense"]) {

@@ -18,7 +18,7 @@ afterAll(() => world.close());
 
 const lines = (...head: string[]) => `${head.join("\r\n")}\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
 
-test("every answer says that no cache may keep it and that it depends on the key, whatever it answers", async () => {
+test("every answer, errors too, says that no cache may keep it and that it depends on the key", async () => {
   const page = await fetch(`${world.url}/docs/static/index.css`);
   const requests = [
     ...["/v3/tags", "/v3/community/10.0.0.1", "/ping", "/nowhere", "/healthz", "/readyz", "/metrics", "/openapi.json"],
@@ -64,7 +64,7 @@ test("an answer that also depends on its page's origin says both", async () => {
 
 type Kept = { readonly varies: readonly string[]; readonly sent: Record<string, string>; readonly body: unknown };
 
-/** A shared cache as RFC 9111 allows it: what does not forbid it is kept for a while, also when nothing allows it. */
+/** A shared cache as RFC 9111 allows it: it keeps every response that does not forbid that, for a while. */
 function sharedCache(app: FastifyInstance) {
   const kept = new Map<string, Kept[]>();
   return async (url: string, sent: Record<string, string>): Promise<unknown> => {
@@ -82,7 +82,7 @@ function sharedCache(app: FastifyInstance) {
   };
 }
 
-test("a shared cache in front hands nobody the data of another's workspace", async () => {
+test("a shared cache in front gives no caller the data of another workspace", async () => {
   const workspaceId = "workspace-of-one";
   const key = await world.addCaller("standard", ["community_dataset"], workspaceId);
   const other = await world.addCaller("standard", ["community_dataset"]);

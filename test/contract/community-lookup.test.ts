@@ -23,8 +23,8 @@ afterAll(() => world.close());
 const lookUp = (ip: string, headers: Record<string, string> = {}) =>
   fetch(`${world.url}/v3/community/${ip}`, { headers });
 
-/** Exact bytes matter to clients that compare texts, so the body is compared as text first. */
-test("the text for an address that is none is the one clients compare with, byte for byte", async () => {
+/** Clients compare the text byte for byte, so the body is compared as text first. */
+test("the text for an invalid address is the one clients compare with, byte for byte", async () => {
   const bad = [
     "10.0.0.1",
     "127.0.0.1",
@@ -71,7 +71,7 @@ test.each([
   });
 });
 
-test("at the limit: 429 with its four members, RateLimit-* fields and no Retry-After, and the refused cost nothing", async () => {
+test("at the limit: 429 with its four members, RateLimit-* fields and no Retry-After, and rejected lookups cost nothing", async () => {
   const limited = await createServedWorld(() => NOW);
   try {
     const ask = (ip: string, headers: Record<string, string> = {}) =>
@@ -84,32 +84,32 @@ test("at the limit: 429 with its four members, RateLimit-* fields and no Retry-A
       await answer.body?.cancel();
     }
     for (let again = 0; again < 3; again++) {
-      const refused = await ask("1.2.3.4");
-      expect(refused.status).toBe(429);
-      expect(refused.headers.get("content-type")).toMatch(/^application\/json/);
-      expect(refused.headers.get("retry-after"), "clients would sleep for it").toBeNull();
-      expect(refused.headers.get("ratelimit-limit")).toBe("100");
-      expect(refused.headers.get("ratelimit-remaining")).toBe("0");
-      expect(Number(refused.headers.get("ratelimit-reset"))).toBeGreaterThan(0);
-      expect(await refused.json()).toStrictEqual({
+      const rejected = await ask("1.2.3.4");
+      expect(rejected.status).toBe(429);
+      expect(rejected.headers.get("content-type")).toMatch(/^application\/json/);
+      expect(rejected.headers.get("retry-after"), "clients would sleep for it").toBeNull();
+      expect(rejected.headers.get("ratelimit-limit")).toBe("100");
+      expect(rejected.headers.get("ratelimit-remaining")).toBe("0");
+      expect(Number(rejected.headers.get("ratelimit-reset"))).toBeGreaterThan(0);
+      expect(await rejected.json()).toStrictEqual({
         plan: "unauthenticated",
         "rate-limit": "100-lookups/day",
         plan_url: "http://noisefloor.test/plans",
         message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. \S/),
       });
     }
-    expect((await ask("10.0.0.1")).status, "an address that is none is told even at the limit").toBe(400);
-    expect((await ask("1.2.3.4", { key: "not-known" })).status, "the key comes before the limit").toBe(401);
+    expect((await ask("10.0.0.1")).status, "an invalid address is a 400 even at the limit").toBe(400);
+    expect((await ask("1.2.3.4", { key: "not-known" })).status, "the key is checked before the limit").toBe(401);
     const key = await limited.addCaller("community");
     const withKey = await ask("1.2.3.4", { key });
     expect([withKey.status, withKey.headers.get("ratelimit-remaining")]).toEqual([404, "999"]);
-    expect((await fetch(`${limited.url}/v3/tags`)).status, "the limit is one of lookups").toBe(200);
+    expect((await fetch(`${limited.url}/v3/tags`)).status, "the limit counts lookups").toBe(200);
   } finally {
     await limited.close();
   }
 });
 
-test("a refused address or key costs none of the day's lookups, a hit and a miss cost one each", async () => {
+test("a rejected address or key costs no lookup, a hit and a miss cost one each", async () => {
   const key = await world.addCaller("community");
   const remaining = async (ip: string) => (await lookUp(ip, { key })).headers.get("ratelimit-remaining");
   expect(await remaining("45.0.0.1")).toBe("999");
@@ -118,7 +118,7 @@ test("a refused address or key costs none of the day's lookups, a hit and a miss
   expect(await remaining("1.2.3.4")).toBe("998");
 });
 
-test("X-Forwarded-For from somebody who is no configured proxy gives nobody a fresh limit", async () => {
+test("X-Forwarded-For from a client that is not a configured proxy does not give it a fresh limit", async () => {
   const remaining = async (forwarded: string) =>
     Number((await lookUp("1.2.3.4", { "x-forwarded-for": forwarded })).headers.get("ratelimit-remaining"));
   const first = await remaining("203.0.113.1");

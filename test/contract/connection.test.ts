@@ -34,7 +34,7 @@ test("the key's header name is written in any case", async () => {
   }
 });
 
-test("a key that is not known is 401 in every operation", async () => {
+test("an unknown key is 401 in every operation", async () => {
   const headers = { key: "not-known", "content-type": "application/json" };
   const gets = [
     `/v3/community/${UNKNOWN}`,
@@ -61,7 +61,7 @@ test("a key that is not known is 401 in every operation", async () => {
   }
 });
 
-test("a doubled leading slash, as from a base URL that ends in one, is a single one", async () => {
+test("a doubled leading slash, as from a base URL that ends in one, is treated as a single one", async () => {
   for (const path of [`//v3/community/${UNKNOWN}`, `///v3/community/${UNKNOWN}`]) {
     const { status, body } = await world.raw(lines(`GET ${path} HTTP/1.1`));
     expect(status).toBe(404);
@@ -152,7 +152,7 @@ test("an unknown path is 404 whatever comes with it", async () => {
   }
 });
 
-test("a percent-encoding that is none is no address, no id and no path", async () => {
+test("an invalid percent-encoding is no address, no id and no path", async () => {
   const said = async (path: string) => {
     const { status, body } = await world.raw(lines(`GET ${path} HTTP/1.1`));
     return [status, JSON.parse(body).message];

@@ -41,7 +41,7 @@ const CODES = [
   { ip: "8.8.8.9", noise: true, riot: true, code: "0x10" },
 ];
 
-test("ping with a key tells its plan and a day ahead on which it ends", async () => {
+test("ping with a key has its plan, and a day ahead on which it expires", async () => {
   const { status, body } = await get("/ping");
   expect(status).toBe(200);
   expect(body).toStrictEqual({
@@ -56,7 +56,7 @@ test("ping with a key tells its plan and a day ahead on which it ends", async ()
   expect(Date.parse(expiration)).toBeGreaterThan(NOW);
 });
 
-test("ping without a key, with an empty one or with one that is not known is 401", async () => {
+test("ping without a key, with an empty one or with an unknown one is 401", async () => {
   for (const headers of [{}, { key: "" }, { key: "not-known" }]) {
     expect(await get("/ping", headers)).toEqual({ status: 401, body: { message: "Unauthorized" } });
   }
@@ -77,7 +77,7 @@ test("the quick lookup of many answers with an array, in the order asked, each o
   expect([answer.status, await answer.json()]).toEqual([200, CODES]);
 });
 
-test("riot: a hit with what the list says, a miss with riot: false", async () => {
+test("riot: a hit with the list's description, a miss with riot: false", async () => {
   expect(await get("/v2/riot/8.8.8.8")).toEqual({
     status: 200,
     body: {

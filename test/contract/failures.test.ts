@@ -1,7 +1,7 @@
 import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
-import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import { QUERY_OPERATIONS, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import getPort from "get-port";
@@ -31,16 +31,16 @@ const PATHS = [
 ];
 const BULK_PATHS = ["/v3/ip", "/v2/noise/multi/quick", "/v2/noise/multi/context"];
 
-/** What an interface answers whose store is there no more, though tags and keys are known as they last stood. */
+/** The answers of an interface whose store is gone, while its tags and keys are still cached. */
 async function askWithout(store: ClickHouseConnection) {
   const client = connect(store, "noisefloor-tests");
-  const directory = await openAccessCache(world.client);
+  const accessCache = await openAccessCache(world.client);
   const limit = await localLookupLimit("/dev/null/nowhere", Date.now, silent);
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
     registerQuery(made, {
       read: reader(client, { maxSeconds: 60 }),
       readSingle: reader(client, { maxSeconds: 60 }),
-      directory,
+      accessCache,
       limit,
       metrics,
       catalogue: world.catalogue,
@@ -63,7 +63,7 @@ async function askWithout(store: ClickHouseConnection) {
     return answers;
   } finally {
     await app.close();
-    directory.stop();
+    accessCache.stop();
     await limit.close();
     await client.close();
   }
@@ -76,7 +76,7 @@ test("what goes wrong unexpectedly is a 500 with the text clients know and nothi
   }
 });
 
-test("a store that is away is a 503 with a message, and costs nobody a lookup", async () => {
+test("while the store is down, answers are 503 with a message and cost no lookup", async () => {
   const away = `http://127.0.0.1:${await getPort()}`;
   for (const { path, status, headers, body } of await askWithout({ ...world.connection, url: away })) {
     expect([path, status, JSON.parse(body)]).toEqual([path, 503, { message: expect.stringMatching(/again later/) }]);

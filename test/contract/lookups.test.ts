@@ -18,8 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A caller without a key, of an address that nobody else has; `used` says what each request cost. */
 let callers = 0;
+/** A caller without a key, with an address of its own. */
 function newCaller() {
   const remoteAddress = `100.64.0.${callers++}`;
   let remaining = 100;
@@ -46,7 +46,7 @@ function newCaller() {
 const SINGLE = ["/v3/community/", "/v3/ip/", "/v2/noise/quick/", "/v2/riot/", "/v2/noise/context/"];
 const BULK = ["/v3/ip", "/v3/ip?quick=true", "/v2/noise/multi/quick", "/v2/noise/multi/context"];
 
-test("each address that is given out is a lookup, found or not, whatever the operation", async () => {
+test("each address of an answer is a lookup, found or not, in every operation", async () => {
   const caller = newCaller();
   for (const ip of [NOISE, RIOT, UNKNOWN]) {
     for (const path of SINGLE) {
@@ -70,7 +70,7 @@ test("many addresses at once are one lookup for each distinct routable one", asy
   }
 });
 
-test("what is refused, tags, tag activity and what else is no lookup costs nothing", async () => {
+test("rejected requests, tags, tag activity and everything else that is no lookup cost nothing", async () => {
   const caller = newCaller();
   expect(await caller.costOf(`/v3/community/${NOISE}`)).toEqual([200, 1]);
   const free: [string, number, (readonly string[])?][] = [
@@ -93,11 +93,11 @@ test("what is refused, tags, tag activity and what else is no lookup costs nothi
   for (const path of [...SINGLE.map((path) => path + NOISE), `/v3/noise/ips/${NOISE}/timeline`]) {
     expect([path, ...(await caller.costOf(path, undefined, { key: "made-up" }))]).toEqual([path, 401, "none"]);
   }
-  expect(await caller.costOf("/v2/noise/quick/10.0.0.1"), "an answer, but of no address").toEqual([200, 0]);
+  expect(await caller.costOf("/v2/noise/quick/10.0.0.1"), "an answer without addresses").toEqual([200, 0]);
   expect(await caller.costOf(`/v3/community/${NOISE}`)).toEqual([200, 1]);
 });
 
-const REFUSAL = {
+const LIMIT_REACHED = {
   plan: "unauthenticated",
   "rate-limit": "100-lookups/day",
   plan_url: "http://noisefloor.test/plans",
@@ -108,17 +108,17 @@ test("more addresses than are left are a 429 as a whole, which costs nothing and
   const ips = Array.from({ length: 61 }, (_, n) => `45.1.0.${n}`);
   expect(await caller.costOf("/v3/ip", ips.slice(1))).toEqual([200, 60]);
   for (const path of BULK) {
-    const refused = await caller.ask(path, ips.slice(0, 41));
-    expect([path, refused.statusCode, refused.headers["ratelimit-remaining"]]).toEqual([path, 429, "40"]);
-    expect(refused.json()).toEqual({
-      ...REFUSAL,
+    const rejected = await caller.ask(path, ips.slice(0, 41));
+    expect([path, rejected.statusCode, rejected.headers["ratelimit-remaining"]]).toEqual([path, 429, "40"]);
+    expect(rejected.json()).toEqual({
+      ...LIMIT_REACHED,
       message: expect.stringMatching(/^This request takes 41 lookups, and 40 of your 100 per day are left\. /),
     });
   }
   expect(await caller.costOf("/v3/ip", ips.slice(0, 40))).toEqual([200, 40]);
 });
 
-test("whose lookups are used up gets no record of an address from any operation, but everything else", async () => {
+test("a caller without lookups left gets no record of an address from any operation, but all other answers", async () => {
   const caller = newCaller();
   await caller.ask(
     "/v3/ip",
@@ -126,19 +126,22 @@ test("whose lookups are used up gets no record of an address from any operation,
   );
   const timeline = `/v3/noise/ips/${NOISE}/timeline`;
   for (const path of [...SINGLE.map((single) => single + NOISE), timeline, ...BULK]) {
-    const refused = await caller.ask(path, BULK.includes(path) ? [NOISE] : undefined);
-    expect([path, refused.statusCode, refused.headers["retry-after"]]).toEqual([path, 429, undefined]);
-    expect(refused.headers).toMatchObject({ "ratelimit-limit": "100", "ratelimit-remaining": "0" });
-    expect(Number(refused.headers["ratelimit-reset"])).toBeGreaterThan(0);
-    expect(refused.json()).toEqual({
-      ...REFUSAL,
+    const rejected = await caller.ask(path, BULK.includes(path) ? [NOISE] : undefined);
+    expect([path, rejected.statusCode, rejected.headers["retry-after"]]).toEqual([path, 429, undefined]);
+    expect(rejected.headers).toMatchObject({ "ratelimit-limit": "100", "ratelimit-remaining": "0" });
+    expect(Number(rejected.headers["ratelimit-reset"])).toBeGreaterThan(0);
+    expect(rejected.json()).toEqual({
+      ...LIMIT_REACHED,
       message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. /),
     });
   }
   expect((await caller.ask("/v3/tags")).statusCode).toBe(200);
   expect((await caller.ask(`/v3/tags/${worm.id}/activity`)).statusCode).toBe(200);
-  expect((await caller.ask("/v2/noise/quick/10.0.0.1")).statusCode, "no address is given out").toBe(200);
-  expect((await caller.ask("/v3/ip/10.0.0.1")).statusCode, "a bad address is told before the limit").toBe(400);
+  expect((await caller.ask("/v2/noise/quick/10.0.0.1")).statusCode, "no address in the answer").toBe(200);
+  expect(
+    (await caller.ask("/v3/ip/10.0.0.1")).statusCode,
+    "an invalid address is a 400 even without lookups left",
+  ).toBe(400);
 });
 
 test("of requests for many addresses that come at once no more are answered than the limit allows", async () => {
@@ -157,7 +160,7 @@ test("of requests for many addresses that come at once no more are answered than
   ]);
 });
 
-test("lookups of which no answer comes cost nothing: there is no memory for what they found", async () => {
+test("lookups whose answer does not fit in memory cost nothing", async () => {
   const app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics), {
     limits: { answerMemoryBytes: 4 * 1_024 },
   });

@@ -6,7 +6,7 @@ import { makeTag } from "../support/worlds/world.ts";
 
 const NOW = Date.now();
 const worm = makeTag("worm", "malicious");
-/** Said much of, said nothing of, a service's, an actor's, a service's that was seen, and one that nobody knows. */
+/** With all members, with none, of a service, of an actor, of a service that was seen, and unknown. */
 const ADDRESSES = ["45.0.0.1", "45.0.0.2", "8.8.8.8", "45.2.0.1", "8.8.8.9", "45.9.9.9"];
 let world: ServedWorld;
 let key: string;
@@ -27,7 +27,7 @@ beforeAll(async () => {
     ssh: { hassh: "hs", banner: "b" },
     asn: 64_500,
     organization: "Org",
-    // A code that no country has yet, beside one that has a name.
+    // A code that is not assigned, beside one with a name.
     country: "QZ",
     city: "City",
     rdns: "x.example.org",
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Where in an answer a null stands, as paths. */
+/** The paths of all nulls in an answer. */
 function nullsIn(value: unknown, path: string): string[] {
   if (value === null) return [path];
   if (typeof value !== "object" || value === undefined) return [];
@@ -54,7 +54,7 @@ async function check(answer: Response): Promise<void> {
   expect([answer.url, typeof body, body === null]).toEqual([answer.url, "object", false]);
 }
 
-test("clients call text and list methods without a check, so no answer holds a null, of whatever address", async () => {
+test("no answer holds a null, for any address: clients call text and list methods without a check", async () => {
   const fields = ["classification", "destination_port", "http_path", "http_user_agent"];
   const more = ["source_asn", "source_org", "source_rdns", "tag_ids"];
   const ofAddresses = ADDRESSES.map((ip) => [

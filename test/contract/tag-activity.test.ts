@@ -82,7 +82,7 @@ test("where the width does not divide the window the last bucket ends with it", 
   expect(metadata.granularity).toBe("7h");
 });
 
-test("without parameters: one day, one bucket of 24h, that ends with the hour under way, no addresses", async () => {
+test("without parameters: one day, one bucket of 24h, that ends with the current hour, no addresses", async () => {
   const { activity, metadata } = await ask("");
   const end = Math.ceil(NOW / HOUR) * HOUR;
   expect(Date.parse(metadata.end_date)).toBe(end);
@@ -92,7 +92,7 @@ test("without parameters: one day, one bucket of 24h, that ends with the hour un
   expect(activity.malicious[0]).not.toHaveProperty("ips");
 });
 
-test.each(["true", "1"])("include_ips=%s adds the addresses, in the order of numbers, and says so", async (yes) => {
+test.each(["true", "1"])("include_ips=%s adds the addresses, in numeric order, and says so", async (yes) => {
   const { activity, metadata } = await ask(`?include_ips=${yes}&days=2`);
   expect(activity.malicious.map(({ ips }) => ips)).toEqual([["45.0.0.2"], ["45.0.0.2", "45.0.0.10"]]);
   expect(metadata).toMatchObject({ ips_included: true, ips_per_bucket: 1_000, ips_truncated: false });
@@ -126,7 +126,7 @@ test.each([
   },
 );
 
-test.each(["1h", "4h", "24h", "168h"])("a width of %s is taken", async (width) => {
+test.each(["1h", "4h", "24h", "168h"])("a width of %s is accepted", async (width) => {
   expect((await ask(`?granularity=${width}`)).metadata.granularity).toBe(width);
 });
 

@@ -57,7 +57,7 @@ test("tags stand in an array under tags, each with its id as tag activity takes 
   for (const { id } of tags) expect((await fetch(`${world.url}/v3/tags/${id}/activity`)).status).toBe(200);
 });
 
-test("related tags are told with what a client shows of them", async () => {
+test("related tags have the members that a client shows", async () => {
   const { id, name, intention, category, slug } = worm;
   expect((await ask("?slug=hunter"))[0]?.related_tags).toEqual([{ id, name, intention, category, slug }]);
 });

@@ -94,7 +94,7 @@ test("more days than the plan reaches is no error: the shorter window stands in 
   expect(Date.parse(metadata.end) - Date.parse(metadata.start)).toBe(DAY);
 });
 
-test.each(["1h", "24h", "1d", "90d"])("a granularity of %s is taken", async (granularity) => {
+test.each(["1h", "24h", "1d", "90d"])("a granularity of %s is accepted", async (granularity) => {
   expect((await ask(`?days=90&granularity=${granularity}`)).metadata.granularity).toBe(granularity);
 });
 
@@ -114,12 +114,12 @@ test("scopes need no entitlement here; personal needs a workspace and is 400 wit
   }
   expect((await ask("?workspace_labels=personal")).results).toEqual([]);
   for (const labels of ["personal", "global,personal"]) {
-    const refused = await send(`?workspace_labels=${labels}`, {});
-    expect([refused.status, await refused.json()]).toEqual([400, { message: expect.stringMatching(/workspace/) }]);
+    const rejected = await send(`?workspace_labels=${labels}`, {});
+    expect([rejected.status, await rejected.json()]).toEqual([400, { message: expect.stringMatching(/workspace/) }]);
   }
 });
 
-test("an address that is none is 400 with the text clients know", async () => {
+test("an invalid address is 400 with the text clients know", async () => {
   const answer = await send("", { key }, "10.0.0.1");
   expect([answer.status, await answer.text()]).toEqual([400, '{"message":"Invalid parameter: ip"}']);
 });

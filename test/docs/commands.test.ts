@@ -4,10 +4,10 @@ import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { listDocuments, ROOT, readSpans, readText, splitDocument } from "./documents.ts";
 
-/** A command line in a document. Those within a sentence may leave out what the command cannot do without. */
+/** A command line in a document. Within a sentence it may leave out required arguments. */
 type Line = { readonly document: string; readonly text: string; readonly isWhole: boolean };
 
-/** How documents call the command line, each followed by its arguments. */
+/** The ways in which documents call the command line, each followed by its arguments. */
 const CALLS = [
   /^(?:.*\s)?npx noisefloor (.+)$/,
   /^noisefloor (.+)$/,

@@ -9,7 +9,7 @@ const isThere = (path: string) =>
     () => false,
   );
 
-/** As hosts of repositories make them out of headings. */
+/** The anchors that GitHub derives from headings. */
 function anchorsOf(prose: readonly string[]): string[] {
   const headings = prose.filter((line) => line.startsWith("#")).map((line) => line.replace(/^#+ /, ""));
   return headings.map((heading) =>

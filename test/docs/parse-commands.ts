@@ -1,5 +1,5 @@
-// A program of its own, run by commands.test.ts: parses command lines as the real command line does, and runs none.
-// Standard input: a list of argument lists, as JSON. Standard output: what is wrong with each, and all commands.
+// Run by commands.test.ts as a process: parses command lines with the real program, and runs no command.
+// Standard input: a list of argument lists, as JSON. Standard output: the error of each, and all commands.
 import { text } from "node:stream/consumers";
 import { createProgram } from "@noisefloor/cli/program.ts";
 import { Command, CommanderError } from "commander";
@@ -29,7 +29,7 @@ function nameOf(command: Command): string {
   return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 }
 
-/** Commander's code for what is wrong; empty when nothing is. */
+/** Commander's error code; empty without an error. */
 function problemOf(program: Command, args: readonly string[]): string {
   try {
     program.parse(args, { from: "user" });

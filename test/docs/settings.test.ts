@@ -1,5 +1,5 @@
 import { settingsSchema } from "@noisefloor/config/settings.ts";
-import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { expect, test } from "vitest";
 import { readText } from "./documents.ts";
 
@@ -25,7 +25,7 @@ test("every variable that docker-compose.yml takes stands in env.example", async
   expect(offered).toEqual(taken);
 });
 
-test("docs/ingest.md has every reason for which a record is refused, and no other", async () => {
+test("docs/ingest.md has every reason for which a record is rejected, and no other", async () => {
   const [, section = ""] = (await readText("docs/ingest.md")).split("\n## Dead letters\n");
   const documented = names(firstCells(section.split("\n## ")[0] ?? ""), /`([a-z-]+)`/g);
   expect(documented).toEqual([...REJECTION_REASONS].toSorted());

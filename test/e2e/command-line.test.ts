@@ -8,12 +8,12 @@ import { eventually } from "../support/eventually.ts";
 import { atVolume } from "../support/volume.ts";
 import { BINARY, type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
 
-/** A store with a running service: the tests that do not end it share it. */
+/** A store with a running service, shared by the tests that do not stop it. */
 let commandLine: CommandLine;
 let dataDir: string;
 let service: Service;
 const DEMO_DAYS = atVolume(2, 30);
-/** Other than the default, which the commands beside the service take for theirs. */
+/** Not the default, which is the setting of the commands beside the service. */
 const RETENTION_DAYS = "365";
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ async function getJson(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
-test("only start and migrate make a store: all other commands name the folder where there is none", async () => {
+test("only start and migrate create a store: all other commands name the folder without one", async () => {
   const { dataDir, noisefloor } = await openEmpty();
   const elsewhere = join(dataDir, "elsewhere");
   const commands = [
@@ -47,8 +47,8 @@ test("only start and migrate make a store: all other commands name the folder wh
     "simulate",
     "backup /tmp/no",
   ];
-  const refused = commands.map((line) => noisefloor(line.split(" "), { DATA_DIR: elsewhere }).finished);
-  for (const { code, stdout, stderr } of await Promise.all(refused)) {
+  const rejected = commands.map((line) => noisefloor(line.split(" "), { DATA_DIR: elsewhere }).finished);
+  for (const { code, stdout, stderr } of await Promise.all(rejected)) {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain(`noisefloor: there is no store in the data directory ${elsewhere}: "noisefloor start" or`);
   }
@@ -88,7 +88,7 @@ test("a command that does not know the service's retention deletes nothing", asy
   await writeFile(file, "tags: [{slug: one, name: One}]");
   expect(await noisefloor(["tags", "import", file]).finished).toMatchObject({ code: 0, stderr: "" });
   const shorter = await noisefloor(["tags", "import", file], { RETENTION_DAYS: "100" }).finished;
-  expect(shorter, "a command does not touch the retention").toMatchObject({ code: 0, stderr: "" });
+  expect(shorter, "a command does not change the retention").toMatchObject({ code: 0, stderr: "" });
   expect(await getJson(`${url}/v3/community/45.0.0.8`)).toMatchObject({ noise: true });
 });
 
@@ -110,33 +110,33 @@ test.each([
     { HTTP_PORT: "eighty", RETENTION_DAYS: "0", CLICKHOUSE_URL: "secret", TLS_CERT_FILE: "/x" },
     /(?=[\s\S]*HTTP_PORT: takes a whole number)(?=[\s\S]*RETENTION_DAYS: takes)[\s\S]*TLS_KEY_FILE: is not set/,
   ],
+  ["a missing file", ["replay", "--format", "marx", "/nowhere.csv"], {}, /noisefloor: cannot read the input: ENOENT/],
   [
-    "a file that is not there",
-    ["replay", "--format", "marx", "/nowhere.csv"],
-    {},
-    /noisefloor: cannot read the input: ENOENT/,
-  ],
-  [
-    "a format that is not there",
+    "an unknown format",
     ["replay", "--format", "pcap", "-"],
     {},
     /there is no log format "pcap"; there are\n {2}observations/,
   ],
   [
-    "a time that is none",
+    "an invalid time",
     ["replay", "--format", "marx", "--shift-to", "tomorrow", "-"],
     {},
     /--shift-to takes "now" or a time like/,
   ],
   [
-    "a dataset that is not there",
+    "an unknown dataset",
     ["sensors", "create", "--dataset", "mine"],
     {},
     /there is no dataset "mine"; there are global/,
   ],
-  ["a personal key of nobody", ["sensors", "create", "--dataset", "personal"], {}, /name it with --workspace/],
   [
-    "a workspace for data that belongs to everybody",
+    "a personal key without a workspace",
+    ["sensors", "create", "--dataset", "personal"],
+    {},
+    /name it with --workspace/,
+  ],
+  [
+    "a workspace with a shared dataset",
     ["sensors", "create", "--workspace", "default"],
     {},
     /--workspace goes with --dataset personal alone/,
@@ -150,7 +150,7 @@ test.each([
   expect(stderr).not.toContain("secret");
 });
 
-test("whoever stops reading a command's output ends it without a word", async () => {
+test("a command ends silently when the reader of its output stops reading", async () => {
   const { child, finished } = noisefloor(["schema"]);
   child.stdout?.destroy();
   expect(await finished).toMatchObject({ code: 141, stderr: "" });
@@ -201,7 +201,7 @@ test("help names every command", async () => {
   }
 });
 
-test("a refused record is found, shown in its own bytes, and stored by a retry beside the running service", async () => {
+test("a rejected record is found, shown byte for byte, and stored by a retry beside the running service", async () => {
   const sent = `{ "observed_at": "${new Date().toISOString()}", "sensor_id":"s", "source_ip": "45.0.0.6", "tags": ["later"] }`;
   await fetch(`${service.url}/v1/observations`, { method: "POST", body: sent });
   const listed = await noisefloor(["dead-letters", "list"]).finished;
@@ -217,10 +217,10 @@ test("a refused record is found, shown in its own bytes, and stored by a retry b
     expect(await getJson(`${service.url}/v3/community/45.0.0.6`)).toMatchObject({ noise: true });
   }, 5_000);
   const wrong = await noisefloor(["dead-letters", "retry"]).finished;
-  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: say which ones: ids, or/) });
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: select dead letters by ids/) });
 });
 
-test("a backup brings everything back into an empty data directory, and nothing is ever written over", async () => {
+test("a backup restores everything into an empty data directory, and nothing is ever overwritten", async () => {
   const { dataDir, noisefloor, startService } = await openEmpty();
   const first = await startService();
   const [, keyFile = ""] = /The first key is in (\S+), and nowhere else/.exec(first.output()) ?? [];
@@ -238,11 +238,11 @@ test("a backup brings everything back into an empty data directory, and nothing 
   expect((await stat(place)).mode & 0o077).toBe(0);
   expect(await noisefloor(["backup", place]).finished).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("a backup is never written over"),
+    stderr: expect.stringContaining("backups are never overwritten"),
   });
   expect(await noisefloor(["backup", join(folder, "none", "first")]).finished).toMatchObject({
     code: 1,
-    stderr: `noisefloor: there is no folder ${join(folder, "none")} to put the backup into: make it first\n`,
+    stderr: `noisefloor: there is no folder ${join(folder, "none")} for the backup: create it first\n`,
   });
   expect(await noisefloor(["restore", place, "--replace"]).finished).toMatchObject({
     code: 1,

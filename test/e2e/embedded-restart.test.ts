@@ -16,7 +16,7 @@ async function childOf(pid: number): Promise<number> {
 }
 
 test.runIf(process.platform === "linux")(
-  "a service outlives its ClickHouse: queries are refused with 503, the intake waits, and the log says what ended",
+  "a service outlives its ClickHouse: queries get a 503, the intake waits, and the log says what ended",
   async () => {
     const service = await commandLine.startService();
     const server = await childOf(service.child.pid ?? 0);
@@ -51,7 +51,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a data directory where none can be is told at once", async () => {
+test("an impossible data directory is reported at once", async () => {
   const env = { DATA_DIR: "/proc/none" };
   if (process.platform !== "linux") return;
   expect(await commandLine.run(["start"], env).finished).toMatchObject({

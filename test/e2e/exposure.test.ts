@@ -9,13 +9,13 @@ beforeAll(async () => {
 });
 afterAll(() => commandLine.close());
 
-test("a start that leaves intake and figures open to the network says so, and takes nothing from foreign pages", async () => {
+test("a start that leaves intake and metrics open to the network warns, and accepts nothing from foreign pages", async () => {
   const service = await commandLine.startService([], { HTTP_HOST: "0.0.0.0", PUBLIC_URL: "https://noise.example" });
   const said = service.errors();
   expect(said).toContain("every client that reaches this address can store observations: set SENSOR_KEYS");
   expect(said).toContain("every client that reaches this address can read /metrics: set METRICS_TOKEN");
 
-  /** The status of an observation that is sent with this header; `fetch` would not have it changed. */
+  /** The status of a POST with this header, which `fetch` does not let callers set. */
   const post = async (headers: Record<string, string>) => {
     const sent = request(`${service.url}/v1/observations`, { method: "POST", headers });
     const observed_at = new Date().toISOString();

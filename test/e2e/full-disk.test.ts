@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => commandLine.close());
 
-/** Runs a shell's line in which "$@" is the command line, over the same data directory. */
+/** Runs a shell script in which "$@" is the command line, over the same data directory. */
 async function inShell(line: string, args: readonly string[], dataDir = commandLine.dataDir) {
   const child = spawn("sh", ["-c", line, "sh", process.execPath, BINARY, ...args], {
     env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn" },
@@ -26,15 +26,15 @@ async function inShell(line: string, args: readonly string[], dataDir = commandL
   return { code, stdout, stderr };
 }
 
-test("a backup whose writes fail is none: it says so, and leaves nothing", async () => {
+test("a backup whose writes fail reports the error and leaves nothing behind", async () => {
   await commandLine.run(["migrate"]).finished;
   await commandLine.run(["simulate", "--days", "12"]).finished;
   const folder = join(commandLine.dataDir, "backups");
   await mkdir(folder);
   for (const name of ["folder", "archive.tar.gz", "archive.tar.zst"]) {
-    // No file may grow beyond a quarter of a megabyte: the system refuses what is written from there on.
-    const refused = await inShell('ulimit -f 512; exec "$@"', ["backup", join(folder, name)]);
-    expect(refused, name).toEqual({
+    // No file may grow beyond a quarter of a megabyte: later writes fail.
+    const rejected = await inShell('ulimit -f 512; exec "$@"', ["backup", join(folder, name)]);
+    expect(rejected, name).toEqual({
       code: 1,
       stdout: "",
       stderr: expect.stringMatching(/^noisefloor: the backup cannot be read back: .*\. Is the disk full\?\n$/),
@@ -49,24 +49,24 @@ test("a backup whose writes fail is none: it says so, and leaves nothing", async
   expect(await readdir(folder)).toEqual(["whole"]);
 });
 
-test("a data directory that cannot be used is told in a sentence", async () => {
+test("a data directory that cannot be used is reported in a sentence", async () => {
   const file = join(commandLine.dataDir, "file");
   await writeFile(file, "");
-  const told = (dataDir: string) =>
+  const explained = (dataDir: string) =>
     expect.stringMatching(
       new RegExp(`^noisefloor: the data directory ${dataDir} cannot be used: E[A-Z]+: [a-z ]+, \\w+.*\\n$`),
     );
   expect(await inShell('exec "$@"', ["migrate"], join(file, "below"))).toEqual({
     code: 1,
     stdout: "",
-    stderr: told(join(file, "below")),
+    stderr: explained(join(file, "below")),
   });
   const { dataDir } = commandLine;
-  expect(await inShell('ulimit -f 0; exec "$@"', ["migrate"])).toMatchObject({ code: 1, stderr: told(dataDir) });
+  expect(await inShell('ulimit -f 0; exec "$@"', ["migrate"])).toMatchObject({ code: 1, stderr: explained(dataDir) });
 });
 
-test("output that cannot be written is told in a sentence", async () => {
-  // A file of no bytes at all is a full disk that every system has.
+test("output that cannot be written is reported in a sentence", async () => {
+  // A limit of zero bytes acts like a full disk on every system.
   expect(await inShell('cd "$DATA_DIR"; ulimit -f 0; exec "$@" > output', ["schema"])).toMatchObject({
     code: 1,
     stderr: "noisefloor: the output cannot be written: EFBIG: file too large, write\n",

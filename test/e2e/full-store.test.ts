@@ -17,7 +17,7 @@ beforeAll(async () => {
   ]);
   key = made.parse(JSON.parse(ofWorkspace.stdout)).key;
   sensorKey = made.parse(JSON.parse(ofSensor.stdout)).key;
-  // A running service knows keys that are made beside it within five seconds.
+  // A running service accepts new keys within five seconds.
   await eventually(async () => expect(await get("/ping")).toMatchObject({ status: 200 }));
   await eventually(async () => expect(await publish(SEEN, sensorKey)).toMatchObject({ status: 202 }));
 });
@@ -42,7 +42,7 @@ const publish = (ip: string, senderKey: string) => {
   return ask("/v1/observations", { method: "POST", body: JSON.stringify(observation), headers });
 };
 
-/** What is asked of everything that the interface answers from the store, less the moment at which it was asked. */
+/** The answers of all operations that read the store, without the time of the request in them. */
 async function answers(): Promise<readonly (readonly [string, unknown])[]> {
   const tags = z
     .object({ tags: z.array(z.object({ id: z.string() })) })
@@ -77,7 +77,7 @@ async function answers(): Promise<readonly (readonly [string, unknown])[]> {
   );
 }
 
-test("on a full disk every answer is as before, the intake refuses, and commands say what is wrong", {
+test("on a full disk every answer is as before, the intake rejects requests, and commands say what is wrong", {
   timeout: 240_000,
 }, async () => {
   const before = await answers();
@@ -98,7 +98,7 @@ test("on a full disk every answer is as before, the intake refuses, and commands
   await disk.fill();
   expect(await answers()).toEqual(before);
   expect(await ask("/v3/tags", { headers: { key: "nf_unknown" } })).toMatchObject({ status: 401 });
-  expect(await publish(UNSEEN, ""), "without a key, though one is asked for").toMatchObject({ status: 401 });
+  expect(await publish(UNSEEN, ""), "without a key, which is required").toMatchObject({ status: 401 });
   expect(await publish(UNSEEN, sensorKey)).toEqual({
     status: 503,
     body: { message: expect.stringMatching(/again later/) },
@@ -117,7 +117,7 @@ test("on a full disk every answer is as before, the intake refuses, and commands
   for (const [index, failed] of (await Promise.all(writing.map((args) => disk.run(...args)))).entries()) {
     expect(failed, writing[index]?.join(" ")).toEqual(isFull);
   }
-  // What is kept in memory was read again several times by now.
+  // The caches have refreshed several times by now.
   expect(await answers()).toEqual(before);
 
   await disk.free();

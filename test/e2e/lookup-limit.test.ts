@@ -15,10 +15,10 @@ beforeEach(async () => {
 });
 afterEach(() => commandLine.close());
 
-/** Known to the service, and not. */
+/** An address that was observed, and one that was not. */
 const [KNOWN, UNKNOWN] = ["45.0.0.9", "45.0.0.10"];
 
-/** Makes lookups number `from` to `to` without a key; half of them find something. All must be answered. */
+/** Makes the lookups `from` to `to` without a key, half of them hits. All must be answered. */
 async function lookUp(from: number, to: number, urlOf: (lookup: number) => string, headers = {}): Promise<void> {
   for (let lookup = from; lookup <= to; lookup++) {
     const isKnown = lookup % 4 < 2;
@@ -32,7 +32,7 @@ async function lookUp(from: number, to: number, urlOf: (lookup: number) => strin
   }
 }
 
-async function expectRefusal(url: string, plansUrl: string, headers = {}): Promise<void> {
+async function expectLimitReached(url: string, plansUrl: string, headers = {}): Promise<void> {
   const response = await fetch(`${url}/v3/community/${KNOWN}`, { headers });
   expect(response.status).toBe(429);
   expect(response.headers.get("content-type")).toMatch(/^application\/json/);
@@ -47,7 +47,7 @@ async function expectRefusal(url: string, plansUrl: string, headers = {}): Promi
   );
 }
 
-/** Counts are of a UTC day: a test that ran over midnight would see two. */
+/** Counts are per UTC day: over midnight the test would see two. */
 async function awayFromMidnight(): Promise<void> {
   await eventually(async () => expect(Date.now() % 86_400_000).toBeLessThan(86_400_000 - 60_000), 70_000);
 }
@@ -64,9 +64,9 @@ test("without a key 100 lookups a day are answered, also when the process is res
   expect(await first.finished).toMatchObject({ code: 0, stderr: "" });
   const { url } = await commandLine.startService([], env);
   await lookUp(61, 100, () => url);
-  for (let again = 0; again < 3; again++) await expectRefusal(url, `${url}/plans`);
+  for (let again = 0; again < 3; again++) await expectLimitReached(url, `${url}/plans`);
   const invalid = await fetch(`${url}/v3/community/10.0.0.1`);
-  expect(invalid.status, "the address is judged before the limit").toBe(400);
+  expect(invalid.status, "the address is validated before the limit").toBe(400);
 });
 
 test("two processes over one Redis answer 100 lookups together, also when one of them is restarted", async () => {
@@ -74,7 +74,7 @@ test("two processes over one Redis answer 100 lookups together, also when one of
   const redis = await provideRedis(process.env);
   const { url: clickhouseUrl, username, password } = inject("clickhouse");
   const database = `test_${randomUUID().replaceAll("-", "")}`;
-  // Counted is by client address, and a configured Redis may have counted this machine's lookups of earlier today.
+  // Counts are per client address, and a configured Redis may have today's earlier lookups of this machine.
   const client = `198.18.${randomInt(256)}.${randomInt(256)}`;
   const headers = { "x-forwarded-for": client };
   const plansUrl = "https://noisefloor.example/plans";
@@ -106,7 +106,7 @@ test("two processes over one Redis answer 100 lookups together, also when one of
     expect(await other.finished).toMatchObject({ code: 0, stderr: "" });
     const again = await startQuery();
     await lookUp(61, 100, (lookup) => (lookup % 2 === 0 ? one.url : again.url), headers);
-    for (const { url } of [one, again, one]) await expectRefusal(url, plansUrl, headers);
+    for (const { url } of [one, again, one]) await expectLimitReached(url, plansUrl, headers);
     one.child.kill("SIGTERM");
     expect(await one.finished).toMatchObject({ code: 0, stderr: "" });
   } finally {

@@ -19,24 +19,24 @@ const envOf = ({ url, username, password, database }: ClickHouseConnection) => (
   CLICKHOUSE_DATABASE: database,
 });
 
-/** What it says to a user whom it cannot serve: a sentence and no stack. */
-async function complaintOf(args: string[], env: Record<string, string>): Promise<string> {
+/** The error that a failed command prints: a sentence without a stack. */
+async function errorOf(args: string[], env: Record<string, string>): Promise<string> {
   const { code, stderr } = await commandLine.run(args, { ...env, HTTP_PORT: String(await getPort()) }).finished;
   expect(code).toBe(1);
   expect(stderr).not.toContain("    at ");
   return stderr;
 }
 
-test("the query service needs no right but to read, and makes no schema", async () => {
+test("the query service needs only the right to read, and creates no schema", async () => {
   const compose = await startComposeClickHouse();
   onTestFinished(() => compose.stop());
   const writer = { ...compose.connectionAs("noisefloor"), database: "elsewhere" };
   const readOnly = envOf({ ...writer, url: `${writer.url}/?ch_readonly=2` });
-  const complaint = 'has no schema yet: run "noisefloor migrate"';
-  expect(await complaintOf(["query"], readOnly)).toContain(complaint);
-  const named = `noisefloor: the database elsewhere of ClickHouse at ${writer.url} ${complaint}`;
+  const error = 'has no schema yet: run "noisefloor migrate"';
+  expect(await errorOf(["query"], readOnly)).toContain(error);
+  const named = `noisefloor: the database elsewhere of ClickHouse at ${writer.url} ${error}`;
   for (const command of [["query"], ["keys", "list"]]) {
-    expect(await complaintOf(command, envOf(writer)), "also if the user might").toContain(named);
+    expect(await errorOf(command, envOf(writer)), "even if the user may create it").toContain(named);
   }
   expect(await commandLine.run(["migrate"], envOf(writer)).finished).toMatchObject({ code: 0, stderr: "" });
 
@@ -50,12 +50,10 @@ test("the query service needs no right but to read, and makes no schema", async 
   const client = connect(writer, "noisefloor-tests");
   await client.command({ query: "DELETE FROM schema_migrations WHERE name = 'sensor_keys'" });
   await client.close();
-  expect(await complaintOf(["query"], readOnly)).toMatch(
-    /migration \w+ has not been applied: run "noisefloor migrate"/,
-  );
+  expect(await errorOf(["query"], readOnly)).toMatch(/migration \w+ has not been applied: run "noisefloor migrate"/);
 });
 
-test("a right that the user lacks is named, and so is what to do", async () => {
+test("an error names the right that the user lacks, and what to do", async () => {
   const compose = await startComposeClickHouse();
   onTestFinished(() => compose.stop());
   const reader = compose.connectionAs("noisefloor_reader");
@@ -66,19 +64,19 @@ test("a right that the user lacks is named, and so is what to do", async () => {
       "CREATE TABLE elsewhere.schema_migrations (version UInt32, name String, checksum String) ENGINE = ReplacingMergeTree ORDER BY version",
   });
   await writer.close();
-  expect(await complaintOf(["query"], envOf({ ...reader, database: "elsewhere" }))).toMatch(
+  expect(await errorOf(["query"], envOf({ ...reader, database: "elsewhere" }))).toMatch(
     /^noisefloor: ClickHouse's user lacks the right SELECT.* ON \w+\.schema_migrations: grant it, or set CLICKHOUSE_USER/,
   );
-  expect(await complaintOf(["migrate"], envOf(reader))).toContain("lacks the right CREATE DATABASE ON ");
-  expect(await complaintOf(["query"], envOf({ ...compose.connectionAs("grafana"), database: "elsewhere" }))).toMatch(
+  expect(await errorOf(["migrate"], envOf(reader))).toContain("lacks the right CREATE DATABASE ON ");
+  expect(await errorOf(["query"], envOf({ ...compose.connectionAs("grafana"), database: "elsewhere" }))).toMatch(
     /^noisefloor: ClickHouse's user may only read \(.*\): set CLICKHOUSE_USER to a user who may do this/,
   );
-  expect(await complaintOf(["query"], envOf({ ...reader, password: "wrong" }))).toMatch(
+  expect(await errorOf(["query"], envOf({ ...reader, password: "wrong" }))).toMatch(
     /cannot be used as user noisefloor_reader: .* check CLICKHOUSE_USER and CLICKHOUSE_PASSWORD/,
   );
 });
 
-test("in docker-compose.yml queries are answered as a user who reads, and who can do nothing else", async () => {
+test("in docker-compose.yml queries run as a user who can only read", async () => {
   const compose = await startComposeClickHouse();
   onTestFinished(() => compose.stop());
   const writer = envOf(compose.connectionAs("noisefloor"));
@@ -96,7 +94,7 @@ test("in docker-compose.yml queries are answered as a user who reads, and who ca
   query.child.kill("SIGTERM");
   expect(await query.finished).toMatchObject({ code: 0, stderr: "" });
 
-  expect(await complaintOf(["keys", "create", "lab"], reader)).toContain("lacks the right");
+  expect(await errorOf(["keys", "create", "lab"], reader)).toContain("lacks the right");
   const client = connect(compose.connectionAs("noisefloor_reader"), "noisefloor-tests");
   onTestFinished(() => client.close());
   for (const statement of [

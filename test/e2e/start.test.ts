@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
 
-/** One store from its first command to its last: each test goes on where the one before has ended. */
+/** One store from its first command to its last: each test continues where the previous one ended. */
 let commandLine: CommandLine;
 let dataDir: string;
 let service: Service;
@@ -28,7 +28,7 @@ async function getJson(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
-test("replay alone runs the store for as long as it needs, and says what it did", async () => {
+test("replay without a service runs the store for as long as it needs, and reports what it did", async () => {
   await noisefloor(["migrate"]).finished;
   const file = join(dataDir, "marx.csv");
   const rows = [
@@ -44,7 +44,7 @@ test("replay alone runs the store for as long as it needs, and says what it did"
   );
 });
 
-test("a first start that fails late makes no key; the next one keeps it in a private file and out of its output", async () => {
+test("a first start that fails late creates no key; the next one writes it to a private file and not to its output", async () => {
   const blocker = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void blocker.close());
   await once(blocker, "listening");
@@ -84,7 +84,7 @@ test("start prints curl lines that work", async () => {
   ]);
 });
 
-test("what was accepted is there after the service was killed and started again", async () => {
+test("accepted observations survive a kill and restart of the service", async () => {
   const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.9" };
   const answer = await fetch(`${service.url}/v1/observations`, { method: "POST", body: JSON.stringify(observation) });
   expect(answer.status).toBe(202);
@@ -105,7 +105,7 @@ test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     env: { ...process.env, DATA_DIR: dataDir, HTTP_PORT: String(await getPort()), LOG_LEVEL: "info" },
     stdio: ["ignore", "pipe", "pipe"],
-    // A process group of its own, as a terminal gives to what runs in it.
+    // A process group of its own, as a shell in a terminal creates it.
     detached: true,
   });
   let hasEnded = false;
@@ -113,7 +113,7 @@ test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and
     hasEnded = true;
   });
   onTestFinished(() => {
-    // Of a group of its own, it would outlive a test that failed.
+    // In a group of its own it would outlive a failed test.
     if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, "SIGKILL");
   });
   let logged = "";

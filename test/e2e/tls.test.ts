@@ -39,7 +39,7 @@ function handshake(): Promise<TLSSocket> {
   });
 }
 
-test("one process serves both, takes up a renewed certificate, and stops cleanly", async () => {
+test("one process serves both, uses a renewed certificate, and stops cleanly", async () => {
   await writeCertificate(files, await makeCertificate("first"));
   const service = await commandLine.startService([], { ...env, LOG_LEVEL: "info" });
   const httpsUrl = `https://localhost:${env.HTTPS_PORT}`;
@@ -68,7 +68,7 @@ test("one process serves both, takes up a renewed certificate, and stops cleanly
 });
 
 test.each([
-  ["a file that is not there", async () => {}, /^noisefloor: TLS_CERT_FILE: ENOENT.*tls\.crt/],
+  ["a missing file", async () => {}, /^noisefloor: TLS_CERT_FILE: ENOENT.*tls\.crt/],
   [
     "a key of another certificate",
     async () => {
@@ -78,7 +78,7 @@ test.each([
     /^noisefloor: TLS_KEY_FILE: .*tls\.key is not the key of the certificate in TLS_CERT_FILE/,
   ],
   [
-    "a file that holds something else",
+    "a file without a certificate",
     async () => {
       await writeCertificate(files, await makeCertificate("one"));
       await writeFile(files.keyFile, "secret");

@@ -8,7 +8,7 @@ import type { Scenario } from "./scenario.ts";
 import { storeOutage } from "./store-outage.ts";
 import { terminate } from "./terminate.ts";
 
-/** In the order in which they are played. */
+/** In the order in which they run. */
 export const ALL_SCENARIOS: readonly Scenario[] = [
   kill,
   storeOutage,

@@ -1,5 +1,5 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import type { RejectionReason } from "@noisefloor/domain/observation.ts";
+import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { z } from "zod";
 import type { KnownMessage } from "../support/builders/known-events.ts";
 import type { Scenario } from "./scenario.ts";
@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 const DAY = 24 * 60 * 60 * 1000;
 const ONE_BAD_IN = 100;
 
-/** Twelve ways to be bad, each with the reason that its dead letter must give. */
+/** Twelve kinds of bad records, each with the reason that its dead letter must have. */
 const BAD: readonly (readonly [reason: RejectionReason, write: (fine: Record<string, unknown>) => string])[] = [
   ["not-json", () => "{not json"],
   ["not-json", () => ""],
@@ -35,11 +35,11 @@ const at = (time: number) => new Date(time).toISOString();
 /** One record in a hundred cannot be stored. */
 export const badEvents: Scenario = {
   name: "bad",
-  promise: "of good and bad events every one is stored or dead, once, for its reason",
+  promise: "every good event is stored and every bad one is a dead letter, once, with its reason",
   events: { soak: 99_000, test: 9_900 },
   async play(stage, _extent, say) {
     const { events, random, kafka, client } = stage;
-    // Beyond the day's quota only a sample would be stored.
+    // Beyond the daily quota only a sample would be stored.
     const ingest = await stage.ingest({ DEAD_LETTERS_MIB_PER_DAY: "10000" });
     const bad = Math.round(events.length / (ONE_BAD_IN - 1));
     const expected = new Map<string, number>();
@@ -55,14 +55,14 @@ export const badEvents: Scenario = {
     const stored = [...dead.values()].reduce((sum, count) => sum + count, 0);
     if (stored !== bad) throw new Error(`${stored} dead letters for ${bad} bad records`);
     for (const [reason, count] of expected) {
-      const told = await ingest.figure(`noisefloor_ingest_records_total{source="kafka",outcome="${reason}"}`);
-      if (dead.get(reason) !== count || told !== count) {
+      const rejected = await ingest.metric(`noisefloor_ingest_records_total{source="kafka",outcome="${reason}"}`);
+      if (dead.get(reason) !== count || rejected !== count) {
         throw new Error(
-          `${reason}: ${count} were published, ${dead.get(reason)} are dead letters, /metrics tells ${told}`,
+          `${reason}: ${count} were published, ${dead.get(reason)} are dead letters, /metrics counts ${rejected}`,
         );
       }
     }
-    const accepted = await ingest.figure('noisefloor_ingest_records_total{source="kafka",outcome="accepted"}');
+    const accepted = await ingest.metric('noisefloor_ingest_records_total{source="kafka",outcome="accepted"}');
     if (accepted !== stage.published()) throw new Error(`${accepted} were accepted, ${stage.published()} published`);
     say(`dead: ${[...dead].map(([reason, count]) => `${reason} ${count}`).join(", ")}`);
     await stage.verify();

@@ -1,8 +1,8 @@
-import { type Scenario, watchFlow } from "./scenario.ts";
+import { type Scenario, waitForInserts } from "./scenario.ts";
 
 const RESTARTS = 2;
 
-/** The broker ends, now cleanly, now not, and comes back at the same address. */
+/** The broker is stopped or killed, and comes back at the same address. */
 export const brokerRestart: Scenario = {
   name: "broker",
   promise: "a restart of the broker ends no process and loses nothing",
@@ -12,13 +12,13 @@ export const brokerRestart: Scenario = {
     const share = Math.ceil(events.length / RESTARTS);
     await stage.ingest();
     for (let number = 0; number < RESTARTS; number++) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       const flow = stage.publish(events.slice(number * share, (number + 1) * share));
       await flowing();
-      // A producer that never heard of its success would publish again, which is another observation without an id.
-      const goOn = await flow.hold();
+      // Pause it: a producer without an acknowledgement publishes again, and without an id that is another observation.
+      const resume = await flow.hold();
       await servers.broker.restart(number % 2 === 0 ? "SIGTERM" : "SIGKILL");
-      goOn();
+      resume();
       await flow.done;
       say(`${number + 1} of ${RESTARTS} restarts`);
     }

@@ -1,28 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { replayAll } from "./replay.ts";
-import { type Scenario, watchFlow } from "./scenario.ts";
+import { type Scenario, waitForInserts } from "./scenario.ts";
 
 /**
- * SIGKILL to the ingest process again and again, at the start, in the middle of inserts and before commits. Then all
- * that was published is read once more.
+ * SIGKILL to the ingest process again and again, at its start, during inserts and before commits. Then the whole
+ * topic is read once more.
  */
 export const kill: Scenario = {
   name: "kill",
-  promise: "ingest killed at random moments loses nothing and counts nothing twice, nor does a replay change an answer",
+  promise: "ingest killed at random moments loses nothing and counts nothing twice, and a replay changes no answer",
   events: { soak: 1_000_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random } = stage;
     const kills = extent === "soak" ? 30 : 2;
     const share = Math.ceil(events.length / (kills + 1));
     const flows: Promise<void>[] = [];
-    // Each process gets its share of the flow, else all would be over before the last kill.
+    // Each process gets its share of the events, else all would be stored before the last kill.
     const begin = async (number: number) => {
       flows.push(stage.publish(events.slice(number * share, (number + 1) * share)).done);
-      // A static member is back at once; what of one that is not was handed out waits for its session to end.
+      // A static member gets its partitions back at once; those of another one wait until its session expires.
       return stage.ingest(number > kills / 5 ? { KAFKA_INSTANCE_ID: "soak" } : {});
     };
     for (let number = 0; number < kills; number++) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       const ingest = await begin(number);
       if (random.chance(0.3)) await sleep(random.int(0, 3_000));
       else {
@@ -38,7 +38,7 @@ export const kill: Scenario = {
     say("all is stored");
     await stage.verify(5);
     await last.terminate();
-    say("all is as it should be; now it is read once more");
+    say("all rows and answers are right; reading the topic again");
     const replayed = await replayAll(stage, extent);
     return `${kills} SIGKILL, ${replayed}`;
   },

@@ -12,15 +12,15 @@ import { measure, type Probe } from "./load/probes.ts";
 import { ADDRESSES, addressOf, type LoadedStore, loadStore } from "./load/world.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** As docker-compose.yml sets it for the queries' process, and for the intake's. */
+/** As in docker-compose.yml, for the queries' process and the intake's. */
 const HEAP_MIB = 512;
 const MOST_MEMORY_MIB = 1_024;
 const KEYS = { good: randomUUID(), hostile: randomUUID() };
 
-/** Fifty hostile callers do their worst while others ask what they always do. */
+/** Fifty hostile callers attack while well-behaved ones make their usual requests. */
 export const load: Scenario = {
   name: "load",
-  promise: "fifty hostile callers keep nobody else from health checks, lookups and the intake, nor fill the memory",
+  promise: "beside fifty hostile callers health checks, lookups and the intake stay fast, and memory stays bounded",
   events: { soak: 0, test: 0 },
   async play({ servers }, extent, say) {
     const [observations, seconds] = extent === "soak" ? [1_500_000, 60] : [100_000, 10];
@@ -30,16 +30,21 @@ export const load: Scenario = {
     try {
       const service = await startService(commandLine, store);
       const quiet = await measureAll(service.port, 5);
-      say("without anybody hostile:");
+      say("without hostile callers:");
       console.table(quiet.rows);
-      service.beginAnew();
-      const hostile = behaveBadly({ port: service.port, ...store, sensorKey: KEYS.hostile, seconds: seconds + 2 });
+      service.resetSamples();
+      const hostile = startHostileCallers({
+        port: service.port,
+        ...store,
+        sensorKey: KEYS.hostile,
+        seconds: seconds + 2,
+      });
       await sleep(2_000);
       const { rows, broken } = await measureAll(service.port, seconds);
       say("beside fifty hostile callers:");
       console.table(rows);
       say(`hostile callers got ${await hostile}`);
-      say(`rejected: ${await service.figures("noisefloor_http_rejected_total")}`);
+      say(`rejected: ${await service.metrics("noisefloor_http_rejected_total")}`);
       const peak = Math.max(...service.memory);
       const lag = Math.max(...service.lags);
       say(`memory at most ${peak} MiB; event loop blocked for at most ${Math.round(lag * 1_000)} ms`);
@@ -64,7 +69,7 @@ const PROBES: readonly Probe[] = [
     name: "GET /v3/community/{ip}",
     method: "GET",
     path: () => `/v3/community/${addressOf(Math.floor(Math.random() * ADDRESSES))}`,
-    // A few of them were never seen.
+    // A few of them were never observed.
     statuses: [200, 404],
     everyMs: 50,
     mostMs: 250,
@@ -110,7 +115,7 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
     HTTP_PORT: String(port),
     NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
     SENSOR_KEYS: `${KEYS.good},${KEYS.hostile}`,
-    // Nobody is stopped by a plan: what bounds them has to be something else.
+    // No plan limits lookups: the other limits have to hold.
     PLANS: JSON.stringify({ unauthenticated: { reach_days: 90 } }),
   });
   const memory: number[] = [];
@@ -137,23 +142,23 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
       await sleep(250);
     }
   })();
-  /** What a start takes is not what callers do. */
-  const beginAnew = () => {
+  /** The memory and lag of the start are not the callers' doing. */
+  const resetSamples = () => {
     memory.length = 0;
     lags.length = 0;
   };
-  return { port, memory, lags, beginAnew, figures: async (name: string) => (await linesOf(name)).join(", ") };
+  return { port, memory, lags, resetSamples, metrics: async (name: string) => (await linesOf(name)).join(", ") };
 }
 
-/** @returns what they were answered, once they are done. */
-function behaveBadly(order: HostileOrder): Promise<string> {
+/** @returns a summary of their responses, once they are done. */
+function startHostileCallers(order: HostileOrder): Promise<string> {
   const script = fileURLToPath(new URL("load/hostile.ts", import.meta.url));
   const { port, tagId, key, sensorKey, seconds } = order;
-  const told = JSON.stringify({ port, tagId, key, sensorKey, seconds } satisfies HostileOrder);
-  const child = spawn(process.execPath, ["--import", "tsx/esm", script, told], {
+  const argument = JSON.stringify({ port, tagId, key, sensorKey, seconds } satisfies HostileOrder);
+  const child = spawn(process.execPath, ["--import", "tsx/esm", script, argument], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  // On machines of their own they would not take the service's processor.
+  // On machines of their own they would not use the service's CPU.
   setPriority(child.pid ?? 0, constants.priority.PRIORITY_LOW);
   process.once("exit", () => child.kill("SIGKILL"));
   let text = "";

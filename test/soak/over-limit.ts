@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
 import type { Stage } from "../support/worlds/soak-stage.ts";
-import { type Scenario, watchFlow } from "./scenario.ts";
+import { type Scenario, waitForInserts } from "./scenario.ts";
 
 const STORED = 'noisefloor_insert_duration_seconds_count{outcome="stored"}';
-const TRIED_AGAIN = 'noisefloor_insert_duration_seconds_count{outcome="transient"}';
+const RETRIED = 'noisefloor_insert_duration_seconds_count{outcome="transient"}';
 
-/** What the queries of ingest's user may take together of the server's memory, to the byte and without a wait. */
+/** The memory limit of all queries of ingest's user, exact to the byte and without a wait. */
 const MEMORY_LIMIT = {
   ch_max_memory_usage_for_user: "100000000",
   ch_max_untracked_memory: "0",
@@ -16,7 +16,7 @@ const MEMORY_LIMIT = {
 type Limit = {
   readonly name: string;
   readonly code: string;
-  /** Resolves when the server is over it. @returns what ends that. */
+  /** Resolves when the server exceeds it. @returns a function that ends that. */
   impose(stage: Stage): Promise<() => Promise<unknown>>;
 };
 
@@ -34,10 +34,10 @@ const LIMITS: readonly Limit[] = [
   { name: "MEMORY_LIMIT_EXCEEDED", code: "241", impose: holdMemory },
 ];
 
-/** ClickHouse is there and refuses inserts for now: too many parts, a full disk, then no memory to spare. */
+/** ClickHouse rejects inserts for a while: too many parts, a full disk, then no memory. */
 export const overLimit: Scenario = {
   name: "limit",
-  promise: "while ClickHouse is over a limit ingest waits, says why, and goes on when it is over",
+  promise: "while ClickHouse exceeds a limit ingest waits, logs why, and continues afterwards",
   events: { soak: 12_000, test: 12_000 },
   async play(stage, extent) {
     const { events, servers } = stage;
@@ -47,23 +47,22 @@ export const overLimit: Scenario = {
     });
     const share = Math.ceil(events.length / (2 * LIMITS.length));
     for (const [number, { name, code, impose }] of LIMITS.entries()) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
       await flowing();
       const lift = await impose(stage);
-      const tries = await ingest.figure(TRIED_AGAIN);
-      // Something has to come in now, however quickly the first half was stored.
+      const retriesBefore = await ingest.metric(RETRIED);
+      // Events must arrive now, however quickly the first half was stored.
       const meanwhile = stage.publish(events.slice((2 * number + 1) * share, (2 * number + 2) * share));
       await eventually(async () => {
         const log = ingest.log();
         if (!log.includes(`"code":"${code}"`)) throw new Error(`the log does not say ${name}: ${log.slice(-2_000)}`);
       });
       await Promise.all([before.done, meanwhile.done]);
-      const stood = await ingest.figure(STORED);
+      const insertsBefore = await ingest.metric(STORED);
       await sleep(waitMs);
-      if ((await ingest.figure(STORED)) > stood) throw new Error(`rows were stored in spite of ${name}`);
-      if ((await ingest.figure(TRIED_AGAIN)) <= tries)
-        throw new Error("/metrics does not tell that inserts are tried again");
+      if ((await ingest.metric(STORED)) > insertsBefore) throw new Error(`rows were stored in spite of ${name}`);
+      if ((await ingest.metric(RETRIED)) <= retriesBefore) throw new Error("/metrics does not count retried inserts");
       await lift();
     }
     await stage.drained();
@@ -78,7 +77,7 @@ async function changeTable({ client }: Stage, settings: Readonly<Record<string, 
   return () => client.command({ query: `ALTER TABLE observations RESET SETTING ${Object.keys(settings).join(", ")}` });
 }
 
-/** A large query of the same user holds more than all of them may take, and goes on holding it. */
+/** A large query of the same user takes more than the limit, and keeps it. */
 async function holdMemory({ client, kafka }: Stage) {
   const id = `hold-${kafka.groupId}`;
   let isHolding = false;
@@ -89,7 +88,7 @@ async function holdMemory({ client, kafka }: Stage) {
       SELECT count()
       FROM (SELECT number + sleepEachRow(1) AS number FROM system.numbers LIMIT 600 SETTINGS max_block_size = 1) AS slow
       INNER JOIN (SELECT number FROM numbers(4000000)) AS large USING (number)`;
-    // The larger one is not the one to be ended when all together are over the limit.
+    // The server must not end the larger query when the limit is exceeded.
     const settings = {
       query_plan_join_swap_table: "false",
       memory_overcommit_ratio_denominator_for_user: "0",
@@ -99,10 +98,10 @@ async function holdMemory({ client, kafka }: Stage) {
   };
   let holding = Promise.resolve();
   await eventually(async () => {
-    // An insert that comes while it grows has it end at the same limit.
+    // A concurrent insert may make it fail at the same limit while it grows.
     if (!isHolding) holding = hold();
     const held = await client.query({
-      // From its second row on the left side is read, and it grows no more.
+      // Once the left side is read, from its second row on, it grows no more.
       query: "SELECT max(read_rows) > 4000001 FROM system.processes WHERE query_id = {id:String}",
       query_params: { id },
       format: "TabSeparated",

@@ -2,9 +2,9 @@ import type { Stage } from "../support/worlds/soak-stage.ts";
 import type { Extent } from "./scenario.ts";
 
 /**
- * One process of another group reads the whole topic again, as fast as it can and in batches of its own. Rejects when
- * an answer changes or, over so many events that it can be told, when memory grows.
- * @returns what it took.
+ * One process of another group reads the whole topic again, as fast as it can and in batches of its own.
+ * @throws when an answer changes or, in the soak, when memory grows.
+ * @returns its pace and peak memory, as text.
  */
 export async function replayAll(stage: Stage, extent: Extent): Promise<string> {
   const groupId = `${stage.kafka.groupId}-again`;
@@ -12,15 +12,15 @@ export async function replayAll(stage: Stage, extent: Extent): Promise<string> {
   const ingest = await stage.ingest({ KAFKA_GROUP_ID: groupId });
   await stage.drained(groupId);
   const seconds = (performance.now() - start) / 1_000;
-  if (extent === "soak") requireFlat(ingest.memory);
+  if (extent === "soak") assertFlat(ingest.memory);
   await ingest.terminate();
   await stage.verify();
   const peak = Math.max(...ingest.memory);
   return `replayed at ${Math.round(stage.published() / seconds)} events/s with at most ${peak} MiB`;
 }
 
-/** Memory goes up and down with each collection; what leaks lifts the peaks. */
-function requireFlat(memory: readonly number[]): void {
+/** Memory rises and falls with each garbage collection; a leak raises the peaks. */
+function assertFlat(memory: readonly number[]): void {
   const [half, quarter] = [Math.floor(memory.length / 2), Math.floor(memory.length / 4)];
   const [early, late] = [Math.max(...memory.slice(0, half)), Math.max(...memory.slice(-quarter))];
   if (late > early * 1.25 + 32) {

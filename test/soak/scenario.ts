@@ -3,39 +3,39 @@ import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
 import { openStage, type SoakServers, type Stage } from "../support/worlds/soak-stage.ts";
 
-/** How much of a scenario: all of it, or as much as a test has time for. */
+/** All of a scenario, or as much as a test has time for. */
 export type Extent = "soak" | "test";
 
-/** Something that goes wrong while events flow, and must change nothing about what is stored and answered. */
+/** A fault while events flow, which must not change what is stored and answered. */
 export type Scenario = {
   readonly name: string;
-  /** What it shows, as a user would say it. */
+  /** The promise that it checks, in a user's words. */
   readonly promise: string;
   readonly events: Readonly<Record<Extent, number>>;
-  /** Rejects when the promise is broken. @returns the faults that it made, and what else is worth telling. */
+  /** Rejects when the promise is broken. @returns a summary of the faults. */
   play(stage: Stage, extent: Extent, say: (text: string) => void): Promise<string>;
 };
 
-export type Outcome = { readonly told: string; readonly seconds: number };
+export type Outcome = { readonly summary: string; readonly seconds: number };
 
-/** Plays a scenario on a stage of its own. */
-export async function playOn(
+/** Runs a scenario on a stage of its own. */
+export async function runScenario(
   servers: SoakServers,
   scenario: Scenario,
-  terms: {
+  options: {
     readonly extent: Extent;
     readonly seed: number;
     readonly events: number;
     readonly say: (text: string) => void;
   },
 ): Promise<Outcome> {
-  const stage = await openStage(servers, terms.seed, terms.events);
+  const stage = await openStage(servers, options.seed, options.events);
   try {
     const start = performance.now();
-    const told = await scenario.play(stage, terms.extent, terms.say);
-    return { told, seconds: (performance.now() - start) / 1_000 };
+    const summary = await scenario.play(stage, options.extent, options.say);
+    return { summary, seconds: (performance.now() - start) / 1_000 };
   } finally {
-    // A scenario that failed may have left it killed, which is no fault of the next one.
+    // A failed scenario may have left ClickHouse killed, and the next one needs it.
     await servers.store.start();
     await stage.close();
   }
@@ -48,7 +48,7 @@ const insertedRows = defineQuery({
   row: z.object({ rows: z.int() }),
 });
 
-/** Rows as they were inserted, those included that will be replaced by themselves. */
+/** All inserted rows, also those that replace each other. */
 export async function countInserted(stage: Stage): Promise<number> {
   const [row] = await run(stage.client, insertedRows, {});
   return row?.rows ?? 0;
@@ -56,7 +56,7 @@ export async function countInserted(stage: Stage): Promise<number> {
 
 const insertedBlocks = defineQuery({
   name: "test-inserted-blocks",
-  // A merge makes rows fewer, but no block's number smaller.
+  // A merge reduces the rows, but not the largest block number.
   sql: `SELECT sum(newest) AS blocks FROM (
     SELECT max(max_block_number) AS newest FROM system.parts
     WHERE database = currentDatabase() AND table = 'observations' GROUP BY partition_id)`,
@@ -64,12 +64,12 @@ const insertedBlocks = defineQuery({
   row: z.object({ blocks: z.int() }),
 });
 
-/** @returns what resolves once rows were inserted since this call: the flow flows. To be called before it begins. */
-export async function watchFlow(stage: Stage): Promise<() => Promise<void>> {
+/** Call it before events are published. @returns a function that waits until rows were inserted since this call. */
+export async function waitForInserts(stage: Stage): Promise<() => Promise<void>> {
   const count = async () => (await run(stage.client, insertedBlocks, {}))[0]?.blocks ?? 0;
   const before = await count();
   const check = async () => {
-    if ((await count()) <= before) throw new Error("nothing was stored for a minute");
+    if ((await count()) <= before) throw new Error("no row was inserted for a minute");
   };
   return () => eventually(check, 60_000);
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { startSoakServers } from "../support/worlds/soak-stage.ts";
 import { ALL_SCENARIOS } from "./all.ts";
-import { playOn } from "./scenario.ts";
+import { runScenario } from "./scenario.ts";
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +19,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-// Only an exit of our own takes along what was started.
+// Child processes are only killed at an exit of our own.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 const seed = Number(values.seed);
 const extent = values.quick ? "test" : "soak";
@@ -44,10 +44,10 @@ try {
     const elapsed = () => (performance.now() - began) / 1_000;
     const row = { scenario: name, events };
     try {
-      const terms = { extent, seed, events, say: (text: string) => say(`  ${text}`) } as const;
-      const { told, seconds } = await Promise.race([playOn(servers, scenario, terms), overtime]);
+      const options = { extent, seed, events, say: (text: string) => say(`  ${text}`) } as const;
+      const { summary, seconds } = await Promise.race([runScenario(servers, scenario, options), overtime]);
       const pace = { seconds: Math.round(seconds), "events/s": Math.round(events / seconds) };
-      table.push({ ...row, faults: told, ...pace, result: "kept" });
+      table.push({ ...row, faults: summary, ...pace, result: "kept" });
     } catch (error) {
       say(`  ${describe(error).slice(0, 4_000)}`);
       table.push({ ...row, faults: "", seconds: Math.round(elapsed()), "events/s": 0, result: "BROKEN" });
@@ -56,15 +56,15 @@ try {
   }
 } finally {
   console.table(table);
-  // A scenario that was broken off may still be at work with them.
+  // An interrupted scenario may still use them.
   await servers.close().catch((error: unknown) => say(`the servers' data are left behind: ${String(error)}`));
 }
-/** With both sides of a comparison that failed. */
+/** Includes both sides of a failed comparison. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!("actual" in error && "expected" in error)) return error.message;
   return `${error.message}\n  is       ${JSON.stringify(error.actual)}\n  expected ${JSON.stringify(error.expected)}`;
 }
 
-// What a scenario that was broken off had begun goes along.
+// Ends whatever an interrupted scenario has started.
 process.exit();

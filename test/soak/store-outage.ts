@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Scenario, watchFlow } from "./scenario.ts";
+import { type Scenario, waitForInserts } from "./scenario.ts";
 
 const WITH_UNKNOWN_TAG = JSON.stringify({
   observed_at: new Date().toISOString(),
@@ -8,10 +8,10 @@ const WITH_UNKNOWN_TAG = JSON.stringify({
   tags: ["never-heard-of"],
 });
 
-/** SIGKILL to ClickHouse in the middle of the flow; once it stays away for longer than a session lasts. */
+/** SIGKILL to ClickHouse while events flow; once it stays down for longer than a session timeout. */
 export const storeOutage: Scenario = {
   name: "store",
-  promise: "while ClickHouse is away ingest waits, says why, and goes on when it is back",
+  promise: "while ClickHouse is down ingest waits, logs why, and continues afterwards",
   events: { soak: 20_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random, servers } = stage;
@@ -20,12 +20,12 @@ export const storeOutage: Scenario = {
     const share = Math.ceil(events.length / (2 * kills));
     const ingest = await stage.ingest();
     for (let number = 0; number < kills; number++) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
       await flowing();
       await sleep(random.int(0, 800));
       await servers.store.kill();
-      // Something has to come in now, however quickly the first half was stored.
+      // Events must arrive now, however quickly the first half was stored.
       const meanwhile = stage.publish(events.slice((2 * number + 1) * share, (2 * number + 2) * share));
       await sleep(number === 1 ? longMs : random.int(0, 1_500));
       await servers.store.start();
@@ -34,13 +34,13 @@ export const storeOutage: Scenario = {
     }
     await stage.drained();
     await servers.store.kill();
-    // To judge it the catalogue has to be asked once more, which cannot be done now.
+    // To validate it the catalogue must be refreshed, which is impossible now.
     await stage.publishRaw([{ partition: 0, value: WITH_UNKNOWN_TAG, records: 1 }]);
     await sleep(2_000);
     await servers.store.start();
     await stage.drained();
-    if ((await ingest.figure('noisefloor_insert_duration_seconds_count{outcome="transient"}')) === 0) {
-      throw new Error("no insert met the outage");
+    if ((await ingest.metric('noisefloor_insert_duration_seconds_count{outcome="transient"}')) === 0) {
+      throw new Error("no insert failed during the outage");
     }
     await stage.verify();
     return `${kills + 1} SIGKILL of ClickHouse, away for up to ${longMs / 1_000} s`;

@@ -1,43 +1,43 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { committedOffsets } from "../support/worlds/consuming-world.ts";
-import { countInserted, type Scenario, watchFlow } from "./scenario.ts";
+import { countInserted, type Scenario, waitForInserts } from "./scenario.ts";
 
-/** What docker-compose.yml and the brokers leave for a stop. */
+/** The time that docker-compose.yml and the brokers grant a shutdown. */
 const GRACE_MS = 30_000;
 const STOPS = 2;
 
 /**
- * SIGTERM in the middle of the flow: what was begun is finished and committed, so the next process takes up there and
- * nothing comes again.
+ * SIGTERM while events flow: the open batches are stored and committed, so the next process continues there and
+ * no message is delivered again.
  */
 export const terminate: Scenario = {
   name: "terminate",
-  promise: "a stop in the flow ends with 0 within the grace time, and the next process has nothing to do again",
+  promise: "a shutdown while events flow exits with 0 within the grace time, and the next process repeats nothing",
   events: { soak: 12_000, test: 10_000 },
   async play(stage, _extent, say) {
     const { events, random, servers } = stage;
-    // Every row that was ever inserted stays and counts, also one that comes twice.
+    // Without merges every inserted row counts, also one that comes twice.
     await stage.client.command({ query: "SYSTEM STOP MERGES observations" });
     const keepingAll = {
       CLICKHOUSE_URL: `${servers.store.connection.url}/?ch_optimize_on_insert=0`,
-      // Whoever stops leaves the group at once. A short session could be lost on a busy machine, which is no stop.
+      // A process that stops leaves the group at once. A short session might expire on a busy machine.
       KAFKA_SESSION_TIMEOUT_SECONDS: "30",
     };
     const share = Math.ceil(events.length / (STOPS + 1));
     const flows: Promise<void>[] = [];
     let longestMs = 0;
-    const requireCleanEnd = ({ code, ms }: { code: number | null; ms: number }) => {
+    const assertCleanExit = ({ code, ms }: { code: number | null; ms: number }) => {
       longestMs = Math.max(longestMs, ms);
       if (code !== 0) throw new Error(`ingest ended with ${code} after a SIGTERM`);
       if (ms > GRACE_MS) throw new Error(`a stop took ${Math.round(ms / 1_000)} s`);
     };
     for (let number = 0; number < STOPS; number++) {
-      const flowing = await watchFlow(stage);
+      const flowing = await waitForInserts(stage);
       flows.push(stage.publish(events.slice(number * share, (number + 1) * share)).done);
       const ingest = await stage.ingest(keepingAll);
       await flowing();
       await sleep(random.int(0, 800));
-      requireCleanEnd(await ingest.terminate());
+      assertCleanExit(await ingest.terminate());
       say(
         `${number + 1} of ${STOPS} stops; ${await countInserted(stage)} rows, committed ${await committedOffsets(stage.kafka)}`,
       );
@@ -48,13 +48,13 @@ export const terminate: Scenario = {
     await stage.drained();
     const [rows, records] = [await countInserted(stage), stage.published()];
     const again = rows - records;
-    // Each stop has finished and committed what it had begun.
+    // Each stop has stored and committed its open batches.
     if (again !== 0) throw new Error(`${rows} rows were inserted for ${records} records`);
 
     await servers.store.kill();
     await stage.publish(events.filter(({ observationId }) => observationId !== undefined).slice(0, 50)).done;
     await sleep(2_000);
-    requireCleanEnd(await ingest.terminate().finally(() => servers.store.start()));
+    assertCleanExit(await ingest.terminate().finally(() => servers.store.start()));
     await stage.ingest();
     await stage.drained();
     await stage.verify();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Tries until the check passes; after so many milliseconds, or once it is said to be over, throws what it threw last. */
+/** Repeats the check until it passes. @param within milliseconds, or whether to give the last error at once. */
 export async function eventually<T>(check: () => Promise<T>, within: number | (() => boolean) = 30_000): Promise<T> {
   const start = Date.now();
   const isOver = () => (typeof within === "number" ? Date.now() - start > within : within());

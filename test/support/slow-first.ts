@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The files that take longest, the longest first. One that is missing here only ends a run a little later. */
+/** The slowest files, the slowest first. If one is missing here, a run only ends a little later. */
 const SLOW = [
   "test/e2e/command-line.test.ts",
   "test/e2e/start.test.ts",
@@ -10,10 +10,10 @@ const SLOW = [
   "test/integration/backup/restore.test.ts",
   "test/integration/ingest/sensor-keys.test.ts",
   "test/integration/clickhouse/embedded-clickhouse.test.ts",
-  "test/integration/query/reference-data.test.ts",
+  "test/integration/reference/network-list-commands.test.ts",
 ];
 
-/** A worker that meets a slow file last leaves the others idle: slow ones go first, then the other tests of real servers. */
+/** A slow file at the end leaves the other workers idle: slow ones go first, then the other tests with real servers. */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return files.toSorted((one, other) => rank(one) - rank(other));

@@ -2,7 +2,7 @@ import type { Reporter, TestModule } from "vitest/node";
 
 const PRINTED = 10;
 
-/** Prints the files that took longest at the end of a run, so that a slow one is noticed where it was made slow. */
+/** Prints the slowest files at the end of a run, so that a change that slows one down is noticed. */
 export default class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const slowest = modules

@@ -32,10 +32,10 @@ export async function backUpDatabase(
   options: BackupOptions,
 ): Promise<MadeBackup | undefined> {
   const tables = await readTableNames(client, database);
-  if (!tables.has("schema_migrations")) throw new BackupError(`the database ${database} holds nothing of Noisefloor`);
+  if (!tables.has("schema_migrations")) throw new BackupError(`the database ${database} has no tables of Noisefloor`);
   if (tables.has(RESTORE_MARKER)) {
     throw new BackupError(
-      "a restore is under way or was interrupted: the data are mixed, so there is nothing to back up",
+      "a restore is running or was interrupted: the data are mixed, so there is nothing to back up",
     );
   }
   const except = DERIVED_TABLES.filter((name) => tables.has(name)).map((name) => tableIn(database, name));

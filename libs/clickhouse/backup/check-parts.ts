@@ -46,7 +46,7 @@ export async function checkParts(
       throw error;
     });
     if (checked?.result !== 1) {
-      throw new BackupError(`the backup is damaged: the part ${name} of ${table} is not whole`);
+      throw new BackupError(`the backup is damaged: the part ${name} of ${table} is incomplete`);
     }
     done += bytes;
     onProgress(done, total);

@@ -16,7 +16,7 @@ export function formatServerError(error: string, place: BackupPlace, action: Bac
   if (action === "verify") return formatUnverified(reason, error.includes("ACCESS_DENIED"));
   if (error.includes("BACKUP_NOT_FOUND")) return `there is no backup there: ${reason}`;
   if (error.includes("BACKUP_ALREADY_EXISTS")) {
-    return `there is a backup already, which is never written over: ${reason}`;
+    return `a backup already exists there, and backups are never overwritten: ${reason}`;
   }
   if (error.includes("backups.allowed_path") || error.includes("backups.allowed_disk")) {
     return `the server does not allow backups there: ${reason}. A server that runs since before an update must be restarted.`;

@@ -37,12 +37,12 @@ export async function loadBackup(
   try {
     // Only the migrations in a backup say which of its tables are ours.
     if (!(await restore(["schema_migrations"], "all").catch(rejectForeign))) return false;
-    const applied = await readApplied(client, await readMigrations(options.migrations)).catch(rejectMisfit);
+    const applied = await readApplied(client, await readMigrations(options.migrations)).catch(explainMismatch);
     const tables = tablesOf(applied).filter((name) => COPIED_TABLES.includes(name));
     if (!(await restore(tables, "definitions"))) return false;
     for (const table of tables) await client.command({ query: `SYSTEM STOP TTL MERGES ${identifier(table)}` });
     if (!(await restore(tables, "data"))) return false;
-    await migrate(scratch, options.migrations, { isForRestore: true }).catch(rejectMisfit);
+    await migrate(scratch, options.migrations, { isForRestore: true }).catch(explainMismatch);
     return await settleRetention(client, options);
   } finally {
     await client.close();
@@ -51,12 +51,12 @@ export async function loadBackup(
 
 function rejectForeign(error: unknown): never {
   if (error instanceof BackupError && error.message.includes("schema_migrations")) {
-    throw new BackupError("the backup is none of Noisefloor: its tables are missing", { cause: error });
+    throw new BackupError("the backup has no tables of Noisefloor", { cause: error });
   }
   throw error;
 }
 
-function rejectMisfit(error: unknown): never {
+function explainMismatch(error: unknown): never {
   if (!(error instanceof MigrationError)) throw error;
   throw new BackupError(`the backup does not fit this version of Noisefloor: ${error.message}`, { cause: error });
 }

@@ -13,7 +13,7 @@ export type ScratchDatabase = {
   close(): Promise<void>;
 };
 
-/** Tells our database from one that its owner gave the same name. */
+/** Marks the database as ours: a user may have one of the same name. */
 const COMMENT = "Scratch of a Noisefloor restore";
 
 const nameFor = (database: string) => `${database}_restoring`;
@@ -32,7 +32,7 @@ const databaseComment = defineQuery({
  */
 export async function openScratchDatabase(connection: ClickHouseConnection): Promise<ScratchDatabase> {
   const release = await acquireServerLock(connection, lockFor(connection.database));
-  if (release === undefined) throw new BackupError("another restore of this store is under way: wait for its end");
+  if (release === undefined) throw new BackupError("another restore of this store is running: wait for its end");
   const server = connect({ ...connection, database: "default" }, "noisefloor-restore", LONG_REQUEST_MS);
   const name = nameFor(connection.database);
   const close = async () => {
@@ -45,7 +45,9 @@ export async function openScratchDatabase(connection: ClickHouseConnection): Pro
   };
   try {
     if ((await dropOurs(server, name)) === "foreign") {
-      throw new BackupError(`the database ${name} is not Noisefloor's and is where a restore works: rename or drop it`);
+      throw new BackupError(
+        `a restore needs the database name ${name}, which another database has: rename or drop that one`,
+      );
     }
     await server.command({ query: `CREATE DATABASE ${identifier(name)} COMMENT ${literal(COMMENT)}` });
     return { name, close };
@@ -89,7 +91,7 @@ async function dropOurs(server: ClickHouseClient, name: string): Promise<"none" 
 async function dropDatabase(server: ClickHouseClient, name: string): Promise<void> {
   await server.command({
     query: `DROP DATABASE IF EXISTS ${identifier(name)} SYNC`,
-    // Without these the server refuses to drop a table of more than 50 GB, as a likely mistake.
+    // Without these the server does not drop a table of more than 50 GB, as a likely mistake.
     clickhouse_settings: { max_table_size_to_drop: "0", max_partition_size_to_drop: "0" },
   });
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openPollingCache } from "./polling-cache.ts";
 
-test("a refresh shows every change made before it was called, also while an earlier poll is under way", async () => {
+test("a refresh shows every change made before it was called, also while an earlier poll is running", async () => {
   let version = "1";
   let release: () => void = () => {};
   let isSlow = false;
@@ -24,7 +24,7 @@ test("a refresh shows every change made before it was called, also while an earl
   cache.stop();
 });
 
-test("a poll that fails is reported, but not one that was under way when the cache was stopped", async () => {
+test("a poll that fails is reported, but not one that was running when the cache was stopped", async () => {
   let polls = 0;
   const pending: ((error: Error) => void)[] = [];
   const readVersion = () =>
@@ -54,8 +54,8 @@ test("content that was there is never replaced by none: the cached content is se
     { intervalMs: 1_000_000, isEmpty: (content) => content.length === 0 },
   );
   stored = [];
-  await expect(cache.refresh()).rejects.toThrow("reads as empty");
-  await expect(cache.refresh(), "and goes on failing, so that it stays visible").rejects.toThrow("reads as empty");
+  await expect(cache.refresh()).rejects.toThrow("is empty and was not before");
+  await expect(cache.refresh(), "and later refreshes fail, too").rejects.toThrow("is empty and was not before");
   expect(cache.current()).toEqual(["a key"]);
   stored = ["another"];
   await cache.refresh();

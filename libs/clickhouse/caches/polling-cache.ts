@@ -19,7 +19,7 @@ export type PollingOptions = {
   readonly onRecovery?: () => void;
 };
 
-/** Recognises content that was there and now reads as empty: a store that was lost or cut off reads like that, too. */
+/** Recognises empty content: a store that was lost or cut off reads as empty, too. */
 type EmptyCheck<T> = { readonly isEmpty?: (content: T) => boolean };
 
 /**
@@ -43,7 +43,7 @@ export async function openPollingCache<T>(
     if (latest !== version) {
       const found = await read();
       if (isEmpty(found) && !isEmpty(content)) {
-        throw new StoreError("it reads as empty and was not before; restart the service if it is meant to be empty");
+        throw new StoreError("it is empty and was not before; if that is intended, restart the service");
       }
       content = found;
       version = latest;
@@ -62,7 +62,7 @@ export async function openPollingCache<T>(
         isFailing = false;
       },
       (error: unknown) => {
-        // A poll under way at the stop fails because its connection is closed.
+        // A poll that is running at the stop fails because its connection is closed.
         if (!isFailing && !isStopped) options.onError?.(error);
         isFailing = true;
       },
@@ -82,20 +82,20 @@ export async function openPollingCache<T>(
 }
 
 /**
- * Calls made while one poll is under way share the next: that one may have begun before the change they want to see.
+ * Calls made while a poll is running share the next: that one may have begun before the change they want to see.
  */
 function oneAtATime(poll: () => Promise<void>) {
-  let underWay: Promise<void> | undefined;
+  let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const start = () => {
-    underWay = poll().finally(() => {
-      underWay = undefined;
+    running = poll().finally(() => {
+      running = undefined;
     });
-    return underWay;
+    return running;
   };
   const refresh = () => {
-    if (underWay === undefined) return start();
-    next ??= underWay
+    if (running === undefined) return start();
+    next ??= running
       .catch(() => {})
       .then(() => {
         next = undefined;
@@ -103,5 +103,5 @@ function oneAtATime(poll: () => Promise<void>) {
       });
     return next;
   };
-  return { refresh, isPolling: () => underWay !== undefined };
+  return { refresh, isPolling: () => running !== undefined };
 }

@@ -25,6 +25,6 @@ function readDocument(text: string): z.output<typeof documentSchema> {
   try {
     return documentSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new IncompleteAnswerError(`the answer is not whole: it has ${text.length} characters`, { cause: error });
+    throw new IncompleteAnswerError(`the answer is incomplete: it has ${text.length} characters`, { cause: error });
   }
 }

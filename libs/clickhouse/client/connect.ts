@@ -36,7 +36,7 @@ export function connect(
       // An error while the answer is still in the server's memory arrives as an error; a later one breaks the body.
       // wait_end_of_query buffers on the server's disk instead: when that is full, the server answers 200 and no body.
       http_response_buffer_size: String(RESPONSE_BUFFER_BYTES),
-      // Backfilled data may fall on any number of weeks; the server's default refuses inserts into more than 100.
+      // Backfilled data may fall on any number of weeks; the server's default rejects inserts into more than 100.
       max_partitions_per_insert_block: "0",
       // Queries recognise a missing row of a left join by the type's default.
       join_use_nulls: 0,

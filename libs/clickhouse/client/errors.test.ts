@@ -39,7 +39,7 @@ test.each([
   "upstream connect error or disconnect/reset before headers",
   "upstream request timeout",
   "Timeout error.",
-])("what a proxy answers for a server that is away is transient: %s", (message) => {
+])("a proxy's response for a server that is down is transient: %s", (message) => {
   expect(failureKind(new Error(message))).toBe("transient");
 });
 
@@ -63,7 +63,7 @@ test.each([
   ["HTTP_CONNECTION_LIMIT_REACHED", "762"],
   ["RESOURCE_LIMIT_EXCEEDED", "776"],
   ["MEMORY_RESERVATION_KILLED", "777"],
-])("what passes by itself, or would meet the next process too, is transient: %s", (type, code) => {
+])("an error that passes by itself, or that a restart would not help, is transient: %s", (type, code) => {
   const error = new ClickHouseError({ message: "x", code, type });
   expect([failureKind(error), isTooMuchAtOnce(error)]).toEqual(["transient", false]);
 });

@@ -72,7 +72,7 @@ export async function readApplied(
  * is its record, so no lock is needed that a killed process could leave behind.
  * @returns the migrations that this call applied.
  * @param options `onApply` is called for each one that is applied. `isForRestore` allows what only a restore may do:
- * migrate a database that an interrupted restore has mixed, or make lost tables and views anew.
+ * migrate a database that an interrupted restore has mixed, or make lost tables and views again.
  * @throws MigrationError when a file that was applied has changed since, the server knows a version that we do not, a
  * table or a view is lost, or a restore has not ended.
  */
@@ -95,7 +95,7 @@ export async function migrate(
     const lost = await readLost(client, [...tablesOf([...applied]), ...viewsOf([...applied])]);
     const isLost = lost.length > 0;
     if (isLost && !options.isForRestore) {
-      throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which makes them anew`);
+      throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which creates them again`);
     }
     const missing = migrations.filter((migration) => isLost || !applied.has(migration));
     const done: Migration[] = [];
@@ -156,7 +156,7 @@ async function readLost(client: ClickHouseClient, names: readonly string[]): Pro
 async function assertNoUnfinishedRestore(client: ClickHouseClient): Promise<void> {
   if (!(await isRestoreUnfinished(client))) return;
   throw new MigrationError(
-    'a restore is under way or was interrupted, so that the data are mixed: wait for its end, or run "noisefloor restore" again',
+    'a restore is running or was interrupted, so the data are mixed: wait for its end, or run "noisefloor restore" again',
   );
 }
 

@@ -25,7 +25,7 @@ test("every table with a TTL is an ageing one, or transient", () => {
   const withTtl = migrations.filter(({ sql }) => /\bTTL\b/.test(sql.replace(/^--.*$/gm, "")));
   const names = withTtl.map(({ sql }) => /^(?:CREATE TABLE IF NOT EXISTS|ALTER TABLE) (\w+)/m.exec(sql)?.[1]);
   expect([...new Set(names)].sort()).toEqual([...AGEING_TABLES.map(({ name }) => name), ...TRANSIENT_TABLES].sort());
-  expect(AGEING_TABLES.at(-1)?.name, "says which retention holds").toBe("observations");
+  expect(AGEING_TABLES.at(-1)?.name, "shows the current retention").toBe("observations");
 });
 
 test("every table of keys has what a restore needs to keep them revoked", () => {

@@ -25,7 +25,7 @@ export type DiskGuard = {
   /** Below so many free bytes, nothing is stored. */
   floorBytes(): number | undefined;
   /** @throws StoreFullError below the floor. */
-  requireSpace(): void;
+  assertSpace(): void;
   /** Seconds since the server last reported it. */
   ageSeconds(): number;
   stop(): void;
@@ -82,7 +82,7 @@ export async function openDiskGuard(client: ClickHouseClient, options: DiskGuard
       const space = current();
       return space && floorOf(space);
     },
-    requireSpace() {
+    assertSpace() {
       const space = current();
       if (space !== undefined && space.freeBytes < floorOf(space)) {
         throw new StoreFullError(

@@ -13,7 +13,7 @@ export type EmbeddedSettings = {
  * The embedded server's configuration file.
  *
  * The session that keeps the server alive runs as `default`, which must exist and has no password; one session is all
- * it may have, so nobody else can log in as it. The services are `noisefloor`; dashboards are `grafana`, which may
+ * it may have, so no other process can log in as it. The services are `noisefloor`; dashboards are `grafana`, which may
  * only read, within limits that it cannot change. The container's users.xml gives it the same ones.
  */
 export function embeddedConfigXml(settings: EmbeddedSettings): string {

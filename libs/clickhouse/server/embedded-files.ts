@@ -20,7 +20,7 @@ export class DataDirectoryHeldError extends EmbeddedClickHouseError {
 
 export function heldElsewhere(dataDir: string): DataDirectoryHeldError {
   return new DataDirectoryHeldError(
-    `the data directory ${resolve(dataDir)} is held by another process: stop that one, or set DATA_DIR to another`,
+    `the data directory ${resolve(dataDir)} is in use by another process: stop that one, or set DATA_DIR to another`,
   );
 }
 

@@ -52,7 +52,7 @@ export async function startServerProcess(options: ProcessOptions): Promise<Serve
   await rm(options.nowhere, { recursive: true, force: true });
   await mkdir(options.nowhere);
   const child = spawnServer(library, options);
-  const lastWords = keepOutputTail(child, [child.stderr]);
+  const outputTail = keepOutputTail(child, [child.stderr]);
   child.stdout?.resume();
   const ended = new Promise<ServerEnd>((settle) => {
     child.once("close", (code, signal) => settle({ code, signal }));
@@ -60,7 +60,7 @@ export async function startServerProcess(options: ProcessOptions): Promise<Serve
     child.once("error", () => settle({ code: null, signal: null }));
   });
   try {
-    await waitUntilReady(child, lastWords, options);
+    await waitUntilReady(child, outputTail, options);
   } catch (error) {
     child.kill("SIGKILL");
     await ended;
@@ -97,7 +97,7 @@ function passedOn(name: string, value: string | undefined): [string, string][] {
 
 async function waitUntilReady(
   child: ChildProcess,
-  lastWords: () => string,
+  outputTail: () => string,
   { isReady, nowhere, timeoutMs }: ProcessOptions,
 ): Promise<void> {
   let isGateOpen = false;
@@ -105,15 +105,15 @@ async function waitUntilReady(
   while (Date.now() < deadline) {
     const hasEnded = child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
     // The engine has a terminal, so it goes on after a query that failed.
-    if (hasEnded || lastWords().includes("DB::Exception")) {
-      throw new EmbeddedClickHouseError(`the embedded ClickHouse ended while starting:\n${lastWords()}`);
+    if (hasEnded || outputTail().includes("DB::Exception")) {
+      throw new EmbeddedClickHouseError(`the embedded ClickHouse ended while starting:\n${outputTail()}`);
     }
     if (!isGateOpen) isGateOpen = await openGate(child, nowhere);
     else if (await isReady()) return;
     await sleep(POLL_MS);
   }
   throw new EmbeddedClickHouseError(
-    `the embedded ClickHouse did not answer within ${timeoutMs / 1000} s; its last output:\n${lastWords()}`,
+    `the embedded ClickHouse did not answer within ${timeoutMs / 1000} s; its last output:\n${outputTail()}`,
   );
 }
 

@@ -13,7 +13,7 @@ export type RestartEvents = {
 };
 
 export type RestartOptions = RestartEvents & {
-  /** A server that is not back after so long stays down. */
+  /** A server that does not answer again within this time is not restarted any more. */
   readonly maxDownMs?: number;
 };
 
@@ -53,8 +53,8 @@ export function supervise(
   const stopping = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => {});
 
-  /** @returns the last pause; undefined when the server stays down. */
-  const bringBack = async (end: ServerEnd, options: RestartOptions, firstPauseMs: number) => {
+  /** @returns the last pause; undefined when the server did not come back. */
+  const restartUntilReady = async (end: ServerEnd, options: RestartOptions, firstPauseMs: number) => {
     const { maxDownMs = MAX_DOWN_MS } = options;
     const downSince = performance.now();
     let pauseMs = firstPauseMs;
@@ -87,7 +87,7 @@ export function supervise(
         return new EmbeddedClickHouseError(`the embedded ClickHouse ended (${formatEnd(end)}): see its log ${logFile}`);
       const isStable = performance.now() - startedAt > STABLE_MS;
       const nextPauseMs = isStable ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-      const usedPauseMs = await bringBack(end, restart, nextPauseMs).finally(restarter.release);
+      const usedPauseMs = await restartUntilReady(end, restart, nextPauseMs).finally(restarter.release);
       if (stopping.signal.aborted) {
         // The stop may have come while the server was being started.
         await current.stop();

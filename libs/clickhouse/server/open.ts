@@ -56,7 +56,7 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
     const running = await findRunning(choice.dataDir);
     if (running?.purpose === "restore") {
       throw new StoreError(
-        `a restore is under way in the data directory ${resolve(choice.dataDir)}: try again when it has ended`,
+        `a restore is running in the data directory ${resolve(choice.dataDir)}: try again when it has ended`,
       );
     }
     if (running?.purpose === "command" && Date.now() < waitUntil) {
@@ -78,7 +78,9 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
     }
     await sleep(ATTEMPT_MS);
     if (options.signal?.aborted) {
-      throw new StoreError(`stopped while another command had the data directory ${resolve(choice.dataDir)}`);
+      throw new StoreError(
+        `stopped while waiting for a command that uses the data directory ${resolve(choice.dataDir)}`,
+      );
     }
   }
 }

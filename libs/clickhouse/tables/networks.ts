@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import type { Ipv4Network } from "@noisefloor/domain/ipv4.ts";
-import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/ranges.ts";
+import type { Ipv4Network } from "@noisefloor/domain/address/ipv4.ts";
+import { flattenNetworks, type ListedNetwork } from "@noisefloor/domain/address/ranges.ts";
 import { z } from "zod";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 
@@ -162,7 +162,7 @@ async function writeLists(
 }
 
 /**
- * Frees what imports before the last one left. The last one's ranges stay until the next import: a query under way may
+ * Frees what imports before the last one left. The last one's ranges stay until the next import: a running query may
  * have read its number already.
  */
 async function dropOutdated(client: ClickHouseClient, kind: NetworkKind, before: number): Promise<void> {

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import { DATASETS } from "@noisefloor/domain/scope.ts";
+import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { replaceRows } from "./replace-rows.ts";

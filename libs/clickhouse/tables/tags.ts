@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import { type Tag, tagSchema } from "@noisefloor/domain/tag.ts";
+import { type Tag, tagSchema } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { replaceRows } from "./replace-rows.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ClickHouseClient } from "@clickhouse/client";
-import { ENTITLEMENTS } from "@noisefloor/domain/caller.ts";
+import { ENTITLEMENTS } from "@noisefloor/domain/access/caller.ts";
 import { z } from "zod";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 import { replaceRows } from "./replace-rows.ts";

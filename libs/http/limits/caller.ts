@@ -1,4 +1,4 @@
-import { clientNetwork } from "@noisefloor/domain/client-address.ts";
+import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import type { FastifyRequest } from "fastify";
 
 /** Who is limited: a workspace, or a client without a key (an IPv4 address, an IPv6 /64). */

@@ -1,5 +1,5 @@
 import { BlockList, isIPv6, type Server, type Socket } from "node:net";
-import { clientNetwork } from "@noisefloor/domain/client-address.ts";
+import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { type OnRejected, respondAndClose } from "./rejections.ts";
 
 export type ConnectionLimits = {

@@ -37,14 +37,8 @@ export const REJECTION_ERRORS = {
     "Too many large queries at once: wait for the answers to some before you send more",
   ),
   queue_full: new HttpError(503, "The service is busy with large queries: send the request again in a few seconds"),
-  caller_memory: new HttpError(
-    429,
-    "Too many large answers at once: read those that are on their way before you ask more",
-  ),
-  memory: new HttpError(
-    503,
-    "The service holds too many answers not read yet: send the request again in a few seconds",
-  ),
+  caller_memory: new HttpError(429, "Too many large answers at once: read the open ones before you send more"),
+  memory: new HttpError(503, "The service holds too many unread answers: send the request again in a few seconds"),
   pipelining: new HttpError(
     429,
     `More than ${MAX_PIPELINED_REQUESTS} requests wait on this connection: read answers before you send more`,

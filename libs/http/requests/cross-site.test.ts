@@ -40,10 +40,10 @@ async function asker(site: SiteOptions, options: Partial<HttpAppOptions> = {}): 
 
 test.each([
   ["a page of another origin", FOREIGN],
-  ["a page of another origin, in a browser that says nothing else", { origin: "https://foreign.example" }],
+  ["a page of another origin, in a browser that sends Origin only", { origin: "https://foreign.example" }],
   ["another port of the same machine", { origin: "http://localhost:3000", "sec-fetch-site": "same-site" }],
-  ["a page that hides where it is from", { origin: "null" }],
-  ["a form that names no origin", { "sec-fetch-site": "cross-site" }],
+  ["a page that hides its origin", { origin: "null" }],
+  ["a form without an origin", { "sec-fetch-site": "cross-site" }],
 ])("%s cannot send anything without a key, but may be linked from", async (_name, headers) => {
   const ask = await asker(LOCAL);
   expect([await ask("POST", headers), await ask("GET", headers)]).toEqual([403, 200]);
@@ -54,7 +54,7 @@ test.each([
 test.each([
   ["programs", {}],
   ["the service's own page", { origin: "http://localhost:8080", "sec-fetch-site": "same-origin" }],
-  ["the same in a browser that says nothing else", { origin: "http://localhost:8080" }],
+  ["the same in a browser that sends Origin only", { origin: "http://localhost:8080" }],
   ["the same behind a proxy", { origin: "https://noise.example", "sec-fetch-site": "same-origin" }],
   ["the same, known by PUBLIC_URL", { origin: "https://noise.example" }],
   ["a page of a configured origin", { origin: "https://a.example", "sec-fetch-site": "cross-site" }],
@@ -66,7 +66,7 @@ test.each([
   expect(await ask("POST", headers)).toBe(200);
 });
 
-test("where any page may call, any page can", async () => {
+test("with CORS_ORIGINS=* any page can", async () => {
   expect(await (await asker(LOCAL, { corsOrigins: ["*"] }))("POST", FOREIGN)).toBe(200);
 });
 
@@ -90,13 +90,13 @@ const UNKNOWN = [
 test.each([
   ["on this machine alone", { ...LOCAL, isIntakeOpen: () => false }],
   ["open for observations without a key", EVERYWHERE],
-])("a service %s is asked by its address or a known name", async (_name, options) => {
+])("a service %s answers only under its address or a known name", async (_name, options) => {
   const ask = await asker({ ...options, publicUrl: "https://noise.example", allowedHosts: ["A.example"] });
   for (const host of KNOWN) expect([host, await ask("GET", { host })]).toEqual([host, 200]);
   for (const host of UNKNOWN) {
     expect([host, await ask("GET", { host }), await ask("POST", { host })]).toEqual([host, 403, 403]);
     expect(await ask("GET", { host, key: "a-key" }), "pages do not know keys").toBe(200);
-    // What takes no key is not opened by one.
+    // A key does not open an operation that does not check keys.
     for (const path of ["/metrics", "/openapi.json", "/docs"]) {
       expect([path, await ask("GET", { host, key: "a-key" }, path)]).toEqual([path, 403]);
     }
@@ -104,14 +104,14 @@ test.each([
   }
 });
 
-test("in a network of containers the name of one is enough, on this machine alone it is not", async () => {
+test("the name of a container is known in its network, and not on loopback", async () => {
   const host = "ingest:8080";
   expect(await (await asker(EVERYWHERE))("POST", { host })).toBe(200);
   expect(await (await asker(LOCAL))("POST", { host })).toBe(403);
   expect(await (await asker({ ...LOCAL, allowedHosts: ["ingest"] }))("POST", { host })).toBe(200);
 });
 
-test("beyond this machine any name does once observations take a key, or ALLOWED_HOSTS says so", async () => {
+test("a service that other machines reach answers under any name once sensors need a key, or if ALLOWED_HOSTS says so", async () => {
   const host = "any.example";
   let isOpen = true;
   const ask = await asker({ ...EVERYWHERE, isIntakeOpen: () => isOpen });

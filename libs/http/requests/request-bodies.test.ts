@@ -25,7 +25,7 @@ async function listening(bodyCheckMs: number): Promise<FastifyInstance> {
   return made;
 }
 
-/** A connection on which a POST of so many bytes was begun. */
+/** A connection with the header of a POST of this length. */
 function begin(bytes: number, to = app): Socket {
   const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, to.server.address());
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
@@ -35,7 +35,7 @@ function begin(bytes: number, to = app): Socket {
   return socket;
 }
 
-/** All that comes until the server ends the connection. */
+/** Everything that the server sends until it ends the connection. */
 async function rest(socket: Socket): Promise<string> {
   let text = "";
   socket.on("data", (chunk: string) => (text += chunk)).on("error", () => {});
@@ -46,22 +46,22 @@ async function rest(socket: Socket): Promise<string> {
 const TOO_SLOW =
   /^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*\{"message":"The request body arrived too slowly: send it again"\}$/;
 
-test("a body that stalls is ended with a 408 long before the request's time is up, and so is its connection", async () => {
+test("a body that stalls gets a 408 long before the request timeout, and its connection is closed", async () => {
   const [nothing, almost] = [begin(1_000), begin(1_000)];
   almost.write(`"${"x".repeat(900)}`);
   for (const answer of await Promise.all([rest(nothing), rest(almost)])) expect(answer).toMatch(TOO_SLOW);
 });
 
-test("a large body that goes on by drops stalls too: the more has come, the faster the rest must", async () => {
+test("a large body that trickles counts as stalled: the more has arrived, the faster the rest must", async () => {
   const socket = begin(1_000 * KIB);
   socket.write(`"${"x".repeat(900 * KIB)}`);
-  // Twice as much as the least for a small one.
+  // Twice the least pace of a small body.
   const drops = setInterval(() => socket.write("x".repeat(CHECK_MS)), CHECK_MS);
   expect(await rest(socket)).toMatch(TOO_SLOW);
   clearInterval(drops);
 });
 
-test("a slow body that goes on evenly arrives", async () => {
+test("a slow body with an even pace arrives", async () => {
   const body = JSON.stringify("x".repeat(998));
   const socket = begin(body.length);
   for (let sent = 0; sent < body.length; sent += 100) {
@@ -73,7 +73,7 @@ test("a slow body that goes on evenly arrives", async () => {
   socket.destroy();
 });
 
-test("one client's bodies leave memory for those of others, and free theirs when they stall", async () => {
+test("one client's bodies leave memory for those of others, and release theirs when they stall", async () => {
   const slow = await listening(500);
   onTestFinished(() => slow.close());
   const body = JSON.stringify("x".repeat(1_000 * KIB));

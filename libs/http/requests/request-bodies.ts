@@ -1,6 +1,6 @@
 import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { clientNetwork } from "@noisefloor/domain/client-address.ts";
+import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
 import { type MemoryBudget, memoryBudget, type Reservation } from "./memory-budget.ts";

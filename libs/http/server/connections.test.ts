@@ -27,7 +27,7 @@ function* endlessText() {
   for (;;) yield "x".repeat(64 * 1024);
 }
 
-/** The answers to what is sent in one go, until the server ends the connection, as their statuses and bodies. */
+/** The statuses and bodies of all responses to some bytes, until the server ends the connection. */
 async function answersTo(...parts: readonly string[]): Promise<readonly string[]> {
   const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, app.server.address());
   const socket = connect(port, "127.0.0.1");
@@ -50,7 +50,7 @@ test("malformed bytes get a 400", async () => {
   expect(await answersTo(GARBAGE)).toEqual([MALFORMED]);
 });
 
-test("requests before something malformed get their answers whole, and then the connection ends", async () => {
+test("requests before malformed bytes get complete responses, and then the connection ends", async () => {
   const first = '200 {"name":"1"}';
   expect(await answersTo(get("/slow/1") + GARBAGE)).toEqual([first]);
   expect(await answersTo(get("/slow/1") + get("/slow/2") + GARBAGE)).toEqual([first, '200 {"name":"2"}']);
@@ -64,15 +64,15 @@ test("a request whose own body is malformed gets a 400 at once", async () => {
   expect(await answersTo(`${get("/slow/1")}${begun}no length\r\n`)).toEqual(['200 {"name":"1"}']);
 });
 
-test("with a connection that ends while an answer is written, the answers behind it close, and none is begun", async () => {
+test("when a connection ends while a response is written, the responses queued behind it are closed and none is started", async () => {
   const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, app.server.address());
   const [asked, closed, answered] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  const watch = ({ url = "" }: IncomingMessage, response: ServerResponse) => {
+  const record = ({ url = "" }: IncomingMessage, response: ServerResponse) => {
     asked.add(url);
     response.once("close", () => closed.add(url)).once("prefinish", () => answered.add(url));
   };
-  app.server.prependListener("request", watch);
-  onTestFinished(() => void app.server.off("request", watch));
+  app.server.prependListener("request", record);
+  onTestFinished(() => void app.server.off("request", record));
   const socket = connect(port, "127.0.0.1").on("error", () => {});
   socket.write(get("/endless") + get("/slow/2") + get("/slow/3"));
   await once(socket, "readable");

@@ -63,7 +63,7 @@ function trackConnection(socket: Socket): Set<ServerResponse> {
 /**
  * Fastify's `clientErrorHandler`: sends a JSON error where the bytes received are no request, and closes a connection
  * that is itself broken. Complete requests before them on the same connection get their responses, and then it ends
- * without an error response: the client could not tell which request that belongs to.
+ * without an error response: the client could not know to which request it belongs.
  */
 export function handleClientError(error: { readonly code?: string | undefined }, socket: Socket): void {
   const { code = "" } = error;

@@ -5,7 +5,7 @@ import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
 import { listenHttpApp } from "./listen.ts";
 
-/** A server that the operating system does not let listen. */
+/** A server whose `listen` fails with an error of the operating system. */
 function serverFailingWith(code: string) {
   const server = createHttpsServer();
   const listen = () => {

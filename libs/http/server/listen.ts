@@ -21,7 +21,7 @@ type Endpoint = {
   readonly portVariable: string;
 };
 
-/** What to tell the user, by the system's error code. */
+/** The message for the user, by the system's error code. */
 const LISTEN_ERRORS: Readonly<Record<string, (endpoint: Endpoint) => string>> = {
   EADDRINUSE: ({ host, port, portVariable }) =>
     `${portVariable}: another process listens on port ${port} of ${host} already`,

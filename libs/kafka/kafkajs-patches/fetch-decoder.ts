@@ -53,7 +53,7 @@ export async function decodeMessages(response: FetchResponse): Promise<DecodedRe
     memoryOf.set(response, (memoryOf.get(response) ?? 0) + batch.memory);
     // Not `push(...)`, which would put them all onto the stack.
     for (const record of batch.records) records.push(record);
-    // A corrupt batch may have been the end of a transaction: only the next response lists the aborted ones anew.
+    // A corrupt batch may have been the end of a transaction: only the next response lists the aborted ones again.
     if (batch.isCorrupt) break;
     at += length;
   }

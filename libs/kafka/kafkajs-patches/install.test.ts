@@ -6,7 +6,7 @@ test("the installed kafkajs can be patched, and a second call does nothing", () 
   install();
 });
 
-test.each(["2.2.3", "2.3.0", "3.0.0"])("kafkajs %s is refused with what to do", (version) => {
+test.each(["2.2.3", "2.3.0", "3.0.0"])("kafkajs %s is an error that says what to do", (version) => {
   expect(() => assertPatchable(version)).toThrow(
     `kafkajs ${version} is installed, but libs/kafka/kafkajs-patches is written for 2.2.4: install 2.2.4`,
   );

@@ -73,7 +73,7 @@ test("a response that exceeds the memory limit is decoded in part, the rest is l
   expect(response.offset).toBe(response.buffer.length);
 });
 
-test("thousands of headers cost time linear in their bytes, and no header name does harm", async () => {
+test("thousands of headers cost time linear in their bytes, and names like __proto__ are ordinary names", async () => {
   const headers = Array.from({ length: 20_000 }, (_, index) => [`name ${index}`, "x"] as const);
   const odd = [
     ["__proto__", "a"],
@@ -161,22 +161,22 @@ test("a zstd frame with a huge window and tiny blocks is decompressed fast", asy
 });
 
 test.each([
-  ["millions of records that take no bytes", batchOf(2_000_000_000, Buffer.alloc(100))],
+  ["millions of records without bytes", batchOf(2_000_000_000, Buffer.alloc(100))],
   ["a record longer than its batch", batchOf(1, varint(1_000))],
   ["a key longer than its record", batchOf(1, Buffer.concat([varint(8), Buffer.from([0, 0, 0]), varint(100_000)]))],
-  ["a number without an end", batchOf(1, Buffer.alloc(20, 0xff))],
+  ["an endless number", batchOf(1, Buffer.alloc(20, 0xff))],
   ["fewer records than it says", batchOf(2, record(0, "one"))],
   ["more records than it says", batchOf(1, Buffer.concat([record(0, "one"), record(1, "two")]), 0, 1)],
   [
     "more records, compressed, than it says",
     batchOf(1, gzipSync(Buffer.concat([record(0, "one"), record(1, "two")])), GZIP, 1),
   ],
-  ["fewer records than none", batchOf(-1, record(0, "one"))],
-  ["offsets before its own", batchWith([-5, -4, -3])],
-  ["offsets behind its own", batchWith([1_000_000, 1_000_001, 1_000_002])],
+  ["a negative number of records", batchOf(-1, record(0, "one"))],
+  ["offsets before its base offset", batchWith([-5, -4, -3])],
+  ["offsets beyond its last offset", batchWith([1_000_000, 1_000_001, 1_000_002])],
   ["one offset for all of its records", batchWith([0, 0, 0])],
   ["offsets in no order", batchWith([1, 0, 2])],
-  ["a compression that nobody knows", batchOf(1, record(0, "one"), 7)],
+  ["an unknown compression", batchOf(1, record(0, "one"), 7)],
   ["bytes that are not gzip", batchOf(1, Buffer.from("not gzip"), GZIP)],
   ["bytes that are not snappy", batchOf(1, Buffer.from("not snappy"), SNAPPY)],
   ["bytes that are not lz4", batchOf(1, Buffer.from("not lz4 at all"), LZ4)],
@@ -195,7 +195,7 @@ test("a batch that is cut off at the end of the response is left for the next fe
   expect(batchLength(batch.subarray(0, 10))).toBeUndefined();
 });
 
-test("of a compacted batch the remaining records are decoded, and then its end", async () => {
+test("a compacted batch gives its remaining records, and then its end", async () => {
   const { records } = await readRecordBatch(batchWith([1, 4], 9));
   expect(records).toMatchObject([
     { offset: "5000000001", value: Buffer.from("1"), isControlRecord: false },
@@ -204,14 +204,14 @@ test("of a compacted batch the remaining records are decoded, and then its end",
   ]);
 });
 
-test.each([0, GZIP])("of a batch whose records were all compacted away its end is decoded", async (codec) => {
+test.each([0, GZIP])("a batch whose records were all compacted away gives its end", async (codec) => {
   const { records } = await readRecordBatch(batchOf(0, Buffer.alloc(0), codec, 9));
   expect(records).toMatchObject([{ offset: "5000000009", key: null, value: null, isControlRecord: true }]);
 });
 
-test("whichever bit of a batch has flipped, no record of it is delivered and all its bytes are kept", async () => {
+test("a batch with any one bit flipped delivers no record, and all its bytes are kept", async () => {
   const batch = batchWith([0, 1, 2]);
-  // From the checksum on: what comes before is the broker's own.
+  // The checksum does not cover the bytes before it, which the broker sets.
   for (let bit = 8 * 17; bit < 8 * batch.length; bit++) {
     const flipped = Buffer.from(batch);
     flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);

@@ -64,7 +64,7 @@ function assertVerifiable(destination: string): void {
   throw new UserError("a .tar cannot be checked for gaps: name a folder, or a file that ends in .tar.gz or .tar.zst");
 }
 
-/** Makes a backup where it is to stay, on the server's machine, on one of its disks or in a bucket. */
+/** Makes a backup at its final place: on the server's machine, on one of its disks or in a bucket. */
 async function makeInPlace(
   place: BackupPlace,
   destination: string,
@@ -76,7 +76,7 @@ async function makeInPlace(
   // Ctrl-C does not cancel the verification: an unverified backup would remain.
   await verify(place, new AbortController().signal).catch((error: unknown) => {
     if (!(error instanceof BackupError)) throw error;
-    throw new UserError(`${error.message} Do not rely on what lies at ${destination} now`);
+    throw new UserError(`${error.message} Do not rely on the files at ${destination}`);
   });
   return made;
 }
@@ -90,7 +90,7 @@ async function makeAside(
   make: (to: BackupPlace) => Promise<MadeBackup | undefined>,
   verify: (from: BackupPlace) => Promise<boolean>,
 ): Promise<MadeBackup | undefined> {
-  if (await exists(path)) throw new UserError(`${path} is there already: a backup is never written over`);
+  if (await exists(path)) throw new UserError(`${path} already exists: backups are never overwritten`);
   const aside = `${path}.unfinished`;
   await mkdir(aside, { mode: 0o700 }).catch((error: unknown) => {
     throw explainFolder(error, path, aside);
@@ -113,7 +113,7 @@ async function makeAside(
 function explainFolder(error: unknown, path: string, aside: string): UserError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT") {
-    return new UserError(`there is no folder ${dirname(path)} to put the backup into: make it first`);
+    return new UserError(`there is no folder ${dirname(path)} for the backup: create it first`);
   }
   if (code !== "EEXIST") return unwritten(error);
   return new UserError(

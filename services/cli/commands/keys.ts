@@ -1,5 +1,5 @@
 import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { findWorkspace, generateKey, writeNewKey } from "../access/api-keys.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";

@@ -5,14 +5,14 @@ import {
   removeNetworkLists,
   replaceNetworkLists,
 } from "@noisefloor/clickhouse/tables/networks.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { progressBar } from "../framework/progress.ts";
 import { type KnownLists, readKnownLists } from "../reference/known-lists.ts";
 import { findListFiles, listIdOf, type ReadNetworkList, readNetworkList } from "../reference/network-list-file.ts";
-import { withStore, withStoreAsItIs } from "../store.ts";
+import { withStore, withStoreToRead } from "../store.ts";
 
 const COMMANDS: Record<NetworkKind, string> = { service: "benign", actor: "actors" };
 const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "service" };
@@ -20,7 +20,7 @@ const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "serv
 const IMPORT_HELP = `
 From a folder, import takes its .json files, and the list.json of each folder right below it if Noisefloor knows that
 list as one of this kind. It skips all others and names them. It also skips a list that lost more than half of its
-networks, as the download may have broken off: --force imports it all the same.`;
+networks, as the download may be incomplete: --force imports it anyway.`;
 
 /** `noisefloor benign` and `noisefloor actors`: the same commands for two kinds of networks. */
 export function defineNetworks(kind: NetworkKind): DefineCommand {
@@ -50,7 +50,7 @@ export function defineNetworks(kind: NetworkKind): DefineCommand {
 type SkippedFile = {
   readonly file: string;
   readonly reason: string;
-  /** Its download may have broken off. */
+  /** Its download may be incomplete. */
   readonly isUnreadable: boolean;
 };
 
@@ -98,7 +98,7 @@ export async function runNetworksImport(
 function assertImported(path: string, imported: number, unchanged: readonly string[]): void {
   if (unchanged.length > 0) {
     throw new UserError(
-      `left as they were: ${unchanged.join(", ")}. A download may have broken off; pass --force if a list did shrink`,
+      `left as they were: ${unchanged.join(", ")}. A download may be incomplete; pass --force if a list did shrink`,
     );
   }
   if (imported === 0) {
@@ -108,7 +108,7 @@ function assertImported(path: string, imported: number, unchanged: readonly stri
   }
 }
 
-/** The lists that lost more than half of their stored networks, or are empty: their download may have broken off. */
+/** The lists that lost more than half of their stored networks, or are empty: their download may be incomplete. */
 function findShrunken(lists: readonly ReadNetworkList[], stored: ReadonlyMap<string, number>) {
   return lists.flatMap(({ list: { listId, networks }, ipv6, rejected }) => {
     const before = stored.get(listId) ?? 0;
@@ -164,7 +164,7 @@ function findMismatch(
 
 /** `noisefloor benign list` and `noisefloor actors list`. */
 export function runNetworksList(kind: NetworkKind, options: OutputOptions, context: CommandContext): Promise<void> {
-  return withStoreAsItIs(context, async (client) => {
+  return withStoreToRead(context, async (client) => {
     const lists = await readNetworkLists(client, kind);
     const rows = lists.map(({ listId, name, category, trustLevel, networks, refreshedAt }) => ({
       id: listId,

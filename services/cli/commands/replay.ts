@@ -1,7 +1,7 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { type DiskGuard, openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
-import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation.ts";
+import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation/observation.ts";
 import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
@@ -19,7 +19,7 @@ import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { fileProgress } from "../framework/progress.ts";
-import { asCommand, openStoreAsItIs, type Store } from "../store.ts";
+import { asCommand, openPreparedStore, type Store } from "../store.ts";
 
 export const define: DefineCommand = (replay, createContext) => {
   replay
@@ -43,8 +43,8 @@ export type ReplayOptions = {
   readonly keepGoing?: boolean;
 };
 
-/** After so many rejected records and no accepted one, something is wrong with all of them. */
-const HOPELESS_AFTER = 10_000;
+/** After this many rejected records without an accepted one, something is wrong with all of them. */
+const MAX_REJECTED = 10_000;
 
 /** `noisefloor replay`: stores log files, through Kafka when brokers are configured, else directly. */
 export async function runReplay(
@@ -73,7 +73,7 @@ export async function runReplay(
         ...batches,
         rate: options.rate,
         stop: signal,
-        stopAfterRejected: options.keepGoing ? undefined : HOPELESS_AFTER,
+        stopAfterRejected: options.keepGoing ? undefined : MAX_REJECTED,
         // With the newest at a time of the user's choice, older ones are no sign of a mistake.
         expectedReason: shiftTo === undefined ? undefined : "older-than-retention",
         onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${target.verb}, ${rejected} rejected`),
@@ -97,7 +97,7 @@ export async function runReplay(
 /** Opens the store, the target of accepted records, and the table of dead letters. */
 async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, closeStack: CloseStack) {
   const { settings, signal, log } = context;
-  const store = await openStoreAsItIs(settings, dryRun ? undefined : asCommand(context, signal));
+  const store = await openPreparedStore(settings, dryRun ? undefined : asCommand(context, signal));
   closeStack.add(store.close);
   const catalogue = await openTagCatalogue(store.client);
   closeStack.add(catalogue.stop);
@@ -109,7 +109,7 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     source: "file",
     bytesPerDay: settings.deadLetterBytesPerDay,
     now: Date.now,
-    requireSpace: disk.requireSpace,
+    assertSpace: disk.assertSpace,
     log,
   });
   closeStack.add(deadLetters.close);
@@ -170,7 +170,7 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
   "in-the-future": () => "their times are in the future; with --shift-to now the newest falls on the present",
   "not-json": (format) => `they cannot be read as ${format}; look at --format`,
   "invalid-observation": (format) =>
-    `they are not what --format ${format} takes; "noisefloor schema" says what that is`,
+    `--format ${format} does not accept them; "noisefloor schema" prints what it accepts`,
   "unknown-tag": () => 'they carry tags that are not in the catalogue; import these with "noisefloor tags import"',
   "source-not-routable": () => "their sources are private addresses, which no scan from the Internet has",
 };
@@ -188,7 +188,7 @@ const DRY_RUN: ReplayTarget = { verb: "accepted", sink: async () => [], close: a
 async function openTarget({ settings, log }: CommandContext, store: Store, disk: DiskGuard): Promise<ReplayTarget> {
   if (settings.kafka === undefined) {
     const queue = insertQueue({
-      insert: insertObservations(store.client, disk.requireSpace),
+      insert: insertObservations(store.client, disk.assertSpace),
       retryForMs: 60_000,
       lingerMs: 0,
     });

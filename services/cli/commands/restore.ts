@@ -4,7 +4,7 @@ import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/window.ts";
+import { DAY_MS, formatTimestamp, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { PLACE_HELP } from "../backup-place-help.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
@@ -101,7 +101,7 @@ function formatObservations(
 function formatKeys({ keys: { revoked, lost } }: Restored): string[] {
   const lines = [];
   if (revoked > 0) lines.push(`Keys that were revoked since the backup stay revoked: ${revoked}.`);
-  if (lost > 0) lines.push(`Keys that were made since the backup are gone, to be made anew: ${lost}.`);
+  if (lost > 0) lines.push(`Keys that were made since the backup are gone, to be made again: ${lost}.`);
   return lines;
 }
 
@@ -116,8 +116,8 @@ function formatCatchUp(newestReceipt: number | undefined, { kafka }: Settings): 
   const since = new Date(newestReceipt - HOUR_MS).toISOString().slice(0, 23);
   return [
     newest,
-    "What the intake has read from the topic since then is missing. Before it starts, have it read again; the time is",
-    "an hour earlier, in UTC: take one earlier still if the intake was further behind. Nothing counts twice.",
+    "Messages that the intake has read from the topic since then are missing. Before it starts, reset its group to read",
+    "them again, from an hour earlier (UTC), or earlier if the intake lagged more than that. Nothing counts twice.",
     `  kafka-consumer-groups.sh --bootstrap-server ${kafka.connection.brokers.join(",")} --group ${kafka.groupId} \\`,
     `    --topic ${kafka.topic} --reset-offsets --to-datetime ${since} --execute`,
   ];

@@ -1,12 +1,12 @@
 import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
 import { countOlderRows, readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { CommandContext } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { formatBytes, type OutputOptions, show } from "../framework/output.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { isMuch } from "../retention-loss.ts";
-import { closingAfter, openStoreAsItIs } from "../store.ts";
+import { closingAfter, openPreparedStore } from "../store.ts";
 
 export const define: DefineCommand = (retention, createContext) => {
   retention
@@ -21,7 +21,7 @@ export async function runRetention(
   context: CommandContext,
 ): Promise<void> {
   const { settings, print } = context;
-  const store = await openStoreAsItIs(settings);
+  const store = await openPreparedStore(settings);
   await closingAfter(store, async () => {
     const current = store.retentionDays;
     const asked = options.days ?? settings.retentionDays;
@@ -55,7 +55,9 @@ export async function runRetention(
     const nonEmpty = [...older].filter(([, count]) => count > 0).sort();
     for (const line of formatEffect(current, asked ?? current, nonEmpty)) print(line);
     if (asked !== undefined && asked < current && isMuch(await readLoss(store.client, current, asked))) {
-      print(`That is more than a tenth: a service takes RETENTION_CONFIRM=${asked} too, noisefloor migrate --yes.`);
+      print(
+        `That is more than a tenth: to confirm, set RETENTION_CONFIRM=${asked} for a service, or pass --yes to noisefloor migrate.`,
+      );
     }
   });
 }

@@ -6,9 +6,9 @@ import {
   writeSensorKey,
 } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import { isSensorId } from "@noisefloor/domain/observation.ts";
-import { DATASETS, type Scope } from "@noisefloor/domain/scope.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
+import { isSensorId } from "@noisefloor/domain/observation/observation.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { findWorkspace, generateKey } from "../access/api-keys.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { confirm } from "../framework/confirm.ts";

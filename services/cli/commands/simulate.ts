@@ -8,7 +8,7 @@ import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { simulate } from "../simulation.ts";
-import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../store.ts";
+import { asCommand, closingAfter, openPreparedStore, type Store } from "../store.ts";
 import { printSummary } from "./replay.ts";
 
 export const define: DefineCommand = (simulate, createContext) => {
@@ -50,7 +50,7 @@ export async function simulateInto(
 
 /** `noisefloor simulate`. */
 export async function runSimulate(days: number, context: CommandContext): Promise<void> {
-  const store = await openStoreAsItIs(context.settings, asCommand(context));
+  const store = await openPreparedStore(context.settings, asCommand(context));
   await closingAfter(store, async () => {
     await simulateInto(store, days, context);
   });

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import { formatDate } from "@noisefloor/domain/window.ts";
+import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { confirm } from "../framework/confirm.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
@@ -8,7 +8,7 @@ import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { importTags, readTagsInUse } from "../reference/import-tags.ts";
 import { readStarterTags } from "../reference/starter-tags.ts";
 import { readTagFile } from "../reference/tag-file.ts";
-import { withStore, withStoreAsItIs } from "../store.ts";
+import { withStore, withStoreToRead } from "../store.ts";
 
 export const define: DefineCommand = (tags, createContext) => {
   tags
@@ -62,7 +62,7 @@ async function readTagsFrom(file: string) {
 
 /** `noisefloor tags list`. */
 export function runTagsList(options: OutputOptions, context: CommandContext): Promise<void> {
-  return withStoreAsItIs(context, async (client) => {
+  return withStoreToRead(context, async (client) => {
     const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
     const rows = (await readTags(client)).map(({ slug, id, name, intention, category }) => ({
       slug,

@@ -1,6 +1,6 @@
 import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/caller.ts";
-import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
+import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/access/caller.ts";
+import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
 import { findWorkspace } from "../access/api-keys.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";

@@ -14,7 +14,7 @@ export async function confirm(
   if (yes) return;
   if (ask === undefined) {
     const how = instead === "" ? "pass --yes" : `pass --yes or ${instead}`;
-    throw new UserError(`${effect}. Nothing was changed: ${how} if that is meant`);
+    throw new UserError(`${effect}. Nothing was changed: ${how} if that is intended`);
   }
-  if (!(await ask(`${effect}. Go on?`))) throw new UserError("nothing was changed");
+  if (!(await ask(`${effect}. Continue?`))) throw new UserError("nothing was changed");
 }

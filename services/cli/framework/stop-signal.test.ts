@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const MODULE = fileURLToPath(new URL("./stop-signal.ts", import.meta.url));
 
-/** A process that gets a signal while it is busy starting, with the listener that it has until then. */
+/** A process that gets a signal while it starts, before its own handler replaces the first listener. */
 const script = (name: string) => `
   const { stopSignal } = await import(${JSON.stringify(MODULE)});
   process.on("${name}", () => process.exit(143));
@@ -14,7 +14,7 @@ const script = (name: string) => `
   setTimeout(() => process.stdout.write(signal.aborted ? "asked to stop" : "not asked"), 200);
 `;
 
-test.each(["SIGTERM", "SIGINT"])("a %s that comes while the process is busy starting is not lost", async (name) => {
+test.each(["SIGTERM", "SIGINT"])("a %s during the start of the process is not lost", async (name) => {
   const args = ["--import", "tsx/esm", "--input-type=module", "--eval", script(name)];
   expect((await promisify(execFile)(process.execPath, args)).stdout).toBe("asked to stop");
 });

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { deleteTags, readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tag.ts";
+import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
 import type { RejectedEntry } from "./tag-file.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { numberToIpv4 } from "@noisefloor/domain/ipv4.ts";
+import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type KnownLists, readKnownLists } from "./known-lists.ts";
 import { findListFiles, readNetworkList } from "./network-list-file.ts";
@@ -35,7 +35,7 @@ async function write(path: string, content: unknown): Promise<string> {
   return file;
 }
 
-/** Reads a list with these entries; what it took as text. */
+/** Reads a list with these entries. @returns the networks that it accepted, as text. */
 async function readEntries(entries: readonly string[], more: Record<string, unknown> = {}) {
   const file = await write("entries/some-list.json", { name: "Some list", list: entries, ...more });
   const { list, rejected, ipv6 } = await readNetworkList(file, NONE);
@@ -43,7 +43,7 @@ async function readEntries(entries: readonly string[], more: Record<string, unkn
 }
 
 describe("a published list of networks", () => {
-  test("gets from our table what its file does not say", async () => {
+  test("gets from our table the facts that its file lacks", async () => {
     const file = await write("googlebot/list.json", {
       name: "List of known Googlebot IP ranges",
       description: "Theirs",
@@ -74,7 +74,7 @@ describe("a published list of networks", () => {
   });
 
   test.each(["nobody-knows-it", "constructor", "__proto__", "toString"])(
-    "that our table does not have, like %s, goes by its own words and is trusted least",
+    "that our table does not have, like %s, keeps its own description and has the lowest trust level",
     async (listId) => {
       const content = { name: "List of known Somebody", description: "Theirs", list: ["8.8.8.0/24"] };
       const { list } = await readNetworkList(await write(`${listId}/list.json`, content), KNOWN);
@@ -166,7 +166,7 @@ describe("the lists at a path", () => {
     expect(found).toEqual([join("a", "list.json"), join("b", "list.json"), "c.json"]);
   });
 
-  test("cannot be found where nothing is", async () => {
+  test("of a path that does not exist are an error", async () => {
     await expect(findListFiles(join(folder, "missing"))).rejects.toThrow(/ENOENT/);
   });
 });

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
-import { type Ipv4Network, parseNetwork } from "@noisefloor/domain/ipv4.ts";
+import { type Ipv4Network, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import type { KnownLists } from "./known-lists.ts";

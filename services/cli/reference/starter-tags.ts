@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
-import { formatDate } from "@noisefloor/domain/window.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
+import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { STARTER_TAGS_FILE } from "../paths.ts";
 import { readTagFile } from "./tag-file.ts";
 

@@ -75,7 +75,7 @@ describe("a file of tags", () => {
     expect(readTagFile("- {slug: a, name: A, created_at: 2020-04-07}", TODAY).tags[0]?.created_at).toBe("2020-04-07");
   });
 
-  test("may have members that are none of ours", () => {
+  test("may have unknown members", () => {
     expect(read([{ ...FULL, colour: "red" }])).toEqual(read([FULL]));
   });
 });
@@ -102,8 +102,8 @@ describe("ids", () => {
   });
 });
 
-describe("an entry that cannot be taken", () => {
-  test("is rejected under its slug, or its place when it has none, and the others are taken", () => {
+describe("an invalid entry", () => {
+  test("is rejected by its slug, or its position without one, and the others are accepted", () => {
     const { tags, rejected } = read([FULL, { slug: "bad", name: 1 }, { name: "no slug" }, "text", null]);
     expect(tags.map(({ slug }) => slug)).toEqual(["mirai"]);
     expect(rejected.map(({ entry }) => entry)).toEqual(["bad", "entry 3", "entry 4", "entry 5"]);
@@ -141,7 +141,7 @@ describe("the starter catalogue", () => {
   const { tags, rejected } = readTagFile(starterFile, TODAY);
   const slugs = new Set(tags.map(({ slug }) => slug));
 
-  test("is taken whole", () => {
+  test("is accepted as a whole", () => {
     expect(rejected).toEqual([]);
     expect(tags.length).toBeGreaterThan(50);
   });

@@ -1,5 +1,5 @@
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
-import { slugSchema, type Tag, tagIdFromSlug, tagSchema } from "@noisefloor/domain/tag.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { slugSchema, type Tag, tagIdFromSlug, tagSchema } from "@noisefloor/domain/tags/tag.ts";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 

@@ -1,7 +1,7 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
-import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { LoadingError } from "@noisefloor/http/health.ts";
 import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";

@@ -4,7 +4,7 @@ import { warnOfExposure } from "./exposure.ts";
 
 const KEY = "0123456789abcdef";
 
-/** The setting that each warning asks for. */
+/** The setting that each warning names. */
 function warnings(env: Record<string, string>, isIntakeOpen: boolean): readonly string[] {
   const settings: string[] = [];
   const warn = (...args: unknown[]) => void settings.push(/set (\w+)/.exec(String(args.at(-1)))?.[1] ?? "");

@@ -16,7 +16,7 @@ export async function openLookupLimit({ settings, log, metrics, closeStack }: Se
   closeStack.add(limit.close);
   metrics.gauge(
     "noisefloor_lookup_counter_up",
-    "1 while lookups are counted where they are configured to be; 0 while Redis is away and this process counts alone",
+    "1 while lookups are counted where they are configured to be; 0 while Redis is down and this process counts alone",
     () => (limit.state() === "shared-down" ? 0 : 1),
   );
   return limit;

@@ -27,7 +27,7 @@ export async function openQuery(
     readSingle: reader(lookups, { ...readOptions, priority: "foreground" }),
     index,
     catalogue,
-    directory: access,
+    accessCache: access,
     plans: settings.plans,
     limit: await openLookupLimit(context),
     metrics,

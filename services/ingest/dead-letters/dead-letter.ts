@@ -1,6 +1,6 @@
 import type { DeadLetterSource, MessageColumns } from "@noisefloor/clickhouse/tables/dead-letters.ts";
-import type { Rejection } from "@noisefloor/domain/observation.ts";
-import type { Sender } from "@noisefloor/domain/publishing.ts";
+import type { Sender } from "@noisefloor/domain/access/publishing.ts";
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 
 /** A record that could not be stored, with its bytes, the reason, and what a retry needs to validate it again. */
 export type DeadLetter = {

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type DeadLetterSource, readBytesSince } from "@noisefloor/clickhouse/tables/dead-letters.ts";
-import { DAY_MS, formatTimestamp } from "@noisefloor/domain/window.ts";
+import { DAY_MS, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { Logger } from "pino";
 import { retry, unlessAborted } from "../retry.ts";
 import type { DeadLetter, DeadLetterStore } from "./dead-letter.ts";
@@ -38,7 +38,7 @@ const SAMPLE_BYTES = 4 * 1024;
 const LOGGED_KEYS = 10;
 
 /**
- * Stores dead letters up to a quota per sender and UTC day, so that nobody can fill the disk with records that are
+ * Stores dead letters up to a quota per sender and UTC day, so that no sender can fill the disk with records that are
  * rejected. A sender is a key; without keys, the whole source. Beyond the quota one sample a minute and sender is
  * stored, which says how many records it stands for. Memory is bounded by the number of keys, for requests with unknown
  * ones get no further.

@@ -1,5 +1,5 @@
-import type { Rejection, RejectionReason } from "@noisefloor/domain/observation.ts";
-import { idNamespaceOf, parseRight, type Sender } from "@noisefloor/domain/publishing.ts";
+import { idNamespaceOf, parseRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
+import type { Rejection, RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { splitMessage } from "../formats/json/split.ts";
 import { idNamespaceOfMessage, messageRecordId, requestRecordId } from "../record-id.ts";
 import type { IncomingRecord } from "../types.ts";

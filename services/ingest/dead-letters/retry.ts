@@ -1,6 +1,6 @@
 import type { StoredRetry } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
-import type { Rejection } from "@noisefloor/domain/observation.ts";
-import { formatRight, type Sender } from "@noisefloor/domain/publishing.ts";
+import { formatRight, type Sender } from "@noisefloor/domain/access/publishing.ts";
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import type { IncomingRecord, RejectedRecord, Sink } from "../types.ts";
 import { type ValidationOptions, validateBatch } from "../validate.ts";
 import type { DeadLetterSummary, OpenedDeadLetter } from "./read.ts";
@@ -26,7 +26,7 @@ export type RetryResult = { readonly deadLetter: DeadLetterSummary } & (
   | { readonly kind: "already-done" }
 );
 
-const ANYBODY: Sender = { right: "everything" };
+const UNRESTRICTED: Sender = { right: "everything" };
 
 type Group = { readonly sender: Sender; readonly records: RetriedRecord[] };
 
@@ -96,7 +96,7 @@ async function validateAndStore(
   const again = notPermitted.map(({ record }) => record);
   return [
     ...rejected.filter(({ rejection }) => rejection.reason !== "not-permitted"),
-    ...(await validateAndStore(again, ANYBODY, options)),
+    ...(await validateAndStore(again, UNRESTRICTED, options)),
   ];
 }
 

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { bytesOf, type DeadLetterRow, writeDeadLetters } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
-import { formatRight } from "@noisefloor/domain/publishing.ts";
 import { type BackoffOptions, retry } from "../retry.ts";
 import type { DeadLetter, DeadLetterStore } from "./dead-letter.ts";
 
@@ -15,7 +15,7 @@ export type DeadLetterStoreOptions = {
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Throws while the store must not grow. */
-  readonly requireSpace?: (() => void) | undefined;
+  readonly assertSpace?: (() => void) | undefined;
   /** For how long a transient failure is retried. */
   readonly retryForMs?: number;
   /** Aborted at a shutdown: nothing is retried any more. */
@@ -25,14 +25,14 @@ export type DeadLetterStoreOptions = {
 
 /** Stores dead letters in the table `dead_letters`. The same record of the same message or file is stored once. */
 export function deadLetterStore(client: ClickHouseClient, options: DeadLetterStoreOptions): DeadLetterStore {
-  const { now, requireSpace = () => {}, retryForMs = RETRY_MS, shutdown, onRetry } = options;
+  const { now, assertSpace = () => {}, retryForMs = RETRY_MS, shutdown, onRetry } = options;
   return async (deadLetters, signal) => {
     const receivedAt = now();
     const either = signal && shutdown ? AbortSignal.any([signal, shutdown]) : (signal ?? shutdown);
     for (const rows of chunksOf(deadLetters.map(toRow), bytesOf, PER_INSERT)) {
       const insert = async () => {
         signal?.throwIfAborted();
-        requireSpace();
+        assertSpace();
         await writeDeadLetters(client, rows, receivedAt);
       };
       await retry(insert, { forMs: retryForMs, signal: either, onRetry });

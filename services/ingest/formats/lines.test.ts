@@ -26,7 +26,7 @@ test("a line keeps its spaces and the carriage returns inside it", async () => {
   expect(await textsOf(" a \n\tb\rc\r\n")).toEqual([" a ", "\tb\rc"]);
 });
 
-test("a line end cut in two by a chunk border is one line end", async () => {
+test("a line end that a chunk border splits is one line end", async () => {
   expect(await textsOf("a\r", "\nb", "\r", "\n")).toEqual(["a", "b"]);
 });
 
@@ -50,7 +50,7 @@ test("the same lines come out however the stream is cut into chunks", async () =
   );
 });
 
-test("a line without an end in sight fills no memory: its rest is dropped and the next line is whole", async () => {
+test("an endless line does not fill the memory: its rest is dropped, and the next line is complete", async () => {
   const endless = Array.from({ length: 40 }, () => Buffer.alloc(MIB / 2, "x"));
   const [first, ...rest] = await linesOf([...endless, "\nafter\n"]);
   expect(first?.length).toBeGreaterThanOrEqual(4 * MIB);
@@ -64,7 +64,7 @@ test("a line just below four MiB comes whole", async () => {
   expect(lines.map((line) => line.length)).toEqual([4 * MIB - 1, 5]);
 });
 
-test("a stream that breaks says so instead of passing for a short file", async () => {
+test("a stream that fails throws, instead of looking like a short file", async () => {
   const breaking = Readable.from(
     (function* () {
       yield "a\nb";

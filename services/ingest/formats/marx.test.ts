@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { validateObservation } from "@noisefloor/domain/observation.ts";
+import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { describe, expect, test } from "vitest";
 import type { FileRecord } from "./format.ts";
 import { marxFormat } from "./marx.ts";
@@ -39,7 +39,7 @@ describe("a row of a marx log", () => {
     expect(await outcomeOf(ROW)).toBe("accepted");
   });
 
-  test("of ICMP has no ports but a type, and earns the ICMP tag", async () => {
+  test("of ICMP has a type instead of ports, and gets the ICMP tag", async () => {
     const row = "2013-03-03 21:55:00,zeppo-norcal,3714286530,ICMP,8,,";
     expect(await observationOf(row)).toEqual({
       observed_at: "2013-03-03T21:55:00Z",
@@ -52,7 +52,7 @@ describe("a row of a marx log", () => {
     expect(await outcomeOf(row)).toBe("accepted");
   });
 
-  test("of UDP is told from TCP: the same port number means another service", async () => {
+  test("of UDP differs from TCP: the same port number means another service", async () => {
     expect(await observationOf(ROW.replace("TCP", "UDP").replace("1433", "5060"))).toMatchObject({
       transport: "udp",
       tags: ["sip-scanner"],
@@ -60,7 +60,7 @@ describe("a row of a marx log", () => {
     expect(await observationOf(ROW.replace("TCP", "UDP"))).toMatchObject({ transport: "udp", tags: [] });
   });
 
-  test("to a port that says nothing earns no tag", async () => {
+  test("to a port that is not in the table gets no tag", async () => {
     expect(await observationOf(ROW.replace("1433", "1434567890"))).toMatchObject({ tags: [] });
     expect(await observationOf(ROW.replace("1433", "56338"))).toMatchObject({ destination_port: 56_338, tags: [] });
   });
@@ -84,7 +84,7 @@ describe("addresses", () => {
   });
 
   test.each(["4294967296", "-1", "1.5", "0x3d83dada", "localhost"])(
-    "%s is none: it is passed on, so that the rejection shows it",
+    "%s is not one: it is passed on, so that the rejection shows it",
     async (written) => {
       const row = ROW.replace("1032051418", written);
       expect(await observationOf(row)).toMatchObject({ source_ip: written });
@@ -93,17 +93,17 @@ describe("addresses", () => {
   );
 });
 
-describe("a row that is not what it should be", () => {
+describe("an invalid row", () => {
   test.each([
     ["too few columns", "2013-03-03 21:53:00,groucho-oregon", "source-not-routable"],
     ["no time", ROW.replace("2013-03-03 21:53:00", ""), "invalid-observation"],
     ["a time in another order", ROW.replace("2013-03-03", "03/03/2013"), "invalid-observation"],
     ["no host", ROW.replace("groucho-oregon", ""), "invalid-observation"],
-    ["a protocol that has no name here", ROW.replace("TCP", "GRE"), "invalid-observation"],
+    ["an unknown protocol", ROW.replace("TCP", "GRE"), "invalid-observation"],
     ["a port beyond 65535", ROW.replace("1433", "65536"), "invalid-observation"],
     ["a private source", ROW.replace("1032051418", "167772161"), "source-not-routable"],
-    ["nothing that makes sense", "garbage", "invalid-observation"],
-  ])("with %s is rejected, and it alone", async (_, row, reason) => {
+    ["garbage", "garbage", "invalid-observation"],
+  ])("with %s is rejected, and no other row", async (_, row, reason) => {
     expect(await outcomeOf(row)).toBe(reason);
     const records = await read(HEADER, ROW, row, ROW);
     expect(records.map(({ bytes }) => bytes.toString())).toEqual([ROW, row, ROW]);
@@ -140,7 +140,7 @@ describe("a file", () => {
     expect(await read("\r", `${HEADER}\r`, "\r", `${ROW}\r`, "\r", `${ROW}\r`, "")).toEqual(expected);
   });
 
-  test("that is no UTF-8 keeps its bytes for the dead letter", async () => {
+  test("that is not UTF-8 keeps its bytes for the dead letter", async () => {
     const odd = Buffer.concat([Buffer.from(ROW.slice(0, 20)), Buffer.from([0xff, 0xfe]), Buffer.from(ROW.slice(20))]);
     const content = Buffer.concat([Buffer.from(`${HEADER}\n`), odd]);
     const records: FileRecord[] = [];
@@ -161,7 +161,7 @@ describe("a file", () => {
     }
   });
 
-  test("that breaks off with an error says so instead of passing for a short one", async () => {
+  test("whose stream fails throws, instead of looking like a short one", async () => {
     const breaking = Readable.from(
       (function* () {
         yield Buffer.from(`${HEADER}\n${ROW}\n`);
@@ -176,14 +176,14 @@ describe("a file", () => {
 });
 
 describe("a file with something wrong in it is read to its end", () => {
-  test("a quote that is not closed spoils its own row only", async () => {
-    const spoiled = ROW.replace("groucho-oregon", '"h');
-    const records = await read(HEADER, spoiled, ROW);
-    expect(records.map(({ bytes }) => bytes.toString())).toEqual([spoiled, ROW]);
+  test("an unclosed quote makes only its own row invalid", async () => {
+    const unclosed = ROW.replace("groucho-oregon", '"h');
+    const records = await read(HEADER, unclosed, ROW);
+    expect(records.map(({ bytes }) => bytes.toString())).toEqual([unclosed, ROW]);
     expect(records[1]?.value).toMatchObject({ sensor_id: "groucho-oregon" });
   });
 
-  test("a byte order mark before the header is none of its first column's name", async () => {
+  test("a byte order mark before the header does not belong to the first column's name", async () => {
     expect((await read(`\ufeff${HEADER}`, ROW))[0]?.value).toMatchObject({ observed_at: "2013-03-03T21:53:00Z" });
   });
 

@@ -24,7 +24,7 @@ test("a line may be an array of observations, each of which is a record of its o
   ]);
 });
 
-test("a line that is no JSON is yielded as it stands, without a value, and its neighbours are read", async () => {
+test("a line that is not JSON is yielded unchanged, without a value, and its neighbours are read", async () => {
   expect(await read('{"a":1}\nnot json\n[1,\n{"a":2}')).toEqual([
     { bytes: Buffer.from('{"a":1}'), value: { a: 1 } },
     { bytes: Buffer.from("not json") },

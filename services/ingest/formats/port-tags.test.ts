@@ -12,7 +12,7 @@ test.each(["tcp", "udp", "sctp"] as const)(
   },
 );
 
-test("no port of the table is outside what a port can be, and none has a tag twice", () => {
+test("every port of the table is a valid port, and none has a tag twice", () => {
   const entries = PORT_TAGS.map(({ transport, port, slug }) => `${transport}/${port} ${slug}`);
   expect(new Set(entries).size).toBe(entries.length);
   expect(PORT_TAGS.filter(({ port }) => !Number.isInteger(port) || port < 1 || port > 65_535)).toEqual([]);
@@ -24,11 +24,11 @@ test.each([
   ["tcp", 445, "smb-scanner"],
   ["udp", 1434, "mssql-browser-scanner"],
   ["tcp", 1434, "mssql-scanner"],
-] as const)("%s port %i earns %s", (transport, port, slug) => {
+] as const)("%s port %i gives %s", (transport, port, slug) => {
   expect(tagsForPort(transport, port)).toEqual([slug]);
 });
 
-test("ICMP has no ports: whatever stands in their place, it earns the same tag", () => {
+test("ICMP has no ports: whatever stands in their place, it gets the same tag", () => {
   expect([undefined, 0, 22].map((port) => tagsForPort("icmp", port))).toEqual([
     ["icmp-ping"],
     ["icmp-ping"],
@@ -36,7 +36,7 @@ test("ICMP has no ports: whatever stands in their place, it earns the same tag",
   ]);
 });
 
-test("a packet without a port, or to one that nobody can name, earns no tag", () => {
+test("a packet without a port, or to a port that is not in the table, gets no tag", () => {
   expect(tagsForPort("tcp", undefined)).toEqual([]);
   expect(tagsForPort("tcp", 56_338)).toEqual([]);
 });

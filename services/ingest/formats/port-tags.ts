@@ -1,8 +1,8 @@
-import type { Transport } from "@noisefloor/domain/observation.ts";
+import type { Transport } from "@noisefloor/domain/observation/observation.ts";
 
 /**
  * Which tag follows from a destination port alone. Only ports with a well known service are here: a busy port that
- * nobody can name says nothing about what its visitors want, so it earns no tag.
+ * without one says nothing about what its visitors want, so it earns no tag.
  */
 const SERVICES: readonly (readonly [slug: string, transport: Transport, ports: readonly number[]])[] = [
   // Remote access
@@ -64,7 +64,7 @@ const SERVICES: readonly (readonly [slug: string, transport: Transport, ports: r
   ["sip-scanner", "tcp", [5060, 5061]],
   ["sip-scanner", "udp", [5060, 5061]],
 
-  // Databases and caches. UDP 1434 is not "sql-slammer": the port alone cannot tell the worm from a query.
+  // Databases and caches. UDP 1434 is not "sql-slammer": the port alone does not distinguish the worm from a query.
   ["mssql-scanner", "tcp", [1433, 1434, 2433]],
   ["mssql-browser-scanner", "udp", [1434]],
   ["mysql-scanner", "tcp", [3306, 33060]],

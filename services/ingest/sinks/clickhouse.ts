@@ -10,18 +10,18 @@ export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue): Si
     const rejected = await queue.store(rows, bytes, options);
     return rejected.flatMap(({ index, detail }) => {
       const record = accepted[index];
-      return record === undefined ? [] : [{ record, rejection: boundDetail({ reason: "refused-by-store", detail }) }];
+      return record === undefined ? [] : [{ record, rejection: boundDetail({ reason: "rejected-by-store", detail }) }];
     });
   };
 }
 
 /**
  * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
- * @param requireSpace throws while the store must not grow.
+ * @param assertSpace throws while the store must not grow.
  */
-export function insertObservations(client: ClickHouseClient, requireSpace: () => void = () => {}): InsertObservations {
+export function insertObservations(client: ClickHouseClient, assertSpace: () => void = () => {}): InsertObservations {
   return async (rows, token) => {
-    requireSpace();
+    assertSpace();
     await client.insert({
       table: "observations",
       values: rows,

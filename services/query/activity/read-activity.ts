@@ -1,7 +1,7 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import { type Classification, INTENTIONS } from "@noisefloor/domain/classification.ts";
-import type { Scope } from "@noisefloor/domain/scope.ts";
-import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/window.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
 import { countByClassification, countPerBucket, samplePerBucket } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */

@@ -1,7 +1,13 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
-import { UUID_PATTERN } from "@noisefloor/domain/tag.ts";
-import { activityWindow, formatTimestamp, HOUR_MS, MAX_WIDTH_HOURS, widthSchema } from "@noisefloor/domain/window.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { UUID_PATTERN } from "@noisefloor/domain/tags/tag.ts";
+import {
+  activityWindow,
+  formatTimestamp,
+  HOUR_MS,
+  MAX_WIDTH_HOURS,
+  widthSchema,
+} from "@noisefloor/domain/time/window.ts";
 import { JsonText } from "@noisefloor/http/answer-body.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";

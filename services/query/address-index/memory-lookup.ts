@@ -1,5 +1,5 @@
-import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/classification.ts";
-import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { LookUpAddress, NoiseSummary } from "../address/records.ts";
 import type { BenignNetworks } from "./benign-networks.ts";
 import type { Sighting } from "./sightings.ts";

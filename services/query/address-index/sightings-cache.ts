@@ -6,7 +6,7 @@ import {
   readSightingsBetween,
   type SightingColumns,
 } from "@noisefloor/clickhouse/tables/address-tags.ts";
-import { HOUR_MS, retentionStart } from "@noisefloor/domain/window.ts";
+import { HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { createSightings, type Sighting } from "./sightings.ts";
 
 /** The sightings of the global dataset in memory, refreshed by polling ClickHouse for changes. */

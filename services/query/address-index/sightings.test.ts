@@ -7,7 +7,7 @@ type Recorded = { readonly address: number; readonly severity: number; readonly 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20);
 
-/** Few addresses, so that they repeat, on the same page and on others. */
+/** Few addresses, so that they repeat, on one page and on several. */
 const recorded: fc.Arbitrary<Recorded> = fc.record({
   address: fc.oneof(
     fc.integer({ min: 0x2d000000, max: 0x2d00000f }),

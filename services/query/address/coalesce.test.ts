@@ -71,7 +71,7 @@ describe("keys", () => {
     await tick();
     calls[1]?.succeed();
     expect(await values).toEqual(["a", "b", "b", "a", "b"].map((key) => `value of ${key}`));
-    // The second "a" came after the first call had started, so it must not get that call's value, which may be older.
+    // The second "a" came after the first call had started, so that call's value may be too old for it.
     expect(keys()).toEqual([["a"], ["b", "a"]]);
   });
 

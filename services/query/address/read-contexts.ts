@@ -1,5 +1,5 @@
-import type { Scope } from "@noisefloor/domain/scope.ts";
-import { retentionStart } from "@noisefloor/domain/window.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import { type AddressDetails, addressDetails } from "./details-query.ts";
 import type { AddressRecord } from "./records.ts";
 import { type LookupDeps, lookUpMany } from "./store-lookup.ts";

@@ -1,4 +1,4 @@
-import type { Classification } from "@noisefloor/domain/classification.ts";
+import type { Classification } from "@noisefloor/domain/tags/classification.ts";
 
 /** What the service knows of an address. Times in milliseconds since 1970 UTC. */
 export type AddressRecord = {

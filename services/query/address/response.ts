@@ -1,5 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
+import { formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { z } from "zod";
 import type { AddressDetails } from "./details-query.ts";
 import type { AddressContext } from "./read-contexts.ts";

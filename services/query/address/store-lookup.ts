@@ -1,7 +1,7 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import { classify, INTENTIONS } from "@noisefloor/domain/classification.ts";
-import type { Scope } from "@noisefloor/domain/scope.ts";
-import { retentionStart } from "@noisefloor/domain/window.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { classify, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import type { z } from "zod";
 import { coalesce } from "./coalesce.ts";
 import { lookUpAddresses, summarizeAddresses } from "./lookup-queries.ts";

@@ -1,4 +1,4 @@
-import { formatDate } from "@noisefloor/domain/window.ts";
+import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";

@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";

@@ -1,6 +1,6 @@
-import { isRoutableIpv4 } from "@noisefloor/domain/ipv4.ts";
-import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
-import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/window.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { readPath } from "@noisefloor/http/parameters.ts";

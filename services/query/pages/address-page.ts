@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { AddressDetails } from "../address/details-query.ts";
 import type { AddressContext } from "../address/read-contexts.ts";
 import type { NoiseRecord, RiotRecord } from "../address/records.ts";

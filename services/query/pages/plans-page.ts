@@ -1,4 +1,4 @@
-import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/plan.ts";
+import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
 import { html } from "./html.ts";
 import type { Page } from "./layout.ts";
 

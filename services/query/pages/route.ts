@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import type { Plans } from "@noisefloor/domain/plan.ts";
-import { GLOBAL_SCOPE } from "@noisefloor/domain/scope.ts";
+import type { Plans } from "@noisefloor/domain/access/plan.ts";
+import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { sealRoutes } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { type Parameter, type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";

@@ -1,4 +1,4 @@
-import { clientNetwork } from "@noisefloor/domain/client-address.ts";
+import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Answer } from "@noisefloor/http/operation.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";

@@ -1,4 +1,4 @@
-import { DAY_MS } from "@noisefloor/domain/window.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { Logger } from "pino";
 import type { AuthorizedCaller } from "../auth.ts";
 import { fileCounter } from "./file-counter.ts";

@@ -1,4 +1,4 @@
-import { DAY_MS } from "@noisefloor/domain/window.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 
 /** Where lookups are counted at the moment. `shared-down`: in this process, because Redis is down. */
 export type CountingState = "local" | "shared" | "shared-down";

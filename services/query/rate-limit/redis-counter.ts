@@ -101,7 +101,7 @@ export async function redisCounter(redisUrl: string, log: Logger): Promise<Looku
           const reply = await redis.eval(TAKE_SCRIPT, 1, PREFIX + key, known, limit, COUNT_TTL_SECONDS, lookups);
           const [granted, used] = Array.isArray(reply) ? reply.map(Number) : [];
           if (granted === undefined || used === undefined) throw new Error("the reply of Redis is not two numbers");
-          // Bounds the memory; syncing a key again does no harm.
+          // Bounds the memory; syncing a key again changes nothing.
           if (syncedKeys.size >= MAX_CALLERS) syncedKeys.clear();
           syncedKeys.add(key);
           local.set({ key, used, limit });

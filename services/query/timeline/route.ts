@@ -1,4 +1,4 @@
-import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/window.ts";
+import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";

@@ -9,7 +9,7 @@ import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
 
 let folder: string;
-// On this machine, so that it reaches a bucket of ours.
+// Embedded, so that it can reach a bucket on this machine.
 let server: EmbeddedClickHouse;
 let world: World;
 
@@ -31,7 +31,7 @@ test.each([
   ["https://user:secret@bucket.example.org/x", /the bucket's URL takes a host and a path and nothing else/],
   ["https://bucket.example.org/x?X-Signature=secret", /takes a host and a path and nothing else/],
   ["disk:nowhere/x", /allowed_disk/],
-])("a backup to %j says what it takes, and no secret", async (destination, message) => {
+])("a backup to %j is an error that says what is accepted, and no secret", async (destination, message) => {
   const command = commandOver(world);
   const settings = { ...command.settings, backupS3: { accessKey: "my-access", secretKey: "my-secret" } };
   const failure = await runBackup(destination, { ...command, settings }).catch((error: unknown) => error);
@@ -39,7 +39,7 @@ test.each([
   expect(String(failure)).not.toMatch(/secret@|=secret|my-secret|Stack trace/);
 });
 
-test("what a bucket refuses is told without its keys", async () => {
+test("an error of a bucket is reported without its keys", async () => {
   const bucket = createServer((_request, response) => {
     response.writeHead(403, { "content-type": "application/xml" });
     response.end("<Error><Code>AccessDenied</Code><Message>no entry for my-access</Message></Error>");

@@ -10,7 +10,7 @@ import { createWorld, type World } from "../../support/worlds/world.ts";
 
 const options = { signal: new AbortController().signal };
 
-// A server of our own: backups are files of the machine that it runs on.
+// A server on this machine, as backups are files of the server's machine.
 let folder: string;
 let server: EmbeddedClickHouse;
 let world: World;
@@ -39,7 +39,7 @@ afterAll(async () => {
 const pathOf = (name: string) => join(folder, name);
 const placeOf = (name: string) => ({ kind: "file", path: pathOf(name) }) as const;
 
-/** The checks that a backup passes before it gets its name. */
+/** The checks of a new backup before it gets its final name. */
 async function verify(name: string, of = name): Promise<boolean> {
   await assertWholeOnDisk(pathOf(name), made.get(of)?.storedBytes ?? 0);
   return verifyBackup(world.client, world.connection.database, placeOf(name), options);
@@ -47,8 +47,8 @@ async function verify(name: string, of = name): Promise<boolean> {
 
 const verifyByServer = (name: string) => verifyBackup(world.client, world.connection.database, placeOf(name), options);
 
-async function expectRefused(proof: Promise<unknown>, what: string, reason = /./): Promise<void> {
-  const error = await proof.then(String, (thrown: unknown) => thrown);
+async function expectRejected(check: Promise<unknown>, what: string, reason = /./): Promise<void> {
+  const error = await check.then(String, (thrown: unknown) => thrown);
   expect(error, what).toMatchObject({
     name: "BackupError",
     message: expect.stringMatching(/^the backup cannot be read back: .*\. Is the disk full\?$/),
@@ -57,29 +57,29 @@ async function expectRefused(proof: Promise<unknown>, what: string, reason = /./
   expect(String(error), what).not.toMatch(/Code: |[a-z]::[A-Z]|version \d|\([A-Z_]+\)/);
 }
 
-test.each(["whole", "whole.tar.zst", "whole.tar.gz"])("the backup %s is whole", async (name) => {
+test.each(["whole", "whole.tar.zst", "whole.tar.gz"])("the intact backup %s passes the check", async (name) => {
   expect(await verify(name)).toBe(true);
   expect(await readScratchDatabases(world), "nothing is left behind").toEqual([]);
 });
 
-test.each(["whole.tar.zst", "whole.tar.gz"])("an archive %s is found out wherever it is cut off", async (name) => {
+test.each(["whole.tar.zst", "whole.tar.gz"])("an archive %s that is cut off anywhere fails the check", async (name) => {
   const { size } = await stat(pathOf(name));
   for (const cut of [1, 2_000, 20_000, size >> 1, size - 700, size]) {
     await copyFile(pathOf(name), pathOf(`cut.${name}`));
     await truncate(pathOf(`cut.${name}`), size - cut);
-    await expectRefused(verify(`cut.${name}`, name), `without its last ${cut} bytes of ${size}`);
-    // On a server's own machine the server alone checks it.
-    await expectRefused(verifyByServer(`cut.${name}`), `by the server, without its last ${cut} bytes`);
+    await expectRejected(verify(`cut.${name}`, name), `without its last ${cut} bytes of ${size}`);
+    // Of a server on another machine this check is the only one.
+    await expectRejected(verifyByServer(`cut.${name}`), `by the server, without its last ${cut} bytes`);
   }
   expect(await readScratchDatabases(world)).toEqual([]);
 });
 
-test.each(["whole.tar.gz", "whole.tar.zst"])("a gap in the middle of the archive %s is found", async (name) => {
+test.each(["whole.tar.gz", "whole.tar.zst"])("a gap in the middle of the archive %s fails the check", async (name) => {
   const bytes = await readFile(pathOf(name));
   for (const gap of [512, 4_096, 65_536]) {
     for (let start = 8_192; start + gap < bytes.length; start += bytes.length >> 3) {
       await writeFile(pathOf(`gap.${name}`), Buffer.concat([bytes.subarray(0, start), bytes.subarray(start + gap)]));
-      await expectRefused(verify(`gap.${name}`, name), `${gap} bytes from ${start}`);
+      await expectRejected(verify(`gap.${name}`, name), `${gap} bytes from ${start}`);
     }
   }
 });
@@ -109,19 +109,19 @@ test.each<[string, (name: string) => Promise<void>]>([
   ],
   ["has a file that is empty", async (name) => truncate(await largestFile(name))],
   ["lacks a file", async (name) => rm(await largestFile(name))],
-  ["has an empty listing", (name) => truncate(pathOf(join(name, ".backup")))],
-])("a folder that %s is found out", async (harm, doHarm) => {
-  const name = harm.replaceAll(" ", "-");
+  ["has an empty manifest", (name) => truncate(pathOf(join(name, ".backup")))],
+])("a folder that %s fails the check", async (damageName, damage) => {
+  const name = damageName.replaceAll(" ", "-");
   await cp(pathOf("whole"), pathOf(name), { recursive: true });
-  await doHarm(name);
-  await expectRefused(verify(name, "whole"), harm, /\d+ of its \d+ bytes are there/);
+  await damage(name);
+  await expectRejected(verify(name, "whole"), damageName, /\d+ of its \d+ bytes are there/);
 });
 
 test.each([
   ["empty", 0],
   ["cut off", 5_000],
-])("a server finds a listing that is %s", async (harm, size) => {
-  await cp(pathOf("whole"), pathOf(harm), { recursive: true });
-  await truncate(pathOf(join(harm, ".backup")), size);
-  await expectRefused(verifyByServer(harm), harm);
+])("a server finds a manifest that is %s", async (damageName, size) => {
+  await cp(pathOf("whole"), pathOf(damageName), { recursive: true });
+  await truncate(pathOf(join(damageName, ".backup")), size);
+  await expectRejected(verifyByServer(damageName), damageName);
 });

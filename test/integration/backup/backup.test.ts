@@ -26,7 +26,7 @@ const tag = makeTag("known", "malicious");
 
 let server: BackupServer;
 let world: World;
-/** Another store on the same server, for the backup to be restored into. */
+/** Another store on the same server, into which backups are restored. */
 let other: World;
 let key: string;
 
@@ -41,14 +41,14 @@ beforeEach(async () => {
   other = await createWorld(now, { server: server.connection, pollIntervalMs: 200 });
   await world.addTags([tag]);
   key = await world.addCaller("unlimited", ["community_dataset"], "team-a");
-  const rooms = [{}, { dataset: "community" }, { dataset: "personal", workspace_id: "team-a" }];
+  const scopes = [{}, { dataset: "community" }, { dataset: "personal", workspace_id: "team-a" }];
   await world.store(
     Array.from({ length: 60 }, (_, index) => ({
       observed_at: new Date(NOW - (index % 25) * DAY_MS - 60_000).toISOString(),
       sensor_id: "s",
       source_ip: `45.0.0.${index % 40}`,
       tags: index === 7 ? ["never-heard-of"] : ["known"],
-      ...rooms[index % 3],
+      ...scopes[index % 3],
     })),
   );
   const network = { first: 0x09090900, length: 24 };
@@ -115,7 +115,7 @@ const rollupRows = defineQuery({
   row: z.object({ activity: z.int(), daily: z.int() }),
 });
 
-test("a restore fills the rollups once, from the observations, whatever they held in the store", async () => {
+test("a restore rebuilds the rollups from the observations, whatever the store held before", async () => {
   const old = Array.from({ length: 50 }, (_, index) => ({
     observation_id: `old-${index}`,
     observed_at: new Date(NOW - 40 * DAY_MS).toISOString().replace("T", " ").replace("Z", ""),
@@ -135,10 +135,10 @@ test("a restore fills the rollups once, from the observations, whatever they hel
   await eventually(async () => expect(await answers(other)).toEqual(seen));
 });
 
-test("a store that holds data is not touched without --replace", async () => {
-  await backUp(world, "refused");
+test("a store that holds data is not changed without --replace", async () => {
+  await backUp(world, "rejected");
   const before = await contentsOf(other);
-  await expect(restore(other, "refused", false)).rejects.toThrow(
+  await expect(restore(other, "rejected", false)).rejects.toThrow(
     /is not empty: .* api_keys \(1\), .*Pass --replace to overwrite it/,
   );
   expect(await contentsOf(other)).toEqual(before);
@@ -159,22 +159,22 @@ test.each<[string, (name: string) => Promise<void>, RegExp]>([
   [
     "rotten",
     async (name) => rot(await largestFile(name)),
-    /the backup is damaged: the part \S+ of observations is not whole/,
+    /the backup is damaged: the part \S+ of observations is incomplete/,
   ],
   ["incomplete", async (name) => rm(await largestFile(name)), /^the backup cannot be restored: .*No such file/],
   [
-    "without its table of contents",
+    "without its manifest",
     (name) => writeFile(server.place(join(name, ".backup")), "<config>"),
     /^the backup cannot be restored: /,
   ],
-])("a backup that is %s is a clear error that leaves the store as it was", async (name, harm, message) => {
+])("a backup that is %s is an error that leaves the store as it was", async (name, damage, message) => {
   await other.addTags([makeTag("mine", "benign")]);
   await other.store([
     { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: "45.9.9.9", tags: ["mine"] },
   ]);
   const before = [await contentsOf(other), await run(other.client, schema, {})];
   await backUp(world, name);
-  await harm(name);
+  await damage(name);
   const failure = await restore(other, name).catch((error: unknown) => error);
   expect(failure).toMatchObject({ name: "BackupError", message: expect.stringMatching(message) });
   expect(String(failure)).not.toContain("Stack trace");
@@ -189,7 +189,7 @@ async function rot(file: string): Promise<void> {
   await writeFile(file, bytes);
 }
 
-test("a backup of a newer version, or of something else, is refused", async () => {
+test("a backup of a newer version, or without Noisefloor's tables, is rejected", async () => {
   const newer = { version: 9_000, name: "future", checksum: "", applied_at: "2026-01-01 00:00:00" };
   await world.client.insert({ table: "schema_migrations", values: [newer], format: "JSONEachRow" });
   await backUp(world, "newer");
@@ -197,18 +197,18 @@ test("a backup of a newer version, or of something else, is refused", async () =
   await expect(restore(other, "newer")).rejects.toThrow(/does not fit this version of Noisefloor: .*9000_future/);
   const [database, foreign] = [world.connection.database, server.place("foreign")];
   await world.client.command({ query: `BACKUP TABLE ${database}.tags AS noisefloor.tags TO File('${foreign}')` });
-  await expect(restore(other, "foreign")).rejects.toThrow(/none of Noisefloor/);
+  await expect(restore(other, "foreign")).rejects.toThrow(/the backup has no tables of Noisefloor/);
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'future'" });
   await world.client.command({ query: "DROP TABLE observations SYNC" });
   await backUp(world, "lacking");
   await expect(restore(other, "lacking")).rejects.toThrow(/^the backup cannot be restored: .*observations.* not found/);
   await world.client.command({ query: "DROP TABLE schema_migrations SYNC" });
-  await expect(backUp(world, "nothing")).rejects.toThrow(/holds nothing of Noisefloor/);
+  await expect(backUp(world, "nothing")).rejects.toThrow(/has no tables of Noisefloor/);
   expect(await contentsOf(other)).toEqual(before);
 });
 
 test("an earlier version's backup is brought up to date", async () => {
-  // As before a migration that made a table.
+  // As in a backup from before the migration that created a table.
   await world.client.command({ query: "DROP TABLE dead_letter_retries SYNC" });
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_retries'" });
   await backUp(world, "earlier");
@@ -216,9 +216,11 @@ test("an earlier version's backup is brought up to date", async () => {
   await eventually(async () => expect(await answers(other)).toEqual(await answers(world)));
 });
 
-test("a backup is never written over, and Ctrl-C cancels it", async () => {
+test("a backup is never overwritten, and Ctrl-C cancels it", async () => {
   await backUp(world, "once");
-  await expect(backUp(world, "once")).rejects.toThrow(/there is a backup already, which is never written over/);
+  await expect(backUp(world, "once")).rejects.toThrow(
+    /a backup already exists there, and backups are never overwritten/,
+  );
   const stop = new AbortController();
   stop.abort();
   const command = commandOver(world, undefined, stop.signal);

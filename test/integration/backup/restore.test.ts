@@ -30,11 +30,11 @@ const DAY_MS = 86_400_000;
 const tag = makeTag("known", "malicious");
 
 let server: BackupServer;
-/** What was backed up, once for all tests, and is left as it was then. */
+/** The source of the backup that all tests share; no test changes it. */
 let world: World;
 let whole: string;
 let before: unknown;
-/** Another store on the same server, for the backup to be restored into. */
+/** Another store on the same server, into which backups are restored. */
 let other: World;
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ beforeAll(async () => {
   await world.addTags([tag]);
   await world.store(Array.from({ length: 60 }, (_, index) => seen(index, index % 25)));
   await applyRetention(world.client, 60);
-  // A user's own: a table, and a view that keeps its rows in a table with a name like .inner_id.…
+  // A user's own table, and a view that keeps its rows in a table with a name like .inner_id.…
   await world.client.command({ query: "CREATE TABLE notes (x UInt8) ENGINE = MergeTree ORDER BY x" });
   await world.client.command({ query: "INSERT INTO notes VALUES (1)" });
   await world.client.command({
@@ -90,7 +90,7 @@ test("a user's own tables are left alone, in the store and in the backup, and no
   expect(await numberOf(other, mutations)).toBe(0);
 });
 
-test("a table of the store that its owner has altered is replaced by the backup's", async () => {
+test("a table of the store that a user has altered is replaced by the backup's", async () => {
   await command(other, "ALTER TABLE tags ADD COLUMN mine String");
   await restoreWorld(other, whole);
   expect(await contentsOf(other)).toEqual(before);
@@ -99,7 +99,7 @@ test("a table of the store that its owner has altered is replaced by the backup'
   ).toBe(0);
 });
 
-test("a user's own view on the store goes on, over what was restored", async () => {
+test("a user's own view on the store still works after a restore, on the restored data", async () => {
   await command(
     other,
     "CREATE MATERIALIZED VIEW own_view ENGINE = MergeTree ORDER BY source_ip AS SELECT source_ip FROM observations",
@@ -122,7 +122,7 @@ test("a store stays as durable as it was, whatever the backup's was", async () =
   expect(await applyDurability(other.client, true), "tables that were not durable").toEqual([]);
 });
 
-test("an interrupted restore keeps every service away until one has ended, which needs no --replace", async () => {
+test("after an interrupted restore no service starts until a restore has succeeded, which needs no --replace", async () => {
   const lose = async (step: RestoreStep) => {
     if (step === "swapping tables")
       await command(other, `DROP TABLE ${other.connection.database}_restoring.dead_letters SYNC`);
@@ -131,10 +131,10 @@ test("an interrupted restore keeps every service away until one has ended, which
   await expect(restoreDatabase(other.connection, { kind: "file", path: whole }, interrupted)).rejects.toThrow(
     /^the restore was interrupted while it swapped tables, so that the data are mixed: run it again\. /,
   );
-  const error = /a restore is under way or was interrupted, .* run "noisefloor restore" again/;
+  const error = /a restore is running or was interrupted, .* run "noisefloor restore" again/;
   await expect(migrate(other.connection, MIGRATIONS)).rejects.toThrow(error);
   await expect(assertCurrentSchema(other.client, await readMigrations(MIGRATIONS))).rejects.toThrow(error);
-  await expect(backUpWorld(other, server.place("mixed"))).rejects.toThrow(/a restore is under way or was interrupted/);
+  await expect(backUpWorld(other, server.place("mixed"))).rejects.toThrow(/a restore is running or was interrupted/);
   expect(await readScratchDatabases(other)).toEqual([]);
 
   await restoreWorld(other, whole, false);
@@ -142,7 +142,7 @@ test("an interrupted restore keeps every service away until one has ended, which
   expect(await migrate(other.connection, MIGRATIONS)).toEqual([]);
 });
 
-test("no part is merged away while the parts are checked, or a large sound backup would be called damaged", async () => {
+test("no part is merged while the parts are checked, or a large intact backup would count as damaged", async () => {
   let merging: Promise<unknown> | undefined;
   const merge = async () => {
     const [copy] = (await readScratchDatabases(other)).filter((name) => name.startsWith(other.connection.database));
@@ -161,7 +161,7 @@ test("no part is merged away while the parts are checked, or a large sound backu
   expect(await merging).toContain("Cancelled merging parts");
 });
 
-/** Under this tag `address_tags` says when an address was last seen at all. */
+/** `address_tags` has the last time of an address with any tag or none under this id. */
 const NIL_TAG = "00000000-0000-0000-0000-000000000000";
 
 const agreement = defineQuery({
@@ -210,18 +210,18 @@ test("of a backup made while old and new observations come in, every rollup coun
   expect(await numberOf(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
 });
 
-test("two restores at once do not touch each other's copy, and one that was killed leaves nothing", async () => {
+test("two restores at once do not touch each other's scratch database, and one that was killed leaves nothing behind", async () => {
   const scratch = `${other.connection.database}_restoring`;
   await command(other, `CREATE DATABASE ${scratch} COMMENT 'Scratch of a Noisefloor restore'`);
   await command(other, `CREATE TABLE ${scratch}.tags AS tags`);
   const results = await Promise.allSettled([restoreWorld(other, whole), restoreWorld(other, whole)]);
   const failures = results.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));
-  expect(failures).toEqual([expect.stringContaining("another restore of this store is under way")]);
+  expect(failures).toEqual([expect.stringContaining("another restore of this store is running")]);
   expect(await contentsOf(other)).toEqual(before);
   expect(await readScratchDatabases(other)).toEqual([]);
 });
 
-test("data that come while an empty store's backup is read are not lost without --replace", async () => {
+test("data that arrive during a restore into an empty store are not lost without --replace", async () => {
   const connection = { ...server.connection, database: `test_${randomUUID().replaceAll("-", "")}` };
   await migrate(connection, MIGRATIONS);
   const client = connect(connection, "noisefloor-tests");
@@ -246,9 +246,9 @@ test("keys that were revoked since the backup stay revoked, and those made since
   if (first === undefined || second === undefined) throw new Error("there should be two keys");
   await writeApiKey(other.client, { ...second, isRevoked: true }, Date.now());
   await other.addCaller("standard");
-  const told = await restoreWorld(other, place);
-  expect(told).toContain("Keys that were revoked since the backup stay revoked: 1.");
-  expect(told).toContain("Keys that were made since the backup are gone, to be made anew: 1.");
+  const output = await restoreWorld(other, place);
+  expect(output).toContain("Keys that were revoked since the backup stay revoked: 1.");
+  expect(output).toContain("Keys that were made since the backup are gone, to be made again: 1.");
   expect(await readApiKeys(other.client)).toEqual([first, { ...second, isRevoked: true }]);
   expect(await restoreWorld(other, place)).not.toContain("made since");
 });

@@ -24,7 +24,7 @@ const tag = makeTag("known", "malicious");
 
 let server: BackupServer;
 let world: World;
-/** Another store on the same server, for the backup to be restored into. */
+/** Another store on the same server, into which backups are restored. */
 let other: World;
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ const seenAt = (times: readonly number[]) =>
 
 const RAW = "SELECT count() FROM observations";
 
-test("views and tables of one's own in a backup neither fire, nor read, nor keep it from being restored", async () => {
+test("a user's own views and tables in a backup neither fire, nor read, nor prevent the restore", async () => {
   const theirs = `${world.connection.database}_theirs`;
   await command(world, `CREATE DATABASE ${theirs}`);
   await command(world, `CREATE TABLE ${theirs}.seen (ip IPv4) ENGINE = MergeTree ORDER BY ip`);
@@ -71,19 +71,19 @@ test("views and tables of one's own in a backup neither fire, nor read, nor keep
   await restoreWorld(other, server.place("theirs"));
   expect(await contentsOf(other)).toEqual(before);
   expect(await numberOf(world, `SELECT count() FROM ${theirs}.seen`)).toBe(3);
-  // As on another machine, where what the view writes to has never been.
+  // As on another machine, where the view's target table has never existed.
   await command(world, `DROP DATABASE ${theirs} SYNC`);
   await restoreWorld(other, server.place("theirs"));
   expect(await contentsOf(other)).toEqual(before);
 });
 
-test("what has aged since the backup is reported, and kept when it is to be kept for longer", async () => {
+test("observations that expired since the backup are reported, and kept with a longer retention", async () => {
   await applyRetention(world.client, 1);
   const expiresAt = Date.now() + 6_000;
   await world.store(seenAt([Date.now(), ...[1, 2, 3].map((many) => expiresAt - DAY_MS - many)]));
   expect(await numberOf(world, RAW)).toBe(4);
   await backUpWorld(world, server.place("aged"));
-  // The server counts a row as old by whole seconds.
+  // The server compares ages in whole seconds.
   await sleep(expiresAt - Date.now() + 1_500);
 
   let merged = 0;
@@ -111,10 +111,10 @@ test("what has aged since the backup is reported, and kept when it is to be kept
   expect(said.lines[1]).toMatch(/^3 of them are older than that and are deleted with the next merges/);
   expect(said.lines[2]).toMatch(/--replace and RETENTION_DAYS=3,/);
   await command(other, "OPTIMIZE TABLE observations FINAL");
-  expect(await numberOf(other, RAW), "they had really aged").toBe(1);
+  expect(await numberOf(other, RAW), "they had expired").toBe(1);
 });
 
-test("what a store has lost is made anew by a restore, and until then no service starts", async () => {
+test("a restore creates tables that the store has lost, and until then no service starts", async () => {
   await world.store(seenAt([NOW - 1_000]));
   const before = await contentsOf(world);
   await backUpWorld(world, server.place("lost"));

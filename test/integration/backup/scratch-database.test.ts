@@ -1,4 +1,4 @@
-import { openStore, openStoreAsItIs } from "@noisefloor/cli/store.ts";
+import { openPreparedStore, openStore } from "@noisefloor/cli/store.ts";
 import { openScratchDatabase } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
@@ -39,21 +39,21 @@ const start = async () => {
 const left = async () =>
   (await readScratchDatabases(world)).filter((name) => name.startsWith(world.connection.database));
 
-test("what a restore that was killed has left goes when a service or migrate starts, not with another command", async () => {
+test("the scratch database of a killed restore is dropped by the next service or migrate, and by no other command", async () => {
   const ofAnother = `${world.connection.database}_2_restoring`;
   await make(scratchName, OURS);
   await make(ofAnother, OURS);
-  await (await openStoreAsItIs(commandOver(world).settings)).close();
+  await (await openPreparedStore(commandOver(world).settings)).close();
   expect(await left()).toEqual([ofAnother, scratchName].sort());
   await start();
-  expect(await left(), "what another store's restore has left is not ours").toEqual([ofAnother]);
+  expect(await left(), "the scratch database of another store is left alone").toEqual([ofAnother]);
 });
 
-test("the scratch database of a restore that runs is left alone, and is its own", async () => {
+test("the scratch database of a running restore is left alone, and no other restore gets it", async () => {
   const scratch = await openScratchDatabase(world.connection);
   await start();
   expect(await left()).toEqual([scratch.name]);
-  await expect(openScratchDatabase(world.connection)).rejects.toThrow(/another restore of this store is under way/);
+  await expect(openScratchDatabase(world.connection)).rejects.toThrow(/another restore of this store is running/);
   await scratch.close();
   expect(await left()).toEqual([]);
   await (await openScratchDatabase(world.connection)).close();
@@ -63,7 +63,7 @@ test("a user's own database of that name is never dropped", async () => {
   await make(scratchName, "mine");
   await start();
   await expect(openScratchDatabase(world.connection)).rejects.toThrow(
-    /_restoring is not Noisefloor's .* rename or drop/,
+    /needs the database name \w+_restoring, .* rename or drop/,
   );
   expect(await left()).toEqual([scratchName]);
 });
@@ -90,7 +90,7 @@ test("a lock ends with the connection of the process that held it", async () => 
   });
 });
 
-test("a start does not fail when what it finds cannot be dropped", async () => {
+test("a start does not fail when a scratch database cannot be dropped", async () => {
   await make(scratchName, OURS);
   await command(`CREATE DICTIONARY ${scratchName}.slugs (id UUID, slug String) PRIMARY KEY id
     SOURCE(CLICKHOUSE(TABLE 'tags')) LAYOUT(COMPLEX_KEY_DIRECT())`);

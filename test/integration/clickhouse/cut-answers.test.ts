@@ -57,7 +57,7 @@ const QUESTIONS = [
 ];
 
 const random = seeded(20_261_121);
-/** None of it, its first byte, somewhere inside, and all but its end. The very last byte is a line break. */
+/** Cut at the start, after a byte, in the middle and near the end. The very last byte is a line break. */
 const KEPT: readonly ((bytes: number) => number)[] = [
   () => 0,
   () => 1,
@@ -66,7 +66,7 @@ const KEPT: readonly ((bytes: number) => number)[] = [
   (bytes) => bytes - 2,
 ];
 
-test("an answer of the store that was cut anywhere is a 503, never an answer with less in it", async () => {
+test("an answer of the store that was cut anywhere leads to a 503, never to an incomplete answer", async () => {
   for (const { path, ask } of QUESTIONS) {
     const whole = await ask();
     for (const looksWhole of [true, false]) {
@@ -74,7 +74,7 @@ test("an answer of the store that was cut anywhere is a 503, never an answer wit
         proxy.cut({ keep, looksWhole });
         const answer = await ask();
         proxy.cut(undefined);
-        expect(answer, `${path}, ${looksWhole ? "looking whole" : "broken off"}`).toEqual({
+        expect(answer, `${path}, ${looksWhole ? "looking complete" : "truncated"}`).toEqual({
           status: 503,
           body: { message: expect.stringMatching(/again later/) },
         });
@@ -84,7 +84,7 @@ test("an answer of the store that was cut anywhere is a 503, never an answer wit
   }
 });
 
-test("keys, sensors' keys, tags and the retention stay as they were known while answers come cut", async () => {
+test("while answers are cut, API keys, sensor keys, tags and the retention are served from the cache", async () => {
   const retention = await openRetentionCache(world.client, { intervalMs: 1_000_000 });
   const cuts: Cut[] = [true, false].flatMap((looksWhole) => KEPT.map((keep) => ({ keep, looksWhole })));
   for (const cut of cuts) {
@@ -92,7 +92,7 @@ test("keys, sensors' keys, tags and the retention stay as they were known while 
     await expect(world.catalogue.refresh()).rejects.toThrow();
     await expect(world.sensors.refresh()).rejects.toThrow();
     await expect(retention.refresh()).rejects.toThrow();
-    // The tag list comes from memory, its caller's key too.
+    // The tag list and the caller's key come from caches.
     const { status, body } = await world.get("/v3/tags");
     expect([status, body]).toEqual([200, { tags: [expect.anything(), expect.anything()] }]);
     expect(retention.current()).toBe(RETENTION_DAYS);

@@ -12,7 +12,7 @@ import { MIGRATIONS } from "../../support/worlds/databases.ts";
 
 const SECRET = "a-password-that-is-in-a-file";
 
-/** Names of functions that may have to do with something outside. */
+/** Names of functions that may reach files or machines. */
 const SUSPECT = /file|dict|get|catboost|bayes|^ai|show|join|certificate|read|load|server|serial/i;
 
 type Users = { writer: ClickHouseConnection; grafana: ClickHouseConnection; stop: () => Promise<void> };
@@ -26,7 +26,7 @@ async function startServer(kind: "embedded" | "compose", folder: string): Promis
   return { writer: connection, grafana, stop };
 }
 
-/** Asks as the data source does, over HTTP with settings in the URL. */
+/** Queries as the data source does, over HTTP with settings in the URL. */
 async function ask(user: ClickHouseConnection, sql: string, settings: Record<string, string> = {}) {
   const response = await fetch(`${user.url}/?${new URLSearchParams(settings)}`, {
     method: "POST",
@@ -62,7 +62,7 @@ describe.each(["embedded", "compose"] as const)("the dashboards' user of the %s 
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Asks all of them as grafana, some at once. @returns those that were answered. */
+  /** Runs all of them as grafana, several at once. @returns those that succeeded. */
   async function answered(statements: readonly string[]): Promise<string[]> {
     const waiting = [...statements];
     const found: string[] = [];
@@ -96,7 +96,7 @@ describe.each(["embedded", "compose"] as const)("the dashboards' user of the %s 
       `${name}('${address}', 'database', 'table', 'user', 'password')`,
     ]);
     const got = await answered(calls.map((call) => `SELECT * FROM ${call} LIMIT 10`));
-    // Functions that make up their rows; what they are given is text to them.
+    // Functions that generate rows: a path is only text to them.
     expect(new Set(got.map((sql) => /FROM (\w+)/.exec(sql)?.[1]))).toEqual(new Set(["SQLStandardValues", "values"]));
     const target = join(folder, "written");
     const inserts = ["file", "fileCluster", "url", "s3", "remote", "executable", "sqlite", "null"].map(
@@ -112,7 +112,7 @@ describe.each(["embedded", "compose"] as const)("the dashboards' user of the %s 
     const functions = (await names("system.functions WHERE NOT is_aggregate")).filter((name) => /^\w+$/.test(name));
     expect(functions).toEqual(expect.arrayContaining(["file", "catboostEvaluate", "dictGet"]));
     const suspects = functions.filter((name) => SUSPECT.test(name));
-    // Each function there is, once; on the other server, which is the same engine, those that look like it.
+    // Every function once; on the embedded server, the same engine, only those with suspicious names.
     const calls = (kind === "embedded" ? functions : suspects).map((name) => `${name}(${secret})`);
     calls.push(...suspects.map((name) => `${name}(${secret}, 'other')`));
     await answered([
@@ -150,7 +150,7 @@ describe.each(["embedded", "compose"] as const)("the dashboards' user of the %s 
 
   test("may send the settings that Grafana's data source sends, and no others", async () => {
     const sql = "SELECT number FROM numbers(5)";
-    // clickhouse-go makes the time limit of the query's deadline, some seconds added.
+    // clickhouse-go sets the time limit to the query's deadline plus some seconds.
     expect(await ask(users.grafana, sql, { max_execution_time: "65", limit: "2" })).toEqual({
       isAnswered: true,
       text: "0\n1",
@@ -190,9 +190,9 @@ describe.each(["embedded", "compose"] as const)("the dashboards' user of the %s 
       expect(text, sql).toContain(code);
     }
     const many = await Promise.all(Array.from({ length: 30 }, () => ask(users.grafana, "SELECT sleep(1)")));
-    const refused = many.filter(({ isAnswered }) => !isAnswered);
-    expect(refused.length).toBe(10);
-    expect(refused[0]?.text).toContain("TOO_MANY_SIMULTANEOUS_QUERIES");
+    const rejected = many.filter(({ isAnswered }) => !isAnswered);
+    expect(rejected.length).toBe(10);
+    expect(rejected[0]?.text).toContain("TOO_MANY_SIMULTANEOUS_QUERIES");
     expect((await ask(users.grafana, "SELECT getSetting('max_threads')")).text).toBe("2");
   });
 });

@@ -13,33 +13,33 @@ import { createWorld, type World } from "../../support/worlds/world.ts";
 const NOW = Date.now();
 const now = () => NOW;
 const PETABYTE = 1e15;
-const FULL = "The store's disk is nearly full: nothing is stored until there is room again";
+const FULL = "The store's disk is nearly full: nothing is stored until space is freed";
 
 let world: World;
-let roomy: DiskGuard;
-/** As if the disk had less than is to be kept free. */
+let withSpace: DiskGuard;
+/** As if the disk had less free space than the floor. */
 let full: DiskGuard;
 let guard: DiskGuard;
 let asked = 0;
 
 beforeEach(async () => {
   world = await createWorld(now);
-  roomy = await openDiskGuard(world.client, { floorBytes: 0 });
+  withSpace = await openDiskGuard(world.client, { floorBytes: 0 });
   full = await openDiskGuard(world.client, { floorBytes: PETABYTE });
   guard = full;
 });
 afterEach(async () => {
-  roomy.stop();
+  withSpace.stop();
   full.stop();
   await world.close();
 });
 
-/** What the intake asks, so that a test may give and take space. */
+/** The guard of the intake, which a test switches between enough and too little space. */
 const disk = (): DiskGuard => ({
   ...full,
-  requireSpace() {
+  assertSpace() {
     asked++;
-    guard.requireSpace();
+    guard.assertSpace();
   },
 });
 
@@ -61,34 +61,34 @@ async function intake(kafka?: ReturnType<typeof freshKafka>) {
 }
 
 test("the free space of the disk that holds the observations is known, and so is the floor", async () => {
-  expect(roomy.freeBytes()).toBeGreaterThan(1024 * 1024);
+  expect(withSpace.freeBytes()).toBeGreaterThan(1024 * 1024);
   expect(full.floorBytes()).toBe(PETABYTE);
   const byDefault = await openDiskGuard(world.client);
   expect(byDefault.floorBytes()).toBeGreaterThanOrEqual(256 * 1024 * 1024);
   byDefault.stop();
 });
 
-test("where the server does not say how much space is free there is no floor, and a word about it", async () => {
+test("without a report of the server's free space there is no floor, and a warning", async () => {
   const elsewhere = connect({ ...world.connection, database: "default" }, "noisefloor-tests");
-  const told: unknown[] = [];
-  const unknown = await openDiskGuard(elsewhere, { onUnknown: (error) => told.push(error) });
+  const errors: unknown[] = [];
+  const unknown = await openDiskGuard(elsewhere, { onUnknown: (error) => errors.push(error) });
   expect(unknown.freeBytes()).toBeUndefined();
-  unknown.requireSpace();
+  unknown.assertSpace();
   unknown.stop();
-  expect(told).toEqual([new StoreError("none of the server's disks holds the table observations")]);
+  expect(errors).toEqual([new StoreError("none of the server's disks holds the table observations")]);
   await elsewhere.close();
 });
 
-test("below the floor a request is refused unread and in words, and taken once there is room again", async () => {
+test("below the floor a request is rejected unread with a message, and accepted once there is space again", async () => {
   const { post } = await intake();
   expect(await post(seen("45.0.0.1"))).toEqual({ status: 503, body: { message: FULL } });
   expect(await post("garbage")).toEqual({ status: 503, body: { message: FULL } });
   expect(await readStored(world)).toEqual([]);
-  guard = roomy;
+  guard = withSpace;
   expect(await post(seen("45.0.0.1"))).toMatchObject({ status: 202, body: { accepted: 1 } });
 });
 
-test("below the floor messages wait in the topic, their consumer stays alive, and nothing is lost", async () => {
+test("below the floor messages wait in the topic, their consumer remains alive, and nothing is lost", async () => {
   const kafka = freshKafka();
   const { ingest, post } = await intake(kafka);
   const producer = await producerOf(kafka);
@@ -100,6 +100,6 @@ test("below the floor messages wait in the topic, their consumer stays alive, an
   await ingest.checks.kafka?.();
   expect(Math.max(...(await committedOffsets(kafka)))).toBeLessThan(1);
   expect(await readStored(world)).toEqual([]);
-  guard = roomy;
+  guard = withSpace;
   await eventually(async () => expect(await readStored(world)).toMatchObject([{ ip: "45.0.0.1" }, { ip: "45.0.0.2" }]));
 });

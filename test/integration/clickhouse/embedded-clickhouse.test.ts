@@ -59,7 +59,7 @@ test("data survive a stop and a start", async () => {
   expect(await ask(second.connection, "SELECT x FROM kept")).toBe("42");
 });
 
-test("nobody gets in without a password, not even as the user that keeps the server alive", async () => {
+test("no user gets in without a password, not even the one that keeps the server alive", async () => {
   const { connection } = await start();
   await expect(ask({ ...connection, username: "default", password: "" }, "SELECT 1")).rejects.toThrow();
   await expect(ask({ ...connection, password: "guess" }, "SELECT 1")).rejects.toThrow(/Authentication failed/);
@@ -88,7 +88,7 @@ test("it listens on one port of the loopback address, and speaks no protocol but
   expect(listening).toEqual([`0100007F:${hexPort}`]);
 });
 
-test.runIf(process.platform === "linux")("it knows none of our environment but the time zone", async () => {
+test.runIf(process.platform === "linux")("its environment has nothing of ours but the time zone", async () => {
   vi.stubEnv("SENSOR_KEYS", "a-secret-of-the-service");
   vi.stubEnv("TZ", "UTC");
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -97,12 +97,12 @@ test.runIf(process.platform === "linux")("it knows none of our environment but t
   expect(variables.filter((variable) => !variable.startsWith("LD_LIBRARY_PATH="))).toEqual(["TZ=UTC"]);
 });
 
-test("a data directory that another process holds is refused with what to do", async () => {
+test("a data directory that another process uses is an error that says what to do", async () => {
   await start();
-  await expect(startEmbedded(dataDir)).rejects.toThrow(/is held by another process: stop that one, or set DATA_DIR/);
+  await expect(startEmbedded(dataDir)).rejects.toThrow(/is in use by another process: stop that one, or set DATA_DIR/);
 });
 
-test("a second command uses the server that runs already, and leaves it running", async () => {
+test("a second command uses the running server, and leaves it running", async () => {
   const server = await start();
   const other = await openClickHouse({ dataDir }, { purpose: "command" });
   expect(other.origin).toBe("running");
@@ -112,13 +112,13 @@ test("a second command uses the server that runs already, and leaves it running"
 });
 
 test("commands that start at the same moment work one after the other, each on a server of its own", async () => {
-  let atWork = 0;
+  let running = 0;
   let waits = 0;
   const work = async () => {
     const server = await openClickHouse({ dataDir }, { purpose: "command", onWait: () => waits++ });
-    expect(++atWork, "nobody else is at work").toBe(1);
+    expect(++running, "no other command runs").toBe(1);
     expect(await ask(server.connection, "SELECT sleep(0.7)")).toBe("0");
-    atWork--;
+    running--;
     await server.close();
     return server.origin;
   };
@@ -126,21 +126,21 @@ test("commands that start at the same moment work one after the other, each on a
   expect(waits, "each that waits says so once").toBeLessThanOrEqual(2);
 });
 
-test("a start that was killed in its middle keeps nobody from starting", async () => {
+test("a start that was killed half-way does not prevent the next one", async () => {
   const killed = spawn("true");
   await once(killed, "close");
-  const claim = join(dataDir, "clickhouse", "starting");
+  const lockFile = join(dataDir, "clickhouse", "starting");
   for (const [pid, age] of [
     [killed.pid ?? 0, 0],
-    // A number that another process has by now, as in a container after it was started anew.
+    // The process id of another process by now, as after the restart of a container.
     [process.pid, 60],
   ]) {
     await mkdir(join(dataDir, "clickhouse"), { recursive: true });
-    await writeFile(claim, String(pid));
-    const claimedAt = Date.now() / 1_000 - (age ?? 0);
-    await utimes(claim, claimedAt, claimedAt);
+    await writeFile(lockFile, String(pid));
+    const lockedAt = Date.now() / 1_000 - (age ?? 0);
+    await utimes(lockFile, lockedAt, lockedAt);
     await (await start()).stop();
-    await expect(stat(claim)).rejects.toThrow("ENOENT");
+    await expect(stat(lockFile)).rejects.toThrow("ENOENT");
   }
 });
 
@@ -149,11 +149,11 @@ test("a command that waits for another says so once and can be stopped", async (
   const stop = new AbortController();
   let waits = 0;
   const opening = openClickHouse({ dataDir }, { purpose: "command", signal: stop.signal, onWait: () => waits++ });
-  const refused = expect(opening).rejects.toThrow("stopped while another command had the data directory");
+  const rejected = expect(opening).rejects.toThrow("stopped while waiting for a command that uses the data directory");
   await eventually(async () => expect(waits).toBe(1));
   await sleep(1_000);
   stop.abort();
-  await refused;
+  await rejected;
   expect(waits).toBe(1);
   await command.close();
 });
@@ -175,11 +175,11 @@ test("a reading command does not wait for the end of a long one, and reports it 
   await look.close();
   const alone = await openClickHouse({ dataDir }, { purpose: "look" });
   expect(alone.origin).toBe("embedded");
-  expect(await explainLoss(alone, error), "its own server is no other process's").toBe(error);
+  expect(await explainLoss(alone, error), "its own server was not another process's").toBe(error);
   await alone.close();
 });
 
-test("a service does not live on a command's server, which ends with the command: it waits and runs its own", async () => {
+test("a service does not use a command's server, which ends with the command: it waits and starts its own", async () => {
   const command = await openClickHouse({ dataDir }, { purpose: "command" });
   let waits = 0;
   const opening = openClickHouse({ dataDir }, { purpose: "service", onWait: () => waits++ });
@@ -191,22 +191,22 @@ test("a service does not live on a command's server, which ends with the command
   await service.close();
 });
 
-test("nobody works in a data directory while a restore does", async () => {
+test("no other process uses a data directory while a restore does", async () => {
   const restore = await openClickHouse({ dataDir }, { purpose: "restore" });
   for (const purpose of ["service", "command", "restore"] as const) {
     await expect(openClickHouse({ dataDir }, { purpose }), purpose).rejects.toThrow(
-      /a restore is under way in the data directory \/.+: try again when it has ended/,
+      /a restore is running in the data directory \/.+: try again when it has ended/,
     );
   }
   await restore.close();
 });
 
-test("a server that does not answer in time is reported with its last output, and is gone", async () => {
+test("a server that does not answer in time is reported with its last output, and killed", async () => {
   await expect(startEmbedded(dataDir, { startTimeoutMs: 1 })).rejects.toThrow(/did not answer within 0.001 s/);
   await start();
 });
 
-test("a platform without its package is told what to install", () => {
+test("on a platform without its package the error says what to install", () => {
   expect(() => locateLibrary("sunos", "sparc")).toThrow(
     /embedded ClickHouse for sunos-sparc is not installed: run "npm install --no-save @chdb\/lib-sunos-sparc@.*or set CLICKHOUSE_URL/,
   );

@@ -23,8 +23,8 @@ afterEach(async () => {
 
 const portOf = ({ connection }: EmbeddedClickHouse) => Number(new URL(connection.url).port);
 
-/** Sends bytes that are no request, and leaves in one of the ways in which a client can. */
-async function disturb(port: number, bytes: string, leave: "close" | "half-close" | "reset"): Promise<void> {
+/** Sends malformed bytes, and disconnects in one of the ways in which clients do. */
+async function sendMalformed(port: number, bytes: string, leave: "close" | "half-close" | "reset"): Promise<void> {
   const socket = dial(port, "127.0.0.1");
   socket.on("error", () => {});
   await once(socket, "connect");
@@ -35,7 +35,7 @@ async function disturb(port: number, bytes: string, leave: "close" | "half-close
   if (!socket.closed) await once(socket, "close");
 }
 
-test("malformed requests and clients that leave in their middle do not end the server", async () => {
+test("malformed requests and clients that disconnect half-way do not end the server", async () => {
   server = await startEmbedded(dataDir);
   const { pid } = server;
   const requests = [
@@ -47,19 +47,19 @@ test("malformed requests and clients that leave in their middle do not end the s
     "\u0000\u0001\u0002",
   ];
   for (const leave of ["close", "half-close", "reset"] as const) {
-    for (const bytes of requests) await disturb(portOf(server), bytes, leave);
+    for (const bytes of requests) await sendMalformed(portOf(server), bytes, leave);
   }
   expect(await answers({ ...server.connection, password: "wrong" })).toBe(false);
   expect(await answers(server.connection)).toBe(true);
   expect(server.pid).toBe(pid);
 });
 
-test("a server that ends unasked is started again at the same address, and nobody takes its place meanwhile", async () => {
-  const told: unknown[] = [];
+test("a server that ends unexpectedly is restarted at the same address, and no other process starts one meanwhile", async () => {
+  const events: unknown[] = [];
   server = await startEmbedded(dataDir, {
     restart: {
-      onExit: (end) => told.push(end),
-      onRestart: () => told.push("back"),
+      onExit: (end) => events.push(end),
+      onRestart: () => events.push("back"),
     },
   });
   const { pid } = server;
@@ -70,14 +70,14 @@ test("a server that ends unasked is started again at the same address, and nobod
   });
   for (const round of [1, 2]) {
     process.kill(server.pid, "SIGKILL");
-    await eventually(async () => expect(told).toHaveLength(2 * round));
+    await eventually(async () => expect(events).toHaveLength(2 * round));
     expect(await answers(beside.connection), "the same port and password").toBe(true);
   }
-  expect(told).toEqual([{ code: null, signal: "SIGKILL" }, "back", { code: null, signal: "SIGKILL" }, "back"]);
+  expect(events).toEqual([{ code: null, signal: "SIGKILL" }, "back", { code: null, signal: "SIGKILL" }, "back"]);
   expect(server.pid).not.toBe(pid);
 
   process.kill(server.pid, "SIGKILL");
-  await eventually(async () => expect(told).toHaveLength(5));
+  await eventually(async () => expect(events).toHaveLength(5));
   const command = await openClickHouse({ dataDir }, { purpose: "command" });
   expect(command.origin, "a command waits for the service's server").toBe("running");
   expect(hasLost).toBe(false);
@@ -85,26 +85,26 @@ test("a server that ends unasked is started again at the same address, and nobod
   await command.close();
 });
 
-test("one that cannot be started again is given up, with how it ended and where its log is", async () => {
+test("a server that cannot be restarted is reported, with how it ended and where its log is", async () => {
   server = await startEmbedded(dataDir, { restart: { maxDownMs: 500 } });
   const port = portOf(server);
   process.kill(server.pid, "SIGKILL");
   await eventually(async () => expect(await answers(server?.connection ?? fail())).toBe(false));
-  const thief = createServer((socket) => socket.destroy());
-  // Its port is another's now. Tried until it is ours, as the server may be faster.
+  const blocker = createServer((socket) => socket.destroy());
+  // Takes over its port. Retried, as the restarting server may be faster.
   await eventually(async () => {
     if (server !== undefined && (await answers(server.connection))) process.kill(server.pid, "SIGKILL");
-    thief.listen(port, "127.0.0.1");
-    await once(thief, "listening");
+    blocker.listen(port, "127.0.0.1");
+    await once(blocker, "listening");
   });
   const reason = await server.ended;
-  thief.close();
+  blocker.close();
   expect(reason.message).toBe(
     `the embedded ClickHouse ended (signal SIGKILL) and could not be started again: see its log ${server.logFile}`,
   );
 });
 
-test("a stop while it is being started again ends it", async () => {
+test("a stop during a restart ends the server", async () => {
   server = await startEmbedded(dataDir, { restart: {} });
   process.kill(server.pid, "SIGKILL");
   await eventually(() => stat(join(dataDir, "clickhouse", "nowhere")));

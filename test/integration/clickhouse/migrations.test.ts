@@ -7,7 +7,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { TRANSIENT_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
@@ -48,7 +48,7 @@ test("an empty server gets the whole schema, and a second run has nothing to do"
   expect(withoutIds(await schemaNow())).toEqual(before);
 });
 
-test("every migration can be applied twice without harm", async () => {
+test("every migration can be applied twice without a change", async () => {
   await migrate(connection(), MIGRATIONS);
   const before = withoutIds(await schemaNow());
   for (const { sql } of await readMigrations(MIGRATIONS)) await client.command({ query: sql });
@@ -60,7 +60,7 @@ test("six processes that start at once all end with the same schema", async () =
   expect(await migrate(connection(), MIGRATIONS)).toEqual([]);
 });
 
-test("a migration that has changed since it was applied is refused by name, and nothing is done", async () => {
+test("a migration that changed since it was applied is an error with its name, and nothing is applied", async () => {
   await migrate(connection(), folder);
   const file = join(folder, "0006_observations.sql");
   await writeFile(file, `${await readFile(file, "utf8")}-- changed`);
@@ -69,7 +69,7 @@ test("a migration that has changed since it was applied is refused by name, and 
   expect((await schemaNow()).map(({ name }) => name)).not.toContain("new");
 });
 
-test("a database from a newer version is refused", async () => {
+test("a database of a newer version is rejected", async () => {
   await writeFile(join(folder, "9000_future.sql"), "CREATE TABLE IF NOT EXISTS future (x UInt8) ENGINE = Memory");
   await migrate(connection(), folder);
   await expect(migrate(connection(), MIGRATIONS)).rejects.toThrow(/9000_future, which this version .* does not know/);
@@ -85,7 +85,7 @@ test("the retention is one setting for every table, and setting it again changes
   for (const { name, sql } of withTtl) expect(sql, name).toMatch(/TTL .*toIntervalDay\(400\)/);
 });
 
-test("the storage knows the same intentions in the same order of severity as the domain", async () => {
+test("the tables have the same intentions in the same order of severity as the domain", async () => {
   await migrate(connection(), MIGRATIONS);
   const enumOf = defineQuery({
     name: "test-enum",

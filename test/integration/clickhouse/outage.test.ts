@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const seen = (index: number) => observation(addressOf(index), Date.now() - 60_000);
 
-test("while the store is away, Kafka waits and HTTP says 503; when it is back, everything is there", async () => {
+test("while the store is down, Kafka waits and HTTP gets a 503; when it is back, everything is stored", async () => {
   const client = connect(server.connection, "noisefloor-tests");
   const catalogue = await openTagCatalogue(client);
   const sensors = await openSensorKeyCache(client);
@@ -71,9 +71,9 @@ test("while the store is away, Kafka waits and HTTP says 503; when it is back, e
   await eventually(async () => expect(await count()).toBe(100));
   await server.stop();
   await send(100, 300);
-  const refused = await post(999);
-  expect(refused.statusCode).toBe(503);
-  expect(refused.json()).toEqual({
+  const rejected = await post(999);
+  expect(rejected.statusCode).toBe(503);
+  expect(rejected.json()).toEqual({
     message: "The store cannot be reached at the moment: send the request again later",
   });
 

@@ -78,10 +78,10 @@ test("the command shows for every table its rows, its time span, its size and it
 test("what a shorter retention would delete is counted, and nothing is changed", async () => {
   const { tables } = answerSchema.parse(JSON.parse(await retention(30)));
   const older = Object.fromEntries(tables.map(({ table, older_rows }) => [table, older_rows]));
-  // An address has a row for its tag and one for having been seen at all.
+  // An address has a row for its tag, and one for any sighting.
   expect(older).toMatchObject({ observations: 2, tag_activity_hourly: 2, address_daily: 2, address_tags: 4, tags: 0 });
   expect(await retention(30, false)).toMatch(/RETENTION_DAYS=30 would delete for good:\n {2}address_daily: 2 rows\n/);
-  expect(await retention(30, false)).toContain("a service takes RETENTION_CONFIRM=30 too");
+  expect(await retention(30, false)).toContain("set RETENTION_CONFIRM=30 for a service");
   expect(await retention(70, false)).not.toContain("RETENTION_CONFIRM");
   expect(await retention(70, false)).toContain("RETENTION_DAYS=70 would delete nothing that is stored now.");
   expect(await retention(200, false)).toContain("RETENTION_DAYS=200 would keep new data 100 days longer");
@@ -89,7 +89,7 @@ test("what a shorter retention would delete is counted, and nothing is changed",
   expect(await readRetention(world.client)).toBe(100);
 });
 
-test("a table that came with an update keeps its rows as long as all the others, once a service has started", async () => {
+test("a table that an update added gets the retention of the others at the next start of a service", async () => {
   await world.client.command({
     query: "ALTER TABLE dead_letter_retries MODIFY TTL toDateTime(retried_at, 'UTC') + toIntervalDay(30)",
   });
@@ -113,14 +113,14 @@ test("a RETENTION_DAYS that differs from the current retention is reported and n
   expect(await readRetention(world.client)).toBe(100);
 });
 
-test("a change of the retention that was interrupted is finished by the next start", async () => {
+test("an interrupted change of the retention is completed by the next start", async () => {
   const alone = "ALTER TABLE observations MODIFY TTL toDateTime(observed_at, 'UTC') + toIntervalDay(80)";
   await world.client.command({ query: alone });
   const { settings, log } = commandOver(world);
   const store = await openStore({ settings, log });
   await store.close();
   expect(store.retentionDays).toBe(80);
-  expect(await applyRetention(world.client, 80), "tables that were left behind").toEqual([]);
+  expect(await applyRetention(world.client, 80), "tables that an interruption left behind").toEqual([]);
 });
 
 const storedRows = defineQuery({
@@ -139,7 +139,7 @@ test("a shorter retention is set at once, however long the server takes to delet
   await eventually(async () => expect(await run(world.client, storedRows, {})).toEqual([{ rows: 2, tags: 1 }]));
 });
 
-test("sizes are told also when the server may not read what it would take to count", async () => {
+test("sizes are shown even if counting exceeds the server's limits", async () => {
   const limited = connect(
     { ...world.connection, url: `${world.connection.url}/?ch_force_primary_key=1` },
     "noisefloor",
@@ -150,15 +150,15 @@ test("sizes are told also when the server may not read what it would take to cou
   expect(observations).toMatchObject({ rows: 4, retentionDays: 100, from: undefined });
 });
 
-test("a command that only looks adds nothing, and of an older schema says what to do", async () => {
+test("a command that only reads adds nothing, and reports an older schema with what to do", async () => {
   const list = { json: false, limit: 10, includeDone: false };
   await retention();
   await runDeadLettersList(list, commandOver(world));
   expect(await run(world.client, storedRows, {}), "no starter tags").toEqual([{ rows: 4, tags: 1 }]);
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_retries'" });
-  const refusal = /migration dead_letter_retries has not been applied: run "noisefloor migrate"/;
-  await expect(retention()).rejects.toThrow(refusal);
-  await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(refusal);
+  const error = /migration dead_letter_retries has not been applied: run "noisefloor migrate"/;
+  await expect(retention()).rejects.toThrow(error);
+  await expect(runDeadLettersList(list, commandOver(world))).rejects.toThrow(error);
 });
 
 test("a command that writes neither migrates, nor changes the retention, nor adds tags", async () => {
@@ -179,12 +179,12 @@ test("a retention that would delete more than a tenth is not set unless that is 
   const { settings, log, ...rest } = commandOver(world);
   const open = (retentionDays: number, retentionConfirm?: number) =>
     openStore({ settings: { ...settings, retentionDays, retentionConfirm }, log });
-  const refusal =
+  const error =
     /^RETENTION_DAYS=30 instead of the 100 days that hold now would delete for good 2 of 4 rows of observations \(\S+Z to \S+Z\)\. Set RETENTION_CONFIRM=30 if/;
-  await expect(open(30)).rejects.toThrow(refusal);
-  await expect(open(30, 29)).rejects.toThrow(refusal);
+  await expect(open(30)).rejects.toThrow(error);
+  await expect(open(30, 29)).rejects.toThrow(error);
   await (await open(70)).close();
-  expect(await readRetention(world.client), "nothing is deleted by that").toBe(70);
+  expect(await readRetention(world.client), "and deletes nothing").toBe(70);
   const migrating = { settings: { ...settings, retentionDays: 30 }, log, ...rest };
   await expect(runMigrate({ yes: false }, migrating)).rejects.toThrow(
     /Nothing was changed: pass --yes or set RETENTION_CONFIRM=30 if/,
@@ -197,7 +197,7 @@ test("a retention that would delete more than a tenth is not set unless that is 
   expect(await readRetention(world.client)).toBe(4);
 });
 
-test("a running intake refuses what a retention that was shortened meanwhile would delete without a word", async () => {
+test("a running intake rejects observations older than a retention that was shortened meanwhile", async () => {
   const retention = await openRetentionCache(world.client, { intervalMs: 50 });
   const ingest = await ingestOf(world, undefined, () => NOW, [], createMetrics(), retention.current);
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);

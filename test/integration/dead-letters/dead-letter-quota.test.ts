@@ -51,7 +51,7 @@ const storedDeadLetters = defineQuery({
 });
 const kept = () => run(world.client, storedDeadLetters, {});
 
-test("beyond a key's quota of the day only counts and a sample are kept, which say so; other keys have their own", async () => {
+test("beyond a key's daily quota only a sample with counts is kept; other keys have quotas of their own", async () => {
   const counted = { bytes: 0, beyond: 0 };
   const deadLetters = limited({
     onStored(bytes) {
@@ -61,7 +61,7 @@ test("beyond a key's quota of the day only counts and a sample are kept, which s
       counted.beyond += records;
     },
   });
-  // At the same time: they share the quota.
+  // Concurrent calls share the quota.
   await Promise.all(Array.from({ length: 10 }, () => deadLetters.store(rejected(10, "greedy"))));
   await deadLetters.store(rejected(3, "modest"));
   await deadLetters.store(rejected(1));
@@ -69,7 +69,7 @@ test("beyond a key's quota of the day only counts and a sample are kept, which s
   const [none, greedy, modest] = await kept();
   expect(none).toMatchObject({ keyId: "", count: 1, notes: [] });
   expect(modest).toMatchObject({ keyId: "modest", count: 3, notes: [] });
-  // 18 of 1,103 bytes each come to less than the quota, and one is a sample of the others.
+  // 18 dead letters of 1,103 bytes fit into the quota, and one is a sample of the rest.
   expect(greedy).toMatchObject({ keyId: "greedy", count: 19 });
   expect(greedy?.notes).toEqual([
     expect.stringMatching(
@@ -79,7 +79,7 @@ test("beyond a key's quota of the day only counts and a sample are kept, which s
   expect(counted).toEqual({ bytes: 22 * 1_103, beyond: 82 });
 });
 
-test("a restart does not begin the quota anew, and the next UTC day does", async () => {
+test("a restart does not reset the quota, the next UTC day does", async () => {
   const before = limited();
   await before.store(rejected(18));
   const after = limited();
@@ -94,12 +94,12 @@ test("a restart does not begin the quota anew, and the next UTC day does", async
   expect(await kept()).toMatchObject([{ count: 38 }]);
 });
 
-test("counts that cannot be written wait for the store and are told together", async () => {
+test("counts that cannot be written wait for the store and are written together", async () => {
   let isFull = false;
-  const requireSpace = () => {
+  const assertSpace = () => {
     if (isFull) throw new Error("full");
   };
-  const deadLetters = limited({ requireSpace, flushMs: 20, bytesPerDay: 0 });
+  const deadLetters = limited({ assertSpace, flushMs: 20, bytesPerDay: 0 });
   isFull = true;
   await deadLetters.store(rejected(5));
   await deadLetters.close();
@@ -110,7 +110,7 @@ test("counts that cannot be written wait for the store and are told together", a
   expect(await kept()).toMatchObject([{ count: 1, notes: [expect.stringContaining("sample of 7 records")] }]);
 });
 
-test("who posts garbage without end cannot fill the disk, and is told of each record all the same", async () => {
+test("endless garbage of a sender cannot fill the disk, and each record is still reported to the sender", async () => {
   const metrics = createMetrics();
   const mebibyte = 1024 * 1024;
   const options = { deadLetterBytesPerDay: mebibyte };
@@ -134,7 +134,7 @@ test("who posts garbage without end cannot fill the disk, and is told of each re
   expect(stored?.bytes).toBeLessThan(mebibyte + 4096);
   expect(stored?.notes.some((note) => note.startsWith("sample of "))).toBe(true);
   expect(await metrics.text()).toMatch(/noisefloor_dead_letters_not_kept_total\{source="http"\} 2\d\d/);
-  // The sample is cut, so it is not tried; those that were kept whole are.
+  // The sample is cut, so the retry skips it; those that were kept whole are retried.
   await world.addTags([makeTag("later", "unknown")]);
   const command = commandOver(world);
   await runDeadLettersRetry([], { all: true, dryRun: true, overridePermission: false, json: true }, command);

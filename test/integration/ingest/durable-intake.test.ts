@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore, openStoreAsItIs } from "@noisefloor/cli/store.ts";
+import { openPreparedStore, openStore } from "@noisefloor/cli/store.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { AGEING_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
@@ -14,7 +14,7 @@ import { createWorld, makeTag, type World } from "../../support/worlds/world.ts"
 const NOW = Date.now();
 const TABLES = AGEING_TABLES.map(({ name }) => name).sort();
 
-/** Of its own: what other tests bring to the disk would count. */
+/** A server of its own, as the writes of other tests would be counted. */
 let server: EmbeddedClickHouse;
 let dataDir: string;
 let world: World;
@@ -41,7 +41,7 @@ const syncCounts = defineQuery({
   row: z.object({ files: z.int(), folders: z.int() }),
 });
 
-/** How many files and folders some work has brought to the disk before it was answered. */
+/** How many files and folders were synced before the work was answered. */
 async function synced(work: () => Promise<unknown>) {
   const before = (await run(world.client, syncCounts, {}))[0] ?? { files: 0, folders: 0 };
   await work();
@@ -56,34 +56,34 @@ const seen = {
   tags: ["worm"],
 };
 const accepted = () => world.store([seen]);
-const refused = () => world.store([{ ...seen, source_ip: "10.0.0.1" }]);
+const rejected = () => world.store([{ ...seen, source_ip: "10.0.0.1" }]);
 const merge = () => world.client.command({ query: "OPTIMIZE TABLE observations FINAL" });
 
 const NOTHING = { files: 0, folders: 0 };
 
-test("a durable intake brings observations, what is derived from them, dead letters and merged parts to the disk", async () => {
+test("a durable intake syncs observations, their rollups, dead letters and merged parts to the disk", async () => {
   expect(await synced(accepted)).toEqual(NOTHING);
   expect((await applyDurability(world.client, true)).sort()).toEqual(TABLES);
   expect(await applyDurability(world.client, true), "once").toEqual([]);
   const stored = await synced(accepted);
-  // The observations and four tables derived from them, each of several files.
+  // The observations and four rollups, each part of several files.
   expect(stored.folders).toBeGreaterThanOrEqual(5);
   expect(stored.files).toBeGreaterThan(10);
-  expect((await synced(refused)).folders).toBeGreaterThanOrEqual(1);
+  expect((await synced(rejected)).folders).toBeGreaterThanOrEqual(1);
   expect((await synced(merge)).files).toBeGreaterThan(1);
 
   expect((await applyDurability(world.client, false)).sort()).toEqual(TABLES);
   expect(await synced(accepted)).toEqual(NOTHING);
-  expect(await synced(refused)).toEqual(NOTHING);
+  expect(await synced(rejected)).toEqual(NOTHING);
 });
 
-test("a service sets it, a command beside it leaves it alone, and so does who says nothing", async () => {
+test("a service sets durability; commands and services without the setting leave it alone", async () => {
   const { settings, log } = commandOver(world);
   const changedBy = async (isDurable: boolean | undefined, opener: "service" | "command") => {
     const wanting = { ...settings, isDurable };
-    const store = opener === "service" ? await openStore({ settings: wanting, log }) : await openStoreAsItIs(wanting);
+    const store = opener === "service" ? await openStore({ settings: wanting, log }) : await openPreparedStore(wanting);
     await store.close();
-    // What is as it was wanted before is not changed again.
+    // Checks also that an unchanged setting leaves the tables alone.
     return synced(accepted).then(({ files }) => (files > 0 ? "durable" : "not durable"));
   };
   expect(await changedBy(true, "command")).toBe("not durable");

@@ -47,7 +47,7 @@ const deadLetters = defineQuery({
   row: z.object({ reason: z.string(), bytes: z.int(), hex: z.string() }),
 });
 
-test("what was accepted can be read as soon as the answer has come", async () => {
+test("accepted observations can be read as soon as the answer has arrived", async () => {
   const { status, body } = await post(JSON.stringify([good("45.1.0.1"), good("45.1.0.2")]), {
     "content-type": "application/json",
   });
@@ -121,7 +121,7 @@ test.each([
   ["text/plain", {}],
   ["json", {}],
   ["application/octet-stream", { "content-encoding": "gzip" }],
-])("NDJSON sent as %s is taken", async (type, headers) => {
+])("NDJSON sent as %s is accepted", async (type, headers) => {
   const lines = Buffer.from(`${JSON.stringify(good("45.1.1.1"))}\r\n\r\n${JSON.stringify(good("45.1.1.2"))}\n`);
   const payload = "content-encoding" in headers ? gzipSync(lines) : lines;
   expect(await post(payload, { "content-type": type, ...headers })).toMatchObject({
@@ -130,7 +130,7 @@ test.each([
   });
 });
 
-test("rejected records are counted by reason, told one by one, and kept with their very bytes", async () => {
+test("rejected records are counted by reason, listed one by one, and kept byte for byte", async () => {
   const broken = Buffer.concat([Buffer.from('{"sensor_id":"\xff'), Buffer.from([0xfe, 0x00, 0x80])]);
   const lines = [
     Buffer.from(JSON.stringify(good("45.1.2.1"))),
@@ -159,7 +159,7 @@ test("rejected records are counted by reason, told one by one, and kept with the
   );
 });
 
-test("of a record larger than 8 MiB the beginning is kept, with how long it was", async () => {
+test("of a record larger than 8 MiB the first 8 MiB and the size are kept", async () => {
   const large = `"${"x".repeat(8 * 1024 * 1024 - 1)}"`;
   const { body } = await post(large);
   expect(body).toMatchObject({ rejected: 1, reasons: { oversize: 1 } });
@@ -171,16 +171,16 @@ test("of a record larger than 8 MiB the beginning is kept, with how long it was"
 test.each([
   ["an empty body", "", {}, 400, "The request body is empty"],
   ["a broken array", "[1,", {}, 400, "The request body must be NDJSON or a JSON array of observations"],
-  ["gzip that is none", "hello", { "content-encoding": "gzip" }, 400, "The request body is not valid gzip"],
+  ["invalid gzip", "hello", { "content-encoding": "gzip" }, 400, "The request body is not valid gzip"],
   ["another encoding", "hello", { "content-encoding": "br" }, 415, "Content-Encoding must be gzip or left out"],
-])("%s is refused with a clear answer", async (_name, payload, headers, status, message) => {
+])("%s is rejected with an error message", async (_name, payload, headers, status, message) => {
   expect(await post(payload, { "content-type": "application/json", ...headers })).toEqual({
     status,
     body: { message },
   });
 });
 
-test("a small body that unpacks to more than 32 MiB is refused", async () => {
+test("a small body that unpacks to more than 32 MiB is rejected", async () => {
   const bomb = gzipSync(Buffer.alloc(33 * 1024 * 1024, 0x20));
   expect(await post(bomb, { "content-encoding": "gzip" })).toEqual({
     status: 413,
@@ -188,7 +188,7 @@ test("a small body that unpacks to more than 32 MiB is refused", async () => {
   });
 });
 
-test("gzip that is none, in a body too large to be read, is refused and the service goes on", async () => {
+test("invalid gzip in a body too large to be read is rejected, and the service goes on", async () => {
   const open = await intake();
   await open.listen({ host: "127.0.0.1", port: 0 });
   const { port } = z.object({ port: z.int() }).parse(open.server.address());
@@ -204,17 +204,17 @@ test("gzip that is none, in a body too large to be read, is refused and the serv
   await open.close();
 });
 
-test("what comes after the 32 MiB is not unpacked, and broken as it may be, harms nobody", async () => {
+test("bytes after the first 32 MiB are not unpacked, so damage in them causes no error", async () => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
   bomb.fill(0xff, bomb.length - 8);
   expect(await post(bomb, { "content-encoding": "gzip" })).toMatchObject({ status: 413 });
-  // Time in which the rest would be unpacked; an error then is nobody's and fails the run.
+  // Time to unpack the rest: an error then would be unhandled and fail the run.
   await new Promise((settle) => setTimeout(settle, 1_000));
   const whole = gzipSync(JSON.stringify(good("45.1.10.1")));
   expect(await post(whole, { "content-encoding": "gzip" })).toMatchObject({ status: 202, body: { accepted: 1 } });
 });
 
-test("with sensor keys configured, only they get in", async () => {
+test("with sensor keys configured, only they are accepted", async () => {
   const guarded = await intake(["first-key", "second-key"]);
   const payload = JSON.stringify(good("45.1.3.1"));
   for (const headers of [{}, { key: "" }, { key: "third-key" }]) {
@@ -224,7 +224,7 @@ test("with sensor keys configured, only they get in", async () => {
   await guarded.close();
 });
 
-test("an open intake takes nothing that a web page has its visitor send", async () => {
+test("an open intake accepts nothing that a web page makes its visitor send", async () => {
   const fromPage = { origin: "https://foreign.example", "content-type": "text/plain" };
   for (const headers of [fromPage, { ...fromPage, "sec-fetch-site": "cross-site" }]) {
     expect(await post(JSON.stringify(good("45.1.11.1")), headers)).toEqual({
@@ -269,7 +269,7 @@ test("with brokers configured, accepted records are in the topic when the answer
   await published.close();
 });
 
-test("more than 50,000 records in a request are refused before they cost anything", async () => {
+test("a request with more than 50,000 records is rejected before they cost anything", async () => {
   const crowd = gzipSync(Buffer.alloc(16 * 1024 * 1024, "1\n"));
   expect(await post(crowd, { "content-encoding": "gzip" })).toEqual({
     status: 413,
@@ -277,13 +277,13 @@ test("more than 50,000 records in a request are refused before they cost anythin
   });
 });
 
-test("observations of more than two years of weeks go in with one request", async () => {
+test("one request can hold observations of more than 100 weeks", async () => {
   const weeks = Array.from({ length: 120 }, (_, index) => ({
     ...good(`45.1.6.${index}`),
     observed_at: new Date(NOW - index * 7 * 86_400_000).toISOString(),
   }));
   const ingest = await ingestOf(world, undefined, now, [], createMetrics(), () => 3_650);
-  const patient = await makeApp(INGEST_OPERATIONS, ingest.register);
-  expect(await post(JSON.stringify(weeks), {}, patient)).toMatchObject({ status: 202, body: { accepted: 120 } });
-  await patient.close();
+  const longRetention = await makeApp(INGEST_OPERATIONS, ingest.register);
+  expect(await post(JSON.stringify(weeks), {}, longRetention)).toMatchObject({ status: 202, body: { accepted: 120 } });
+  await longRetention.close();
 });

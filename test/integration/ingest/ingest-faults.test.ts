@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { badEvents } from "../../soak/bad-events.ts";
 import { kill } from "../../soak/kill.ts";
-import { playOn } from "../../soak/scenario.ts";
+import { runScenario } from "../../soak/scenario.ts";
 import { storeOutage } from "../../soak/store-outage.ts";
 import { terminate } from "../../soak/terminate.ts";
 import { atVolume } from "../../support/volume.ts";
 import { type SoakServers, startSoakServers } from "../../support/worlds/soak-stage.ts";
 
 const SEED = 1;
-/** A scenario finds out by itself when nothing moves any more; this is for machines with much else to do. */
+/** A scenario detects a standstill itself; this timeout is for busy machines. */
 const MOST_MS = 300_000;
 let servers: SoakServers;
 
@@ -17,13 +17,13 @@ beforeAll(async () => {
 });
 afterAll(() => servers.close());
 
-// Those that take longer are played by the soak alone.
+// The longer ones run only in the soak.
 test.each([kill, storeOutage, badEvents, terminate])(
   "$promise",
   async (scenario) => {
     const events = scenario.events.test / atVolume(2, 1);
-    const terms = { extent: "test", seed: SEED, events, say: () => {} } as const;
-    expect((await playOn(servers, scenario, terms)).told).not.toBe("");
+    const options = { extent: "test", seed: SEED, events, say: () => {} } as const;
+    expect((await runScenario(servers, scenario, options)).summary).not.toBe("");
   },
   MOST_MS,
 );

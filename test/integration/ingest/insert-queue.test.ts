@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** The n-th of many different observations, of an address of its own. */
+/** The n-th of many distinct observations, each of its own address. */
 function row(n: number, sensor = "s"): ObservationRow {
   const nothing = undefined;
   return {
@@ -86,21 +86,21 @@ const storedOnce = async () => (await run(world.client, countsOnce, {}))[0];
 const poison = () =>
   world.client.command({ query: "ALTER TABLE observations ADD CONSTRAINT no_poison CHECK sensor_id != 'poison'" });
 
-test("of rows that the server refuses for what is in them exactly the bad ones are told, all others are stored", async () => {
+test("of rows that the server rejects for their data exactly the bad ones are reported, and all others are stored", async () => {
   await poison();
   const random = seeded(7);
   const bad = new Set(Array.from({ length: 12 }, () => random.int(0, 4_999)));
   const { queue } = queueOf();
-  const refused = await queue.store(
+  const rejected = await queue.store(
     Array.from({ length: 5_000 }, (_, n) => row(n, bad.has(n) ? "poison" : "s")),
     0,
   );
-  expect(new Set(refused.map(({ index }) => index))).toEqual(bad);
-  expect(refused.every(({ detail }) => detail.includes("no_poison"))).toBe(true);
+  expect(new Set(rejected.map(({ index }) => index))).toEqual(bad);
+  expect(rejected.every(({ detail }) => detail.includes("no_poison"))).toBe(true);
   expect((await stored())?.raw).toBe(5_000 - bad.size);
 });
 
-test("who hands bad rows over hears of their own, by their own numbers, and nobody else does", async () => {
+test("each caller learns of its own bad rows, by their index, and of no others", async () => {
   await poison();
   const { queue } = queueOf({ lingerMs: 100 });
   const [good, mixed, alsoGood] = await Promise.all([
@@ -112,7 +112,7 @@ test("who hands bad rows over hears of their own, by their own numbers, and nobo
   expect((await stored())?.raw).toBe(22);
 });
 
-test("an insert that is repeated under its token is the same insert, in the table and in all that is fed from it", async () => {
+test("an insert repeated under its token counts once, in the table and in its rollups", async () => {
   const insert = insertObservations(world.client);
   await insert(rows(0, 1_000), "one");
   const before = await stored();
@@ -122,29 +122,29 @@ test("an insert that is repeated under its token is the same insert, in the tabl
   expect((await stored())?.raw).toBe(2 * (before?.raw ?? Number.NaN));
 });
 
-test("rows of many hands share inserts: the first goes at once, what comes meanwhile goes together", async () => {
+test("rows of many callers share inserts: the first goes at once, those that come meanwhile go together", async () => {
   const { queue, inserts } = queueOf({ lingerMs: 50 });
-  await Promise.all(Array.from({ length: 200 }, (_, hand) => queue.store(rows(hand * 10, hand * 10 + 10), 0)));
+  await Promise.all(Array.from({ length: 200 }, (_, call) => queue.store(rows(call * 10, call * 10 + 10), 0)));
   expect((await stored())?.raw).toBe(2_000);
   expect(inserts.length).toBeLessThan(10);
 });
 
-test("rows with more behind them do not wait for company", async () => {
+test("rows with more behind them do not wait for others", async () => {
   const { queue } = queueOf({ lingerMs: 3_600_000 });
   const first = queue.store(rows(0, 10), 0);
   expect(await Promise.all([first, queue.store(rows(10, 20), 0, { hasMore: true })])).toEqual([[], []]);
   expect((await stored())?.raw).toBe(20);
 });
 
-test("no insert is larger than 200,000 rows, and enough of them do not wait for company", async () => {
+test("no insert is larger than 200,000 rows, and a full one does not wait for others", async () => {
   const { queue, inserts } = queueOf({ lingerMs: 60_000 });
-  const hands = Array.from({ length: 5 }, (_, hand) => queue.store(rows(hand * 60_000, (hand + 1) * 60_000), 0));
-  await Promise.all(hands);
+  const calls = Array.from({ length: 5 }, (_, call) => queue.store(rows(call * 60_000, (call + 1) * 60_000), 0));
+  await Promise.all(calls);
   expect(inserts.map(({ rows: count }) => count).reduce((sum, count) => sum + count, 0)).toBe(300_000);
   expect(Math.max(...inserts.map(({ rows: count }) => count))).toBeLessThanOrEqual(200_000);
 });
 
-test("a server over its limits is waited for, with a word on why, and takes the rows when that is over", async () => {
+test("inserts are retried and logged while a server is over its limits, and succeed afterwards", async () => {
   await world.client.command({
     query: "ALTER TABLE observations MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1",
   });
@@ -160,27 +160,28 @@ test("a server over its limits is waited for, with a word on why, and takes the 
   expect((await stored())?.raw).toBe(100);
 });
 
-/** A client with a setting of its own, which waits so long for answers. */
+/** A client with additional settings and a request timeout. */
 function limitedBy(setting: string, value: number, waitMs?: number) {
   const { url } = inject("clickhouse");
   return connect({ ...world.connection, url: `${url}/?ch_${setting}=${value}` }, "noisefloor-tests", waitMs);
 }
-/** Inserts that may take so much of the server's memory. */
+/** Inserts with a limit of the server's memory. */
 const limitedTo = (bytes: number) => limitedBy("max_memory_usage", bytes);
 
-test("what is too much for the server's memory at once goes in as few parts as it takes", async () => {
+test("rows that are too many for the server's memory are inserted in as few parts as possible", async () => {
   const limited = limitedTo(40_000_000);
   const { queue, inserts } = queueOf({ insert: insertObservations(limited) });
   expect(await queue.store(rows(0, 60_000), 0)).toEqual([]);
   expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 60_000, outcome: "transient" })));
   expect(inserts.filter(({ outcome }) => outcome === "stored").length).toBeLessThanOrEqual(8);
-  // A try that failed in a view had stored its rows in the table, so they came twice, as the same observations.
+  // An attempt that fails in a view has already stored its rows in the table: they come twice, as the same
+  // observations.
   expect((await storedOnce())?.raw).toBe(60_000);
   expect((await storedOnce())?.counted).toBe(60_000);
   await limited.close();
 });
 
-test("a server that has no memory at all is waited for, and does not get ever smaller inserts", async () => {
+test("a server without any memory gets retries, but not ever smaller inserts", async () => {
   let limited = limitedTo(100_000);
   const { queue, inserts } = queueOf({ insert: (values, token) => insertObservations(limited)(values, token) });
   const storing = queue.store(rows(0, 3_000), 0);
@@ -196,7 +197,7 @@ test("a server that has no memory at all is waited for, and does not get ever sm
 test.each([
   { who: "the server", seconds: 1, waitMs: 120_000 },
   { who: "the client", seconds: 0, waitMs: 1_000 },
-])("what takes longer at once than $who has time for goes in as parts", async ({ seconds, waitMs }) => {
+])("rows that take longer than the time limit of $who are inserted in parts", async ({ seconds, waitMs }) => {
   await world.client.command({
     query: "ALTER TABLE observations ADD CONSTRAINT slow CHECK sleepEachRow(0.00025) = 0",
   });
@@ -205,26 +206,26 @@ test.each([
   expect(await queue.store(rows(0, 4_800), 0)).toEqual([]);
   expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 4_800, outcome: "transient" })));
   expect(inserts.slice(3).every(({ rows: count }) => count < 4_800)).toBe(true);
-  // A try that its sender did not wait for may have been stored, so they came twice, as the same observations.
+  // An attempt that timed out may have been stored: its rows come twice, as the same observations.
   expect(await storedOnce()).toEqual({ raw: 4_800, counted: 4_800 });
   await limited.close();
 });
 
-test("a table that refuses everything ends the flow, rather than turn all that comes into dead letters", async () => {
+test("a table that rejects every row fails the intake, instead of making every row a dead letter", async () => {
   await world.client.command({ query: "ALTER TABLE observations ADD CONSTRAINT nothing CHECK sensor_id = 'nobody'" });
   const { queue, inserts } = queueOf();
   await expect(queue.store(rows(0, 1_000), 0)).rejects.toThrow(/rejects all rows, not only some: .*nothing/s);
   expect(inserts.length).toBeLessThan(30);
 });
 
-test("every code that is judged is what the server calls it", async () => {
+test("every error code that we classify has the server's name for it", async () => {
   for (const [code, name] of [...TRANSIENT_CODES, ...DATA_CODES, ...OVER_LIMIT_CODES]) {
     const result = await world.client.query({ query: `SELECT errorCodeToName(${code})`, format: "TabSeparated" });
     expect((await result.text()).trim(), code).toBe(name);
   }
 });
 
-test("a failure that nobody knows is not waited for", async () => {
+test("an unknown failure is not retried", async () => {
   const elsewhere = connect({ ...inject("clickhouse"), database: "no_such_database" }, "noisefloor-tests");
   const { queue, inserts } = queueOf({ insert: insertObservations(elsewhere) });
   await expect(queue.store(rows(0, 10), 0)).rejects.toMatchObject({ code: "81" });
@@ -232,7 +233,7 @@ test("a failure that nobody knows is not waited for", async () => {
   await elsewhere.close();
 });
 
-test("at a stop nothing is tried again, and what waits for company goes at once", async () => {
+test("during a shutdown nothing is retried, and rows that wait for others are inserted at once", async () => {
   const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
   const shutdown = new AbortController();
   const { queue } = queueOf({
@@ -255,7 +256,7 @@ test("at a stop nothing is tried again, and what waits for company goes at once"
   expect(await storing).toEqual([]);
 });
 
-test("rows that nobody waits for any more are let go of, whether they wait their turn or for the store", async () => {
+test("rows whose callers have gone are dropped, whether they wait in the queue or for the store", async () => {
   const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
   let isAway = true;
   const { queue, inserts } = queueOf({

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 const seen = (ip: string) => observationLine(ip, NOW - 1_000);
-/** So many bytes, nearly all of them white space. */
+/** A body of this size, nearly all of it white space. */
 const large = (ip: string, bytes: number) => Buffer.concat([Buffer.alloc(bytes, " "), Buffer.from(seen(ip))]);
 
 async function post(payload: string | Buffer, headers: Record<string, string> = {}, remoteAddress = "127.0.0.1") {
@@ -37,8 +37,8 @@ async function post(payload: string | Buffer, headers: Record<string, string> = 
 }
 
 const alter = (what: string) => world.client.command({ query: `ALTER TABLE observations ${what}` });
-/** Makes the store say "too many parts" until the answer is called. */
-async function holdUp(): Promise<() => Promise<unknown>> {
+/** Makes inserts fail with "too many parts". @returns a function that ends that. */
+async function blockInserts(): Promise<() => Promise<unknown>> {
   await world.store([JSON.parse(seen("45.0.0.1"))]);
   await alter("MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1");
   return () => alter("RESET SETTING parts_to_throw_insert");
@@ -49,47 +49,51 @@ const MIB = 1024 * 1024;
 const BUSY = { status: 503, body: { message: "The intake is busy: send the request again in a few seconds" } };
 
 test.each([
-  { how: "as they are", pack: (body: Buffer) => body, headers: {} },
-  { how: "packed to a thousandth", pack: (body: Buffer) => gzipSync(body), headers: { "content-encoding": "gzip" } },
+  { how: "uncompressed", pack: (body: Buffer) => body, headers: {} },
+  {
+    how: "compressed to a thousandth",
+    pack: (body: Buffer) => gzipSync(body),
+    headers: { "content-encoding": "gzip" },
+  },
 ])(
-  "while the store is behind only so much waits in memory, whether bodies come $how; the others are told to wait",
+  "while the store is behind, requests in memory are bounded, whether bodies come $how; further ones get a 503",
   async ({ pack, headers }) => {
-    const goOn = await holdUp();
+    const resume = await blockInserts();
     const answers = Array.from({ length: 8 }, (_, n) =>
       post(pack(large(`45.1.8.${n}`, 30 * MIB)), headers, `192.0.2.${n}`),
     );
     expect(await Promise.race(answers)).toEqual(BUSY);
-    await goOn();
+    await resume();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
-    const taken = statuses.filter((status) => status === 202).length;
-    expect([taken > 0, taken <= 4]).toEqual([true, true]);
-    expect(await addresses()).toHaveLength(1 + taken);
-    expect(await post(seen("45.1.9.1")), "and there is room again").toMatchObject({ status: 202 });
+    const accepted = statuses.filter((status) => status === 202).length;
+    expect([accepted > 0, accepted <= 4]).toEqual([true, true]);
+    expect(await addresses()).toHaveLength(1 + accepted);
+    expect(await post(seen("45.1.9.1")), "and accepted again afterwards").toMatchObject({ status: 202 });
   },
 );
 
-test("requests that pack very many records into hardly any bytes are told to wait by what they take in memory", async () => {
-  const goOn = await holdUp();
+test("requests with very many tiny records get a 503 by the memory that these take", async () => {
+  const resume = await blockInserts();
   const bomb = (ip: string) => gzipSync(Buffer.from(`${seen(ip)}\n${"1\n".repeat(49_999)}`));
   const answers = Array.from({ length: 8 }, (_, n) =>
     post(bomb(`45.1.4.${n}`), { "content-encoding": "gzip" }, `192.0.2.${n}`),
   );
   expect(await Promise.race(answers)).toEqual(BUSY);
-  await goOn();
+  await resume();
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
-  const taken = statuses.filter((status) => status === 202).length;
-  expect([taken > 0, taken <= 5]).toEqual([true, true]);
-  expect(await addresses()).toHaveLength(1 + taken);
+  const accepted = statuses.filter((status) => status === 202).length;
+  expect([accepted > 0, accepted <= 5]).toEqual([true, true]);
+  expect(await addresses()).toHaveLength(1 + accepted);
 });
 
-test("the largest request there is finds room when nothing else waits", async () => {
+test("the largest request is accepted when no other waits", async () => {
   const line = (n: number) => `${seen(`45.2.${n >> 8}.${n & 255}`)}${" ".repeat(550)}`;
   const largest = Array.from({ length: 50_000 }, (_, n) => line(n)).join("\n");
   expect([largest.length > 30 * MIB, largest.length <= 32 * MIB]).toEqual([true, true]);
   expect(await post(largest)).toMatchObject({ status: 202, body: { accepted: 50_000 } });
 });
 
-test("one key's bodies that stall leave room for everybody else's, and are ended", async () => {
+test("bodies of one key that stall leave memory for other senders, and are ended", async () => {
   const [key, other] = ["key-of-one-sensor", "key-of-the-others"];
   const { register } = await ingestOf(world, undefined, () => NOW, [key, other]);
   const guarded = await makeApp(INGEST_OPERATIONS, register, { bodyCheckMs: 1_000 });
@@ -98,7 +102,7 @@ test("one key's bodies that stall leave room for everybody else's, and are ended
   const post = async (withKey: string, ip: string) =>
     (await fetch(new URL("/v1/observations", url), { method: "POST", body: seen(ip), headers: { key: withKey } }))
       .status;
-  /** Sends almost 32 MiB and no more; `answer` is the status of what comes then. */
+  /** Sends almost 32 MiB and then nothing; `answer` is the status of the response. */
   const stall = async () => {
     const socket = connect(Number(url.port), "127.0.0.1").setEncoding("utf8");
     onTestFinished(() => void socket.destroy());
@@ -115,32 +119,32 @@ test("one key's bodies that stall leave room for everybody else's, and are ended
   expect(await post(key, "45.1.3.3")).toBe(202);
 });
 
-test("a small request whose length is not told takes no more room than it needs", async () => {
-  const goOn = await holdUp();
+test("a small request without Content-Length reserves no more memory than it needs", async () => {
+  const resume = await blockInserts();
   const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
   const body = (ip: string) => new Blob([seen(ip)]).stream();
   const chunked = (n: number) =>
     fetch(`http://127.0.0.1:${port}/v1/observations`, { method: "POST", body: body(`45.1.7.${n}`), duplex: "half" });
   const answers = Array.from({ length: 20 }, (_, n) => chunked(n));
   await sleep(500);
-  await goOn();
+  await resume();
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
 });
 
-test("what its sender has hung up on is not stored later, for it will be sent again", async () => {
-  const goOn = await holdUp();
+test("a request whose client has disconnected is not stored later, as it will be sent again", async () => {
+  const resume = await blockInserts();
   const url = `${await app.listen({ host: "127.0.0.1", port: 0 })}/v1/observations`;
-  const impatient = AbortSignal.timeout(700);
-  await expect(fetch(url, { method: "POST", body: seen("45.1.6.1"), signal: impatient })).rejects.toThrow("timeout");
+  const timeout = AbortSignal.timeout(700);
+  await expect(fetch(url, { method: "POST", body: seen("45.1.6.1"), signal: timeout })).rejects.toThrow("timeout");
   await sleep(300);
-  await goOn();
+  await resume();
   expect(await post(seen("45.1.6.2"))).toMatchObject({ status: 202 });
-  // Its next try would have come by now.
+  // The next retry would have happened by now.
   await sleep(1_500);
   expect(await addresses()).toEqual(["45.0.0.1", "45.1.6.2"]);
 });
 
-test("when a bad record cannot be kept the good ones are not stored either: sent again, they count once", async () => {
+test("when a dead letter cannot be stored the good records are not stored either: sent again, they count once", async () => {
   const body = `${seen("45.1.5.1")}\n{not json`;
   await world.client.command({ query: "RENAME TABLE dead_letters TO elsewhere" });
   expect((await app.inject({ method: "POST", url: "/v1/observations", payload: body })).statusCode).toBe(500);

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
-import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
@@ -14,13 +13,11 @@ import type { RejectedRecord } from "@noisefloor/ingest/types.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { observationLine as line } from "../../support/builders/observation.ts";
-import { eventually } from "../../support/eventually.ts";
 import { atVolume } from "../../support/volume.ts";
-import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
-/** Lines of files that are stored in several inserts. */
+/** Lines of files, enough for several inserts. */
 const LARGE = atVolume(25_000, 60_000);
 const CUT = atVolume(25_000, 40_000);
 let world: World;
@@ -80,7 +77,7 @@ const deadLetters = defineQuery({
   }),
 });
 
-test("the same file twice is the same observations, while equal records within it stay as many as they are", async () => {
+test("the same file twice gives the same observations, while equal records within it are separate ones", async () => {
   const file = join(folder, "a.ndjson");
   const equal = line("45.0.0.1", NOW - 1_000);
   await writeFile(file, [equal, equal, line("45.0.0.2", NOW - 1_000), "rubbish", equal].join("\n"));
@@ -104,7 +101,7 @@ test("the same file twice is the same observations, while equal records within i
   ]);
 });
 
-test("the same bytes are the same dead letters: by another name, packed, longer by now, or by standard input", async () => {
+test("the same bytes are the same dead letters: in a file of another name, packed, longer by now, or from standard input", async () => {
   const lines = ["rubbish", line("10.0.0.1", NOW - 1_000), "rubbish", line("10.0.0.1", NOW - 1_000), "other"];
   const text = lines.join("\n");
   await writeFile(join(folder, "a.ndjson"), text);
@@ -122,68 +119,6 @@ test("the same bytes are the same dead letters: by another name, packed, longer 
   const after = await keys();
   expect(after).toHaveLength(7);
   expect(after).toEqual(expect.arrayContaining(first));
-});
-
-const replayCommand = async (paths: string[], options: Partial<ReplayOptions>, signal?: AbortSignal) => {
-  const command = commandOver(world, undefined, signal);
-  let failure = "";
-  try {
-    await runReplay(paths, { format: "observations", ...options }, command);
-  } catch (error) {
-    failure = error instanceof Error ? error.message : String(error);
-  }
-  const { exitCode } = process;
-  process.exitCode = undefined;
-  return { output: command.lines.join("\n"), failure, exitCode };
-};
-
-test("a shifted replay that was broken off goes on with the time that it tells, and counts nothing twice", async () => {
-  const file = join(folder, "old.ndjson");
-  await writeFile(file, Array.from({ length: 40 }, (_, index) => line(`45.0.1.${index}`, 1_000 + index)).join("\n"));
-  const stopping = new AbortController();
-  const slow = replayCommand([file], { shiftTo: "now", rate: 10 }, stopping.signal);
-  await eventually(async () => expect(await run(world.client, stored, {})).not.toEqual([]));
-  stopping.abort();
-  const stopped = await slow;
-  expect(stopped.exitCode).toBe(130);
-  const [, resolved = ""] = /the newest becomes (\S+Z)\.$/m.exec(stopped.output) ?? [];
-  expect(stopped.output).toContain(`with --shift-to ${resolved} in the place of --shift-to now.`);
-  expect(await replayCommand([file], { shiftTo: resolved })).toMatchObject({ failure: "", exitCode: undefined });
-  const rows = await run(world.client, stored, {});
-  expect(rows.map(({ times }) => times)).toEqual(Array.from({ length: 40 }, () => 1));
-  expect(rows.at(-1)?.at).toBe(Date.parse(resolved));
-});
-
-test("a replay of which nothing is accepted ends as a failure, and before all of it is read unless told to go on", async () => {
-  const old = Array.from({ length: 10_500 }, (_, index) => line("45.0.0.1", 1_000 + index));
-  const file = join(folder, "old.ndjson");
-  await writeFile(file, [...old, line("45.0.0.2", NOW)].join("\n"));
-  const dry = await replayCommand([file], { dryRun: true });
-  expect(dry.failure).toBe(
-    "none of the first 10000 records was accepted, the rest was not read: they are older than the retention; " +
-      "--shift-to now moves all times to the present. With --keep-going the rest is read all the same",
-  );
-  expect(dry.output).toContain("read      10000\naccepted  0\nrejected  10000\n");
-  const whole = await replayCommand([file], { keepGoing: true, dryRun: true });
-  expect(whole).toMatchObject({ failure: "", output: expect.stringContaining("read      10501\naccepted  1\n") });
-  const long = await replayCommand([file], { shiftTo: "now", dryRun: true });
-  expect(long, "of a file that is shifted, all but the end may be too old").toMatchObject({
-    failure: "",
-    output: expect.stringContaining("accepted  1\nrejected  10500\n"),
-  });
-  const short = join(folder, "short.ndjson");
-  await writeFile(short, "rubbish");
-  expect((await replayCommand([short], {})).failure).toBe(
-    "no record was accepted: they cannot be read as observations; look at --format",
-  );
-});
-
-test("a dry run says what would become of the records, and changes nothing", async () => {
-  const file = join(folder, "a.ndjson");
-  await writeFile(file, [line("45.0.0.1", NOW - 1_000), "rubbish"].join("\n"));
-  const { output, failure } = await replayCommand([file], { dryRun: true });
-  expect({ output, failure }).toEqual({ output: expect.stringContaining("accepted  1\nrejected  1\n"), failure: "" });
-  expect([...(await run(world.client, stored, {})), ...(await run(world.client, deadLetters, {}))]).toEqual([]);
 });
 
 test("all times move so that the newest falls on the given one, over all files together", async () => {
@@ -223,14 +158,14 @@ test.each([
   const file = join(folder, "large");
   const onDisk = isGzip ? gzipSync(bytes) : bytes;
   await writeFile(file, onDisk);
-  let told = 0;
-  const summary = await replayFiles([file], { onBytes: (count) => (told += count) });
+  let reported = 0;
+  const summary = await replayFiles([file], { onBytes: (count) => (reported += count) });
   expect(summary).toMatchObject({ read: LARGE, accepted: LARGE, rejected: 0 });
-  expect(told).toBe(onDisk.length);
+  expect(reported).toBe(onDisk.length);
   expect(await run(world.client, stored, {})).toHaveLength(LARGE);
 });
 
-test("of a file that breaks off, what can be read is stored, and the end says what was done", async () => {
+test("of a truncated file the readable part is stored, and the error has the summary", async () => {
   const lines = Array.from({ length: CUT }, (_, index) =>
     line(`45.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, NOW - index),
   );
@@ -245,7 +180,7 @@ test("of a file that breaks off, what can be read is stored, and the end says wh
   expect(await run(world.client, stored, {})).toHaveLength(read);
 });
 
-test("long lines fill a batch by their size: no more of them are in memory at once than the store takes at once", async () => {
+test("a batch is bounded by its bytes, too: long lines do not fill the memory", async () => {
   const bytes = Buffer.alloc(4 * 1024 * 1024, "x");
   async function* lines(): AsyncGenerator<ReplayRecord> {
     for (let position = 1; position <= 40; position++) yield { bytes, origin: "long", position, fallbackId: "" };
@@ -263,7 +198,7 @@ test("long lines fill a batch by their size: no more of them are in memory at on
   expect(Math.max(...batches)).toBeLessThanOrEqual(32 * 1024 * 1024);
 });
 
-test("a time from a clock gone wrong does not move the others", async () => {
+test("a time of a wrong clock does not move the others", async () => {
   const file = join(folder, "odd.ndjson");
   const odd = ["9999-01-01T00:00:00Z", "+275760-09-13T00:00:00Z", "Nov 20 2026"].map((observed_at) =>
     JSON.stringify({ observed_at, sensor_id: "s", source_ip: "45.0.0.2" }),
@@ -281,7 +216,7 @@ test("a rate is kept", async () => {
   expect(Date.now() - started).toBeGreaterThan(2_000);
 });
 
-test("a replay that is stopped has stored all that it had read", async () => {
+test("a replay that is stopped has stored all records that it had read", async () => {
   const stopping = new AbortController();
   async function* endless(): AsyncGenerator<ReplayRecord> {
     for (let n = 0; ; n++) {

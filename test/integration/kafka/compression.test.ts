@@ -22,7 +22,7 @@ const storedBy = defineQuery({
   row: z.object({ n: z.int(), bytes: z.int() }),
 });
 
-// The broker itself compresses what a topic holds with that topic's method, whatever came: so that what is read was
+// The broker recompresses every batch with the topic's codec, so the batches that are read were
 // compressed by the reference implementation.
 test.each(["gzip", "snappy", "lz4", "zstd"])("messages that are compressed with %s are read", async (method) => {
   const kafka = freshKafka();
@@ -31,7 +31,7 @@ test.each(["gzip", "snappy", "lz4", "zstd"])("messages that are compressed with 
   const ingest = await ingestOf(world, kafka, () => NOW);
   await ingest.start();
   const producer = await kafkaProducer(kafka.connection, silent);
-  // More than one block of each method, some of it hardly compressible.
+  // More than one block of each codec, some of it hardly compressible.
   const messages = Array.from({ length: 3_000 }, (_, index) => ({
     key: null,
     value: Buffer.from(

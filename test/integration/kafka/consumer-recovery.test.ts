@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => producer.close());
 
-/** Replaces a method of the client library for its next calls. @returns what ends that at once. */
+/** Replaces a method of the client library for its next calls. @returns a function that restores it. */
 function replaceCalls({ prototype }: Library, method: string, times: number, instead: () => Promise<unknown>) {
   const own = prototype[method];
   if (own === undefined) throw new Error(`the client library has no ${method}`);
@@ -56,7 +56,7 @@ function consumerOf(handle?: HandleBatch) {
 
 const publish = (text: string) => producer.produce(kafka.topic, [{ key: null, value: Buffer.from(text) }]);
 
-/** Why the consumer has failed, or "alive" while it has not. */
+/** The error with which the consumer failed, or "alive". */
 const failureOf = (consumer: StreamConsumer) =>
   Promise.race([consumer.failure.catch((error: unknown) => String(error)), sleep(100).then(() => "alive")]);
 
@@ -111,12 +111,12 @@ test("a consumer that is stopped during an error does not restart", async () => 
   replaceCalls(CLUSTER, "findGroupCoordinator", 1, async () => {
     tries++;
     stopped = consumer.stop();
-    throw new kafkajs.KafkaJSError("the brokers are away");
+    throw new kafkajs.KafkaJSError("the brokers are down");
   });
   await publish("x");
   await start();
   await stopped;
-  // By then it would have restarted.
+  // A restart would have happened by now.
   await sleep(1_500);
   expect([tries, seen, restarts()]).toEqual([1, [], 0]);
 });

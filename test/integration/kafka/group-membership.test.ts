@@ -9,7 +9,7 @@ import { eventually } from "../../support/eventually.ts";
 import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
 import { silent } from "../../support/worlds/http.ts";
 
-/** A member of the group, what it received, and how many rebalances the client library logged. */
+/** A member of the group, the messages that it received, and the number of logged rebalances. */
 async function member(kafka: KafkaSettings, instanceId: string | undefined) {
   const logged: string[] = [];
   const received: string[] = [];

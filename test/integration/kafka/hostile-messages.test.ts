@@ -47,7 +47,7 @@ function good(last: number): Buffer {
 const committed = async () => (await committedOffsets(kafka)).map((offset) => Math.max(0, offset));
 const lines = (parts: readonly (Buffer | string)[]) => Buffer.from(parts.join("\n"));
 
-test("a message with thousands of headers, and a bomb, hold up nothing: the bomb is kept as it came", async () => {
+test("a message with thousands of headers, or a decompression bomb, blocks nothing: the bomb is kept as it came", async () => {
   const headers = Object.fromEntries(Array.from({ length: 7_000 }, (_, index) => [`h${index}`, ""]));
   await producer.produce(kafka.topic, [{ key: null, value: good(1), headers }]);
   const bomb = await publishBomb(kafka, 257);
@@ -63,9 +63,9 @@ test("a message with thousands of headers, and a bomb, hold up nothing: the bomb
 });
 
 test.each([
-  ["before its own", (index: number) => index - 5],
-  ["behind its own", (index: number) => index + 1_000_000],
-  ["that are all the same", () => 0],
+  ["before its base offset", (index: number) => index - 5],
+  ["beyond its last offset", (index: number) => index + 1_000_000],
+  ["that are all equal", () => 0],
 ])(
   "a batch whose messages have offsets %s is kept as it came, and what follows is read once",
   async (_where, deltaOf) => {
@@ -81,7 +81,7 @@ test.each([
   },
 );
 
-test("records, keys and headers of any length are kept up to a limit, with how long they were, and hold up nothing", async () => {
+test("records, keys and headers of any length are kept up to a limit, with their length, and block nothing", async () => {
   const tooMany = lines(Array.from({ length: 1_001 }, () => "x".repeat(3_000)));
   const huge = Buffer.alloc(8 * 1024 * 1024 + 1, "x");
   await publishGzipped(kafka, [tooMany], Buffer.from("packed"));
@@ -94,9 +94,9 @@ test("records, keys and headers of any length are kept up to a limit, with how l
   const find = (bytes: Buffer) =>
     dead.find(({ payload, payloadBytes }) => payloadBytes === bytes.length && payload[0] === bytes[0]);
   expect(find(tooMany)).toMatchObject({ reason: "too-many-observations", key: Buffer.from("packed"), keyBytes: 6 });
-  expect(find(tooMany)?.payload.equals(tooMany), "all of it").toBe(true);
+  expect(find(tooMany)?.payload.equals(tooMany), "the whole payload").toBe(true);
   expect(find(huge)).toMatchObject({ reason: "oversize", key: Buffer.alloc(1_024, "k"), keyBytes: 9 * 1024 * 1024 });
-  expect(find(huge)?.payload.equals(huge.subarray(0, 8 * 1024 * 1024)), "what is stored of it").toBe(true);
+  expect(find(huge)?.payload.equals(huge.subarray(0, 8 * 1024 * 1024)), "the stored part").toBe(true);
   expect(find(Buffer.from([0xff, 0]))).toMatchObject({
     payload: Buffer.from([0xff, 0]),
     key: Buffer.from([0xff]),
@@ -108,7 +108,7 @@ test("records, keys and headers of any length are kept up to a limit, with how l
   await eventually(async () => expect(await stored()).toHaveLength(1));
 });
 
-test("a header that names records, as long as a message may be, names none of a thousand", async () => {
+test("an overlong header with a fallback id is ignored, as each of a thousand records would carry it", async () => {
   const headers = { [FALLBACK_ID_HEADER]: "x".repeat(900_000) };
   const thousand = lines(Array.from({ length: 1_000 }, (_, index) => good(index)));
   await producer.produce(kafka.topic, [{ key: null, value: thousand, headers }]);
@@ -116,7 +116,7 @@ test("a header that names records, as long as a message may be, names none of a 
   expect((await stored())[0]?.id).toMatch(new RegExp(`^kafka:${kafka.topic}/\\d/0/\\d+$`));
 });
 
-test("of messages packed by the hundred, each of a thousand records, what is done is committed while the rest waits", async () => {
+test("of a batch of a hundred messages with a thousand records each, the stored part is committed while the rest waits", async () => {
   const alter = (what: string) => world.client.command({ query: `ALTER TABLE observations ${what}` });
   await world.store([JSON.parse(String(good(1)))]);
   await alter("MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1");
@@ -134,14 +134,14 @@ test("of messages packed by the hundred, each of a thousand records, what is don
   expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1", "45.0.0.2"]);
 });
 
-test("what transactions leave behind, and what they take back, is committed too: the lag becomes 0", async () => {
+test("control records and aborted messages are committed past: the lag becomes 0", async () => {
   await publishInTransaction(kafka, [good(1), good(2)], "commit");
   await publishInTransaction(kafka, [good(3)], "abort");
   await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
   expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1", "45.0.0.2"]);
 });
 
-test("a dead letter that cannot be stored blocks the commit and is retried, without that the consumer begins anew", async () => {
+test("a dead letter that cannot be stored blocks the commit and is retried without a restart of the consumer", async () => {
   const alter = (what: string) => world.client.command({ query: `ALTER TABLE dead_letters ${what}` });
   await producer.produce(kafka.topic, [{ key: null, value: Buffer.from("{broken") }]);
   await kafkaDeadLettersOf(world, 1);
@@ -172,11 +172,11 @@ test("a dead letter that cannot be stored blocks the commit and is retried, with
 
 test("a stop does not wait for a dead letter that cannot be stored, and the next consumer stores it", async () => {
   let isFull = true;
-  const requireSpace = () => {
+  const assertSpace = () => {
     if (isFull) throw new StoreFullError("no space");
   };
   await opened.ingest.stop();
-  const disk = { requireSpace, freeBytes: () => 0, floorBytes: () => 1, ageSeconds: () => 0, stop: () => {} };
+  const disk = { assertSpace, freeBytes: () => 0, floorBytes: () => 1, ageSeconds: () => 0, stop: () => {} };
   let retries = 0;
   const log = pino({}, { write: (line: string) => void (line.includes("storing dead letters failed") && retries++) });
   opened.ingest = await ingestOf(world, kafka, now, [], createMetrics(), undefined, { disk, log });
@@ -194,7 +194,7 @@ test("a stop does not wait for a dead letter that cannot be stored, and the next
   ]);
 });
 
-test("garbage without end cannot fill the disk: beyond the day's quota of Kafka only counts and a sample are kept", async () => {
+test("endless garbage cannot fill the disk: beyond Kafka's daily quota only a sample with counts is kept", async () => {
   await opened.ingest.stop();
   const options = { deadLetterBytesPerDay: 100_000 };
   metrics = createMetrics();

@@ -42,7 +42,7 @@ function bytes(...values: unknown[]): Buffer {
   return Buffer.from(values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join("\n"));
 }
 
-test("poison among good messages: the good are stored, each bad one is kept with its bytes, key and reason", async () => {
+test("bad messages among good ones: the good are stored, each bad one is kept with its bytes, key and reason", async () => {
   const future = good(900, { observed_at: new Date(NOW + 6 * 60_000).toISOString() });
   const huge = Buffer.from(JSON.stringify(good(901, { rdns: "x".repeat(2 * 1024 * 1024) })));
   const poison: [payload: Buffer, reason: string][] = [
@@ -91,7 +91,7 @@ test("poison among good messages: the good are stored, each bad one is kept with
   );
 });
 
-test("a message may hold one observation, an array or NDJSON; a bad element does not hurt its neighbours", async () => {
+test("a message may hold one observation, an array or NDJSON; a bad element does not affect its neighbours", async () => {
   const bad = '{"observed_at":"yesterday", "sensor_id":"s"}';
   await producer.produce(kafka.topic, [
     { key: null, value: bytes(good(1)) },
@@ -108,7 +108,7 @@ test("a message may hold one observation, an array or NDJSON; a bad element does
   ]);
 });
 
-test("offsets are committed after storing, so a new member of the group takes up where the last one ended", async () => {
+test("offsets are committed after storing, so a new member of the group continues where the last one ended", async () => {
   await producer.produce(
     kafka.topic,
     Array.from({ length: 500 }, (_, index) => ({ key: null, value: bytes(good(index)) })),
@@ -124,7 +124,7 @@ test("offsets are committed after storing, so a new member of the group takes up
   await eventually(async () => expect(await stored()).toHaveLength(501));
 });
 
-test("a stop in the middle of a flood loses nothing", async () => {
+test("a stop under load loses nothing", async () => {
   const flood = Array.from({ length: 20_000 }, (_, index) => ({
     key: null,
     value: bytes(good(index, { observation_id: `flood-${index}` })),
@@ -138,7 +138,7 @@ test("a stop in the middle of a flood loses nothing", async () => {
   await eventually(async () => expect(await stored()).toHaveLength(20_000));
 });
 
-test("of a compressed message of 20 MiB the first 8 MiB are kept, with its size, and it holds up nothing", async () => {
+test("of a compressed message of 20 MiB the first 8 MiB and its size are kept, and it blocks nothing", async () => {
   const huge = Buffer.alloc(20 * 1024 * 1024, "x");
   await publishGzipped(kafka, [huge]);
   await producer.produce(
@@ -169,7 +169,7 @@ test("the same messages delivered to two groups, in other batches, are the same 
   expect([await world.get(path), await world.get("/v3/community/45.0.0.1"), await stored()]).toEqual(before);
 });
 
-test("metrics say what became of records, how large inserts are and how far the group is behind; the consumer is alive", async () => {
+test("metrics count records by outcome, rows of inserts and the lag of the group; the consumer is alive", async () => {
   const metrics = createMetrics();
   const measured = freshKafka();
   const other = await ingestOf(world, measured, now, [], metrics);
@@ -194,7 +194,7 @@ test("metrics say what became of records, how large inserts are and how far the 
   await other.stop();
 });
 
-test("a topic that is missing and must not be created is named before anything else happens", async () => {
+test("a missing topic that must not be created is named before anything else happens", async () => {
   const missing = { ...kafka, createTopics: false, topic: `${kafka.topic}-never-made` };
   await expect(ingestOf(world, missing, now)).rejects.toThrow(
     new RegExp(`has no topic ${missing.topic}, or none .* set KAFKA_CREATE_TOPICS to true$`),

@@ -15,7 +15,7 @@ beforeEach(() => {
 const makeTopic = (config: Record<string, string> = {}) =>
   ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 1, config }], silent);
 
-/** What a new group receives from the topic, up to its last offset. */
+/** The messages that a new group receives from the topic, up to its end. */
 async function readAll(): Promise<string[]> {
   const { groupId } = freshKafka();
   const seen: string[] = [];
@@ -28,7 +28,7 @@ async function readAll(): Promise<string[]> {
   return seen;
 }
 
-test("of aborted transactions inside one another nothing is delivered, and all other messages are", async () => {
+test("messages of overlapping aborted transactions are not delivered, and all others are", async () => {
   await makeTopic();
   const [a, b, c] = [await openTransactional(kafka), await openTransactional(kafka), await openTransactional(kafka)];
   const message = (value: string, key: Buffer | null = null) => ({ topic: kafka.topic, messages: [{ key, value }] });
@@ -55,8 +55,8 @@ test("of aborted transactions inside one another nothing is delivered, and all o
   expect(await readAll()).toEqual(["kept 1", "kept 2", "kept 3", "plain"]);
 });
 
-test("a batch that compaction has emptied, and one that it has shortened, do not block the partition", async () => {
-  // The smallest segment there may be: two of the large messages do not fit into one.
+test("a batch that compaction has emptied or shortened does not block the partition", async () => {
+  // The smallest possible segment: two of the large messages do not fit into one.
   await makeTopic({
     "cleanup.policy": "compact",
     "segment.bytes": String(2 ** 20),

@@ -50,7 +50,7 @@ test("the description is OpenAPI 3.1, carries version 3.0.0 and names every oper
   }
 });
 
-test("every example is what it is an example of", () => {
+test("every example matches its schema", () => {
   const document = documentSchema.parse(describeOperations(OPERATIONS));
   let examples = 0;
   for (const [path, methods] of Object.entries(document.paths)) {
@@ -65,7 +65,7 @@ test("every example is what it is an example of", () => {
   for (const { body } of OPERATIONS) expect(body?.schema.safeParse(body.example).success ?? true).toBe(true);
 });
 
-test("the page for people loads nothing from elsewhere", async () => {
+test("the documentation page loads nothing from other hosts", async () => {
   const page = await world.app.inject({ method: "GET", url: "/docs" });
   expect(page.statusCode).toBe(200);
   expect(page.headers["content-type"]).toMatch(/^text\/html/);

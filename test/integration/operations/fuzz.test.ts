@@ -1,10 +1,10 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { type FuzzAnswer, OPERATION_HEADER, told } from "../../support/fuzz/check-answer.ts";
+import { type FuzzAnswer, formatFailure, OPERATION_HEADER } from "../../support/fuzz/check-answer.ts";
 import type { FuzzRequest } from "../../support/fuzz/drafts.ts";
 import { createFuzzedWorld, type FuzzedWorld, NOISE, RIOT } from "../../support/fuzz/fuzzed-world.ts";
 import { fingerprint, Ledger } from "../../support/fuzz/ledger.ts";
@@ -12,14 +12,14 @@ import { answersIn, exchange } from "../../support/fuzz/raw-http.ts";
 import { rawRequests, withLongHeader, withoutHost } from "../../support/fuzz/raw-requests.ts";
 import { atVolume } from "../../support/volume.ts";
 
-/** Another one asks other things: FUZZ_SEED=2 npx vitest run --project integration test/integration/operations/fuzz.test.ts */
+/** For other requests: FUZZ_SEED=2 npx vitest run --project integration test/integration/operations/fuzz.test.ts */
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
 const LEAST_REQUESTS = atVolume(1_500, 10_000);
-/** One of so many batches is played. */
+/** `npm test` runs one batch in this many. */
 const THINNING = atVolume(4, 1);
-/** The most requests under way at once. */
+/** Concurrent requests. */
 const AT_ONCE = 16;
-/** Batches of requests for each operation: few where the store has much to read, many where it is not asked at all. */
+/** Batches of requests for each operation: few where queries are large, many where no query runs. */
 const BATCHES: Readonly<Record<string, number>> = {
   getCommunityIP: 35,
   getIP: 40,
@@ -31,11 +31,11 @@ const BATCHES: Readonly<Record<string, number>> = {
   legacyMetadata: 140,
 };
 const BATCHES_OF_OTHERS = 25;
-/** Batches of what every operation must refuse before it asks the store anything. */
-const REFUSED_BATCHES = 45;
+/** Batches of requests that every operation must reject before any query. */
+const REJECTED_BATCHES = 45;
 const RAW_BATCHES = 90;
 const LEAST_OF_A_STATUS = atVolume(2, 10);
-/** Whoever has to look at a failure needs one case and not the very smallest. */
+/** A failure needs one case to look at, and not the very smallest. */
 const MOST_SHRINKING_MS = 120_000;
 
 const NOW = Date.now();
@@ -61,13 +61,13 @@ async function send({ method, target, headers, payload, from }: FuzzRequest): Pr
   return { status: statusCode, headers: answer.headers, text: answer.body };
 }
 
-/** Throws, with both, when an answer is not what it must be. */
-function requireSound(request: FuzzRequest, answer: FuzzAnswer): void {
+/** Throws an error with the request and the answer if the answer is wrong. */
+function assertSound(request: FuzzRequest, answer: FuzzAnswer): void {
   const fault = fuzzed.check(request, answer) ?? ledger.enter(request, answer);
-  if (fault !== undefined) throw new Error(`${fault}\n  ${told(request, answer)}`);
+  if (fault !== undefined) throw new Error(`${fault}\n  ${formatFailure(request, answer)}`);
 }
 
-/** Checks batches of cases, all of a batch at once. A failure tells the seed and the smallest batch that has it. */
+/** Checks the cases of a batch concurrently. A failure has the seed and the smallest failing batch. */
 async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (one: T) => Promise<void>): Promise<void> {
   const batch = fc.array(cases, { minLength: 1, maxLength: AT_ONCE, size: "max" });
   await fc.assert(
@@ -81,23 +81,23 @@ async function forBatches<T>(cases: fc.Arbitrary<T>, batches: number, check: (on
   );
 }
 
-test("whatever an operation is asked, it answers as described, in JSON and in our words", {
+test("every operation answers any request as described, in JSON and without a library's wording", {
   timeout: 900_000,
 }, async () => {
-  const check = async (request: FuzzRequest) => requireSound(request, await send(request));
+  const check = async (request: FuzzRequest) => assertSound(request, await send(request));
   for (const operation of fuzzed.operations) {
     const requests = fuzzed.requestsFor(operation);
     await forBatches(requests, BATCHES[operation.id] ?? BATCHES_OF_OTHERS, check);
     await forBatches(
-      requests.filter(({ expects }) => expects === "refused"),
-      REFUSED_BATCHES,
+      requests.filter(({ expects }) => expects === "rejected"),
+      REJECTED_BATCHES,
       check,
     );
   }
 });
 
-// Before connections are broken off: who did not wait for the answer does not know what was rejected.
-test("every record is accepted or rejected, and each rejected one is kept with its very bytes", async () => {
+// Before the test that cuts connections: a client without the answer does not know what was rejected.
+test("every record is accepted or rejected, and each rejected one is kept byte for byte", async () => {
   const deadLetters = defineQuery({
     name: "test-dead-letters",
     sql: "SELECT reason, hex(MD5(payload)) AS digest FROM dead_letters FINAL WHERE source = 'http'",
@@ -119,8 +119,8 @@ test("every record is accepted or rejected, and each rejected one is kept with i
   expect(lost).toEqual([]);
   expect(ledger.accepted).toBeGreaterThan(atVolume(15, 100));
   expect(ledger.listed.length).toBeGreaterThan(atVolume(80, 500));
-  // Too many records are refused with the whole request, the store takes all that is accepted, and batches are Kafka's.
-  const elsewhere = new Set<string>(["too-many-observations", "refused-by-store", "unreadable-batch"]);
+  // Over HTTP too many records reject the whole request, ClickHouse rejects no valid row, and batches are Kafka's.
+  const elsewhere = new Set<string>(["too-many-observations", "rejected-by-store", "unreadable-batch"]);
   expect([...ledger.reasons].sort()).toEqual(REJECTION_REASONS.filter((reason) => !elsewhere.has(reason)).sort());
 });
 
@@ -129,33 +129,33 @@ test("whatever bytes come over a connection, each answer is as described", { tim
   await forBatches(requests, RAW_BATCHES, async ({ request, bytes, isWhole }) => {
     const answers = answersIn(await exchange(port, bytes, isWhole));
     if (isWhole && answers.length !== 1) throw new Error(`${answers.length} answers to ${bytes.toString("latin1")}`);
-    for (const answer of answers) requireSound(request, answer);
+    for (const answer of answers) assertSound(request, answer);
   });
 });
 
 test.each([
   ["without Host", withoutHost, 400],
   ["with a header too large", withLongHeader, 431],
-])("a request %s is refused as its operation says", async (_what, write, status) => {
+])("a request %s gets the error that its operation describes", async (_what, write, status) => {
   for (const operation of fuzzed.operations) {
-    const plain = fuzzed.requestsFor(operation).filter(({ expects }) => expects === "taken");
+    const plain = fuzzed.requestsFor(operation).filter(({ expects }) => expects === "accepted");
     for (const request of fc.sample(plain, { seed: SEED, numRuns: 10 })) {
       const [answer] = answersIn(await exchange(port, write({ ...request, headers: {} }), true));
       if (answer === undefined) throw new Error("no answer");
       expect(answer.status).toBe(status);
-      // The second is refused before anybody knows whom it is for.
+      // The second is rejected before routing, so it has no operation.
       const headers = { ...answer.headers, [OPERATION_HEADER]: operation.id };
-      requireSound({ ...request, expects: "refused" }, { ...answer, headers });
+      assertSound({ ...request, expects: "rejected" }, { ...answer, headers });
     }
   }
 });
 
-/** Of the others' 429 many large questions at once are the reason, which take long. */
+/** Their 429 needs many large queries at once, which take long. */
 function countsLookups(id: string): boolean {
   return QUERY_OPERATIONS.some((operation) => operation.id === id && operation.errorResponses[429] !== undefined);
 }
 
-test("each status that an operation describes was met, but those for which something must break or be slow", () => {
+test("every status of every operation occurred, except those that need a failure or a timeout", () => {
   const missing: string[] = [];
   for (const { id, statuses } of fuzzed.operations) {
     const met = statuses.filter((one) => one < 500 && one !== 408 && (one !== 429 || countsLookups(id)));
@@ -168,7 +168,7 @@ test("each status that an operation describes was met, but those for which somet
   expect(ledger.requests).toBeGreaterThanOrEqual(LEAST_REQUESTS);
 });
 
-test("after all that the service answers as before, and nothing in the process was changed", async () => {
+test("afterwards the service answers as before, and Object.prototype is unchanged", async () => {
   const fresh = "46.1.2.3";
   const observation = { observed_at: new Date(NOW).toISOString(), sensor_id: "s", source_ip: fresh, tags: ["worm"] };
   const ask = async (path: string, init?: RequestInit) => {

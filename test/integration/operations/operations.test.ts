@@ -32,7 +32,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Works for minutes on nothing, and can be found among the running queries by its mark. */
+/** Runs for minutes, and can be found among the running queries by its mark. */
 const endless = (mark: string) =>
   defineQuery({
     name: "endless",
@@ -46,14 +46,14 @@ const greedy = defineQuery({
   params: z.object({}),
   row: z.object({ n: z.int() }),
 });
-const underWay = (mark: string) =>
+const inProgress = (mark: string) =>
   defineQuery({
-    name: "under-way",
+    name: "running-queries",
     sql: `SELECT count() AS n FROM system.processes WHERE query LIKE '%sipHash64(number, \\'${mark}%' AND query NOT LIKE '%system.processes%'`,
     params: z.object({}),
     row: z.object({ n: z.int() }),
   });
-const running = async (mark: string) => (await run(client, underWay(mark), {}))[0]?.n;
+const running = async (mark: string) => (await run(client, inProgress(mark), {}))[0]?.n;
 
 const slow = defineOperation({
   id: "slow",
@@ -69,7 +69,7 @@ const slow = defineOperation({
 
 type Made = { app: FastifyInstance; logged: Record<string, unknown>[]; scrape: () => Promise<string> };
 
-/** An application that asks endless queries, with all that it logs. */
+/** An application whose queries never end, with its log lines. */
 async function makeSlowApp(maxSeconds: number, options: Partial<HttpAppOptions> = {}): Promise<Made> {
   const logged: Record<string, unknown>[] = [];
   const sink = new Writable({
@@ -106,7 +106,7 @@ test("an answer that takes longer than the deadline is a 503, and its query ends
   );
 });
 
-test("a client that goes away takes its query with it", async () => {
+test("the query of a client that disconnects is cancelled", async () => {
   const { app, logged, scrape } = await makeSlowApp(60);
   const address = await app.listen({ host: "127.0.0.1", port: 0 });
   const request = httpRequest(`${address}/slow/gone`).on("error", () => {});
@@ -135,7 +135,7 @@ test("the query service cannot change anything, whatever a query says", async ()
   await expect(read(drop, {})).rejects.toMatchObject({ code: "164" });
 });
 
-test("ready means that the store answers and its schema is ours; alive means only that the process is", async () => {
+test("ready: the store answers and its schema is current; alive: the process answers", async () => {
   const log = pino({ level: "silent" });
   const migrations = await readMigrations(MIGRATIONS);
   const away = connect({ ...inject("clickhouse"), url: "http://127.0.0.1:1" }, "noisefloor-tests");
@@ -171,7 +171,7 @@ test("ready means that the store answers and its schema is ours; alive means onl
   await away.close();
 });
 
-test("figures count requests by operation and status, time them, and ask for their token where there is one", async () => {
+test("metrics count requests by operation and status, time them, and need the token if there is one", async () => {
   const metrics = createMetrics();
   const log = pino({ level: "silent" });
   const app = await createHttpApp({ log, metrics, deadlineMs: 10_000 });
@@ -202,12 +202,12 @@ test("every answer is a log line with a request id, and neither keys nor query s
   const forged = await app.inject({ method: "GET", url: "/nowhere", headers: { "x-request-id": 'x"\n{}' } });
   expect(forged.headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
 
-  const telling = await makeSlowApp(5, { logsClientAddresses: true });
-  await telling.app.inject({ method: "GET", url: "/nowhere" });
-  expect(telling.logged).toMatchObject([{ client: "127.0.0.1" }]);
+  const withAddresses = await makeSlowApp(5, { logsClientAddresses: true });
+  await withAddresses.app.inject({ method: "GET", url: "/nowhere" });
+  expect(withAddresses.logged).toMatchObject([{ client: "127.0.0.1" }]);
 });
 
-test("browsers of configured origins may call and read the limits, all others may not; pages may not be framed", async () => {
+test("pages of configured origins may call and read the limits, all others may not; pages may not be framed", async () => {
   const origin = "https://dashboard.example.org";
   const { app } = await makeSlowApp(5, { corsOrigins: [origin] });
   const preflight = (from: string) =>
@@ -238,14 +238,14 @@ test("browsers of configured origins may call and read the limits, all others ma
 test.each([
   ["a configured proxy", "10.1.2.3", "203.0.113.7, 192.0.2.5", "192.0.2.5"],
   ["proxy behind proxy", "10.1.2.3", "192.0.2.5, 10.9.9.9", "192.0.2.5"],
-  ["anybody else", "192.0.2.99", "203.0.113.7", "192.0.2.99"],
-])("from %s the forwarded address is taken for what it is", async (_, remoteAddress, forwarded, client) => {
+  ["any other client", "192.0.2.99", "203.0.113.7", "192.0.2.99"],
+])("from %s the client's address is found", async (_, remoteAddress, forwarded, client) => {
   const { app, logged } = await makeSlowApp(5, { trustedProxies: ["10.0.0.0/8"], logsClientAddresses: true });
   await app.inject({ method: "GET", url: "/nowhere", remoteAddress, headers: { "x-forwarded-for": forwarded } });
   expect(logged).toMatchObject([{ client }]);
 });
 
-test("readiness can be asked more often than there are connections, and costs the store little", async () => {
+test("frequent readiness checks use few connections, and cost the store little", async () => {
   const checks = storeChecks(world.client, await readMigrations(MIGRATIONS));
   for (let asked = 0; asked < 40; asked++) await checks.clickhouse();
   let looks = 0;
@@ -263,7 +263,7 @@ test("readiness can be asked more often than there are connections, and costs th
   expect(looks).toBeLessThan(20);
 });
 
-test("a stop waits for answers under way, in our words to the end, but not for requests that never arrive", async () => {
+test("a shutdown waits for open responses, whose errors are our own, but not for requests that never arrive", async () => {
   const metrics = createMetrics();
   const log = pino({ level: "silent" });
   const app = await createHttpApp({ log, metrics, deadlineMs: 20_000 });

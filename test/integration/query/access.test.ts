@@ -37,11 +37,11 @@ const path = (query = "") => `/v3/tags/${tag.id}/activity?${query}`;
 const startOf = (body: unknown) =>
   z.object({ metadata: z.object({ start_date: z.string() }) }).parse(body).metadata.start_date;
 
-test.each(["/v3/tags", path(), "/v3/community/45.0.0.1"])("a key that is not known is 401 at %s", async (url) => {
+test.each(["/v3/tags", path(), "/v3/community/45.0.0.1"])("an unknown key is 401 at %s", async (url) => {
   expect(await world.get(url, { key: "not-known" })).toEqual(UNAUTHORIZED);
 });
 
-test("an address that is none is told before the key is looked at", async () => {
+test("an invalid address is a 400 before the key is checked", async () => {
   expect(await world.get("/v3/community/10.0.0.1", { key: "not-known" })).toMatchObject({ status: 400 });
 });
 
@@ -65,7 +65,7 @@ test.each([
   }
 });
 
-test("scopes need the entitlement, and recognized ones are judged after unrecognized ones", async () => {
+test("scopes need the entitlement, which is checked after unrecognized ones", async () => {
   const key = await world.addCaller("unlimited");
   expect((await world.get(path("workspace_labels=global"), { key })).status).toBe(403);
   expect((await world.get(path("workspace_labels=nonsense"), { key })).status).toBe(400);
@@ -84,21 +84,21 @@ test("a revoked key stops working, a new one works, both within five seconds", a
   await eventually(async () => expect(await world.get("/v3/tags", { key })).toEqual(UNAUTHORIZED), 5_000);
 });
 
-test("no workspace can be made on, or moved to, the plan of callers without a key", async () => {
+test("no workspace can be created on, or moved to, the plan of callers without a key", async () => {
   const context = commandOver(world);
   const id = `w-${randomUUID()}`;
   const write = (isNew: boolean, plan?: string) => runWorkspacesWrite(id, { isNew, plan }, context);
-  const refusal =
+  const error =
     'the plan "unauthenticated" is for callers without a key; a workspace may have community, standard, unlimited';
-  await expect(async () => write(true, "unauthenticated")).rejects.toThrow(refusal);
-  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(refusal);
+  await expect(async () => write(true, "unauthenticated")).rejects.toThrow(error);
+  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(error);
   expect((await readWorkspaces(world.client)).map(({ workspaceId }) => workspaceId)).not.toContain(id);
   await write(true, "standard");
-  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(refusal);
+  await expect(async () => write(false, "unauthenticated")).rejects.toThrow(error);
   expect(context.lines.join("\n")).toContain("standard");
 });
 
-test("a change of a key or a workspace counts whatever the clock of the machine says that it is made on", async () => {
+test("a change of a key or a workspace counts even if the clock of the machine that makes it is behind", async () => {
   const key = await world.addCaller("unlimited", ["community_dataset"]);
   const stored = (await readApiKeys(world.client)).at(-1);
   if (stored === undefined) throw new Error("no key is stored");
@@ -114,7 +114,7 @@ test("a change of a key or a workspace counts whatever the clock of the machine 
   await eventually(async () => expect(await world.get(activity, { key })).toEqual(UNAUTHORIZED), 5_000);
 });
 
-test("the first key is handed over before it is stored: who could not keep it gets another at the next start", async () => {
+test("the first key is delivered before it is stored: a user who could not keep it gets another at the next start", async () => {
   const fresh = await createWorld(() => NOW);
   onTestFinished(() => fresh.close());
   await fresh.client.command({ query: "TRUNCATE TABLE workspaces" });
@@ -129,7 +129,7 @@ test("the first key is handed over before it is stored: who could not keep it ge
   expect((await readApiKeys(fresh.client)).map(({ sha256 }) => sha256)).toEqual(kept.map(hashKey));
 });
 
-test("the first sensor key is made only when that is agreed to, and the intake can be opened again", async () => {
+test("the first sensor key is made only after confirmation, and the intake can be opened again", async () => {
   const command = commandOver(world);
   const create = { dataset: "global", label: "", json: true, yes: false };
   const needsKey = async () => {
@@ -142,7 +142,7 @@ test("the first sensor key is made only when that is agreed to, and the intake c
   const asked: string[] = [];
   const ask = async (question: string) => asked.push(question) > 0;
   await runSensorsCreate(create, { ...command, ask });
-  expect(asked).toEqual([expect.stringContaining("also for the global dataset. Go on?")]);
+  expect(asked).toEqual([expect.stringContaining("also for the global dataset. Continue?")]);
   expect(await needsKey()).toBe(true);
   await runSensorsCreate(create, command);
   await expect(runSensorsOpen({ yes: false }, command)).rejects.toThrow(/without a key\. Nothing was changed/);
@@ -156,7 +156,7 @@ test("the first sensor key is made only when that is agreed to, and the intake c
   expect(await needsKey()).toBe(true);
 });
 
-test("lookups count per day, by address without a key and by workspace with one; refused ones cost nothing", async () => {
+test("lookups count per day, by address without a key and by workspace with one; rejected ones cost nothing", async () => {
   const lookup = (headers: Record<string, string>) =>
     world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", headers });
   for (let used = 1; used <= 100; used++) {
@@ -169,23 +169,23 @@ test("lookups count per day, by address without a key and by workspace with one;
   }
   await world.get("/v3/community/10.0.0.1", {});
   for (let again = 0; again < 2; again++) {
-    const refused = await lookup({});
-    expect(refused.statusCode).toBe(429);
-    expect(refused.json()).toEqual({
+    const rejected = await lookup({});
+    expect(rejected.statusCode).toBe(429);
+    expect(rejected.json()).toEqual({
       plan: "unauthenticated",
       "rate-limit": "100-lookups/day",
       plan_url: "http://noisefloor.test/plans",
       message: expect.stringMatching(/^You have hit your daily rate limit of 100 requests per day\. /),
     });
-    expect(refused.headers["retry-after"]).toBeUndefined();
-    expect(refused.headers["ratelimit-remaining"]).toBe("0");
+    expect(rejected.headers["retry-after"]).toBeUndefined();
+    expect(rejected.headers["ratelimit-remaining"]).toBe("0");
   }
   const key = await world.addCaller("community");
   expect((await lookup({ key })).headers["ratelimit-remaining"]).toBe("999");
   expect((await lookup({ key: await world.addCaller("unlimited") })).headers["ratelimit-limit"]).toBeUndefined();
 });
 
-test("whoever changes the IPv6 address inside a network, or its spelling, is one caller without a key", async () => {
+test("a caller without a key is its IPv6 network, whatever address in it and whatever spelling it uses", async () => {
   const remainingFor = async (remoteAddress: string) => {
     const response = await world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", remoteAddress });
     return response.headers["ratelimit-remaining"];
@@ -197,7 +197,7 @@ test("whoever changes the IPv6 address inside a network, or its spelling, is one
   expect([await remainingFor("198.51.100.1"), await remainingFor("::ffff:198.51.100.1")]).toEqual(["99", "98"]);
 });
 
-test("counts of lookups survive a restart, and begin anew with the next UTC day", async () => {
+test("counts of lookups survive a restart, and start at zero with the next UTC day", async () => {
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
   const caller = {
     plan: "unauthenticated",

@@ -1,9 +1,9 @@
 import { readSightingsAfter } from "@noisefloor/clickhouse/tables/address-tags.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import { INTENTIONS, type Intention } from "@noisefloor/domain/classification.ts";
-import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { LookUpAddress } from "@noisefloor/query/address/records.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import { lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";
@@ -30,7 +30,7 @@ import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/
 const NOW = Date.now();
 const DAY = 24 * 3_600_000;
 const SCOPES = makeScopes(["acme"]);
-/** By the slugs that observations are made by. */
+/** By slug, which observations refer to. */
 const makeTags = () => [
   ...INTENTIONS.map((intention, index) => makeTag(`everywhere-${index}`, intention)),
   ...SCOPES.map((scope) => makeTag(onlyIn(scope), "suspicious")),
@@ -58,7 +58,7 @@ const inStore = (): LookUpAddress => async () => {
   throw new Error("ClickHouse was asked");
 };
 
-/** The query interface over an index of its own, which looks for changes often. */
+/** The query interface over an index of its own that polls often. */
 async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: LookUpAddress = inStore()) {
   const sightings = startSightingsCache(world.client, {
     limit: 1_000_000,
@@ -78,7 +78,7 @@ async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: Loo
       const response = await app.inject({ url: `/v3/community/${ip}`, headers: { key } });
       return { status: response.statusCode, body: response.json() };
     },
-    /** Waits until what was stored before this call shows. */
+    /** Waits until everything stored before this call shows. */
     async catchUp() {
       const start = performance.now();
       await eventually(async () => {
@@ -100,7 +100,7 @@ function intend(tag: Tag, intention: Intention): Tag {
 }
 
 test.each([1, 2, 3])(
-  "lookups from memory are the oracle's, whatever was stored, changed or grew old meanwhile (seed %i)",
+  "lookups from memory equal the oracle's, whatever was stored, changed or expired meanwhile (seed %i)",
   async (seed) => {
     const random = seeded(seed);
     now = NOW;
@@ -122,7 +122,7 @@ test.each([1, 2, 3])(
     await store(150);
     const indexed = await openIndexed();
     const addresses = [...SHARED_ADDRESSES.map(shift), shift("45.9.0.1"), "46.1.0.0"];
-    const requireAnswers = async (what: string) => {
+    const assertAnswers = async (what: string) => {
       await indexed.catchUp();
       const known: Known = {
         seen: seen.filter(({ dataset, at }) => dataset === "global" && at >= now - RETENTION_DAYS * DAY),
@@ -133,12 +133,12 @@ test.each([1, 2, 3])(
         expect(await indexed.community(ip), `${what}: ${ip}`).toEqual(expectedCommunity(ip, known));
     };
     try {
-      await requireAnswers("loaded");
+      await assertAnswers("loaded");
       await store(60);
-      await requireAnswers("after more observations, of old times too");
+      await assertAnswers("after more observations, of old times too");
       tags = tags.map((tag) => intend(tag, random.pick(INTENTIONS)));
       await writeTags(world.client, tags, Date.now());
-      await requireAnswers("after tags have changed their intention");
+      await assertAnswers("after tags have changed their intention");
       const service = shift(SERVICE_NETWORK);
       const actor = shift(ACTOR_NETWORK);
       const { last_updated: _, trust_level: trustLevel, ...described } = SERVICE;
@@ -153,10 +153,10 @@ test.each([1, 2, 3])(
         serviceOf: (ip) => (ip.startsWith(shift("45.1.0.")) ? SERVICE : undefined),
         actorOf: (ip) => (ip.startsWith(shift("45.2.0.")) ? "Census" : undefined),
       };
-      await requireAnswers("after networks were imported");
+      await assertAnswers("after networks were imported");
       for (const days of [20, 60, 105]) {
         now = NOW + days * DAY + random.int(0, DAY);
-        await requireAnswers(`${days} days later`);
+        await assertAnswers(`${days} days later`);
       }
     } finally {
       await indexed.close();
@@ -164,7 +164,7 @@ test.each([1, 2, 3])(
   },
 );
 
-test("what this process has stored shows at once, before it is read again", async () => {
+test("rows that this process has stored show at once, before the next poll", async () => {
   now = NOW;
   const indexed = await openIndexed({ intervalMs: 60_000, maxAgeMs: 60_000 });
   try {
@@ -178,7 +178,7 @@ test("what this process has stored shows at once, before it is read again", asyn
   }
 });
 
-test("ClickHouse is asked while the addresses are being read, when there are more than the limit, and when they grow old", async () => {
+test("lookups query ClickHouse while the addresses are loaded, beyond the limit, and when the index is stale", async () => {
   now = NOW;
   const asked: string[] = [];
   const store: LookUpAddress = async (ip) => {
@@ -232,7 +232,7 @@ test("no change is missed by reading on from the last block while many inserts e
   expect([...seen].sort()).toEqual(Array.from({ length: writers * inserts }, (_, index) => base + index).sort());
 });
 
-test("addresses from a retention that has become longer are read anew", async () => {
+test("a longer retention loads the addresses again", async () => {
   now = NOW;
   const ip = "49.0.0.2";
   await world.store([

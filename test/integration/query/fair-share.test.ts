@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type Read, reader } from "@noisefloor/clickhouse/client/query.ts";
-import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { LimitOptions } from "@noisefloor/http/limits/limits.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import type { FastifyInstance } from "fastify";
@@ -16,7 +16,7 @@ const NOW = Date.now();
 const tag = makeTag("loud", "malicious");
 const KNOWN = Array.from({ length: 10_000 }, (_, number) => `45.0.${number >> 8}.${number & 255}`);
 const MIB = 1024 * 1024;
-/** Lookups of a day are another matter: here callers without a key ask more than these. */
+/** No daily limit: callers without a key make more lookups here. */
 const UNLIMITED = new Map([...DEFAULT_PLANS, ["unauthenticated", { reach_days: 90 }] as const]);
 let world: World;
 let key: string;
@@ -89,7 +89,7 @@ const rejected = async (reason: string) => {
 test("one caller's large queries wait for each other, too many are a 429, and no other caller waits for them", async () => {
   const { url, release } = await serve({ queryCapacity: 16, maxWaitMs: 60_000 }, true);
   const hostile = withoutKey(1);
-  // 4 are worked on and 32 wait; the others are one caller's excess.
+  // 4 run and 32 wait; the others exceed one caller's share.
   const asked = Array.from({ length: 40 }, (_, number) => ask(url, `/v3/ip/45.0.0.${number}`, hostile));
   await eventually(async () => expect(await rejected("caller_queue_full")).toBe(4));
   expect([app.admission.inFlight(), app.admission.queued()]).toEqual([4, 32]);
@@ -117,7 +117,7 @@ test("one caller's large queries wait for each other, too many are a 429, and no
 
 test("all callers without a key together leave half of the capacity to those with one; beyond their queue it is a 503", async () => {
   const { url, release } = await serve({ queryCapacity: 4 }, true);
-  // Each may have 1 worked on and 8 waiting, all of them 2 and 16.
+  // Each may have 1 running and 8 waiting, all of them together 2 and 16.
   const asked = [1, 2, 3].flatMap((caller) =>
     Array.from({ length: 9 }, (_, number) => ask(url, `/v3/ip/45.0.${caller}.${number}`, withoutKey(caller))),
   );
@@ -145,7 +145,7 @@ test("the cost of a query grows with its addresses, days and lists: of large one
   await costs(3, ask(url, "/v3/ip?quick=true", caller, KNOWN));
   await costs(2, ask(url, "/v3/noise/ips/45.0.0.1/timeline", caller));
   const worst = `/v3/tags/${tag.id}/activity?days=90&granularity=1h&include_ips=true`;
-  // Its caller's whole share.
+  // The caller's whole share.
   await costs(8, ask(url, worst, other));
   release();
   await Promise.all(asked);
@@ -184,7 +184,7 @@ test("a request with many addresses is rejected before its body has arrived", as
   await Promise.all(asked);
 });
 
-/** Fewer than a connection may have. */
+/** Fewer than the limit of a connection. */
 const AHEAD = atVolume(30, 90);
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
@@ -201,7 +201,7 @@ test("pipelined requests are handled one after the other, in their order", async
   const order = [...text.matchAll(/\{"ip":"45\.0\.0\.(\d+)"/g)].map(([, number]) => Number(number));
   expect(order).toEqual(Array.from({ length: AHEAD }, (_, number) => number));
   socket.write(request("/healthz"));
-  await eventually(async () => expect(text, "and the connection goes on").toContain('{"status":"ok"}'));
+  await eventually(async () => expect(text, "and the connection is still open").toContain('{"status":"ok"}'));
   socket.destroy();
 });
 
@@ -220,7 +220,7 @@ test("a client that pipelines hundreds of requests on one connection gets a 429 
   release();
 });
 
-/** Asks for all that is known of 10,000 addresses, some 15 MB, and reads nothing of it. */
+/** Requests the contexts of 10,000 addresses, some 15 MB, and reads nothing of the response. */
 function askUnread(port: number, caller: Caller): Socket {
   const body = JSON.stringify({ ips: KNOWN });
   const fields = Object.entries({ ...caller, "content-type": "application/json", "content-length": body.length });
@@ -240,7 +240,7 @@ test("a client that does not read its answer is disconnected, and the answer's m
   await eventually(async () => expect(app.answerMemory.used()).toBe(0));
   socket.destroy();
   const { body } = await ask(url, "/v3/ip", withKey(key), KNOWN);
-  expect(body, "who reads gets all of it").toMatchObject({ data: { length: 10_000 } });
+  expect(body, "a client that reads gets all of it").toMatchObject({ data: { length: 10_000 } });
 });
 
 test("unread answers are bounded per caller and in total; more are rejected and take no memory", async () => {
@@ -252,13 +252,13 @@ test("unread answers are bounded per caller and in total; more are rejected and 
   );
   expect(await ask(url, "/v3/ip", withKey(key), KNOWN)).toEqual({
     status: 429,
-    body: { message: "Too many large answers at once: read those that are on their way before you ask more" },
+    body: { message: "Too many large answers at once: read the open ones before you send more" },
   });
-  expect(await ask(url, "/v3/ip", withoutKey(1), KNOWN), "larger than its caller's share").toEqual({
+  expect(await ask(url, "/v3/ip", withoutKey(1), KNOWN), "larger than the caller's share").toEqual({
     status: 503,
     body: { message: "The answer is larger than 11 MiB: ask for less" },
   });
-  expect((await ask(url, "/v3/ip", withKey(otherKey), KNOWN)).status, "who reads is not concerned").toBe(200);
+  expect((await ask(url, "/v3/ip", withKey(otherKey), KNOWN)).status, "a client that reads is not affected").toBe(200);
   expect((await ask(url, "/v3/community/45.0.0.1", withoutKey(1))).status).toBe(200);
   for (const socket of sockets) socket.destroy();
   await eventually(async () => expect(app.answerMemory.used()).toBe(0));
@@ -273,11 +273,11 @@ test("a client's connections beyond the limit get a 429, and when one of the oth
     return socket;
   };
   const sockets = [await open(), await open(), await open()];
-  const refused = await open();
-  const [said] = await once(refused, "data");
+  const rejected = await open();
+  const [said] = await once(rejected, "data");
   expect(String(said)).toMatch(/^HTTP\/1.1 429 /);
   expect(String(said)).toContain('{"message":"Too many connections: close some before you open more"}');
-  refused.destroy();
+  rejected.destroy();
   sockets[0]?.destroy();
   await eventually(async () => {
     const next = await open();

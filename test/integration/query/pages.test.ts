@@ -1,6 +1,6 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import { registerPages } from "@noisefloor/query/pages/route.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
@@ -9,7 +9,7 @@ import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/
 
 const NOW = Date.now();
 const [NOISE, RIOT, UNKNOWN] = ["45.0.0.1", "8.8.8.8", "45.9.9.9"];
-/** What would run, break out of an attribute or a tag, or look like something else. */
+/** Texts that could run, break out of an attribute or a tag, or look like another text. */
 const HOSTILE = [
   "<script>alert(1)</script>",
   "</code></title></style><img src=x onerror=alert(1)>",
@@ -47,10 +47,10 @@ beforeAll(async () => {
       rdns: text,
       tls: { ja3: `j${n}` },
     })),
-    // Known to others only.
+    // Only in the personal data of another workspace.
     { observed_at: new Date(NOW - 1).toISOString(), sensor_id: "s", source_ip: "45.0.0.2", dataset: "community" },
   ]);
-  expect(rejected.length, "control characters may be refused, nothing else").toBeLessThanOrEqual(1);
+  expect(rejected.length, "control characters may be rejected, nothing else").toBeLessThanOrEqual(1);
 });
 afterAll(() => world.close());
 
@@ -75,7 +75,7 @@ const tagsOf = (body: string) => body.replace(/<style>[^<]*<\/style>/, "").match
 const ALLOWED =
   /^<\/?(?:!doctype html|html|head|meta|title|link|body|header|main|footer|section|h1|h2|p|a|form|input|button|span|bdi|br|dl|dt|dd|ul|li|code|pre|table|thead|tbody|tr|th|td)(?: [a-z-]+(?:="[^"<>]*")?)*>$/;
 
-test("whatever a sensor, a tag or a list says is text on the page, and shows what it is made of", async () => {
+test("any text of a sensor, a tag or a list is text on the page, with invisible characters shown", async () => {
   const { body } = await page(`/ip/${NOISE}`);
   for (const tag of tagsOf(body)) expect(tag).toMatch(ALLOWED);
   for (const tag of tagsOf(body)) expect(tag).not.toMatch(/ on\w+=|javascript:|data:text/i);
@@ -89,7 +89,7 @@ test("whatever a sensor, a tag or a list says is text on the page, and shows wha
   expect(body).not.toContain('href="javascript:');
 });
 
-test("the page of an address says what is known of it in the global dataset; that of a service what its list says", async () => {
+test("the page of an address shows its record in the global dataset; that of a service shows its list", async () => {
   const { body } = await page(`/ip/${NOISE}`);
   for (const text of ["malicious", "Seen scanning", "80</code>", "&lt;b&gt;Worm&lt;/b&gt;", "CVE-2026-0001", "j1"]) {
     expect(body).toContain(text);
@@ -114,7 +114,7 @@ test("links in answers lead to pages", async () => {
   }
 });
 
-test("the first page leads on and asks for an address without a script", async () => {
+test("the start page has links, and a lookup form that needs no script", async () => {
   const { body } = await page("/");
   for (const target of ['action="/lookup"', 'href="/docs"', 'href="/plans"']) expect(body).toContain(target);
   const found = await get(`/lookup?ip=${encodeURIComponent(` ${NOISE}\t`)}`);
@@ -131,7 +131,7 @@ test("the first page leads on and asks for an address without a script", async (
   }
 });
 
-test("a page about an address counts as a lookup like a community lookup, and its refusals are pages", async () => {
+test("a page about an address counts as a lookup like a community lookup, and its errors are pages", async () => {
   const remoteAddress = nextCaller();
   const remaining = async (url: string, status: number) =>
     (await page(url, status, { remoteAddress })).headers["ratelimit-remaining"];
@@ -155,7 +155,7 @@ test("a page about an address counts as a lookup like a community lookup, and it
   await page(`/ip/${NOISE}`, 401, { headers: { key: "made-up" } });
 });
 
-test("a program that asks a page for JSON is told in JSON where to ask, at no cost", async () => {
+test("a program that requests a page as JSON gets the URL of the operation in JSON, at no cost", async () => {
   for (const url of ["/", "/plans", `/ip/${NOISE}`, `/riot/${RIOT}`, "/lookup?ip=x"]) {
     const { statusCode, headers, body } = await get(url, { accept: "application/json" });
     expect([statusCode, headers["content-type"]]).toEqual([406, "application/json; charset=utf-8"]);

@@ -1,5 +1,5 @@
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -52,7 +52,7 @@ const answerSchema = z.strictObject({
 function makeObservations(random: Random): Seen[] {
   const population = Array.from({ length: 5_000 }, (_, index) => `45.${index % 7}.${index >> 8}.${index & 255}`);
   return Array.from({ length: OBSERVATIONS }, () => {
-    // The low tags are loud: half of all observations carry one of the first two.
+    // Half of all observations carry one of the first two tags.
     const tags = random.chance(0.1)
       ? []
       : Array.from({ length: random.int(1, 3) }, () => random.pick(TAGS.slice(0, random.chance(0.5) ? 2 : 10)));
@@ -66,7 +66,7 @@ function makeObservations(random: Random): Seen[] {
   });
 }
 
-/** Sends them late and out of order, in batches of any size, many of them twice and in different company. */
+/** Sends them late and out of order, in batches of any size, many of them twice in different batches. */
 async function deliver(world: World, seen: readonly Seen[], random: Random): Promise<void> {
   const wire = seen.map(({ ip, at, dataset, tagIds }, index) => ({
     observation_id: `o-${index}`,
@@ -100,7 +100,7 @@ const questions: fc.Arbitrary<Asked> = fc.record({
   includeIps: fc.boolean(),
 });
 
-/** Asked for each seed: about a loud tag, whose bucket holds more addresses than an answer lists. */
+/** Asked for each seed: about a frequent tag, whose bucket holds more addresses than an answer lists. */
 const LARGE_BUCKETS = TAGS.slice(0, 1).map((tag): [Asked] => [
   { tag, days: 7, hours: 168, datasets: [...DATASETS], includeIps: true },
 ]);
@@ -140,7 +140,7 @@ describe.each(SEEDS)("random observations, seed %i", (seed) => {
     expect(truncated, "no question met a bucket with more than 1,000 addresses").toBeGreaterThan(0);
   });
 
-  test("a community lookup tells what the oracle knows of the address in the global dataset", async () => {
+  test("a community lookup equals the oracle's record of the address in the global dataset", async () => {
     const addresses = [...new Set(seen.map(({ ip }) => ip)), "45.200.1.1", "45.200.1.2"];
     const asked = seeded(seed).shuffle(addresses).slice(0, LOOKUPS_PER_SEED);
     const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));

@@ -39,7 +39,7 @@ test("a sample is complete even when nearly all addresses of a bucket have high 
   expect(answer.aggregations).toEqual({ total_ips: 1_500, classification: { suspicious: 1_500 } });
 });
 
-test("exactly 1,000 addresses are a whole list, not a cut one", async () => {
+test("exactly 1,000 addresses are a complete list, not a truncated one", async () => {
   const other = makeTag("exactly-a-thousand", "unknown");
   await world.addTags([other]);
   const addresses = Array.from({ length: 1_000 }, (_, index) => `46.1.${index >> 8}.${index & 255}`);
@@ -50,7 +50,7 @@ test("exactly 1,000 addresses are a whole list, not a cut one", async () => {
   expect(answer.metadata.ips_truncated).toBe(false);
 });
 
-const refusals: [query: string, status: number, message: RegExp][] = [
+const errors: [query: string, status: number, message: RegExp][] = [
   ["days=0", 400, /days takes a whole number from 1 to 90/],
   ["days=91", 400, /days/],
   ["days=", 400, /days/],
@@ -69,7 +69,7 @@ const refusals: [query: string, status: number, message: RegExp][] = [
   ["workspace_labels=personal,nobody", 400, /workspace_labels/],
 ];
 
-test.each(refusals)("%s is refused with %i", async (query, status, message) => {
+test.each(errors)("%s is a %i", async (query, status, message) => {
   const answer = await world.get(`/v3/tags/${tag.id}/activity?${query}`);
   expect(answer).toEqual({ status, body: { message: expect.stringMatching(message) } });
 });
@@ -97,7 +97,7 @@ test.each(["global", "greynoise", " global ", "global,global", ""])(
   },
 );
 
-test("more addresses than one query lists are listed all the same, bucket for bucket", async () => {
+test("more addresses than one query lists are all listed, bucket by bucket", async () => {
   const wide = makeTag("wide", "suspicious");
   await world.addTags([wide]);
   const [first, each, hours] = [0x2e000000, 1_200, 72];

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** An observation of which only its path is remarkable. */
+/** An observation that differs from the others by its path only. */
 const observed = (ip: string, number: number, at: number, path: string | undefined): Marked => ({
   ip,
   at,
@@ -50,13 +50,13 @@ async function timeline(ip: string, query: string) {
 }
 const sum = (rows: readonly { readonly data: number }[]) => rows.reduce((total, { data }) => total + data, 0);
 
-test("of more than 1,000 labels the most frequent are told apart, and all others of a bucket are one row", async () => {
+test("of more than 1,000 labels the most frequent have rows of their own, and all others of a bucket are one row", async () => {
   const ip = "45.0.0.1";
   const paths = [
     ...Array.from({ length: 300 }, (_, n) => Array.from({ length: 2 + (n % 3) }, () => `/often/${n}`)).flat(),
-    // Equally frequent: some of them are in, in the order of their labels.
+    // Equally frequent labels: the first in their order have rows.
     ...Array.from({ length: 1_200 }, (_, n) => `/once/${(n * 7_919) % 1_200}`),
-    // A text that says of itself that it is the others.
+    // A sensor's text that equals the label of all others.
     ...Array.from({ length: 9 }, () => OTHER_LABELS),
   ];
   const seen = paths.map((path, n) => observed(ip, n, NOW - (n % 5) * HOUR - 1, path));
@@ -69,7 +69,7 @@ test("of more than 1,000 labels the most frequent are told apart, and all others
   }
 });
 
-test("labels that are long, in many buckets, are told apart as far as they fit in 8 MiB", async () => {
+test("long labels in many buckets have rows of their own as far as they fit in 8 MiB", async () => {
   const ip = "45.0.0.2";
   const [labels, hours] = [500, 10];
   const tail = "x".repeat(2_000);
@@ -91,13 +91,13 @@ test("labels that are long, in many buckets, are told apart as far as they fit i
   const text = JSON.stringify(body);
   expect(text.length).toBeLessThan(9 * 1024 * 1024);
   const expected = expectedTimeline(ip, { field: "http_path", days: 1, granularity: "1h", now: NOW }, knowing(seen));
-  // As texts: a difference of megabytes would take minutes to print. The address's first day is not asked about here.
+  // Compared as texts: printing a difference of megabytes takes minutes. `first_seen` is not compared here.
   expect(
     text.slice(text.indexOf("results")) === JSON.stringify(expected).slice(JSON.stringify(expected).indexOf("results")),
   ).toBe(true);
 });
 
-test("a tag that is gone from the catalogue says nothing: without another one the observation is unknown", async () => {
+test("a tag that was removed from the catalogue is ignored: without another one the observation is unknown", async () => {
   const ip = "45.0.0.3";
   const said = { source_ip: ip, sensor_id: "s", observed_at: new Date(NOW - 1).toISOString() };
   await world.store([
@@ -123,22 +123,22 @@ test("a tag that is gone from the catalogue says nothing: without another one th
   });
 });
 
-test("an observation that comes again under its id says what it said last, before and after the store merges", async () => {
+test("an observation sent again under its id has its latest content, before and after the store merges", async () => {
   const ip = "45.0.0.4";
   const said = { source_ip: ip, sensor_id: "s", observed_at: new Date(NOW - 1).toISOString(), observation_id: "same" };
   await world.client.command({ query: "SYSTEM STOP MERGES observations" });
   await world.store([{ ...said, http: { path: "/first" } }]);
   await world.store([{ ...said, http: { path: "/second" } }]);
-  const told = async () => [
+  const readAnswers = async () => [
     (await timeline(ip, "field=http_path")).results.map(({ label, data }) => [label, data]),
     (await world.get(`/v3/ip/${ip}`)).body,
   ];
-  const before = await told();
+  const before = await readAnswers();
   expect(before).toMatchObject([
     [["/second", 1]],
     { internet_scanner_intelligence: { metadata: { sensor_hits: 1 }, raw_data: { http: { path: ["/second"] } } } },
   ]);
   await world.client.command({ query: "SYSTEM START MERGES observations" });
   await world.client.command({ query: "OPTIMIZE TABLE observations FINAL" });
-  expect(await told()).toEqual(before);
+  expect(await readAnswers()).toEqual(before);
 });

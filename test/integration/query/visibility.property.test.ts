@@ -1,5 +1,5 @@
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   ACTOR_NETWORK,
@@ -25,7 +25,7 @@ const QUESTIONS_PER_OPERATION = atVolume(6, 13);
 const MAX_TRIES = 1_000;
 const OBSERVATIONS = atVolume(600, 1_000);
 const ASKED_AT_A_TIME = 6;
-/** Workspaces with names that are easily taken for each other or for a dataset; the last one has no key. */
+/** Workspaces whose names resemble each other or a dataset; the last one has no key. */
 const WORKSPACES = ["acme", "acme-2", "acm", "ACME", "community", "dormant"];
 const SCOPES = makeScopes(WORKSPACES);
 const TAGS = [
@@ -74,7 +74,7 @@ async function addAskers(world: World): Promise<Asker[]> {
     await withKey("acm", "unlimited", 90, false),
     await withKey("ACME", "community", 10, true),
     await withKey("community", "a-plan-that-is-gone", 1, true),
-    // Sees global and community like anybody, and has no observations of its own.
+    // Sees global and community like every caller, and has no observations of its own.
     await withKey("newcomer", "unlimited", 90, true),
   ];
 }
@@ -91,8 +91,8 @@ async function deliver(world: World, observations: readonly Marked[], random: Ra
 const expectedOf = (question: Question, known: Known) =>
   question.answer({ ...known, seen: known.seen.filter(question.sees) });
 
-/** Whether a caller who sees everything gets another answer: then a leak shows in this one. */
-const isTempting = (question: Question, known: Known) =>
+/** Whether a caller who sees everything would get another answer: only then a leak shows. */
+const canLeak = (question: Question, known: Known) =>
   JSON.stringify(expectedOf(question, known)) !== JSON.stringify(question.answer(known));
 
 describe.each(SEEDS)("random scopes, seed %i", (seed) => {
@@ -117,7 +117,7 @@ describe.each(SEEDS)("random scopes, seed %i", (seed) => {
       url: question.url,
       headers: question.asker.key === undefined ? {} : { key: question.asker.key },
       ...(question.payload === undefined ? {} : { payload: question.payload }),
-      // Nobody in particular is limited per address, which is not what is asked about here.
+      // All callers get the same address, as limits per address are not tested here.
       remoteAddress: `100.64.${number >> 8}.${number & 255}`,
     });
     return { statusCode, text: body };
@@ -134,14 +134,12 @@ describe.each(SEEDS)("random scopes, seed %i", (seed) => {
     throw new Error(`none of ${MAX_TRIES} questions was wanted: ${isWanted}`);
   }
 
-  /** Random ones may miss what matters: a leak would show in two answers of each operation, and each error occurs. */
+  /** Random questions may miss it: in two answers of each operation a leak would show, and each error occurs. */
   function makeQuestions(known: Known): Question[] {
     const showing = OPERATIONS.filter(({ showsObservations }) => showsObservations);
     return [
       ...Array.from({ length: QUESTIONS_PER_OPERATION }, () => OPERATIONS.map(randomQuestion)).flat(),
-      ...[...showing, ...showing].map((operation) =>
-        findQuestion([operation], (question) => isTempting(question, known)),
-      ),
+      ...[...showing, ...showing].map((operation) => findQuestion([operation], (question) => canLeak(question, known))),
       ...[400, 401, 403, 404].map((status) =>
         findQuestion(OPERATIONS, (question) => expectedOf(question, known).status === status),
       ),
@@ -159,7 +157,7 @@ describe.each(SEEDS)("random scopes, seed %i", (seed) => {
         const what = `${question.asker.name} asks ${question.url} ${JSON.stringify(question.payload ?? "")}`;
         const hidden = SCOPES.filter((scope) => !question.sees({ ip: "", at: 0, tagIds: [], ...scope }));
         for (const scope of hidden)
-          expect(text, `${what}, and hears of ${JSON.stringify(scope)}`).not.toContain(scope.mark);
+          expect(text, `${what}, and its answer contains ${JSON.stringify(scope)}`).not.toContain(scope.mark);
 
         const expected = expectedOf(question, known);
         expect({ status: statusCode, body: JSON.parse(text) }, what).toEqual(expected);

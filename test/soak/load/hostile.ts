@@ -3,11 +3,11 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { addressOf } from "./world.ts";
 
-/** What a process of hostile callers is told in its only argument. */
+/** The only argument of the process of hostile callers. */
 export type HostileOrder = {
   readonly port: number;
   readonly tagId: string;
-  /** Some of them have a workspace's key, and a sensor's. */
+  /** Some of them have a workspace's key and a sensor's key. */
   readonly key: string;
   readonly sensorKey: string;
   readonly seconds: number;
@@ -33,7 +33,7 @@ const closed = (socket: Socket) => new Promise<void>((settle) => socket.once("cl
 const keyField = (caller: number) => (caller % 5 === 0 ? `key: ${order.key}\r\n` : "");
 const get = (path: string, caller: number) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${keyField(caller)}\r\n`;
 
-/** Hundreds of questions at once on each connection, and again when it is cut. */
+/** Hundreds of requests at once on each connection, repeated when it is cut. */
 async function pipeline(caller: number): Promise<void> {
   const depths = [400, 90, 20];
   for (let round = caller; !isOver(); round++) {
@@ -65,7 +65,7 @@ function post(caller: number, agent: Agent): Promise<void> {
   });
 }
 
-/** As many addresses as fit, again as soon as the answer is there, on a few connections. */
+/** Requests for as many addresses as fit, one after the other, on a few connections. */
 async function askInBulk(caller: number): Promise<void> {
   const agent = new HttpAgent({ keepAlive: true });
   const loop = async () => {
@@ -75,7 +75,7 @@ async function askInBulk(caller: number): Promise<void> {
   agent.destroy();
 }
 
-/** Asks for the largest answers and reads nothing of them, or a little now and then. */
+/** Requests the largest answers and reads nothing of them, or a little now and then. */
 async function readSlowly(caller: number): Promise<void> {
   const one = async (trickles: boolean) => {
     while (!isOver()) {
@@ -96,7 +96,7 @@ async function readSlowly(caller: number): Promise<void> {
   await Promise.all([one(false), one(false), one(true), one(false)]);
 }
 
-/** Announces the largest body that the intake takes, sends most of it and then nothing. */
+/** Announces the largest body that the intake accepts, sends most of it and then nothing. */
 async function stallSending(caller: number): Promise<void> {
   const one = async () => {
     while (!isOver()) {
@@ -124,7 +124,7 @@ const MALFORMED = [
   "",
 ];
 
-/** Connections with which nobody could do anything, one after the other. */
+/** Connections with malformed bytes, one after the other. */
 async function sendNonsense(caller: number): Promise<void> {
   for (let round = 0; !isOver(); round++) {
     const socket = open(caller);

@@ -1,17 +1,17 @@
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What a well-behaved caller asks again and again. */
+/** A request that a well-behaved caller repeats. */
 export type Probe = {
   readonly name: string;
   readonly method: "GET" | "POST";
   readonly path: () => string;
   readonly body?: () => string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What it may be answered. */
+  /** The statuses that it may get. */
   readonly statuses: readonly number[];
   readonly everyMs: number;
-  /** The longest that any answer may take. */
+  /** The longest that any response may take. */
   readonly mostMs: number;
 };
 
@@ -20,20 +20,20 @@ export type Measured = {
   readonly median: number;
   readonly p99: number;
   readonly worst: number;
-  /** Answers with another status, by what they were. */
+  /** Failures: other statuses, and errors. */
   readonly failures: readonly string[];
 };
 
 const TIMEOUT_MS = 30_000;
 
-/** Asks one after the other, each on a connection of its own every now and then, until it is told to stop. */
+/** Sends one request after the other until `isOver`, now and then on a new connection. */
 export async function measure(port: number, probe: Probe, isOver: () => boolean): Promise<Measured> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];
   const failures: string[] = [];
   for (let round = 0; !isOver(); round++) {
     const start = performance.now();
-    // A new connection has to be taken as well.
+    // New connections have to be accepted as well.
     const outcome = await ask(port, probe, round % 5 === 0 ? undefined : agent);
     times.push(performance.now() - start);
     if (outcome !== undefined) failures.push(outcome);
@@ -45,7 +45,7 @@ export async function measure(port: number, probe: Probe, isOver: () => boolean)
   return { asked: times.length, median: at(0.5), p99: at(0.99), worst: at(1), failures };
 }
 
-/** @returns what went wrong, if anything. */
+/** @returns the failure, if any. */
 function ask(port: number, probe: Probe, agent: Agent | undefined): Promise<string | undefined> {
   return new Promise((settle) => {
     const { method, headers } = probe;

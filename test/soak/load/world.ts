@@ -5,7 +5,7 @@ import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
 import { addCaller, makeTag } from "../../support/worlds/world.ts";
 
-/** A store of some size with one tag that most of it carries. */
+/** A large store with one tag that most observations carry. */
 export type LoadedStore = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
@@ -21,7 +21,7 @@ export function addressOf(number: number): string {
   return `45.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 }
 
-/** Fills a database of its own inside the server: nothing of it passes through this process. */
+/** Fills a database by a query inside the server: no row passes through this process. */
 export async function loadStore(server: ClickHouseConnection, observations: number): Promise<LoadedStore> {
   const connection = { ...server, database: `load_${randomUUID().replaceAll("-", "")}` };
   await migrate(connection, MIGRATIONS);
@@ -42,7 +42,7 @@ export async function loadStore(server: ClickHouseConnection, observations: numb
       query_params: { tag: tag.id },
     });
   }
-  // What merging a million rows that came at once takes is not what callers do.
+  // The load of merging a million new rows is not the callers' doing.
   for (const table of [
     "observations",
     "address_daily",

@@ -3,37 +3,37 @@ import { CompressionTypes, Kafka, logLevel, type Message, Partitioners } from "k
 import type { KnownMessage } from "./known-events.ts";
 import type { Random } from "./random.ts";
 
-/** Messages on their way into a topic. */
+/** Messages that are being published to a topic. */
 export type EventFlow = {
-  /** Resolves when all of them are there. */
+  /** Resolves when all of them are published. */
   readonly done: Promise<void>;
-  /** Lets the batch under way arrive and sends no other until the answer is called. */
+  /** Waits for the current batch and sends no other. @returns a function that resumes sending. */
   hold(): Promise<() => void>;
 };
 
 /** Publishes messages in batches of random sizes, every other one compressed with gzip. */
 export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>, random: Random): EventFlow {
   let held: Promise<void> | undefined;
-  let underWay: Promise<unknown> = Promise.resolve();
+  let inProgress: Promise<unknown> = Promise.resolve();
   const publish = async () => {
     const producer = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).producer({
       createPartitioner: Partitioners.DefaultPartitioner,
-      // The library sends a whole batch again when one partition refused it (a new topic's leader is not there at once).
-      // Observations that are named by their place would then truly have come twice.
+      // The library resends a whole batch when one partition rejects it, as while a new topic has no leader.
+      // Observations without ids of their own would then be stored twice.
       idempotent: true,
       maxInFlightRequests: 1,
     });
     await producer.connect();
     const send = async (batch: readonly Message[]) => {
-      // Looked at without a pause before the send: one that slips through would meet what the flow is held for.
+      // Checked right before the send: a batch that slips through would meet the fault.
       while (held !== undefined) await held;
-      underWay = producer.send({
+      inProgress = producer.send({
         topic: kafka.topic,
         acks: -1,
         compression: random.chance(0.5) ? CompressionTypes.GZIP : CompressionTypes.None,
         messages: [...batch],
       });
-      await underWay;
+      await inProgress;
     };
     let batch: Message[] = [];
     let most = 1;
@@ -48,7 +48,7 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
     await producer.disconnect();
   };
   const done = publish();
-  // Whoever waits for it hears of a failure; until then it must not end the program.
+  // Callers of `done` get the failure; until then an unhandled rejection must not end the program.
   done.catch(() => {});
   return {
     done,
@@ -57,7 +57,7 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
       held = new Promise((settled) => {
         settle = settled;
       });
-      await underWay.catch(() => {});
+      await inProgress.catch(() => {});
       return () => {
         held = undefined;
         settle();

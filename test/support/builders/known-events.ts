@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { Seen } from "../oracle/oracle.ts";
 import type { Marked } from "./marked-observations.ts";
 import type { Random } from "./random.ts";
@@ -7,12 +7,12 @@ import type { Random } from "./random.ts";
 const DAY = 24 * 60 * 60 * 1000;
 export const PARTITIONS = 6;
 const MOST_IN_A_MESSAGE = 20;
-/** What stands for the id of an observation that came without one: it is made from its place in the topic. */
+/** Stands for the id of an observation without one, which is made from its place in the topic. */
 export const NAMED_BY_ITS_PLACE = "by its place";
 
-/** An observation that is published, and what the store must know of it. */
+/** An observation that is published, and its expected row. */
 export type KnownEvent = Seen & {
-  /** From 0; it travels along, so that a stored row tells which event it is. */
+  /** From 0; stored with the observation, to find the event of a row. */
   readonly number: number;
   readonly observationId: string | undefined;
   readonly sensorId: string;
@@ -37,18 +37,18 @@ const NOTHING_MORE = {
   rdns: undefined,
 };
 
-/** An event as the address oracle knows observations. */
+/** An event as an observation of the address oracle. */
 export function toMarked(event: KnownEvent): Marked {
   return { ...event, ...NOTHING_MORE, observationId: event.observationId ?? NAMED_BY_ITS_PLACE };
 }
 
-/** Random observations of the last 99 days, out of order, of addresses that come again and again. */
+/** Random observations of the last 99 days, out of order, with repeating addresses. */
 export function makeEvents(random: Random, count: number, tags: readonly Tag[], now: number): KnownEvent[] {
   const population = Math.max(2_000, Math.floor(count / 40));
   return Array.from({ length: count }, (_, number) => {
     const address = random.int(0, population - 1);
     const age = random.chance(0.4) ? random.int(0, 2 * DAY) : random.int(0, 99 * DAY);
-    // The low tags are loud: half of all observations carry one of the first two.
+    // Half of all observations carry one of the first two tags.
     const carried = Array.from({ length: random.int(0, 2) }, () =>
       random.pick(random.chance(0.5) ? tags.slice(0, 2) : tags),
     );
@@ -103,7 +103,7 @@ function toWire(event: KnownEvent): Record<string, unknown> {
   };
 }
 
-/** Everything that a stored row must say, as a number. `stored-events.ts` makes the same one in SQL. */
+/** A hash of everything that a stored row must hold. `check-stored.ts` computes the same in SQL. */
 export function fingerprint(event: KnownEvent): bigint {
   const line = [
     event.number,

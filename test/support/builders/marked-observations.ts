@@ -1,5 +1,5 @@
-import type { Transport } from "@noisefloor/domain/observation.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Transport } from "@noisefloor/domain/observation/observation.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { Seen } from "../oracle/oracle.ts";
 import type { Random } from "./random.ts";
 
@@ -9,12 +9,12 @@ const DAY = 24 * 60 * 60 * 1000;
 export type MarkedScope = {
   readonly dataset: "global" | "community" | "personal";
   readonly workspaceId?: string;
-  /** A text that stands in all its observations and nowhere else. */
+  /** A text that all its observations contain, and no other. */
   readonly mark: string;
   readonly number: number;
 };
 
-/** An observation with everything that an answer could betray of it; what its sensor did not say is absent. */
+/** An observation with every member that an answer could leak; those that its sensor left out are absent. */
 export type Marked = Seen & {
   readonly mark: string;
   readonly observationId: string;
@@ -43,7 +43,7 @@ export function makeScopes(workspaceIds: readonly string[]): MarkedScope[] {
   return scopes.map((scope, number) => ({ ...scope, number, mark: `mark${number}x` }));
 }
 
-/** Addresses seen from many scopes: plain ones, some of a benign service's network, some of a benign actor's. */
+/** Addresses that many scopes have seen: plain ones, some of a benign service and some of a benign actor. */
 export const SERVICE_NETWORK = "45.1.0.0/24";
 export const ACTOR_NETWORK = "45.2.0.0/24";
 export const SHARED_ADDRESSES = [
@@ -51,15 +51,15 @@ export const SHARED_ADDRESSES = [
   ...Array.from({ length: 12 }, (_, index) => `45.1.0.${index}`),
   ...Array.from({ length: 12 }, (_, index) => `45.2.0.${index}`),
 ];
-/** Every scope has some of them that it never sees, so that whether one was seen at all can be betrayed, too. */
+/** Each scope never sees some of them, so that a leak of their existence shows, too. */
 const reaching = (scope: MarkedScope) => SHARED_ADDRESSES.filter((_, index) => (index + scope.number) % 4 !== 0);
-/** The slug of the tag that only this scope's observations carry. */
+/** The slug of the tag that only observations of this scope carry. */
 export const onlyIn = (scope: MarkedScope) => `only-in-${scope.number}`;
 /** Addresses that only this scope has seen. */
 export const addressesOf = (scope: MarkedScope) =>
   Array.from({ length: 3 }, (_, index) => `46.${scope.number}.0.${index}`);
 
-/** Random observations of the last 90 days in all scopes, of the same addresses again and again. */
+/** Random observations of the last 90 days in all scopes, with repeating addresses. */
 export function makeMarked(
   random: Random,
   from: {
@@ -72,15 +72,15 @@ export function makeMarked(
   const { scopes, tags, count, now } = from;
   const moments = Array.from({ length: 20 }, () => now - random.int(0, 2 * DAY));
   return Array.from({ length: count }, (_, index) => ({
-    ...makeSaid(random, random.pick(scopes), tags),
+    ...makeMembers(random, random.pick(scopes), tags),
     observationId: `o-${index}`,
-    // Some fall on the same millisecond as others; half of the rest are fresh enough for the shortest reach.
+    // Some share a millisecond with others; half of the rest are within the shortest reach.
     at: random.chance(0.3) ? random.pick(moments) : now - random.int(0, random.chance(0.5) ? 3 * DAY : 90 * DAY - 1),
   }));
 }
 
-/** What one says besides its time and id. */
-function makeSaid(random: Random, scope: MarkedScope, tags: readonly Tag[]): Omit<Marked, "observationId" | "at"> {
+/** All members but its time and id. */
+function makeMembers(random: Random, scope: MarkedScope, tags: readonly Tag[]): Omit<Marked, "observationId" | "at"> {
   const { dataset, workspaceId, mark, number } = scope;
   const some = <T>(make: () => T) => (random.chance(0.5) ? make() : undefined);
   const marked = (what: string) => some(() => `${what}-${mark}-${random.int(0, 4)}`);

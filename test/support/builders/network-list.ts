@@ -1,7 +1,7 @@
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
-import { parseNetwork } from "@noisefloor/domain/ipv4.ts";
+import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 
-/** A list of networks as an import makes it, with nothing remarkable unless said. */
+/** A list of networks as an import creates it, with default members. */
 export function networkList(
   listId: string,
   networks: readonly string[],

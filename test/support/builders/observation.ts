@@ -1,4 +1,4 @@
-/** The least that a sensor can send, and whatever `members` add or replace. */
+/** The required members of an observation, and any others. */
 export type SentObservation = { observed_at: string; sensor_id: string; source_ip: string; [member: string]: unknown };
 
 /** @param at when it was seen, in milliseconds since 1970 UTC. */

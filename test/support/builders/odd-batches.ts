@@ -4,7 +4,7 @@ import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { Kafka, logLevel, Partitioners, type Producer, type ProducerConfig } from "kafkajs";
 import { onTestFinished } from "vitest";
 
-/** A producer that is gone when the test is over. */
+/** A producer that is disconnected when the test is over. */
 export async function openProducer(kafka: KafkaSettings, config: ProducerConfig = {}): Promise<Producer> {
   const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
   const producer = client.producer({ createPartitioner: Partitioners.DefaultPartitioner, ...config });
@@ -19,7 +19,7 @@ export function openTransactional(kafka: KafkaSettings): Promise<Producer> {
 
 type EncodeRecord = (record: { readonly offsetDelta: number }) => unknown;
 
-/** Publishes one batch to the first partition whose records say other offsets inside it than they have. */
+/** Publishes one batch to the first partition, whose records have wrong offset deltas. */
 export async function publishWithDeltas(
   kafka: KafkaSettings,
   values: readonly Buffer[],
@@ -30,7 +30,7 @@ export async function publishWithDeltas(
   const encode: EncodeRecord = load(path);
   const loaded = load.cache[path];
   if (loaded === undefined) throw new Error("the client library's writer of records is not where it was");
-  // Those that have loaded the writer keep it: they are loaded anew.
+  // Modules that have imported the writer keep it, so they are loaded again.
   const forgetRequests = () => {
     for (const key of Object.keys(load.cache)) if (/requests\/produce\/v\d+\/request/.test(key)) delete load.cache[key];
   };

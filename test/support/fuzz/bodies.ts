@@ -25,7 +25,7 @@ const CONTENT_LENGTHS = ["0", "1", "-1", "abc", "1e3", "0x10", " 5", "5, 5", "99
 const JSON_TYPE = { "content-type": "application/json" } as const;
 
 const DEEP = 5_000;
-/** Bodies that are no object with a list of texts, and parse as JSON or do not. */
+/** Bodies that are not an object with a list of texts, JSON or not. */
 const NO_LISTS = [
   ...[
     "",
@@ -75,7 +75,7 @@ const NO_LISTS = [
   JSON.stringify({ ips: Array(10_001).fill("x") }),
   JSON.stringify({ ips: [" ".repeat(1024 * 1024)] }),
 ] as const;
-/** Bodies that one reader takes and another one does not. */
+/** Bodies that some parsers accept and others reject. */
 const EITHER = [
   '\ufeff{"ips":["8.8.8.8"]}',
   '{"ips":1,"ips":["8.8.8.8"]}',
@@ -99,28 +99,28 @@ const payload = (
   expects,
 });
 
-/** A list of addresses as it is described, and every way to send something else. */
+/** A list of addresses as described, and all kinds of other bodies. */
 export function listBodies(described: fc.Arbitrary<unknown>): {
   plain: fc.Arbitrary<Payload>;
   odd: fc.Arbitrary<Payload>;
 } {
-  const plain = described.map((value) => payload(JSON.stringify(value), "taken"));
+  const plain = described.map((value) => payload(JSON.stringify(value), "accepted"));
   const odd = fc.oneof(
-    { weight: 4, arbitrary: fc.constantFrom(...NO_LISTS).map((text) => payload(text, "refused")) },
+    { weight: 4, arbitrary: fc.constantFrom(...NO_LISTS).map((text) => payload(text, "rejected")) },
     { weight: 2, arbitrary: fc.constantFrom(...EITHER).map((text) => payload(text, "anything")) },
     { weight: 2, arbitrary: broken(plain) },
-    { weight: 2, arbitrary: headed(plain) },
-    { weight: 1, arbitrary: fc.json({ maxDepth: 4 }).map((text) => payload(text, "refused")) },
-    { weight: 1, arbitrary: wildText.map((text) => payload(text, "refused")) },
+    { weight: 2, arbitrary: withOtherHeader(plain) },
+    { weight: 1, arbitrary: fc.json({ maxDepth: 4 }).map((text) => payload(text, "rejected")) },
+    { weight: 1, arbitrary: wildText.map((text) => payload(text, "rejected")) },
   );
   return { plain, odd };
 }
 
-/** A payload that did not arrive as it was sent. */
+/** A damaged payload. */
 export function broken(whole: fc.Arbitrary<Payload>): fc.Arbitrary<Payload> {
   const headersOf = ({ headers }: Payload) => ({ ...headers });
   return fc.oneof(
-    // Cut: of a JSON object, what is left is none.
+    // A cut JSON object is not JSON.
     fc
       .tuple(whole, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }))
       .map(([sent, share]) =>
@@ -137,8 +137,8 @@ export function broken(whole: fc.Arbitrary<Payload>): fc.Arbitrary<Payload> {
   );
 }
 
-/** A payload whose header says something else of it. */
-export function headed(whole: fc.Arbitrary<Payload>): fc.Arbitrary<Payload> {
+/** A payload with a header that contradicts it. */
+export function withOtherHeader(whole: fc.Arbitrary<Payload>): fc.Arbitrary<Payload> {
   const saying = (name: string, values: readonly string[]) =>
     fc
       .tuple(whole, fc.constantFrom(...values))

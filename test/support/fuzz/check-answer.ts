@@ -1,7 +1,7 @@
 import type { CheckDescribed } from "../oracle/description.ts";
 import type { DescribedOperation, FuzzRequest } from "./drafts.ts";
 
-/** The field in which an application under test tells what operation answered, as its log does. */
+/** The header field in which an application under test names the operation that answered. */
 export const OPERATION_HEADER = "x-answered-by";
 
 export type FuzzAnswer = {
@@ -10,7 +10,7 @@ export type FuzzAnswer = {
   readonly text: string;
 };
 
-/** What stands in an answer only when something of the inside got out. */
+/** Texts that an answer contains only when internals leak. */
 const LEAKS = [
   /\bSELECT\b[\s\S]*\bFROM\b/i,
   /\bINSERT INTO\b/i,
@@ -24,23 +24,23 @@ const LEAKS = [
   /Invalid input: expected|Too (?:big|small): expected|Unrecognized key/,
 ];
 
-/** What answers browsers instead of programs. */
+/** Operations that answer browsers instead of programs. */
 const PAGES: ReadonlySet<string> = new Set(["homePage", "plansPage", "addressPage", "servicePage", "lookupForm"]);
 
-/** The refusals that say that a request is not as described. */
-const REFUSALS_OF_FORM: ReadonlySet<number> = new Set([400, 405, 408, 413, 414, 415, 417, 426, 431]);
+/** The statuses for a request that is not as described. */
+const FORM_ERRORS: ReadonlySet<number> = new Set([400, 405, 408, 413, 414, 415, 417, 426, 431]);
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
-/** Says what is wrong with an answer, if anything. */
+/** @returns what is wrong with an answer, if anything. */
 export type CheckAnswer = (request: FuzzRequest, answer: FuzzAnswer) => string | undefined;
 
-/** Judges answers by an interface's description and by what holds for every answer there is. */
+/** Checks answers against an interface's description, and rules that hold for every answer. */
 export function answerChecks(operations: readonly DescribedOperation[], check: CheckDescribed): CheckAnswer {
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
 
   return (request, { status, headers, text }) => {
-    // Undefined where no operation has answered.
+    // Undefined when no operation has answered.
     const operation = byId.get(String(headers[OPERATION_HEADER]));
     if (status >= 500) return "an answer of 5xx";
     const isOfPage = PAGES.has(String(headers[OPERATION_HEADER]));
@@ -49,38 +49,38 @@ export function answerChecks(operations: readonly DescribedOperation[], check: C
     if (!/^application\/json(?:;|$)/.test(String(headers["content-type"]))) return "an answer that is not JSON";
     if (headers["retry-after"] !== undefined) return "Retry-After, which clients sleep for";
     if (!/^[\w.-]{1,64}$/.test(String(headers["x-request-id"] ?? "none"))) return "a request id out of the request";
-    // It has no body; the server cuts off what an application gives it.
+    // HEAD has no body: the server drops the application's.
     if (request.method === "HEAD") return undefined;
 
     const body = parsed(text);
     if (body === undefined) return "a body that is not JSON";
     const leak = LEAKS.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
-    if (leak !== undefined) return `something of the inside: ${leak}`;
+    if (leak !== undefined) return `internals: ${leak}`;
     if (status >= 400 && !(isRecord(body) && typeof body.message === "string" && body.message !== "")) {
-      return "a refusal without a message";
+      return "an error response without a message";
     }
     if (status === 405 && headers.allow === undefined) return "a 405 that does not say what is allowed";
     if (operation === undefined && ![400, 403, 404, 405, 431, ...(isOfPage ? [406] : [])].includes(status))
-      return "no operation, but an answer like one";
+      return "no operation, but an answer of one";
     if (operation === undefined && Object.keys(isRecord(body) ? body : {}).join() !== "message")
       return "more than a message";
     const fault = operation && check(operation.method, operation.path, status, body);
     if (fault !== undefined) return fault;
-    if (request.expects === "refused" && status < 400) return "an answer to what the description does not allow";
-    if (request.expects === "taken" && (REFUSALS_OF_FORM.has(status) || operation?.id !== request.operation)) {
-      return "a refusal of what the description allows";
+    if (request.expects === "rejected" && status < 400) return "a success for what the description does not allow";
+    if (request.expects === "accepted" && (FORM_ERRORS.has(status) || operation?.id !== request.operation)) {
+      return "an error for what the description allows";
     }
     return undefined;
   };
 }
 
-/** Pages are described nowhere: whatever leads to one must get a whole one, without a script and nothing of the inside. */
+/** Pages have no description: each must be complete, without a script and without internals. */
 function faultOfPage(text: string, method: string): string | undefined {
   if (method === "HEAD") return undefined;
-  if (!text.startsWith("<!doctype html>") || !text.endsWith("</html>\n")) return "a page that is not whole";
+  if (!text.startsWith("<!doctype html>") || !text.endsWith("</html>\n")) return "an incomplete page";
   if (/<script|\son\w+=/i.test(text)) return "a page with a script";
   const leak = LEAKS.map((pattern) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
-  return leak === undefined ? undefined : `something of the inside: ${leak}`;
+  return leak === undefined ? undefined : `internals: ${leak}`;
 }
 
 function parsed(text: string): unknown {
@@ -93,8 +93,11 @@ function parsed(text: string): unknown {
 
 const MOST_SHOWN = 600;
 
-/** A request and its answer for whoever reads of the failure. */
-export function told({ method, target, headers, payload, from, expects }: FuzzRequest, answer: FuzzAnswer): string {
+/** A request and its answer, as text for an error message. */
+export function formatFailure(
+  { method, target, headers, payload, from, expects }: FuzzRequest,
+  answer: FuzzAnswer,
+): string {
   const cut = (text: string) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}... (${text.length})` : text);
   const lines = [
     `${method} ${cut(target)} from ${from}, to be ${expects}`,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { z } from "zod";
 
-/** As much of JSON Schema as the interface's description uses for what is sent. */
+/** The part of JSON Schema that the interface's description uses for requests. */
 export type Schema = {
   readonly $ref?: string | undefined;
   readonly anyOf?: readonly Schema[] | undefined;
@@ -40,20 +40,20 @@ export const schemaSchema: z.ZodType<Schema> = z.lazy(() =>
   }),
 );
 
-/** Longer lists than this only take longer. */
+/** Longer lists would only take more time. */
 const LONGEST_LIST = 6;
 
-/** What a description's schemas allow. */
+/** Generators for the schemas of a description. */
 export type Described = {
   /** Values that a schema allows. */
   of(schema: Schema): fc.Arbitrary<unknown>;
-  /** The schema behind its reference, if it is one. */
+  /** The schema itself, or the one that it refers to. */
   resolve(schema: Schema): Schema;
 };
 
 /**
  * @param components the schemas that references lead to, by name.
- * @param likely values for members that a schema cannot tell all about, such as times that must not be old; by name.
+ * @param likely values for members whose schema allows too much, such as recent times; by name.
  */
 export function describedValues(
   components: Readonly<Record<string, Schema>>,
@@ -109,18 +109,18 @@ function textOf(schema: Schema): fc.Arbitrary<string> {
   if (schema.format === "uuid") return fc.uuid();
   const text = fc.oneof(
     fc.string({ unit: "grapheme", minLength, maxLength: 40 }).map((value) => [...value].slice(0, maxLength).join("")),
-    // As long as it may be.
-    fc.constantFrom("a", "é").map((letter) => letter.repeat(maxLength)),
+    // Of the maximum length.
+    fc.constantFrom("a", "é").map((character) => character.repeat(maxLength)),
   );
   if (pattern === undefined) return text;
-  // The library cannot make texts for a pattern of Unicode classes, but nearly every text fits those.
+  // The library cannot generate texts for a pattern with Unicode classes, but nearly every text matches those.
   if (pattern.includes("\\p{")) return text.filter((value) => new RegExp(pattern, "u").test(value));
   return fc
     .stringMatching(new RegExp(pattern))
     .filter((value) => value.length <= maxLength || schema.maxLength === undefined);
 }
 
-/** Whether the description takes a query parameter's text: they all are text there, whatever their type. */
+/** Whether the description accepts a query parameter's text, whatever its type. */
 export function takesText(schema: Schema, text: string): boolean {
   if (schema.type === "boolean") return ["true", "false", "1", "0"].includes(text);
   if (schema.type === "integer") {

@@ -11,13 +11,13 @@ const operationSchema = z.object({
   responses: z.record(z.string(), z.unknown()),
 });
 
-/** What is read of a description to ask its operations. */
+/** The parts of a description that are needed to call its operations. */
 export const descriptionSchema = z.object({
   paths: z.record(z.string(), z.record(z.string(), operationSchema)),
   components: z.object({ schemas: z.record(z.string(), schemaSchema) }),
 });
 
-/** One operation as its description tells of it. */
+/** One operation as described. */
 export type DescribedOperation = {
   readonly id: string;
   readonly method: string;
@@ -41,21 +41,21 @@ export function operationsOf({ paths }: z.infer<typeof descriptionSchema>): Desc
 }
 
 /**
- * What must come of a request: not a word about its form where it is as described; a 4xx where it is not. Nothing is
- * expected of one that can be read in several ways, but that its answer is as described.
+ * The expected result of a request: no error about its form if it is as described, a 4xx if it is not. `anything`
+ * is for one that can be read in several ways: its answer must only be as described.
  */
-export type Expectation = "taken" | "refused" | "anything";
+export type Expectation = "accepted" | "rejected" | "anything";
 
-/** What is sent with a request. */
+/** The body of a request. */
 export type Payload = {
   readonly bytes: Buffer;
   readonly headers: Readonly<Record<string, string>>;
   readonly expects: Expectation;
-  /** The bytes of each record in it, where they are known for certain. */
+  /** The bytes of each record in it, if they are known for certain. */
   readonly records?: readonly Buffer[];
 };
 
-/** A request before it is written down: what twists are applied to. */
+/** A request before it is serialised, to which twists are applied. */
 export type Draft = {
   readonly operation: DescribedOperation;
   readonly method: string;
@@ -63,8 +63,8 @@ export type Draft = {
   readonly segments: Readonly<Record<string, string>>;
   /** Names and values as they stand in the query string. */
   readonly query: readonly (readonly [name: string, value: string])[];
-  /** What becomes of the whole path in the end. */
-  readonly bend: (path: string) => string;
+  /** Applied to the whole path in the end. */
+  readonly rewritePath: (path: string) => string;
   readonly headers: Readonly<Record<string, string>>;
   readonly payload: Payload | undefined;
   readonly from: string;
@@ -84,24 +84,24 @@ export type FuzzRequest = {
   readonly expects: Expectation;
 };
 
-/** Makes a draft something else than it was. */
+/** Changes a draft. */
 export type Twist = (draft: Draft) => Draft;
 
-/** A draft with another expectation: one of which nothing can be expected stays that way, and so does a refusal. */
+/** A draft with another expectation: `anything` prevails over `rejected`, and that over `accepted`. */
 export function expecting(draft: Draft, expects: Expectation): Draft {
   const all = [draft.expects, expects];
   return {
     ...draft,
-    expects: all.find((one) => one === "anything") ?? all.find((one) => one === "refused") ?? "taken",
+    expects: all.find((one) => one === "anything") ?? all.find((one) => one === "rejected") ?? "accepted",
   };
 }
 
-export function written(draft: Draft): FuzzRequest {
-  const path = draft.bend(
+export function toRequest(draft: Draft): FuzzRequest {
+  const path = draft.rewritePath(
     draft.operation.path.replace(/\{(\w+)\}/g, (_all, name: string) => draft.segments[name] ?? ""),
   );
   const query = draft.query.map(([name, value]) => `${name}=${value}`).join("&");
-  const { expects } = expecting(draft, draft.payload?.expects ?? "taken");
+  const { expects } = expecting(draft, draft.payload?.expects ?? "accepted");
   return {
     operation: draft.operation.id,
     method: draft.method,
@@ -114,9 +114,11 @@ export function written(draft: Draft): FuzzRequest {
   };
 }
 
-/** Half of a surrogate pair has no percent-encoding in UTF-8; this is what one would look like. */
+/** Half of a surrogate pair, encoded as if UTF-8 allowed it. */
 const HALF_A_PAIR = "%ED%A0%80";
 
 export function percentEncoded(text: string): string {
-  return [...text].map((letter) => (letter.isWellFormed() ? encodeURIComponent(letter) : HALF_A_PAIR)).join("");
+  return [...text]
+    .map((character) => (character.isWellFormed() ? encodeURIComponent(character) : HALF_A_PAIR))
+    .join("");
 }

@@ -3,8 +3,8 @@ import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import { ipv4ToNumber } from "@noisefloor/domain/ipv4.ts";
-import type { Scope } from "@noisefloor/domain/scope.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import type { OpenApiDocument } from "@noisefloor/http/openapi.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
@@ -20,7 +20,7 @@ import { type DescribedOperation, descriptionSchema, type FuzzRequest, operation
 import { requestsFor } from "./requests.ts";
 import { wildAddress, wildText } from "./wild-text.ts";
 
-/** Intake and query on one port over a real store, with what is needed to ask them anything. */
+/** Intake and query on one port over a real store, and generators of requests to them. */
 export type FuzzedWorld = {
   readonly world: World;
   readonly app: FastifyInstance;
@@ -28,12 +28,12 @@ export type FuzzedWorld = {
   readonly operations: readonly DescribedOperation[];
   readonly check: CheckAnswer;
   readonly requestsFor: (operation: DescribedOperation) => fc.Arbitrary<FuzzRequest>;
-  /** A key with which anything may be published to the shared datasets. */
+  /** A key that may publish to the shared datasets. */
   readonly sensorKey: string;
   close(): Promise<void>;
 };
 
-/** Whoever asks from here without a key has no lookups left. */
+/** Callers without a key have no lookups left at this address. */
 const SPENT_ADDRESS = "45.9.9.9";
 const TAGS = [makeTag("worm", "malicious", { cves: ["CVE-2024-3094"] }), makeTag("scanner", "suspicious")];
 const SLUGS = TAGS.map(({ slug }) => slug);
@@ -120,13 +120,13 @@ const KNOWN_TEXTS = {
   cve: fc.constantFrom("CVE-2024-3094", "cve-2024-3094"),
 };
 
-/** What schemas do not tell of the members of bodies: with any value at all hardly an observation would be accepted. */
+/** Likely values for members of bodies: with arbitrary ones hardly an observation would be accepted. */
 function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
   const address = fc.oneof(routableAddress, wildAddress, wildText, fc.constantFrom(NOISE, RIOT));
   return {
     ips: fc.array(address, { minLength: 1, maxLength: 12 }),
     source_ip: fc.oneof({ weight: 6, arbitrary: routableAddress }, { weight: 1, arbitrary: wildAddress }),
-    // Up to what is kept, and some days more; few from tomorrow.
+    // Within the retention and some days beyond; a few from tomorrow.
     observed_at: fc.integer({ min: -1, max: 110 }).map((days) => new Date(now - days * 86_400_000).toISOString()),
     tags: fc.oneof({ weight: 9, arbitrary: fc.subarray(SLUGS) }, { weight: 1, arbitrary: fc.constant(["unheard-of"]) }),
     dataset: fc.constantFrom("global", "community"),
@@ -137,15 +137,15 @@ function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
   };
 }
 
-/** Keys of several plans, with and without the entitlement; of sensors bound to a room, and of those that are not. */
+/** Keys of several plans, with and without the entitlement; of sensors bound to a scope, and of others. */
 async function makeKeys(world: World, sensorKey: string, now: number) {
-  const rooms: Scope[] = [
+  const scopes: Scope[] = [
     { dataset: "personal", workspaceId: TEAM },
     { dataset: "community", workspaceId: "" },
   ];
-  const bound = rooms.map((room) => ({ ...room, key: randomUUID(), keyId: randomUUID() }));
-  for (const { key, ...room } of bound) {
-    const stored = { ...room, label: "", sha256: hashKey(key), createdAt: now, isRevoked: false };
+  const bound = scopes.map((scope) => ({ ...scope, key: randomUUID(), keyId: randomUUID() }));
+  for (const { key, ...scope } of bound) {
+    const stored = { ...scope, label: "", sha256: hashKey(key), createdAt: now, isRevoked: false };
     await writeSensorKey(world.client, stored, now);
   }
   await world.sensors.refresh();

@@ -1,11 +1,11 @@
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { broken, CONTENT_TYPES, headed } from "./bodies.ts";
+import { broken, CONTENT_TYPES, withOtherHeader } from "./bodies.ts";
 import type { Described, Schema } from "./described-values.ts";
 import type { Payload } from "./drafts.ts";
 import { wildText } from "./wild-text.ts";
 
-/** What a member of an observation must not be, or not so. */
+/** Invalid values for members of an observation. */
 const wrongValue: fc.Arbitrary<unknown> = fc.oneof(
   wildText,
   fc.constantFrom<unknown[]>(null, true, -1, 0, 1.5, 65_535, 65_536, 4_294_967_296, 2 ** 53, 1e308, [], {}, [null]),
@@ -20,7 +20,7 @@ const wrongValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 );
 
-/** Lines that are no observation, whatever they are. None of them starts like an array: that would be another form. */
+/** Lines that are not observations. None starts like an array, which would be another format. */
 const GARBAGE = [
   ...[
     "{}",
@@ -60,7 +60,7 @@ const GARBAGE_BYTES = [
   Buffer.alloc(70_000, "x"),
 ];
 
-/** Members that are in each of the schema's objects but not said by it. */
+/** Members that every object has and no schema names. */
 function mutated(observation: fc.Arbitrary<object>, members: readonly string[]): fc.Arbitrary<object> {
   const name = fc.constantFrom(...members, "unknown", "__proto__x", "constructor", "");
   return fc.oneof(
@@ -71,7 +71,7 @@ function mutated(observation: fc.Arbitrary<object>, members: readonly string[]):
   );
 }
 
-/** Observations as they are described and otherwise, in each form that the intake takes, whole and damaged. */
+/** Observations as described and otherwise, in each format that the intake accepts, intact and damaged. */
 export function intakeBodies(
   observation: Schema,
   described: Described,
@@ -103,12 +103,12 @@ export function intakeBodies(
   const mixed = fc.oneof(
     list(jsonRecord, 8).map(asArray),
     fc.tuple(list(line, 8), fc.constantFrom("\n", "\r\n", "\n\n \n")).map(([records, end]) => asLines(records, end)),
-    // More than are listed one by one.
+    // More than an answer lists one by one.
     fc
       .tuple(garbage, fc.integer({ min: 90, max: 130 }))
       .map(([record, times]) => asLines(Array(times).fill(record), "\n")),
   );
-  const dressed = fc
+  const wrapped = fc
     .tuple(mixed, fc.constantFrom("application/x-ndjson", ...CONTENT_TYPES), fc.boolean())
     .map(([sent, type, isPacked]): Payload => {
       const headers = { "content-type": type };
@@ -119,22 +119,22 @@ export function intakeBodies(
         headers: { ...headers, "content-encoding": "gzip" },
       };
     });
-  const tooMany = fc.constant<Payload>({ bytes: Buffer.alloc(2 * 50_001, "1\n"), headers: {}, expects: "refused" });
+  const tooMany = fc.constant<Payload>({ bytes: Buffer.alloc(2 * 50_001, "1\n"), headers: {}, expects: "rejected" });
   return {
     plain,
     odd: fc.oneof(
-      { weight: 20, arbitrary: dressed },
-      { weight: 6, arbitrary: broken(dressed) },
-      { weight: 6, arbitrary: headed(mixed) },
+      { weight: 20, arbitrary: wrapped },
+      { weight: 6, arbitrary: broken(wrapped) },
+      { weight: 6, arbitrary: withOtherHeader(mixed) },
       { weight: 1, arbitrary: tooMany },
       { weight: 2, arbitrary: fc.constantFrom("", " ", "\n\n", "[", "[1", "[1,]", "[[", "]").map(nothing) },
     ),
   };
 }
 
-/** Without a record in it, or without an end. */
+/** Without a record, or truncated. */
 function nothing(text: string): Payload {
-  return { bytes: Buffer.from(text), headers: {}, expects: text === "]" ? "anything" : "refused" };
+  return { bytes: Buffer.from(text), headers: {}, expects: text === "]" ? "anything" : "rejected" };
 }
 
 function asArray(records: readonly Buffer[]): Payload {
@@ -143,10 +143,10 @@ function asArray(records: readonly Buffer[]): Payload {
     ...records.flatMap((record, index) => [Buffer.from(index > 0 ? " ,\n" : ""), record]),
     Buffer.from("]"),
   ]);
-  return { bytes, headers: { "content-type": "application/json" }, expects: "taken", records };
+  return { bytes, headers: { "content-type": "application/json" }, expects: "accepted", records };
 }
 
 function asLines(records: readonly Buffer[], end: string): Payload {
   const bytes = Buffer.concat(records.flatMap((record) => [record, Buffer.from(end)]));
-  return { bytes, headers: { "content-type": "application/x-ndjson" }, expects: "taken", records };
+  return { bytes, headers: { "content-type": "application/x-ndjson" }, expects: "accepted", records };
 }

@@ -15,10 +15,10 @@ export function fingerprint(reason: string, digest: string): string {
   return `${reason} ${digest.toLowerCase()}`;
 }
 
-/** Counts answers by operation and status, and keeps account of what the intake says that it took and did not take. */
+/** Counts answers by operation and status, and the records that the intake reports as accepted and rejected. */
 export class Ledger {
   readonly #statuses = new Map<string, Map<number, number>>();
-  /** Every record of which the intake has said that it rejected it, as far as it listed them. */
+  /** Every rejected record that the intake has listed. */
   readonly listed: string[] = [];
   readonly reasons = new Set<string>();
   requests = 0;
@@ -35,7 +35,7 @@ export class Ledger {
     return this.#statuses.get(operation)?.get(status) ?? 0;
   }
 
-  /** Enters an answer; tells what does not add up, if anything. */
+  /** Enters an answer. @returns what does not add up, if anything. */
   enter(request: FuzzRequest, answer: FuzzAnswer): string | undefined {
     this.count(String(answer.headers[OPERATION_HEADER] ?? "none"), answer.status);
     if (answer.status !== 202) return undefined;
@@ -66,7 +66,9 @@ export class Ledger {
   }
 }
 
-/** How many records a body is: one JSON value, the elements of an array, else its lines. Unknown where it is packed. */
+/**
+ * The number of records in a body: one JSON value, the elements of an array, else its lines. Undefined if compressed.
+ */
 function recordsIn({ payload, headers }: FuzzRequest): number | undefined {
   if (payload === undefined || !/^(?:identity)?$/i.test(headers["content-encoding"] ?? "")) return undefined;
   try {

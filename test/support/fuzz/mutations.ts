@@ -5,7 +5,7 @@ import { wildAddress, wildText } from "./wild-text.ts";
 
 const OTHER_METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] as const;
 
-/** Pieces of a path that mean nothing, or something other than they seem to. */
+/** Path segments without a meaning, or with another than they seem to have. */
 const RAW_SEGMENTS = [
   "%zz",
   "%",
@@ -36,7 +36,7 @@ const RAW_SEGMENTS = [
   "~",
 ] as const;
 
-/** Another text in the path. Where the path's parameter has a shape, the text does not have it. */
+/** Another text in the path. If the path's parameter has a format, the text does not match it. */
 function inPath(operation: DescribedOperation): fc.Arbitrary<Twist>[] {
   return operation.parameters
     .filter((parameter) => parameter.in === "path")
@@ -44,14 +44,14 @@ function inPath(operation: DescribedOperation): fc.Arbitrary<Twist>[] {
       const isShaped = schema.format !== undefined || schema.pattern !== undefined;
       const text = isShaped ? fc.oneof(wildAddress, wildText) : wildText;
       return [
-        // An empty one, or one of dots, makes it another path.
+        // An empty text, or one of dots, makes it another path.
         text.filter((value) => !/^\.{0,2}$/.test(value)).map(percentEncoded),
         fc.constantFrom(...RAW_SEGMENTS),
       ].map((segments, index) =>
         segments.map(
           (segment): Twist =>
             (draft) => {
-              const expects = index === 0 && isShaped ? "refused" : "anything";
+              const expects = index === 0 && isShaped ? "rejected" : "anything";
               return expecting({ ...draft, segments: { ...draft.segments, [name]: segment } }, expects);
             },
         ),
@@ -62,7 +62,7 @@ function inPath(operation: DescribedOperation): fc.Arbitrary<Twist>[] {
 const nearTo = (values: readonly number[]) =>
   fc.constantFrom(...values.flatMap((value) => [value - 1, value + 1])).map(String);
 
-/** A query parameter with a text that it does not take, or given twice. */
+/** A query parameter with an invalid text, or given twice. */
 function inQuery(operation: DescribedOperation): fc.Arbitrary<Twist>[] {
   return operation.parameters
     .filter((parameter) => parameter.in === "query")
@@ -83,22 +83,22 @@ function inQuery(operation: DescribedOperation): fc.Arbitrary<Twist>[] {
                 ...draft.query.filter(([other]) => other !== name),
                 [name, percentEncoded(value)] as const,
               ];
-              // Of a description's texts only those with a shape refuse any; some operations take more than is described.
-              const isRefused = isShaped && !takesText(schema, value) && !takesText(schema, value.toLowerCase());
-              return expecting({ ...draft, query }, isRefused ? "refused" : "anything");
+              // Only parameters with a format reject texts, and some operations accept more than described.
+              const isRejected = isShaped && !takesText(schema, value) && !takesText(schema, value.toLowerCase());
+              return expecting({ ...draft, query }, isRejected ? "rejected" : "anything");
             },
         ),
         fc.constantFrom("1", "", "x").map(
           (value): Twist =>
             (draft) =>
-              expecting({ ...draft, query: [...draft.query, [name, value], [name, value]] }, "refused"),
+              expecting({ ...draft, query: [...draft.query, [name, value], [name, value]] }, "rejected"),
         ),
       ];
     });
 }
 
-/** What the interface has no name for is passed over. */
-const strangers: fc.Arbitrary<Twist> = fc
+/** Unknown parameters are ignored. */
+const unknownParameters: fc.Arbitrary<Twist> = fc
   .array(
     fc.tuple(
       fc.constantFrom(
@@ -122,8 +122,8 @@ const strangers: fc.Arbitrary<Twist> = fc
       (draft) => ({ ...draft, query: [...draft.query, ...pairs] }),
   );
 
-/** Query strings with no reading that all would agree on. */
-const tornQuery: fc.Arbitrary<Twist> = fc
+/** Ambiguous query strings. */
+const ambiguousQuery: fc.Arbitrary<Twist> = fc
   .constantFrom(
     "&&&",
     "?",
@@ -145,11 +145,11 @@ const tornQuery: fc.Arbitrary<Twist> = fc
         expecting({ ...draft, query: [...draft.query, [text, ""]] }, "anything"),
   );
 
-/** Other spellings of a path. A doubled slash at the start is the same path; of the others it does not matter. */
-const bent: fc.Arbitrary<Twist> = fc.oneof(
+/** Other spellings of a path. A doubled slash at the start is the same path; the others may be anything. */
+const otherPath: fc.Arbitrary<Twist> = fc.oneof(
   fc.integer({ min: 1, max: 5 }).map(
     (slashes): Twist =>
-      (draft) => ({ ...draft, bend: (path) => "/".repeat(slashes) + path }),
+      (draft) => ({ ...draft, rewritePath: (path) => "/".repeat(slashes) + path }),
   ),
   fc
     .constantFrom<readonly [from: string | RegExp, to: string]>(
@@ -176,16 +176,16 @@ const bent: fc.Arbitrary<Twist> = fc.oneof(
     .map(
       ([from, to]): Twist =>
         (draft) =>
-          expecting({ ...draft, bend: (path) => path.replace(from, to) }, "anything"),
+          expecting({ ...draft, rewritePath: (path) => path.replace(from, to) }, "anything"),
     ),
   wildText.map(
     (text): Twist =>
       (draft) =>
-        expecting({ ...draft, bend: () => `/v3/${percentEncoded(text)}` }, "anything"),
+        expecting({ ...draft, rewritePath: () => `/v3/${percentEncoded(text)}` }, "anything"),
   ),
 );
 
-/** Header fields that concern nobody here, or a proxy that is none of ours. */
+/** Header fields without a meaning here, or of a proxy that is not trusted. */
 const headers: fc.Arbitrary<Twist> = fc
   .record({
     name: fc.constantFrom(
@@ -234,28 +234,28 @@ const wrongKey: fc.Arbitrary<Twist> = wildText
   .map(
     (key): Twist =>
       (draft) =>
-        expecting({ ...draft, headers: { ...draft.headers, key } }, "refused"),
+        expecting({ ...draft, headers: { ...draft.headers, key } }, "rejected"),
   );
 
-/** The name of another's page, which is refused to callers without a key. */
+/** The host of a foreign page, which is rejected without a key. */
 const foreignHost: Twist = (draft) => ({ ...draft, headers: { ...draft.headers, host: "foreign.example" } });
 
-/** A method that a path does not have is refused, but for HEAD, which is GET without the body. */
+/** A method that a path does not have is rejected, except HEAD, which is GET without the body. */
 function otherMethod(methodsOfPath: readonly string[]): fc.Arbitrary<Twist> {
   return fc.constantFrom(...OTHER_METHODS.filter((method) => !methodsOfPath.includes(method))).map(
     (method): Twist =>
       (draft) =>
-        expecting({ ...draft, method }, method === "HEAD" ? "anything" : "refused"),
+        expecting({ ...draft, method }, method === "HEAD" ? "anything" : "rejected"),
   );
 }
 
-/** Everything that can be done to a request for an operation, but for its body. */
+/** All twists of a request except those of its body. */
 export function twistsOf(operation: DescribedOperation, methodsOfPath: readonly string[]): fc.Arbitrary<Twist> {
   return fc.oneof(
     ...[...inPath(operation), ...inQuery(operation)].map((arbitrary) => ({ weight: 2, arbitrary })),
-    { weight: 1, arbitrary: strangers },
-    { weight: 1, arbitrary: tornQuery },
-    { weight: 1, arbitrary: bent },
+    { weight: 1, arbitrary: unknownParameters },
+    { weight: 1, arbitrary: ambiguousQuery },
+    { weight: 1, arbitrary: otherPath },
     { weight: 1, arbitrary: headers },
     { weight: 1, arbitrary: wrongKey },
     { weight: 1, arbitrary: fc.constant(foreignHost) },

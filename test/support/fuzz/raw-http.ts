@@ -1,38 +1,38 @@
 import { connect } from "node:net";
 import type { FuzzAnswer } from "./check-answer.ts";
 
-/** How long a server may take to answer what it has got. */
-const PATIENCE_MS = 20_000;
-/** How long to wait before what is not a whole request is ended. */
+/** How long a server may take to respond. */
+const RESPONSE_TIMEOUT_MS = 20_000;
+/** How long to wait before an incomplete request is ended. */
 const STALL_MS = 300;
 
 /**
- * Sends bytes to a server and resolves to what it answers until it closes the connection.
- * @param isWhole whether the bytes are a whole request, so that an answer must come of itself.
+ * Sends bytes to a server and resolves to everything that it sends until it closes the connection.
+ * @param isWhole whether the bytes are a complete request, so that the server must respond by itself.
  */
 export function exchange(port: number, bytes: Buffer, isWhole: boolean): Promise<Buffer> {
   return new Promise((settle, fail) => {
     const received: Buffer[] = [];
     const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
-    const stall = setTimeout(() => socket.end(), isWhole ? PATIENCE_MS : STALL_MS);
-    const patience = setTimeout(
+    const stall = setTimeout(() => socket.end(), isWhole ? RESPONSE_TIMEOUT_MS : STALL_MS);
+    const timer = setTimeout(
       () => socket.destroy(new Error("the connection was not closed")),
-      PATIENCE_MS + STALL_MS,
+      RESPONSE_TIMEOUT_MS + STALL_MS,
     );
     socket.on("data", (chunk) => received.push(chunk));
     socket.on("error", (error: NodeJS.ErrnoException) => {
-      // The server closes while there is still something on its way to it.
+      // The server may close the connection while bytes are still being sent.
       if (error.code !== "ECONNRESET" && error.code !== "EPIPE") fail(error);
     });
     socket.on("close", () => {
       clearTimeout(stall);
-      clearTimeout(patience);
+      clearTimeout(timer);
       settle(Buffer.concat(received));
     });
   });
 }
 
-/** The answers in what came over a connection. Throws when it is anything else than whole answers one after another. */
+/** The responses in the bytes of a connection. Throws unless they are complete responses, one after another. */
 export function answersIn(received: Buffer): FuzzAnswer[] {
   const answers: FuzzAnswer[] = [];
   for (let rest = received; rest.length > 0; ) {
@@ -47,7 +47,7 @@ export function answersIn(received: Buffer): FuzzAnswer[] {
       }),
     );
     rest = rest.subarray(end + 4);
-    // Only that the rest may be sent.
+    // A 100 only invites to send the rest.
     if (status === "100") continue;
     const length = Number(headers["content-length"]);
     if (!Number.isInteger(length) || rest.length < length) throw new Error(`not a whole answer: ${status} ${rest}`);

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import type { FuzzRequest } from "./drafts.ts";
 
-/** A request as the bytes that go over a connection. */
+/** A request as bytes. */
 export type RawRequest = {
   readonly request: FuzzRequest;
   readonly bytes: Buffer;
-  /** Whether a server must answer it without waiting for more. */
+  /** Whether a server must respond without waiting for more bytes. */
   readonly isWhole: boolean;
 };
 
-/** What a header field or a target can hold without becoming something else on its way. */
+/** The bytes that a header field or a target can hold unchanged. */
 const PLAIN = /^[\x21-\x7e]*$/;
 
 type Parts = {
@@ -21,13 +21,13 @@ type Parts = {
 };
 type Twist = { readonly change: (parts: Parts) => Parts; readonly isWhole: boolean };
 
-/** Bytes beyond ASCII stand for themselves, so that header fields and targets can have any. */
+/** Bytes beyond ASCII are written unchanged, so that header fields and targets can have any. */
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 
 function partsOf({ method, target, headers, payload }: FuzzRequest): Parts {
   const lines = Object.entries(headers)
     .filter(([name]) => !/^(?:content-length|host|upgrade)$/.test(name))
-    // What would end the line is left for the twists.
+    // Line breaks are left to the twists.
     .map(([name, value]) => `${name}: ${value.replace(/[\0\r\n]/g, "")}`);
   const body = payload ?? Buffer.alloc(0);
   const length = payload === undefined ? [] : [`content-length: ${body.length}`];
@@ -38,11 +38,11 @@ function join({ method, target, version, lines, body }: Parts): Buffer {
   return Buffer.concat([latin1(`${method} ${target} ${version}\r\n${lines.join("\r\n")}\r\n\r\n`), body]);
 }
 
-const lined = (...more: string[]): Twist => ({
+const withLines = (...more: string[]): Twist => ({
   change: (parts) => ({ ...parts, lines: [...parts.lines, ...more] }),
   isWhole: true,
 });
-const stalling = (...more: string[]): Twist => ({ ...lined(...more), isWhole: false });
+const stalling = (...more: string[]): Twist => ({ ...withLines(...more), isWhole: false });
 const chunked = (body: string): Twist => ({
   change: (parts) => ({
     ...parts,
@@ -60,9 +60,9 @@ const HOSTLESS: Twist = {
 
 const TWISTS: readonly Twist[] = [
   HOSTLESS,
-  ...["200-ok", "100-continue, x", "", "😀", "x".repeat(3_000)].map((value) => lined(`Expect: ${value}`)),
-  lined("Expect: 100-continue"),
-  ...["key: a", "key: \x80\xff", "key: a,b", "key:", `key: ${"k".repeat(8_000)}`].map((line) => lined(line, line)),
+  ...["200-ok", "100-continue, x", "", "😀", "x".repeat(3_000)].map((value) => withLines(`Expect: ${value}`)),
+  withLines("Expect: 100-continue"),
+  ...["key: a", "key: \x80\xff", "key: a,b", "key:", `key: ${"k".repeat(8_000)}`].map((line) => withLines(line, line)),
   ...[
     "X-Forwarded-For: 1.1.1.1",
     "X-Request-Id: a\tb",
@@ -70,8 +70,8 @@ const TWISTS: readonly Twist[] = [
     "Connection: upgrade",
     "Host: y",
     "Host: [::",
-  ].map((line) => lined(line)),
-  lined(...Array<string>(1_990).fill("a: b")),
+  ].map((line) => withLines(line)),
+  withLines(...Array<string>(1_990).fill("a: b")),
   ...["Content-Length: 5", "Content-Length: -1", "Content-Length: 1e3", "Transfer-Encoding: chunked, gzip"].map(
     (line) => stalling(line),
   ),
@@ -126,11 +126,11 @@ const TWISTS: readonly Twist[] = [
   })),
 ];
 
-/** The same requests over a connection, as they are and with what only bytes can express. */
+/** The same requests as bytes, unchanged and with twists that only bytes can express. */
 export function rawRequests(requests: fc.Arbitrary<FuzzRequest>): fc.Arbitrary<RawRequest> {
-  // HEAD has answers whose end only the one who asked knows.
+  // Only the client of a HEAD knows where its response ends.
   const whole = requests.filter(({ method }) => method !== "HEAD");
-  /** Nobody can say what became of a request with other bytes in it. */
+  /** With other bytes in it, a request may mean anything. */
   const garbled = (request: FuzzRequest, bytes: Buffer, isWhole = false): RawRequest => ({
     request: { ...request, payload: undefined, records: undefined, expects: "anything" },
     bytes,
@@ -162,12 +162,12 @@ export function rawRequests(requests: fc.Arbitrary<FuzzRequest>): fc.Arbitrary<R
   );
 }
 
-/** A request whose header is larger than servers take. */
+/** A request whose header is larger than servers accept. */
 export function withLongHeader(request: FuzzRequest): Buffer {
-  return join(lined(`X-Long: ${"x".repeat(17 * 1_024)}`).change(partsOf(request)));
+  return join(withLines(`X-Long: ${"x".repeat(17 * 1_024)}`).change(partsOf(request)));
 }
 
-/** A request without the one field that HTTP wants in each. */
+/** A request without Host, which HTTP/1.1 requires. */
 export function withoutHost(request: FuzzRequest): Buffer {
   return join(HOSTLESS.change(partsOf(request)));
 }

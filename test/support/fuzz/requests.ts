@@ -9,22 +9,22 @@ import {
   type Payload,
   percentEncoded,
   type Twist,
-  written,
+  toRequest,
 } from "./drafts.ts";
 import { intakeBodies } from "./intake-bodies.ts";
 import { twistsOf } from "./mutations.ts";
 
-/** What requests are made of that only the world which is asked can tell. */
+/** The parts of requests that depend on the world under test. */
 export type Surroundings = {
-  /** Values that lead somewhere, by the name of the parameter that they are for. */
+  /** Values that exist, by the parameter's name. */
   readonly known: Readonly<Record<string, fc.Arbitrary<string>>>;
-  /** Keys to send with requests to the intake and to everything else; none is sent where it is undefined. */
+  /** Keys for requests to the intake and to the query interface; undefined sends none. */
   readonly keys: { readonly intake: readonly (string | undefined)[]; readonly query: readonly (string | undefined)[] };
-  /** Addresses that callers come from. */
+  /** Addresses of callers. */
   readonly callers: readonly string[];
 };
 
-/** Requests for one operation: most as described but for one thing or two, some wholly as described. */
+/** Requests for one operation: most with one or two deviations from the description, some without. */
 export function requestsFor(
   operation: DescribedOperation,
   methodsOfPath: readonly string[],
@@ -59,11 +59,11 @@ export function requestsFor(
         method: operation.method,
         segments,
         query: Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
-        bend: (path) => path,
+        rewritePath: (path) => path,
         headers: key === undefined ? {} : { key },
         payload,
         from,
-        expects: "taken",
+        expects: "accepted",
       }),
     );
   const twist = twistsOf(operation, methodsOfPath);
@@ -79,9 +79,9 @@ export function requestsFor(
         ),
       )
       .map(([plainDraft, twists]) =>
-        written(twists.reduce((changed: Draft, change: Twist) => change(changed), plainDraft)),
+        toRequest(twists.reduce((changed: Draft, change: Twist) => change(changed), plainDraft)),
       )
-      // More than a server takes as a header; that has a test of its own.
+      // Larger than servers accept as a header, which has a test of its own.
       .filter(({ target }) => target.length < 14_000)
   );
 }
@@ -100,9 +100,9 @@ const sending =
   (payload: Payload | undefined): Twist =>
   (draft) => ({ ...draft, payload });
 
-/** Some clients declare a type of a body that they do not send. */
+/** Some clients declare the type of a body that they do not send. */
 const typed = fc.constantFrom(...CONTENT_TYPES).map(
   (type): Twist =>
     (draft) =>
-      expecting({ ...draft, headers: { ...draft.headers, "content-type": type } }, "taken"),
+      expecting({ ...draft, headers: { ...draft.headers, "content-type": type } }, "accepted"),
 );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** Texts that other services have stumbled over. None of them holds a word that the search for leaks looks for. */
+/** Texts that have broken other services. None contains a text that the search for leaks finds. */
 const KNOWN_TROUBLE = [
   "",
   " ",
@@ -86,7 +86,7 @@ const huge = fc
   .record({ unit: fc.constantFrom("a", "0", "9", "😀", "\0", "%", "%25", "[", ",", "../", "1."), bytes: fc.nat(4_000) })
   .map(({ unit, bytes }) => unit.repeat(1 + Math.floor(bytes / Buffer.byteLength(unit))));
 
-/** Texts that nobody in good faith sends: odd Unicode, injections, traversals, numbers that are none, and long ones. */
+/** Hostile texts: odd Unicode, injections, traversals, invalid numbers, and long texts. */
 export const wildText: fc.Arbitrary<string> = fc.oneof(
   { weight: 8, arbitrary: fc.constantFrom(...KNOWN_TROUBLE) },
   { weight: 3, arbitrary: fc.string({ unit: "binary", maxLength: 20 }) },
@@ -99,7 +99,7 @@ const part = fc.nat(255);
 const parts = fc.tuple(part, part, part, part);
 const hex = (value: number) => `0x${value.toString(16)}`;
 
-/** Addresses as other programs would take them, and addresses that cannot appear on the Internet. */
+/** Addresses in spellings that other programs accept, and addresses that the Internet does not route. */
 export const wildAddress: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom("0.0.0.0", "255.255.255.255", "127.0.0.1", "10.0.0.1", "172.16.0.1", "172.31.255.255"),
   fc.constantFrom("192.168.1.1", "169.254.0.1", "100.64.0.1", "100.127.255.255", "224.0.0.1", "239.1.1.1"),

@@ -1,4 +1,4 @@
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { expect } from "vitest";
 import type { Marked } from "../builders/marked-observations.ts";
 import { createOracle, rfc3339 } from "./oracle.ts";
@@ -6,16 +6,16 @@ import { createOracle, rfc3339 } from "./oracle.ts";
 const EVERYWHERE = ["global", "community", "personal"];
 const COUNTRIES: Readonly<Record<string, string>> = { DE: "Germany", VN: "Vietnam", BR: "Brazil" };
 
-/** Where the service under test has to say that its pages are. */
+/** The base of the links that the service under test must give. */
 export const PUBLIC_URL = "http://noisefloor.test";
 
-/** What may be known: the observations that are visible, and the lists of networks. */
+/** The visible observations, and the lists of networks. */
 export type Known = {
   readonly seen: readonly Marked[];
   readonly tags: readonly Tag[];
-  /** The benign service that holds an address, as the interface tells it. */
+  /** The benign service in whose networks an address is, as answers describe it. */
   serviceOf(ip: string): Service | undefined;
-  /** The name of the benign actor that holds an address. */
+  /** The name of the benign actor in whose networks an address is. */
   actorOf(ip: string): string | undefined;
 };
 export type Service = {
@@ -30,7 +30,7 @@ export type Service = {
 
 export const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
-/** What is known of an address, from the plain list; undefined members when it was not observed. */
+/** The record of an address, from the plain list; members are undefined when it was not observed. */
 function lookAt(ip: string, known: Known) {
   const seen = known.seen.filter((one) => one.ip === ip);
   const times = seen.map(({ at }) => at).sort((a, b) => a - b);
@@ -117,7 +117,7 @@ function expectedScanner(ip: string, known: Known) {
 }
 
 function expectedMetadata(seen: readonly Marked[]) {
-  /** What the latest observation that says anything says. */
+  /** The value of the latest observation that has one. */
   const latest = <T>(said: (one: Marked) => T | undefined): T | undefined => {
     let newest: Marked | undefined;
     for (const one of seen) {

@@ -3,7 +3,7 @@ import { afterEach, expect } from "vitest";
 
 const faults: string[] = [];
 
-/** What is wrong with the header fields that every answer must carry; nothing when all is well. */
+/** What is wrong with the header fields that every answer must have; undefined when nothing is. */
 export function headerFault(fields: Readonly<Record<string, unknown>>): string | undefined {
   const varies = String(fields.vary)
     .split(",")
@@ -12,15 +12,15 @@ export function headerFault(fields: Readonly<Record<string, unknown>>): string |
   return varies.includes("key") ? undefined : `Vary: ${fields.vary}`;
 }
 
-/** Has the header of every answer that an application gives looked at, whoever asks it and whatever for. */
-export function watchAnswerHeaders(app: FastifyInstance): void {
+/** Checks the header fields of every answer of an application. */
+export function checkAnswerHeaders(app: FastifyInstance): void {
   app.addHook("onResponse", async (request, reply) => {
     const fault = headerFault(reply.getHeaders());
     if (fault !== undefined) faults.push(`${request.method} ${request.url}: ${reply.statusCode} with ${fault}`);
   });
 }
 
-/** To be called once for each file of tests. */
+/** Call it once in each test file. */
 export function failOnHeaderFaults(): void {
   afterEach(() => expect(faults.splice(0)).toEqual([]));
 }

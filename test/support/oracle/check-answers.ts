@@ -1,4 +1,4 @@
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { expect } from "vitest";
 import { z } from "zod";
 import { type KnownEvent, toMarked } from "../builders/known-events.ts";
@@ -28,7 +28,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const windowSchema = z.object({
   metadata: z.union([z.object({ end_date: z.string() }), z.object({ end: z.string() })]),
 });
-/** The service has a clock of its own: where its window ended is where the oracle's has to. */
+/** The service has a clock of its own, so the oracle takes the end of the window from the answer. */
 function windowEnd(body: unknown): number {
   const { metadata } = windowSchema.parse(body);
   return Date.parse("end" in metadata ? metadata.end : metadata.end_date);
@@ -37,10 +37,10 @@ function windowEnd(body: unknown): number {
 export type Interface = { readonly url: string; readonly key: string };
 
 /**
- * Asks a query service for everything that is made from observations and compares it with the brute-force oracle.
+ * Compares all answers of a query service that come from observations with the brute-force oracle.
  * @throws with the first answer that differs.
  */
-export async function requireAnswers(
+export async function assertAnswers(
   { url, key }: Interface,
   { events, tags }: { readonly events: readonly KnownEvent[]; readonly tags: readonly Tag[] },
   random: Random,
@@ -73,18 +73,18 @@ export async function requireAnswers(
     serviceOf: () => undefined,
     actorOf: () => undefined,
   };
-  const requireEqual = async (path: string, expected: object, body?: unknown) =>
+  const assertEqual = async (path: string, expected: object, body?: unknown) =>
     expect(await ask(path, body), path).toEqual({ status: 200, body: expected });
   const unrestricted = { restricted_fields: [] };
   for (const ip of ips) {
     expect(await ask(`/v3/community/${ip}`), ip).toEqual(expectedCommunity(ip, known));
-    await requireEqual(`/v3/ip/${ip}`, { ...expectedFull(ip, known), request_metadata: unrestricted });
-    await requireEqual(`/v2/noise/context/${ip}`, expectedFlat(ip, known));
+    await assertEqual(`/v3/ip/${ip}`, { ...expectedFull(ip, known), request_metadata: unrestricted });
+    await assertEqual(`/v2/noise/context/${ip}`, expectedFlat(ip, known));
     const [field, days] = [random.pick(TIMELINE_FIELDS), random.int(1, 90)];
     const path = `/v3/noise/ips/${ip}/timeline?field=${field}&days=${days}&granularity=5h`;
     const answer = await ask(path);
     const now = windowEnd(answer.body);
-    // What the answer does not tell are the milliseconds of its window's beginning.
+    // The answer does not have the milliseconds of its window's start.
     if (known.seen.some(({ at }) => Math.abs(at - (now - days * DAY)) < 1_000)) continue;
     expect(answer, path).toEqual({
       status: 200,
@@ -95,9 +95,9 @@ export async function requireAnswers(
   const metadata = { ...unrestricted, message: "", ips_not_found: ips.filter((ip) => !isFound(ip, known)) };
   for (const [quick, form] of [["false", expectedFull] as const, ["true", expectedQuick] as const]) {
     const data = found.map((ip) => form(ip, known));
-    await requireEqual(`/v3/ip?quick=${quick}`, { data, request_metadata: metadata }, { ips });
+    await assertEqual(`/v3/ip?quick=${quick}`, { data, request_metadata: metadata }, { ips });
   }
-  await requireEqual(
+  await assertEqual(
     "/v2/noise/multi/quick",
     ips.map((ip) => expectedCode(ip, known)),
     { ips },

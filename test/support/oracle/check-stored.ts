@@ -3,7 +3,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { fingerprint, type KnownEvent, NAMED_BY_ITS_PLACE } from "../builders/known-events.ts";
 
-/** So many events are compared at once: a difference is looked for among these alone. */
+/** Events are compared in blocks of this size; a difference is then searched in its block alone. */
 const BLOCK = 10_000;
 
 const storedBlocks = defineQuery({
@@ -34,10 +34,10 @@ const storedNumbers = defineQuery({
 });
 
 /**
- * Are the rows after replacement exactly the distinct events that were published, each with all it said?
+ * Checks that the rows, after replacement, are exactly the distinct published events, with all their members.
  * @throws with the first events that are missing, twice or different.
  */
-export async function requireExactly(client: ClickHouseClient, events: readonly KnownEvent[]): Promise<void> {
+export async function assertStored(client: ClickHouseClient, events: readonly KnownEvent[]): Promise<void> {
   const expected = new Map<number, { rows: number; print: bigint }>();
   for (const event of events) {
     const block = expected.get(Math.floor(event.number / BLOCK)) ?? { rows: 0, print: 0n };

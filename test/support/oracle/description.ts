@@ -4,10 +4,10 @@ import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
-/** Tells what of an answer is not as the interface's description says; nothing when all is. */
+/** @returns how an answer differs from the interface's description; undefined when it does not. */
 export type CheckDescribed = (method: string, url: string, status: number, body: unknown) => string | undefined;
 
-/** Holds answers against a description: of each operation, its statuses and the schema of each of its bodies. */
+/** Checks answers against a description: the statuses of each operation and the schemas of its bodies. */
 export function checkAgainst(document: OpenApiDocument): CheckDescribed {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -36,7 +36,7 @@ export function checkAgainst(document: OpenApiDocument): CheckDescribed {
 
   return (method, url, status, body) => {
     const known = paths.find(({ pattern }) => pattern.test(url.split("?")[0] ?? ""));
-    // What is no operation's path or method is described nowhere; those have the shape of every refusal.
+    // Unknown paths and methods have no description: their answers have the shape of every error response.
     const isOther = known === undefined || status === 405;
     const validate = isOther ? undefined : validatorOf(known.path, method, status);
     if (isOther) return isMessage(body) ? undefined : `${method} ${url}: ${status} without a message`;
@@ -52,7 +52,7 @@ function isMessage(body: unknown): boolean {
 
 const check = checkAgainst(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
 
-/** Throws when an answer is not as the interface's description says. */
+/** Throws when an answer differs from the interface's description. */
 export function expectDescribed(method: string, url: string, status: number, body: unknown): void {
   const fault = check(method, url, status, body);
   if (fault !== undefined) throw new Error(`not as described: ${fault}`);

@@ -1,4 +1,4 @@
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { type Oracle, sampleOf } from "./oracle.ts";
 
 export type ActivityAsked = {
@@ -11,13 +11,13 @@ export type ActivityAsked = {
   readonly now: number;
 };
 
-/** The whole answer of tag activity, as the oracle gives it. */
+/** The whole answer of tag activity, by the oracle. */
 export function expectedActivity(oracle: Oracle, asked: ActivityAsked) {
   const { tag, days, hours, datasets, includeIps, now } = asked;
   const buckets = oracle.buckets({ tagId: tag.id, days, hours, datasets, now });
-  const everybody = new Set(buckets.flatMap(({ addresses }) => [...addresses]));
+  const allIps = new Set(buckets.flatMap(({ addresses }) => [...addresses]));
   const classes: Record<string, number> = {};
-  for (const ip of everybody) {
+  for (const ip of allIps) {
     const classification = oracle.classification(ip, datasets);
     classes[classification] = (classes[classification] ?? 0) + 1;
   }
@@ -36,7 +36,7 @@ export function expectedActivity(oracle: Oracle, asked: ActivityAsked) {
         ...(includeIps ? { ips: sampleOf(addresses, 1_000) } : {}),
       })),
     },
-    aggregations: { total_ips: everybody.size, classification: classes },
+    aggregations: { total_ips: allIps.size, classification: classes },
     metadata: {
       granularity: `${hours}h`,
       start_date: buckets[0]?.start,

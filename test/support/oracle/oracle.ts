@@ -1,15 +1,15 @@
-import type { Classification, Intention } from "@noisefloor/domain/classification.ts";
+import type { Classification, Intention } from "@noisefloor/domain/tags/classification.ts";
 
 /**
- * The brute-force oracle: answers every question from a plain list of observations, without sharing a line of the
- * arithmetic with the code under test.
+ * The brute-force oracle: answers every question from a plain list of observations, without sharing a line of
+ * code with the service under test.
  */
 export type Seen = {
   readonly ip: string;
   /** Milliseconds since 1970 UTC. */
   readonly at: number;
   readonly dataset: string;
-  /** Whose it is, in the personal dataset. */
+  /** Its owner, in the personal dataset. */
   readonly workspaceId?: string;
   readonly tagIds: readonly string[];
 };
@@ -29,7 +29,7 @@ export type Oracle = {
     datasets: readonly string[];
     now: number;
   }): OracleBucket[];
-  /** What an address is, judged by every tag it was seen with in these datasets. */
+  /** The classification of an address by all tags that it was seen with in these datasets. */
   classification(ip: string, datasets: readonly string[]): Classification;
   /** The address's latest observation in these datasets, in milliseconds. */
   lastSeen(ip: string, datasets: readonly string[]): number | undefined;
@@ -74,7 +74,7 @@ export function createOracle(
   };
 }
 
-/** The worst intention among some tags; unknown when there is none. */
+/** The worst intention among some tags; unknown without tags. */
 export function worstOf(tagIds: readonly string[], tags: readonly OracleTag[]): Classification {
   const intentions = new Set(tags.filter(({ id }) => tagIds.includes(id)).map(({ intention }) => intention));
   for (const worst of ["malicious", "suspicious", "unknown", "benign"] as const) {

@@ -4,13 +4,13 @@ import type { World } from "../worlds/world.ts";
 
 const storedObservations = defineQuery({
   name: "test-stored",
-  sql: `SELECT observation_id AS id, toString(source_ip) AS ip, concat(dataset, '/', workspace_id) AS room
+  sql: `SELECT observation_id AS id, toString(source_ip) AS ip, concat(dataset, '/', workspace_id) AS scope
     FROM observations FINAL ORDER BY source_ip, observation_id`,
   params: z.object({}),
-  row: z.object({ id: z.string(), ip: z.string(), room: z.string() }),
+  row: z.object({ id: z.string(), ip: z.string(), scope: z.string() }),
 });
 
-/** Every observation that a world's store holds, each once: its id, its address and the room it is in. */
+/** Every observation of a world, once: its id, its address and its scope as "dataset/workspace". */
 export function readStored({ client }: World) {
   return run(client, storedObservations, {});
 }

@@ -17,7 +17,7 @@ export const TIMELINE_FIELDS = Object.keys(LABELS);
 
 const WIDTHS: Readonly<Record<string, number>> = { h: 60 * 60 * 1000, d: 24 * 60 * 60 * 1000 };
 
-/** What a timeline calls all labels together that have no rows of their own. */
+/** The label of all labels without rows of their own. */
 export const OTHER_LABELS = "(other labels)";
 
 /** The labels that have rows of their own: 1,000 at most, in about 8 MiB at most, the most frequent first. */

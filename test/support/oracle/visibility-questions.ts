@@ -1,4 +1,4 @@
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { expect } from "vitest";
 import { SHARED_ADDRESSES } from "../builders/marked-observations.ts";
 import type { Random } from "../builders/random.ts";
@@ -19,7 +19,7 @@ import { type Asker, isGlobal, type Visibility, visibilityOf } from "./visibilit
 
 type Answer = { readonly status: number; readonly body: unknown };
 
-/** One request of one asker, and what the brute force says of it. */
+/** One request of one caller, and the expected answer by brute force. */
 export type Question = {
   readonly asker: Asker;
   readonly url: string;
@@ -33,11 +33,11 @@ type Setting = { readonly random: Random; readonly asker: Asker; readonly tags: 
 type Asked = Omit<Question, "asker">;
 export type Operation = { readonly name: string; readonly showsObservations: boolean; ask(setting: Setting): Asked };
 
-const refusal = (status: number): Answer => ({ status, body: { message: expect.any(String) } });
+const error = (status: number): Answer => ({ status, body: { message: expect.any(String) } });
 const ok = (body: unknown): Answer => ({ status: 200, body });
 const GLOBAL: Visibility = { sees: isGlobal, namesNothing: false };
 
-/** Puts together what a visibility allows; checks that come before the scopes are given as the status they lead to. */
+/** Combines a visibility with the checks that precede the scopes, given by the status that they lead to. */
 function withVisibility(
   { asker }: Setting,
   asked: { url: string; payload?: object; earlier?: number | undefined; later?: number | undefined },
@@ -50,11 +50,11 @@ function withVisibility(
     url,
     ...(payload === undefined ? {} : { payload }),
     sees: "sees" in visibility && status === undefined ? visibility.sees : () => false,
-    answer: (known) => (status === undefined ? answer(known) : refusal(status)),
+    answer: (known) => (status === undefined ? answer(known) : error(status)),
   };
 }
 
-/** A scope list as people write them: in any order, with white space, repeated, with the alias, empty, with mistakes. */
+/** A scope list as people write it: any order, white space, repetition, the alias, empty, with mistakes. */
 function randomLabels(random: Random): string | undefined {
   if (random.chance(0.15)) return undefined;
   if (random.chance(0.12)) return random.pick(["nonsense", "Global,GREYNOISE", "personal:acme", ","]);
@@ -74,13 +74,13 @@ function randomAddress(random: Random): string {
   if (random.chance(0.25)) return `46.${random.int(0, 7)}.0.${random.int(0, 2)}`;
   return random.pick(SHARED_ADDRESSES);
 }
-/** Now and then one that is none. */
+/** Now and then an invalid one. */
 const perhapsAddress = (random: Random) =>
   random.chance(0.04)
     ? { ip: random.pick(["10.0.0.1", "45.1.2", "x"]), is: false }
     : { ip: randomAddress(random), is: true };
 
-/** When only unrecognized scopes were named, the lists of networks do not answer either. */
+/** With unrecognized scopes only, lists of networks do not count either. */
 const seenBy = (visibility: Visibility, known: Known): Known =>
   "sees" in visibility && visibility.namesNothing
     ? { seen: [], tags: known.tags, serviceOf: () => undefined, actorOf: () => undefined }
@@ -93,8 +93,8 @@ export const OPERATIONS: readonly Operation[] = [
     ask(setting) {
       const { ip, is } = perhapsAddress(setting.random);
       const url = `/v3/community/${ip}${inQuery(labelsIn(randomLabels(setting.random)))}`;
-      // An address that is none is told even to those whose key is not known.
-      if (!is) return { url, sees: () => false, answer: () => refusal(400) };
+      // An invalid address is a 400 even with an unknown key.
+      if (!is) return { url, sees: () => false, answer: () => error(400) };
       return withVisibility(setting, { url }, GLOBAL, (known) => expectedCommunity(ip, known));
     },
   },
@@ -224,7 +224,7 @@ export const OPERATIONS: readonly Operation[] = [
   })),
 ];
 
-/** Something to ask of an operation. */
+/** A question to an operation. */
 export function makeQuestion(operation: Operation, setting: Setting): Question {
   return { asker: setting.asker, ...operation.ask(setting) };
 }

@@ -1,19 +1,19 @@
 import type { Seen } from "./oracle.ts";
 
-/** Who asks, as a test set them up. */
+/** A caller, as a test has created it. */
 export type Asker = {
   readonly name: string;
-  /** What is sent in the header `key`; undefined sends no such header. */
+  /** The value of the header `key`; undefined sends no such header. */
   readonly key: string | undefined;
-  /** False for somebody whose key nobody ever made. */
+  /** False for a key that does not exist. */
   readonly isKnown: boolean;
   readonly workspaceId?: string;
   readonly isEntitled: boolean;
-  /** Days that tag activity and timeline reach back for them. */
+  /** How many days tag activity and timeline reach back for it. */
   readonly reach: number;
 };
 
-/** What may be seen, or the status that says no. */
+/** The visible scopes, or the status of the error response. */
 export type Visibility =
   | { readonly status: 400 | 403 }
   | { readonly sees: (one: Seen) => boolean; readonly namesNothing: boolean };
@@ -47,7 +47,7 @@ export function visibilityOf(
   };
 }
 
-/** What operations without scopes answer from. */
+/** What operations without scopes read. */
 export function isGlobal(one: Seen): boolean {
   return one.dataset === "global";
 }

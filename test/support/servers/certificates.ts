@@ -2,7 +2,7 @@ import { rename, writeFile } from "node:fs/promises";
 import type { TlsFiles } from "@noisefloor/http/server/tls.ts";
 import { generate } from "selfsigned";
 
-/** A certificate for this machine that nobody but its owner trusts, and its key, both in PEM form. */
+/** A self-signed certificate for this machine and its key, both in PEM form. */
 export type Certificate = { readonly cert: string; readonly key: string };
 
 export async function makeCertificate(commonName: string, keyType: "ec" | "rsa" = "ec"): Promise<Certificate> {
@@ -15,7 +15,7 @@ export async function writeCertificate(files: TlsFiles, { cert, key }: Certifica
   await replaceFile(files.keyFile, key);
 }
 
-/** At once: nobody sees half of it. */
+/** Replaces a file atomically, so that no reader sees a part. */
 export async function replaceFile(file: string, content: string): Promise<void> {
   await writeFile(`${file}.new`, content, { mode: 0o600 });
   await rename(`${file}.new`, file);

@@ -8,7 +8,7 @@ import getPort from "get-port";
 
 const CONFIG = fileURLToPath(new URL("../../../infra/clickhouse/config", import.meta.url));
 
-/** What the image has before our files are merged over it, as far as it takes part. */
+/** The image's own configuration, over which our files are merged, as far as it matters here. */
 const IMAGE_USERS = `<clickhouse>
   <profiles><default/><readonly><readonly>1</readonly></readonly></profiles>
   <users>

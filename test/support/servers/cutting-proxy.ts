@@ -1,13 +1,13 @@
 import { createServer, request as sendRequest } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** What becomes of an answer of so many bytes: how many are passed on, and whether the proxy calls that all of it. */
+/** What the proxy does to an answer of this size: how many bytes it passes on, and whether it calls that all. */
 export type Cut = { readonly keep: (bytes: number) => number; readonly looksWhole: boolean };
 
-/** A proxy between a client and a server that can cut answers short. */
+/** A proxy between a client and a server that can truncate answers. */
 export type CuttingProxy = {
   readonly url: string;
-  /** From now on cuts the answers with status 200; undefined passes all of them on as they are. */
+  /** From now on truncates answers with status 200; undefined passes all on unchanged. */
   cut(how: Cut | undefined): void;
   close(): Promise<void>;
 };

@@ -1,9 +1,9 @@
-/** One way to get hold of a real server. `start` resolves to undefined when this way does not exist here at all. */
+/** One way to provide a real server. `start` resolves to undefined when this way does not exist here. */
 export type Provider<T> = { readonly name: string; readonly start: () => Promise<T | undefined> };
 
 /**
- * The first server that can be had, in the given order. A way that exists but fails is told on standard error and the
- * next one is tried; when none is left, the reasons are thrown: tests never pass because a server is missing.
+ * The first server that can be provided, in the given order. A way that exists but fails is logged to standard error
+ * and the next one is tried. Throws all reasons when none is left: tests never pass because a server is missing.
  */
 export async function firstAvailable<T>(what: string, providers: readonly Provider<T>[], advice: string): Promise<T> {
   const reasons: string[] = [];

@@ -1,7 +1,7 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 
-/** Starts an embedded server and inserts 1, 2, 3, ..., writing each number once it is acknowledged, until it is killed. */
+/** Starts an embedded server and inserts 1, 2, 3, ... until it is killed; prints each acknowledged number. */
 const server = await startEmbedded(process.argv[2] ?? "");
 const client = connect({ ...server.connection, database: "default" }, "noisefloor-tests");
 await client.command({ query: "CREATE TABLE IF NOT EXISTS inserted (x UInt64) ENGINE = MergeTree ORDER BY x" });

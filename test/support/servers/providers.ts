@@ -9,7 +9,7 @@ import getPort from "get-port";
 import { GenericContainer, getContainerRuntimeClient, Wait } from "testcontainers";
 import { firstAvailable } from "./first-available.ts";
 
-/** A broker of one's own that can be ended and comes back at the same address with what it had stored. */
+/** A broker that a test can end, and that comes back at the same address with its data. */
 export type RestartableBroker = {
   readonly address: string;
   restart(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
@@ -39,7 +39,7 @@ const KAFKA_ENVIRONMENT = {
   KAFKA_LOG_CLEANER_BACKOFF_MS: "300",
 };
 
-/** Is there a container engine on this machine that answers? */
+/** Whether a container engine on this machine responds. */
 export async function hasContainerEngine(): Promise<boolean> {
   return getContainerRuntimeClient().then(
     () => true,
@@ -76,7 +76,7 @@ export function provideKafka(env: NodeJS.ProcessEnv): Promise<Running<string>> {
   );
 }
 
-/** A broker that the caller may end and start again: a container, else a process on this machine. */
+/** A broker that the caller may restart: a container, else a process on this machine. */
 export function startRestartableBroker(): Promise<RestartableBroker> {
   return firstAvailable<RestartableBroker>(
     "Kafka broker of its own",
@@ -92,7 +92,7 @@ export function startRestartableBroker(): Promise<RestartableBroker> {
 }
 
 async function startBrokerContainer(): Promise<RestartableBroker> {
-  // Clients are told where to connect before the engine would choose a port, so it is chosen here.
+  // Brokers advertise their address, so the port must be chosen before the container starts.
   const port = await getPort();
   const container = await new GenericContainer("apache/kafka:4.3.0")
     .withEnvironment({ ...KAFKA_ENVIRONMENT, KAFKA_ADVERTISED_LISTENERS: `PLAINTEXT://localhost:${port}` })
@@ -102,7 +102,7 @@ async function startBrokerContainer(): Promise<RestartableBroker> {
     .start();
   return {
     address: `localhost:${port}`,
-    // An engine ends a container with SIGTERM and, when it has no time for that, with SIGKILL.
+    // An engine stops a container with SIGTERM or, with a timeout of 0, with SIGKILL.
     restart: (signal) => container.restart({ timeout: signal === "SIGKILL" ? 0 : 15 }),
     stop: async () => void (await container.stop()),
   };
@@ -143,11 +143,11 @@ export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<Click
       {
         name: "the embedded engine",
         start: async () => {
-          const directory = await mkdtemp(join(tmpdir(), "noisefloor-clickhouse-"));
-          const server = await startEmbedded(directory);
+          const folder = await mkdtemp(join(tmpdir(), "noisefloor-clickhouse-"));
+          const server = await startEmbedded(folder);
           const stop = async () => {
             await server.stop();
-            await rm(directory, { recursive: true, force: true });
+            await rm(folder, { recursive: true, force: true });
           };
           return { at: { ...server.connection, database: "default" }, stop };
         },

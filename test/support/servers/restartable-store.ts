@@ -5,14 +5,14 @@ import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect
 import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import getPort from "get-port";
 
-/** A ClickHouse of one's own that can be killed, and comes back at the same address with its data. */
+/** A ClickHouse that a test can kill, and that comes back at the same address with its data. */
 export type RestartableStore = {
   readonly connection: ClickHouseConnection;
   /** SIGKILL to the server process; resolves when it is gone. */
   kill(): Promise<void>;
-  /** Does nothing while it runs. */
+  /** Does nothing while it is running. */
   start(): Promise<void>;
-  /** Ends it for good and removes the data. */
+  /** Stops it and removes its data. */
   close(): Promise<void>;
 };
 

@@ -14,7 +14,7 @@ export type SmallDisk = {
   readonly child: ChildProcess;
   /** What the service has written to standard error. */
   errors(): string;
-  /** Writes until the system says that there is no space left. */
+  /** Writes until there is no space left. */
   fill(): Promise<void>;
   /** Removes what `fill` has written. */
   free(): Promise<void>;
@@ -42,7 +42,7 @@ export async function startOnSmallDisk(megabytes: number, env: Record<string, st
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = collect(child);
-  // How the world outside of the namespace sees the disk.
+  // The path of the disk from outside the namespace.
   const seen = `/proc/${child.pid}/root${mountPoint}`;
   const filler = `${seen}/filler`;
   await eventually(async () => {

@@ -10,10 +10,10 @@ import { z } from "zod";
 import { commandOver } from "./commands.ts";
 import type { World } from "./world.ts";
 
-/** A server of a test file's own: backups are files of the machine that it runs on. */
+/** A server of a test file's own, on this machine, where its backups are files. */
 export type BackupServer = {
   readonly connection: ClickHouseConnection;
-  /** Where a backup of this name lies. */
+  /** The path of a backup of this name. */
   place(name: string): string;
   close(): Promise<void>;
 };
@@ -31,7 +31,7 @@ export async function startBackupServer(): Promise<BackupServer> {
   };
 }
 
-/** The one number that a query of a world's database answers. */
+/** The number that a query of a world's database returns. */
 export async function numberOf(of: World, sql: string): Promise<number> {
   const asked = defineQuery({
     name: "test-number",
@@ -42,14 +42,14 @@ export async function numberOf(of: World, sql: string): Promise<number> {
   return (await run(of.client, asked, {}))[0]?.number ?? -1;
 }
 
-/** Runs `noisefloor backup` over a world; the answer is what it printed. */
+/** Runs `noisefloor backup` over a world. @returns what it printed. */
 export async function backUpWorld(of: World, place: string): Promise<string> {
   const command = commandOver(of);
   await runBackup(place, command);
   return command.lines.join("\n");
 }
 
-/** Runs `noisefloor restore` over a world; the answer is what it printed. */
+/** Runs `noisefloor restore` over a world. @returns what it printed. */
 export async function restoreWorld(into: World, place: string, replace = true): Promise<string> {
   const command = commandOver(into);
   await runRestore(place, { replace }, command);
@@ -63,13 +63,13 @@ const contents = defineQuery({
     UNION ALL SELECT 'addresses', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM tag_addresses_hourly FINAL
     UNION ALL SELECT 'daily', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_daily FINAL
     UNION ALL SELECT 'tagged', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_tags FINAL
-    UNION ALL SELECT 'letters', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM dead_letters FINAL
+    UNION ALL SELECT 'dead-letters', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM dead_letters FINAL
     UNION ALL SELECT 'ranges', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM network_ranges FINAL
     UNION ALL SELECT 'keys', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM api_keys FINAL`,
   params: z.object({}),
   row: z.object({ name: z.string(), rows: z.int(), hash: z.string() }),
 });
-/** What a world's tables hold, whatever parts it lies in. */
+/** The content of a world's tables, whatever parts it is in. */
 export const contentsOf = async (of: World) =>
   (await run(of.client, contents, {})).sort((one, another) => (one.name < another.name ? -1 : 1));
 
@@ -80,7 +80,7 @@ const scratchDatabases = defineQuery({
   row: z.object({ name: z.string() }),
 });
 
-/** The databases in which restores work, of all stores of a world's server. */
+/** The scratch databases of restores on a world's server. */
 export async function readScratchDatabases(of: World): Promise<string[]> {
   return (await run(of.client, scratchDatabases, {})).map(({ name }) => name);
 }

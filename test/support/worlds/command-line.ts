@@ -19,11 +19,11 @@ export type Service = Started & { readonly url: string };
 /** The command line over a data directory of its own. */
 export type CommandLine = {
   readonly dataDir: string;
-  /** Runs it as a user would, with nothing of our own environment but the path. */
+  /** Runs it as a user would, with no environment of ours but the path. */
   run(args: readonly string[], env?: Record<string, string>): Started;
   /** `noisefloor start`, once it is ready. */
   startService(args?: readonly string[], env?: Record<string, string>): Promise<Service>;
-  /** Ends what still runs, and removes the data. */
+  /** Stops all running processes, and removes the data. */
   close(): Promise<void>;
 };
 

@@ -4,7 +4,7 @@ import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { silent } from "./http.ts";
 import type { World } from "./world.ts";
 
-/** What a command works with when it is run over a world, and the lines that it has printed. */
+/** The context of a command that runs over a world, and the lines that it has printed. */
 export type RunCommand = CommandContext & { readonly lines: string[] };
 
 export function commandOver(

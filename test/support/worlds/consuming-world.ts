@@ -10,7 +10,7 @@ import { inject } from "vitest";
 import { silent } from "./http.ts";
 import { createWorld, RETENTION_DAYS, type World } from "./world.ts";
 
-/** Settings with topics and a group that nobody else uses. */
+/** Settings with a topic and a group of their own. */
 export function freshKafka(): KafkaSettings {
   const name = randomUUID();
   return {
@@ -48,11 +48,11 @@ export function ingestOf(
   });
 }
 
-/** A world whose intake consumes from topics that nobody else uses. */
+/** A world whose intake consumes from a topic of its own. */
 export type ConsumingWorld = {
   readonly world: World;
   readonly kafka: KafkaSettings;
-  /** Has started; a test may stop it and put another one in its place. */
+  /** Has started; a test may stop and replace it. */
   ingest: Ingest;
   readonly producer: StreamProducer;
   close(): Promise<void>;
@@ -82,7 +82,7 @@ export function producerOf(kafka: KafkaSettings): Promise<StreamProducer> {
   return kafkaProducer(kafka.connection, silent);
 }
 
-/** Publishes messages in a batch that the producer has compressed, to the first partition: keys may be long to reckon with. */
+/** Publishes messages in one compressed batch to the first partition, as hashing long keys takes time. */
 export async function publishGzipped(
   kafka: KafkaSettings,
   values: readonly Buffer[],
@@ -99,7 +99,7 @@ export async function publishGzipped(
   await compressing.disconnect();
 }
 
-/** Publishes messages in a transaction of their own, and ends it. */
+/** Publishes messages in a transaction, and commits or aborts it. */
 export async function publishInTransaction(
   kafka: KafkaSettings,
   values: readonly Buffer[],
@@ -119,7 +119,7 @@ export async function publishInTransaction(
   await publishing.disconnect();
 }
 
-/** Publishes a message of so many MiB, packed to a thousandth. @returns what its batch holds behind the header. */
+/** Publishes a message of this size, compressed to a thousandth. @returns the bytes of its batch after the header. */
 export async function publishBomb(kafka: KafkaSettings, mebibytes: number): Promise<Buffer> {
   const mebibyte = 1024 * 1024;
   const varint = (number: number) => {
@@ -149,7 +149,7 @@ export async function publishBomb(kafka: KafkaSettings, mebibytes: number): Prom
 
 export type TopicMessage = { key: string | undefined; value: Buffer; headers: Record<string, string> };
 
-/** The first `count` messages of a topic, read by a consumer that the service knows nothing of. */
+/** The first `count` messages of a topic, read by an independent consumer. */
 export async function readTopic(kafka: KafkaSettings, topic: string, count: number): Promise<TopicMessage[]> {
   const client = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING });
   const consumer = client.consumer({ groupId: `reader-${randomUUID()}` });

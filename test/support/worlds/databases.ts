@@ -12,7 +12,7 @@ export type Database = { readonly connection: ClickHouseConnection; readonly cli
 
 type Unused = Database & { readonly schema: string };
 
-/** By server. Migrating takes half a second, truncating a hundredth: a worker's tests use the same databases in turn. */
+/** By server. A migration takes half a second, a truncation a hundredth, so the tests of a worker reuse databases. */
 const unused = new Map<string, Unused[]>();
 const migratedSchemas = new Map<string, string>();
 
@@ -20,7 +20,7 @@ const migratedSchemas = new Map<string, string>();
 export async function takeDatabase(server: ClickHouseConnection): Promise<Database> {
   const waiting = unused.get(server.url) ?? [];
   for (let found = waiting.pop(); found !== undefined; found = waiting.pop()) {
-    // The server may have gone, and another one have its port.
+    // The server may have ended, and another one use its port.
     const schema = await readSchema(found.client).catch(() => undefined);
     if (schema === found.schema) return found;
     await found.client.close();
@@ -32,7 +32,7 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
   return { connection, client };
 }
 
-/** Tests ask each query a few times only: compiling its expressions costs a third of the server's time and gains nothing. */
+/** Tests run each query only a few times: compiling its expressions would take a third of the server's time. */
 function withoutCompiling(url: string): string {
   const asked = new URL(url);
   for (const what of ["expressions", "aggregate_expressions", "sort_description"]) {

@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 const bytes = z.base64().transform((text) => Buffer.from(text, "base64"));
 
 const kafkaDeadLetters = defineQuery({
-  name: "test-kafka-dead-letters",
+  name: "test-kafka-dead-deadLetters",
   sql: `SELECT reason, detail, base64Encode(payload) AS payload, payload_bytes AS payloadBytes, position,
       kafka_topic AS topic, kafka_partition AS partition, toString(kafka_offset) AS offset,
       base64Encode(kafka_key) AS key, kafka_key_bytes AS keyBytes, kafka_headers AS headers
@@ -28,11 +28,11 @@ const kafkaDeadLetters = defineQuery({
   }),
 });
 
-/** The dead letters of Kafka's messages by their place, once there are so many. */
+/** The dead letters from Kafka by topic, partition and offset, once there are this many. */
 export async function kafkaDeadLettersOf({ client }: Pick<World, "client">, count: number) {
   return eventually(async () => {
-    const letters = await run(client, kafkaDeadLetters, {});
-    expect(letters).toHaveLength(count);
-    return letters;
+    const deadLetters = await run(client, kafkaDeadLetters, {});
+    expect(deadLetters).toHaveLength(count);
+    return deadLetters;
   });
 }

@@ -4,11 +4,11 @@ import type { Operation } from "@noisefloor/http/operation.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
-import { watchAnswerHeaders } from "../oracle/answer-headers.ts";
+import { checkAnswerHeaders } from "../oracle/answer-headers.ts";
 
 export const silent = pino({ level: "silent" });
 
-/** An application as the service makes it, with the operations that `register` adds to it. */
+/** An application as the service creates it, with the operations that `register` adds. */
 export async function makeApp(
   operations: readonly Operation[],
   register: (app: FastifyInstance, metrics: Metrics) => void,
@@ -17,7 +17,7 @@ export async function makeApp(
   const metrics = createMetrics();
   const made = { log: silent, metrics, toHttpError: storeHttpError, deadlineMs: 60_000 };
   const app = await createHttpApp({ ...made, ...options });
-  watchAnswerHeaders(app);
+  checkAnswerHeaders(app);
   register(app, metrics);
   await finishHttpApp(app, { operations, checks: {}, metrics, log: silent });
   return app;

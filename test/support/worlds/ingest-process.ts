@@ -10,14 +10,14 @@ export type IngestProcess = {
   readonly pid: number;
   /** Its log so far. */
   log(): string;
-  /** The sum of the figures whose line in /metrics starts so; 0 when there is none. */
-  figure(start: string): Promise<number>;
+  /** The sum of the samples whose line in /metrics starts with this text; 0 without any. */
+  metric(start: string): Promise<number>;
   /** Memory in MiB, sampled each second from its start. */
   readonly memory: readonly number[];
-  /** Set when it has ended without having been told to. */
-  surprise(): string | undefined;
+  /** The error, if it has ended without a signal of ours. */
+  unexpectedExit(): string | undefined;
   kill(): Promise<void>;
-  /** SIGTERM, and how it ended after how long. */
+  /** Sends SIGTERM. @returns the exit code, and the milliseconds until then. */
   terminate(): Promise<{ readonly code: number | null; readonly ms: number }>;
 };
 
@@ -59,12 +59,12 @@ export async function startIngest(commandLine: CommandLine, env: Record<string, 
     pid,
     memory,
     log: errors,
-    async figure(start) {
+    async metric(start) {
       const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
       const lines = text.split("\n").filter((line) => line.startsWith(start));
       return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
     },
-    surprise() {
+    unexpectedExit() {
       if (ended === undefined || isEndWanted) return undefined;
       return `ingest ended by itself with ${ended.code}: ${ended.stderr.slice(-1_500)}`;
     },

@@ -6,42 +6,42 @@ import { type Logger, pino } from "pino";
 export const LIMIT = 10;
 export const DAY = 86_400_000;
 
-/** What a test of lookup limits needs: a clock that it may set, a log to look into, a caller, and an end for what it opened. */
-export type LimitTrial = {
+/** The surroundings of a lookup limit: a clock that tests can set, a log, and a caller. */
+export type LookupLimitWorld = {
   /** Milliseconds since 1970 UTC. */
   time: number;
   readonly now: () => number;
   readonly log: Logger;
   readonly logged: readonly string[];
   readonly caller: AuthorizedCaller;
-  /** Closes it with the trial. */
+  /** Closes it with the world. */
   opened(limit: LookupLimit): LookupLimit;
-  /** One lookup by the trial's caller, or several together. */
+  /** One lookup by the caller, or several together. */
   readonly take: (limit: LookupLimit, lookups?: number) => ReturnType<LookupLimit["take"]>;
-  /** How many of so many lookups, one after the other, are granted. */
+  /** How many of these lookups, one after the other, are granted. */
   grantedOf(limit: LookupLimit, lookups: number): Promise<number>;
   close(): Promise<void>;
 };
 
-/** Of a workspace that nobody else uses, so that tests can share a Redis. */
+/** Of a workspace of its own, so that tests can share a Redis. */
 export function freshCaller(): AuthorizedCaller {
   const limits = { lookups_per_day: LIMIT, reach_days: 1 };
   return { plan: "small", workspaceId: randomUUID(), entitlements: new Set(), limits };
 }
 
-export function limitTrial(): LimitTrial {
+export function openLookupLimitWorld(): LookupLimitWorld {
   const caller = freshCaller();
-  const limits: LookupLimit[] = [];
+  const open: LookupLimit[] = [];
   const logged: string[] = [];
   const take = (limit: LookupLimit, lookups = 1) => limit.take(caller, "45.0.0.1", lookups);
-  const trial: LimitTrial = {
+  const world: LookupLimitWorld = {
     time: Date.now(),
-    now: () => trial.time,
+    now: () => world.time,
     log: pino({ level: "info" }, { write: (line: string) => void logged.push(line) }),
     logged,
     caller,
     opened(limit) {
-      limits.push(limit);
+      open.push(limit);
       return limit;
     },
     take,
@@ -51,8 +51,8 @@ export function limitTrial(): LimitTrial {
       return granted;
     },
     async close() {
-      for (const limit of limits.splice(0)) await limit.close();
+      for (const limit of open.splice(0)) await limit.close();
     },
   };
-  return trial;
+  return world;
 }

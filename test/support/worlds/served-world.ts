@@ -6,7 +6,10 @@ import { createWorld, type World } from "./world.ts";
 export type ServedWorld = World & {
   /** Without a slash at the end. */
   readonly url: string;
-  /** Sends this text as it is, line ends included, and gives the answer taken apart. For what `fetch` would tidy up. */
+  /**
+   * Sends this text unchanged, line ends included, for requests that `fetch` would correct. @returns the parsed
+   * response.
+   */
   raw(request: string): Promise<RawAnswer>;
 };
 export type RawAnswer = { readonly status: number; readonly headers: Headers; readonly body: string };
@@ -17,7 +20,7 @@ export async function createServedWorld(now: () => number): Promise<ServedWorld>
   return { ...world, url, raw: (request) => sendRaw(Number(new URL(url).port), request) };
 }
 
-/** The request must ask for the connection to be closed: the answer ends where the connection does. */
+/** The request must have `Connection: close`, as the response is read until the connection ends. */
 async function sendRaw(port: number, request: string): Promise<RawAnswer> {
   const socket = connect(port, "127.0.0.1");
   const pieces: Buffer[] = [];

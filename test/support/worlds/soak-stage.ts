@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import { INTENTIONS } from "@noisefloor/domain/classification.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
 import getPort from "get-port";
@@ -12,8 +12,8 @@ import { type KnownEvent, type KnownMessage, makeEvents, messagesOf, PARTITIONS 
 import { type Random, seeded } from "../builders/random.ts";
 import { eventually } from "../eventually.ts";
 import { PUBLIC_URL } from "../oracle/address-oracle.ts";
-import { requireAnswers } from "../oracle/check-answers.ts";
-import { requireExactly } from "../oracle/check-stored.ts";
+import { assertAnswers } from "../oracle/check-answers.ts";
+import { assertStored } from "../oracle/check-stored.ts";
 import { type RestartableBroker, startRestartableBroker } from "../servers/providers.ts";
 import { type RestartableStore, startRestartableStore } from "../servers/restartable-store.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
@@ -44,9 +44,9 @@ export async function startSoakServers(): Promise<SoakServers> {
   }
 }
 
-/** Dead members keep their partitions for so long, and most of what a scenario takes is waiting for that. */
+/** Dead members keep their partitions for this long, and scenarios spend most of their time waiting for that. */
 const SESSION_TIMEOUT_MS = 4_000;
-/** Nothing is stored or committed for so long: ingest stands still. */
+/** Without progress of the committed offsets for this long, ingest has stalled. */
 const STANDSTILL_MS = 60_000;
 
 /** A scenario's own database, topics, group and processes. */
@@ -57,17 +57,17 @@ export type Stage = {
   readonly tags: readonly Tag[];
   readonly random: Random;
   readonly events: readonly KnownEvent[];
-  /** Starts one more ingest process, in another group if told so. */
+  /** Starts one more ingest process; `env` may put it in another group. */
   ingest(env?: Record<string, string>): Promise<IngestProcess>;
   /** Publishes some of the known events, in the background. */
   publish(events: readonly KnownEvent[]): EventFlow;
-  /** So many observations were published, those that were published twice counted twice. */
+  /** The number of published observations; those published twice count twice. */
   published(): number;
-  /** Publishes these very messages; resolves when they are there. */
+  /** Publishes these messages; resolves when they are acknowledged. */
   publishRaw(messages: readonly KnownMessage[]): Promise<void>;
-  /** Resolves when the group has committed everything that the topic holds; rejects when it stands still. */
+  /** Resolves when the group has committed the whole topic; rejects when it stalls. */
   drained(groupId?: string): Promise<void>;
-  /** Every promise about what is stored and answered, and that no process has ended by itself. */
+  /** Checks all stored rows and answers, and that no process has ended by itself. */
   verify(addressesAsked?: number): Promise<void>;
   close(): Promise<void>;
 };
@@ -96,7 +96,7 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
   const commandLine = await openCommandLine();
   const processes: IngestProcess[] = [];
   let flows = 0;
-  // Flows run side by side: with one sequence of numbers between them, none could be repeated from its seed.
+  // Flows run concurrently: sharing one random sequence, none could be repeated from its seed.
   const ownRandom = () => seeded(seed + ++flows);
   let published = 0;
   let messagesPublished = 0;
@@ -107,15 +107,15 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
       yield message;
     }
   }
-  /** Else whatever is found wrong would be a fault of the flow. */
-  const requireEachMessageOnce = async () => {
+  /** A message that was published twice would look like a fault of ingest. */
+  const assertEachMessageOnce = async () => {
     const held = (await endOffsets(kafka)).reduce((sum, offset) => sum + offset, 0);
     if (held !== messagesPublished) throw new Error(`the topic holds ${held} messages, published ${messagesPublished}`);
   };
-  const requireNoSurprise = () => {
+  const assertNoUnexpectedExit = () => {
     for (const one of processes) {
-      const surprise = one.surprise();
-      if (surprise !== undefined) throw new Error(surprise);
+      const unexpectedExit = one.unexpectedExit();
+      if (unexpectedExit !== undefined) throw new Error(unexpectedExit);
     }
   };
   return {
@@ -137,19 +137,19 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
     published: () => published,
     publishRaw: (messages) => startFlow(kafka, counted(messages, false), ownRandom()).done,
     async drained(groupId = kafka.groupId) {
-      await untilDrained({ ...kafka, groupId }, () => processes.some((one) => one.surprise() !== undefined)).catch(
-        (error: unknown) => {
-          requireNoSurprise();
-          throw error;
-        },
-      );
+      await untilDrained({ ...kafka, groupId }, () =>
+        processes.some((one) => one.unexpectedExit() !== undefined),
+      ).catch((error: unknown) => {
+        assertNoUnexpectedExit();
+        throw error;
+      });
     },
     async verify(addressesAsked = 10) {
-      requireNoSurprise();
-      await requireEachMessageOnce();
-      await requireExactly(client, events);
+      assertNoUnexpectedExit();
+      await assertEachMessageOnce();
+      await assertStored(client, events);
       await withQuery(commandLine, environmentOf(connection), (url) =>
-        requireAnswers({ url, key }, { events, tags }, random, addressesAsked),
+        assertAnswers({ url, key }, { events, tags }, random, addressesAsked),
       );
     },
     async close() {
@@ -163,7 +163,7 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
   };
 }
 
-async function untilDrained(kafka: KafkaSettings, hasSurprise: () => boolean): Promise<void> {
+async function untilDrained(kafka: KafkaSettings, hasFailed: () => boolean): Promise<void> {
   let last = -1;
   let movedAt = Date.now();
   const check = async () => {
@@ -172,12 +172,12 @@ async function untilDrained(kafka: KafkaSettings, hasSurprise: () => boolean): P
     if (sum !== last) movedAt = Date.now();
     last = sum;
     const isOpen = ends.some((end, partition) => end !== Math.max(0, committed[partition] ?? 0));
-    if (isOpen) throw new Error(`ingest stands still: it has committed ${committed} of ${ends}`);
+    if (isOpen) throw new Error(`ingest has stalled: it has committed ${committed} of ${ends}`);
   };
-  await eventually(check, () => hasSurprise() || Date.now() - movedAt > STANDSTILL_MS);
+  await eventually(check, () => hasFailed() || Date.now() - movedAt > STANDSTILL_MS);
 }
 
-/** Runs a query service for as long as it is asked. */
+/** Runs a query service during `ask`. */
 async function withQuery(
   commandLine: CommandLine,
   env: Record<string, string>,

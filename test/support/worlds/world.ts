@@ -8,10 +8,10 @@ import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickho
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
-import type { Entitlement } from "@noisefloor/domain/caller.ts";
-import type { Intention } from "@noisefloor/domain/classification.ts";
-import { DEFAULT_PLANS } from "@noisefloor/domain/plan.ts";
-import type { Tag } from "@noisefloor/domain/tag.ts";
+import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
+import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
+import type { Intention } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { type BatchResult, ingestBatch } from "@noisefloor/ingest/pipeline.ts";
@@ -30,31 +30,31 @@ import { makeApp, silent } from "./http.ts";
 
 export const RETENTION_DAYS = 100;
 
-/** A database of its own on the shared server, brought up by the production migrations. */
+/** A database of its own on the shared server, created by the production migrations. */
 export type World = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
   readonly sensors: SensorKeyCache;
-  /** The query interface, to be asked with `inject`. */
+  /** The query interface, for requests with `inject`. */
   readonly app: FastifyInstance;
   /** Adds the query interface to another application over the same store. */
   register(app: FastifyInstance, metrics: Metrics, more?: Partial<QueryDeps>): void;
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
   store(observations: readonly Record<string, unknown>[]): Promise<BatchResult<RequestRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
-  /** Makes a workspace with a key, which is the answer. Without an id it is one of its own. */
+  /** Creates a workspace, with a random id unless given. @returns its key. */
   addCaller(plan: string, entitlements?: readonly Entitlement[], workspaceId?: string): Promise<string>;
-  /** Asks the interface and expects an answer in JSON. With no headers given, the caller may do everything. */
+  /** Sends a GET and parses the JSON. Without headers, the caller has every permission. */
   get(path: string, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
-  /** The same for a body, which is sent as JSON unless it is text already. */
+  /** Sends a POST with a body, as JSON unless it is a text. */
   post(path: string, payload: unknown, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
   close(): Promise<void>;
 };
 
 export type WorldOptions = {
   readonly retentionDays?: number;
-  /** Another server than the one that all tests share. */
+  /** Instead of the server that all tests share. */
   readonly server?: ClickHouseConnection;
   /** How often the caches look for changes. By default they change with `refresh` alone, which costs no queries. */
   readonly pollIntervalMs?: number;
@@ -63,19 +63,19 @@ export type WorldOptions = {
 /** Longer than any test: the caches do not poll. */
 const NEVER_MS = 86_400_000;
 
-/** @param now what the services take for the present, in milliseconds since 1970 UTC. */
+/** @param now the clock of the services, in milliseconds since 1970 UTC. */
 export async function createWorld(now: () => number, options: WorldOptions = {}): Promise<World> {
   const { retentionDays = RETENTION_DAYS, server = inject("clickhouse"), pollIntervalMs = NEVER_MS } = options;
   const database = await takeDatabase(server);
   const { connection, client } = database;
   const polling = { intervalMs: pollIntervalMs };
-  const [catalogue, sensors, directory] = await Promise.all([
+  const [catalogue, sensors, accessCache] = await Promise.all([
     openTagCatalogue(client, polling),
     openSensorKeyCache(client, polling),
     openAccessCache(client, polling),
   ]);
   const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
-  await directory.refresh();
+  await accessCache.refresh();
   const publicUrl = PUBLIC_URL;
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
@@ -85,7 +85,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       read: reader(client, { maxSeconds: 60 }),
       readSingle: reader(client, { maxSeconds: 60 }),
       catalogue,
-      directory,
+      accessCache,
       plans: DEFAULT_PLANS,
       limit,
       metrics,
@@ -131,7 +131,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     },
     async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
       const added = await addCaller(client, workspaceId, plan, entitlements);
-      await directory.refresh();
+      await accessCache.refresh();
       return added;
     },
     async post(path, payload, headers = { key }) {
@@ -152,7 +152,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     async close() {
       catalogue.stop();
       sensors.stop();
-      directory.stop();
+      accessCache.stop();
       await limit.close();
       await app.close();
       await returnDatabase(database);
@@ -160,12 +160,12 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   };
 }
 
-/** Stores at once and tries nothing again. */
+/** A sink that inserts at once and retries nothing. */
 export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Sink<R> {
   return clickhouseSink(insertQueue({ insert: insertObservations(client), retryForMs: 0, lingerMs: 0 }));
 }
 
-/** Makes a workspace with a key, which is the answer. */
+/** Creates a workspace. @returns its key. */
 export async function addCaller(
   client: ClickHouseClient,
   workspaceId: string,
@@ -187,7 +187,7 @@ export async function addCaller(
   return key;
 }
 
-/** A tag with a slug and an intention, and nothing remarkable else. */
+/** A tag with a slug and an intention; all other members have defaults. */
 export function makeTag(slug: string, intention: Intention, more: Partial<Tag> = {}): Tag {
   return {
     id: randomUUID(),

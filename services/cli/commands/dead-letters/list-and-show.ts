@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { formatTimestamp } from "@noisefloor/domain/window.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import {
   type DeadLetterFilter,
   type DeadLetterSummary,
@@ -11,7 +11,7 @@ import {
 } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
-import { withStoreAsItIs } from "../../store.ts";
+import { withStoreToRead } from "../../store.ts";
 import { type FilterOptions, readFilter } from "./filter.ts";
 
 export type ListOptions = FilterOptions & OutputOptions & { readonly limit: number; readonly includeDone: boolean };
@@ -26,7 +26,7 @@ type Count = Pick<DeadLetterSummary, "source" | "reason" | "isDone"> & {
 export async function runDeadLettersList(options: ListOptions, context: CommandContext): Promise<void> {
   const { print, signal } = context;
   const filter = readFilter(options, options.includeDone, Date.now());
-  await withStoreAsItIs(context, async (client) => {
+  await withStoreToRead(context, async (client) => {
     const tally = tallyOf(filter, options.limit);
     for await (const deadLetters of readSummaries(client)) {
       if (signal.aborted) break;
@@ -38,7 +38,7 @@ export async function runDeadLettersList(options: ListOptions, context: CommandC
     if (options.json) {
       return print(JSON.stringify({ is_complete: isComplete, counts, dead_letters: deadLetters.map(toJson) }));
     }
-    if (!isComplete) print("Interrupted: this is what was read until then.");
+    if (!isComplete) print("Interrupted: the list is incomplete.");
     show(counts, options, context);
     if (deadLetters.length === 0) return;
     print();
@@ -124,7 +124,7 @@ export async function runDeadLettersShow(
   write: (bytes: Buffer) => void,
 ): Promise<void> {
   assertId(id);
-  await withStoreAsItIs(context, async (client) => {
+  await withStoreToRead(context, async (client) => {
     const deadLetter = await findDeadLetter(client, id);
     if (options.raw) write(deadLetter.payload);
     else if (options.json) context.print(JSON.stringify(toFullJson(deadLetter)));

@@ -13,7 +13,7 @@ import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/cli
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
 import { progressBar } from "../../framework/progress.ts";
-import { asCommand, closingAfter, openStoreAsItIs, type Store } from "../../store.ts";
+import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store.ts";
 import { type FilterOptions, readFilter } from "./filter.ts";
 import { assertId } from "./list-and-show.ts";
 
@@ -33,7 +33,7 @@ export async function runDeadLettersRetry(
   const filter = readFilter(options, false, Date.now());
   assertSelection(ids, options);
   const { settings, signal, log } = context;
-  const store = await openStoreAsItIs(settings, options.dryRun ? undefined : asCommand(context));
+  const store = await openPreparedStore(settings, options.dryRun ? undefined : asCommand(context));
   await closingAfter(store, async () => {
     const tally = newTally();
     let missing: readonly string[] = [];
@@ -60,7 +60,7 @@ export async function runDeadLettersRetry(
 function assertSelection(ids: readonly string[], { all, reason, source, since }: RetryOptions): void {
   const isFiltered = reason !== undefined || source !== undefined || since !== undefined;
   if (ids.length > 0 ? all || isFiltered : !all && reason === undefined) {
-    throw new UserError("say which ones: ids, or --reason, or --all; --source and --since narrow the last two");
+    throw new UserError("select dead letters by ids, --reason or --all; --source and --since narrow the last two");
   }
   ids.forEach(assertId);
 }
@@ -178,7 +178,7 @@ function printTally(
     print(JSON.stringify({ dry_run: dryRun, is_complete: isComplete, ...counts, ...each }));
     return;
   }
-  if (!isComplete) print("Interrupted: this is what was done until then.");
+  if (!isComplete) print("Interrupted: the retry is incomplete.");
   for (const result of results) print(`${result.deadLetter.id}  ${formatResult(result, dryRun)}`);
   if (dryRun) print("Nothing was changed. The results of a retry would be:");
   print(`stored       ${stored}`);

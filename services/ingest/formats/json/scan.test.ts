@@ -24,14 +24,14 @@ function isOneValue(bytes: Buffer): boolean {
 const json = fc
   .tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, 1, "\t", "\r\n"))
   .map(([value, indent]) => Buffer.from(JSON.stringify(value, undefined, 1).replaceAll("\n ", `\n${indent ?? ""}`)));
-/** Bytes that mean something to JSON, and some that do not. */
+/** Bytes with a meaning in JSON, and some without. */
 const byte = fc.oneof(
   fc.constantFrom(...Buffer.from('[]{},:"\\ \t\r\n0123456789-+.eEtrufalsn/bF')),
   fc.nat({ max: 255 }),
 );
 const spot = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const change = fc.record({ at: spot, cut: fc.constantFrom(0, 0, 1, 2), put: fc.array(byte, { maxLength: 2 }) });
-/** JSON with some bytes taken out, put in or exchanged. */
+/** JSON with some bytes removed, inserted or exchanged. */
 const nearlyJson = fc.tuple(json, fc.array(change, { maxLength: 3 })).map(([bytes, changes]) =>
   changes.reduce((changed, { at, cut, put }) => {
     const from = Math.floor(at * (changed.length + 1));
@@ -67,7 +67,7 @@ describe("the scan accepts what JSON.parse does", () => {
     expect(isOneValue(bytes)).toBe(oracle(bytes) !== undefined);
   });
 
-  test("of JSON, of what is nearly JSON, and of scraps of it", () => {
+  test("of JSON, of damaged JSON, and of pieces of it", () => {
     let good = 0;
     fc.assert(
       fc.property(fc.oneof(nearlyJson, scraps), (bytes) => {
@@ -77,7 +77,7 @@ describe("the scan accepts what JSON.parse does", () => {
       }),
       { numRuns: 6_000 },
     );
-    // Else the property would prove one side only.
+    // Else the property would check one direction only.
     expect(good).toBeGreaterThan(600);
     expect(good).toBeLessThan(5_400);
   });
@@ -121,11 +121,11 @@ describe("the scan accepts what JSON.parse does", () => {
   });
 });
 
-describe("what a payload costs does not depend on what is in it", () => {
+describe("the cost of a payload does not depend on its content", () => {
   const LARGE = 32 * 1024 * 1024;
   const filled = (head: string, filling: string, tail: string) =>
     Buffer.concat([Buffer.from(head), Buffer.alloc(LARGE - (LARGE % filling.length), filling), Buffer.from(tail)]);
-  /** The most memory that this process ever had, in MiB. */
+  /** The peak memory of this process, in MiB. */
   const peak = () => process.resourceUsage().maxRSS / 1024;
 
   test.each([
@@ -139,7 +139,7 @@ describe("what a payload costs does not depend on what is in it", () => {
     const before = peak();
     const parts = splitPayload(payload, 50_000);
     expect("reason" in parts ? parts.reason : parts.length).toBe(expected);
-    // As objects it would be ten times as much, and seconds of nothing else.
+    // As objects it would take ten times the memory, and block for seconds.
     expect(peak() - before).toBeLessThan(100);
   });
 });

@@ -17,7 +17,9 @@ function parse(record: string): unknown {
 
 const repeated = (text: string, count: number) => Array.from({ length: count }, () => text);
 const whiteSpace = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
-/** Strings with what could lead a splitter astray: brackets, commas, quotes, backslashes, characters of many bytes. */
+/**
+ * Strings with brackets, commas, quotes, backslashes and characters of several bytes, which could confuse a splitter.
+ */
 const trickyText = fc
   .array(fc.constantFrom("[", "]", "{", "}", ",", '"', "\\", "\n", "\u00e9", "\u{1f600}", "x"))
   .map((parts) => parts.join(""));
@@ -50,7 +52,7 @@ describe("a payload is split into its records", () => {
     expect(split('\n{"a":1}\r\n\r\n  \t\n{"b":2}\r\n')).toEqual(['{"a":1}', '{"b":2}']);
   });
 
-  test("a bad line does not hurt its neighbours", () => {
+  test("a bad line does not affect its neighbours", () => {
     expect(split('{"a":1}\n{"b":\n{"c":3}')).toEqual(['{"a":1}', '{"b":', '{"c":3}']);
   });
 
@@ -92,7 +94,7 @@ describe("a payload is split into its records", () => {
     );
   });
 
-  test("bytes that are no UTF-8 reach the dead letter as they are", () => {
+  test("bytes that are not UTF-8 reach the dead letter unchanged", () => {
     const bad = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
     const parts = splitPayload(Buffer.concat([Buffer.from('{"a":1}\n'), bad, Buffer.from("\n")]), NO_LIMIT);
     expect(parts).toEqual([Buffer.from('{"a":1}'), bad]);
@@ -105,7 +107,7 @@ describe("a payload that cannot be split is rejected as a whole", () => {
   });
 
   test.each(['[{"a":1},', '[{"a":1}', '[{"a":1}]]', "[1,,2]", "[1,]", '["\\"]', '[{"a":1}]\n{"b":2}', "[x]"])(
-    "%s starts like an array and is none",
+    "%s starts like an array, but is not one",
     (payload) => {
       expect(split(payload)).toBe("not-json");
     },
@@ -128,7 +130,7 @@ describe("a payload that cannot be split is rejected as a whole", () => {
 });
 
 describe("a record", () => {
-  test("may have 64 KiB, and is oversize with one byte more, however good its JSON", () => {
+  test("may have 64 KiB, and is oversize with one byte more, even if it is valid JSON", () => {
     const whole = `"${"x".repeat(65_534)}"`;
     expect(parse(whole)).toBe("x".repeat(65_534));
     expect(parse(`"x${whole.slice(1)}`)).toBe("oversize");
@@ -144,16 +146,16 @@ describe("a record", () => {
   });
 });
 
-describe("how many records a message may hold is counted without splitting it", () => {
+describe("the records of a message are counted without splitting it", () => {
   const most = (payload: string) => mostRecordsIn(Buffer.from(payload));
 
-  test("exactly, of lines and of an array, up to the most that are accepted", () => {
+  test("exactly, in lines and in an array, up to the limit", () => {
     expect([most(""), most("{}"), most('{"a":1,"b":2}'), most("1\n2\n3")]).toEqual([1, 1, 1, 3]);
     expect(most(' [{"a":1,"b":[2,3]},"\\",\\\\", [4,5]] ')).toBe(3);
     expect([most("1\n".repeat(5_000)), most(`\ufeff [${repeated("1", 5_000).join()}]`)]).toEqual([1_000, 1_000]);
   });
 
-  test("never fewer than it is split into", () => {
+  test("never fewer than splitting gives", () => {
     fc.assert(
       fc.property(fc.array(element, { minLength: 1 }), (elements) => {
         expect(most(`[${elements.join()}]`)).toBe(elements.length);

@@ -1,4 +1,8 @@
-import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE, type Rejection } from "@noisefloor/domain/observation.ts";
+import {
+  MAX_OBSERVATION_BYTES,
+  MAX_OBSERVATIONS_PER_MESSAGE,
+  type Rejection,
+} from "@noisefloor/domain/observation/observation.ts";
 import { countElements, endOfValue, isSpace, skipSpace } from "./scan.ts";
 
 const NEWLINE = 0x0a;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RejectionReason } from "@noisefloor/domain/observation.ts";
+import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
 import type { ReplayRecord } from "./records.ts";
 

@@ -1,4 +1,4 @@
-import { observationSchema, REJECTION_REASONS } from "@noisefloor/domain/observation.ts";
+import { observationSchema, REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operation.ts";
 import { z } from "zod";

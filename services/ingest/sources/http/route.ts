@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { idNamespaceOf, type Sender } from "@noisefloor/domain/publishing.ts";
+import { idNamespaceOf, type Sender } from "@noisefloor/domain/access/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import { memoryBudget, type Reservation } from "@noisefloor/http/requests/memory-budget.ts";
@@ -22,8 +22,8 @@ const STORE_TIMEOUT_MS = 120_000;
 
 /**
  * What all requests may take in memory until they are stored: their bodies, unpacked, and RECORD_BYTES for each of
- * their records. While the store is behind, requests keep their reservations, and further ones are told to come back
- * later. The largest request fits into half of it, the most that one sender may take.
+ * their records. While the store is behind, requests keep their reservations, and further ones get a 503. The largest
+ * request fits into half of it, the most that one sender may take.
  */
 const MEMORY_BYTES = 128 * 1024 * 1024;
 /** Measured: 330 to 410 for one that is rejected, if only of two bytes, and 580 to 900 for one that is stored. */
@@ -44,7 +44,7 @@ export type HttpIntakeOptions = SensorKeys &
   Omit<BatchOptions<RequestRecord>, "right" | "sensorId" | "signal" | "deadLettersFirst" | "storeDeadLetters"> & {
     readonly deadLetters: DeadLetterStore;
     /** Throws while nothing can be stored: no body is read then. */
-    readonly requireSpace?: (() => void) | undefined;
+    readonly assertSpace?: (() => void) | undefined;
   };
 
 /**
@@ -63,7 +63,7 @@ export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions)
     scope.addHook("onRequest", async (request) => {
       senderOf(request);
       try {
-        options.requireSpace?.();
+        options.assertSpace?.();
       } catch (error) {
         // An answer and no error to log: on a full disk a log line for each request would fill it further.
         throw scope.toHttpError(error) ?? error;

@@ -1,7 +1,7 @@
 import { createHash, scryptSync, timingSafeEqual } from "node:crypto";
 import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
-import { clientNetwork } from "@noisefloor/domain/client-address.ts";
-import type { Sender } from "@noisefloor/domain/publishing.ts";
+import type { Sender } from "@noisefloor/domain/access/publishing.ts";
+import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { FastifyRequest } from "fastify";
 

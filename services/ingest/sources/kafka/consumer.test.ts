@@ -10,7 +10,7 @@ const observation = JSON.stringify({
   source_ip: "45.0.0.1",
 });
 
-/** Hands one batch to the intake as a source would. Settles as its handler does. */
+/** Passes one batch to the intake as a source does. Settles with its handler. */
 async function handle(messages: readonly StreamMessage[], options: Partial<KafkaIngestOptions>): Promise<void> {
   const handlers: HandleBatch[] = [];
   const source: StreamConsumer = {
@@ -32,7 +32,7 @@ async function handle(messages: readonly StreamMessage[], options: Partial<Kafka
   for (const handler of handlers) await handler({ messages, hasMore: false, heartbeat: async () => {} });
 }
 
-/** Messages that call back when their value is read. */
+/** Messages with a callback for each read of their value. */
 function messagesOf(values: readonly string[], onRead = () => {}): StreamMessage[] {
   return values.map((text, offset) => {
     const value = Buffer.from(text);
@@ -49,7 +49,7 @@ function messagesOf(values: readonly string[], onRead = () => {}): StreamMessage
 
 const repeated = (text: string, count: number) => Array.from({ length: count }, () => text);
 
-test("messages of very many records are split only as fast as their records are stored", async () => {
+test("messages with very many records are split no faster than their records are stored", async () => {
   let [read, kept, mostAtOnce] = [0, 0, 0];
   const messages = messagesOf(repeated("1\n".repeat(1_000), 60), () => read++);
   await handle(messages, {
@@ -62,7 +62,7 @@ test("messages of very many records are split only as fast as their records are 
   expect(mostAtOnce).toBeLessThanOrEqual(26_000);
 });
 
-test("so are messages that cannot be split, and they are stored too", async () => {
+test("messages that cannot be split are stored at the same pace", async () => {
   let [read, kept, mostAtOnce] = [0, 0, 0];
   await handle(
     messagesOf(repeated("", 30_000), () => read++),
@@ -76,21 +76,21 @@ test("so are messages that cannot be split, and they are stored too", async () =
   expect([kept, mostAtOnce <= 26_000]).toEqual([30_000, true]);
 });
 
-test("of a batch that goes in several parts only the last waits for other rows", async () => {
-  const handedOver: unknown[] = [];
+test("when a batch is stored in parts, only the last part waits for other rows", async () => {
+  const sunk: unknown[] = [];
   await handle(messagesOf(repeated(`${observation}\n`.repeat(1_000), 30)), {
     sink: async ({ rows }, sinkOptions) => {
-      handedOver.push([rows.length, sinkOptions?.hasMore]);
+      sunk.push([rows.length, sinkOptions?.hasMore]);
       return [];
     },
   });
-  expect(handedOver).toEqual([
+  expect(sunk).toEqual([
     [25_000, true],
     [5_000, false],
   ]);
 });
 
-test("dead letters that cannot be stored hold up the whole batch, and what is behind them is left", async () => {
+test("dead letters that cannot be stored block the whole batch, and the messages behind them are not handled", async () => {
   let calls = 0;
   const deadLetters = async () => {
     if (++calls === 2) throw new Error("the table is lost");

@@ -1,4 +1,4 @@
-import type { Rejection } from "@noisefloor/domain/observation.ts";
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import type { StreamBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import type { Logger } from "pino";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";

@@ -28,10 +28,10 @@ function observedAt(text: string): number | string {
   return "reason" in result ? result.reason : result.observedAt;
 }
 
-const letters = (count: number) => "x".repeat(count);
+const characters = (count: number) => "x".repeat(count);
 const iso = (time: number) => new Date(time).toISOString();
 /** Metadata that takes exactly this many bytes as JSON. */
-const metadataOf = (bytes: number) => ({ a: letters(bytes - '{"a":""}'.length) });
+const metadataOf = (bytes: number) => ({ a: characters(bytes - '{"a":""}'.length) });
 
 describe("a minimal observation", () => {
   test("has time, sensor and source; its dataset is then global and its tags are empty", () => {
@@ -90,8 +90,8 @@ const TEXTS: [name: string, maxLength: number, wrap: (text: string) => Record<st
 
 describe("limits", () => {
   test.each(TEXTS)("%s may have %i characters, one more is oversize", (_, maxLength, wrap) => {
-    expect(outcomeOf(wrap(letters(maxLength)))).toBe("accepted");
-    expect(outcomeOf(wrap(letters(maxLength + 1)))).toBe("oversize");
+    expect(outcomeOf(wrap(characters(maxLength)))).toBe("accepted");
+    expect(outcomeOf(wrap(characters(maxLength + 1)))).toBe("oversize");
   });
 
   test("64 tags are accepted, 65 are oversize", () => {
@@ -140,7 +140,7 @@ describe("limits", () => {
     expect(outcomeOf(members)).toBe("invalid-observation");
   });
 
-  test.each(["10.0.0.1", "127.0.0.1", "224.0.0.1", "::1", "8.8.8", "", letters(64)])(
+  test.each(["10.0.0.1", "127.0.0.1", "224.0.0.1", "::1", "8.8.8", "", characters(64)])(
     "source %j is not routable",
     (ip) => {
       expect(outcomeOf({ source_ip: ip })).toBe("source-not-routable");
@@ -179,12 +179,12 @@ describe("datasets", () => {
     });
   });
 
-  test("the largest observation stays under the limit when the members left out are filled in", () => {
+  test("the largest observation is still within the limit when the members left out are filled in", () => {
     // Control characters take the most bytes in JSON. Tags are slugs of the catalogue, which are ASCII.
     const long = (count: number) => "\u0001".repeat(count);
     const largest = {
       ...MINIMAL,
-      tags: Array.from({ length: 64 }, () => letters(128)),
+      tags: Array.from({ length: 64 }, () => characters(128)),
       http: { method: long(32), host: long(255), path: long(2048), user_agent: long(1024) },
       tls: { ja3: long(64), ja4: long(64) },
       ssh: { hassh: long(64), banner: long(512) },

@@ -4,24 +4,24 @@ type Node = ReturnType<typeof parser.parse>["topNode"];
 type Labels = Readonly<Record<string, string>>;
 
 export type Sample = { readonly name: string; readonly labels: Labels; readonly value: number };
-/** What one round of scrapes brought, at a time in seconds since 1970. */
+/** The samples of one round of scrapes, at a time in seconds since 1970. */
 export type Round = { readonly at: number; readonly samples: readonly Sample[] };
 
 type Point = { readonly labels: Labels; readonly value: number };
 type Series = { readonly labels: Labels; readonly points: readonly (readonly [at: number, value: number])[] };
 
-/** Reads the text that a scrape is answered with. @param own labels that Prometheus adds by itself. */
+/** Parses the text of a scrape. @param own labels that Prometheus adds by itself. */
 export function readScrape(text: string, own: Labels): Sample[] {
   return text.split("\n").flatMap((line) => {
     const [, name, labels = "", value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     if (name === undefined) return [];
-    const told = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = "", of = ""]) => [label, of] as const);
-    return [{ name, labels: { ...Object.fromEntries(told), ...own }, value: Number(value) }];
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = "", of = ""]) => [label, of] as const);
+    return [{ name, labels: { ...Object.fromEntries(pairs), ...own }, value: Number(value) }];
   });
 }
 
 /**
- * What an expression comes to at the last of some rounds, by Prometheus' own grammar and as far as our alerts need it:
+ * The value of an expression at the last of some rounds, by Prometheus' own grammar, as far as our alerts need it:
  * everything else is an error. Rates are not extrapolated to the edges of their range, so they are good for asking
  * whether there is any, and for ratios.
  */
@@ -82,7 +82,7 @@ function selecting(node: Node, text: string): (sample: Sample) => boolean {
   return (sample) => sample.name === name && matchers.every((fits) => fits(sample.labels));
 }
 
-/** A range of a series as it was scraped, or of what an expression came to at each round. */
+/** The points of a series, or of an expression at each round, within a range. */
 function rangesOf(node: Node | undefined, rounds: readonly Round[], text: string): readonly Series[] {
   const [inner, duration] = node === undefined ? [] : childrenOf(node);
   if (node === undefined || inner === undefined || duration === undefined) throw new Error(`no range in ${text}`);
@@ -121,7 +121,7 @@ function call(node: Node, rounds: readonly Round[], text: string): number | read
   }
 }
 
-/** The rise a second from the first to the last point; where there is but one there is none to tell. */
+/** The increase a second from the first to the last point; none for a single point. */
 function slopes(series: readonly Series[], step: (rise: number, last: number) => number): Point[] {
   return series.flatMap(({ labels, points }) => {
     const [first, last] = [points.at(0), points.at(-1)];
@@ -177,7 +177,7 @@ const COMPARE: Readonly<Record<string, (one: number, other: number) => boolean>>
   "==": (one, other) => one === other,
 };
 
-/** Of two vectors those points go together that have the same labels, all of them. */
+/** Pairs the points of two vectors that have exactly the same labels. */
 function combine(node: Node, rounds: readonly Round[], text: string): number | readonly Point[] {
   const [left, sign, right, ...more] = childrenOf(node);
   if (left === undefined || sign === undefined || right === undefined || more.length > 0) {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MAX_DAYS } from "./window.ts";
+import { MAX_DAYS } from "../time/window.ts";
 
 /** A plan's limits. */
 export const planSchema = z.strictObject({

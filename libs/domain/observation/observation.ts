@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { type PublishRight, scopeToPublish, sensorToPublish } from "../access/publishing.ts";
+import { DATASETS, type Dataset } from "../access/scope.ts";
+import { isRoutableIpv4 } from "../address/ipv4.ts";
+import { DAY_MS, retentionStart } from "../time/window.ts";
 import { formatIssue } from "./format-issue.ts";
-import { isRoutableIpv4 } from "./ipv4.ts";
-import { type PublishRight, scopeToPublish, sensorToPublish } from "./publishing.ts";
-import { DATASETS, type Dataset } from "./scope.ts";
-import { DAY_MS, retentionStart } from "./window.ts";
 
 /** The largest serialized observation, in bytes. */
 export const MAX_OBSERVATION_BYTES = 64 * 1024;
@@ -117,7 +117,7 @@ export const REJECTION_REASONS = [
   "older-than-retention",
   "unknown-tag",
   "not-permitted",
-  "refused-by-store",
+  "rejected-by-store",
   "unreadable-batch",
 ] as const;
 export type RejectionReason = (typeof REJECTION_REASONS)[number];

@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { observationLine as line } from "../../support/builders/observation.ts";
+import { eventually } from "../../support/eventually.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { createWorld, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+let world: World;
+let folder: string;
+beforeEach(async () => {
+  world = await createWorld(() => NOW);
+  folder = await mkdtemp(join(tmpdir(), "noisefloor-replay-"));
+});
+afterEach(async () => {
+  await world.close();
+  await rm(folder, { recursive: true });
+});
+
+const stored = defineQuery({
+  name: "test-stored",
+  sql: "SELECT toString(source_ip) AS ip, toUnixTimestamp64Milli(observed_at) AS at, count() AS times FROM observations FINAL GROUP BY ip, at ORDER BY at, ip",
+  params: z.object({}),
+  row: z.object({ ip: z.string(), at: z.int(), times: z.int() }),
+});
+const deadLetters = defineQuery({
+  name: "test-dead-letters",
+  sql: "SELECT origin, position, reason, detail, payload FROM dead_letters FINAL ORDER BY payload, position",
+  params: z.object({}),
+  row: z.object({
+    origin: z.string(),
+    position: z.int(),
+    reason: z.string(),
+    detail: z.string(),
+    payload: z.string(),
+  }),
+});
+
+const replayCommand = async (paths: string[], options: Partial<ReplayOptions>, signal?: AbortSignal) => {
+  const command = commandOver(world, undefined, signal);
+  let failure = "";
+  try {
+    await runReplay(paths, { format: "observations", ...options }, command);
+  } catch (error) {
+    failure = error instanceof Error ? error.message : String(error);
+  }
+  const { exitCode } = process;
+  process.exitCode = undefined;
+  return { output: command.lines.join("\n"), failure, exitCode };
+};
+
+test("an interrupted shifted replay continues with the time that it printed, and counts nothing twice", async () => {
+  const file = join(folder, "old.ndjson");
+  await writeFile(file, Array.from({ length: 40 }, (_, index) => line(`45.0.1.${index}`, 1_000 + index)).join("\n"));
+  const stopping = new AbortController();
+  const slow = replayCommand([file], { shiftTo: "now", rate: 10 }, stopping.signal);
+  await eventually(async () => expect(await run(world.client, stored, {})).not.toEqual([]));
+  stopping.abort();
+  const stopped = await slow;
+  expect(stopped.exitCode).toBe(130);
+  const [, resolved = ""] = /the newest becomes (\S+Z)\.$/m.exec(stopped.output) ?? [];
+  expect(stopped.output).toContain(`with --shift-to ${resolved} in the place of --shift-to now.`);
+  expect(await replayCommand([file], { shiftTo: resolved })).toMatchObject({ failure: "", exitCode: undefined });
+  const rows = await run(world.client, stored, {});
+  expect(rows.map(({ times }) => times)).toEqual(Array.from({ length: 40 }, () => 1));
+  expect(rows.at(-1)?.at).toBe(Date.parse(resolved));
+});
+
+test("a replay without an accepted record fails, and stops reading early unless --keep-going is given", async () => {
+  const old = Array.from({ length: 10_500 }, (_, index) => line("45.0.0.1", 1_000 + index));
+  const file = join(folder, "old.ndjson");
+  await writeFile(file, [...old, line("45.0.0.2", NOW)].join("\n"));
+  const dry = await replayCommand([file], { dryRun: true });
+  expect(dry.failure).toBe(
+    "none of the first 10000 records was accepted, the rest was not read: they are older than the retention; " +
+      "--shift-to now moves all times to the present. With --keep-going the rest is read all the same",
+  );
+  expect(dry.output).toContain("read      10000\naccepted  0\nrejected  10000\n");
+  const whole = await replayCommand([file], { keepGoing: true, dryRun: true });
+  expect(whole).toMatchObject({ failure: "", output: expect.stringContaining("read      10501\naccepted  1\n") });
+  const long = await replayCommand([file], { shiftTo: "now", dryRun: true });
+  expect(long, "in a shifted file, all records but the last may be too old").toMatchObject({
+    failure: "",
+    output: expect.stringContaining("accepted  1\nrejected  10500\n"),
+  });
+  const short = join(folder, "short.ndjson");
+  await writeFile(short, "rubbish");
+  expect((await replayCommand([short], {})).failure).toBe(
+    "no record was accepted: they cannot be read as observations; look at --format",
+  );
+});
+
+test("a dry run reports what would be accepted and rejected, and changes nothing", async () => {
+  const file = join(folder, "a.ndjson");
+  await writeFile(file, [line("45.0.0.1", NOW - 1_000), "rubbish"].join("\n"));
+  const { output, failure } = await replayCommand([file], { dryRun: true });
+  expect({ output, failure }).toEqual({ output: expect.stringContaining("accepted  1\nrejected  1\n"), failure: "" });
+  expect([...(await run(world.client, stored, {})), ...(await run(world.client, deadLetters, {}))]).toEqual([]);
+});

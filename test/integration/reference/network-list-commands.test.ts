@@ -1,0 +1,108 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { runNetworksImport, runNetworksList, runNetworksRemove } from "@noisefloor/cli/commands/networks.ts";
+import {
+  type NetworkKind,
+  type NetworkList,
+  readNetworkLists,
+  replaceNetworkLists,
+} from "@noisefloor/clickhouse/tables/networks.ts";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { networkList } from "../../support/builders/network-list.ts";
+import { runCommand } from "../../support/commands/run-command.ts";
+import { createWorld, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+let world: World;
+beforeEach(async () => {
+  world = await createWorld(() => NOW, { pollIntervalMs: 1_000 });
+});
+afterEach(() => world.close());
+
+const importLists = (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) =>
+  replaceNetworkLists(world.client, kind, lists, at);
+
+test("of a folder only lists of the requested kind are imported; all others are named with the reason", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-lists-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const write = async (path: string, content: unknown) => {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), JSON.stringify(content));
+  };
+  const list = (entry: string) => ({ name: "List", type: "cidr", list: [entry] });
+  await write("ours.json", list("5.0.0.0/24"));
+  await write("cloudflare/list.json", list("5.0.1.0/24"));
+  await write("vpn-ipv4/list.json", list("5.0.2.0/24"));
+  await write("shodan-scanning/list.json", list("5.0.3.0/24"));
+  await write("alexa/list.json", { ...list("example.org"), type: "hostname" });
+  await write("deep/er/list.json", list("5.0.4.0/24"));
+  await write("v6.json", list("2001:db8::/32"));
+  const { output, failure } = await runCommand(world, (command) =>
+    runNetworksImport("service", folder, { force: true }, command),
+  );
+  const skipped = output.split("\n").filter((line) => line.startsWith("skipped "));
+  expect(failure).toBe("");
+  expect(skipped).toEqual([
+    expect.stringMatching(/alexa.list\.json: the list holds entries of type "hostname", not networks$/),
+    expect.stringMatching(/shodan-scanning.list\.json: it is a list for noisefloor actors import$/),
+    expect.stringMatching(
+      /vpn-ipv4.list\.json: no list of this kind by that name is known: import it by its own path$/,
+    ),
+    "skipped   3",
+  ]);
+  const riot = async (ip: string) => (await world.get(`/v3/community/${ip}`)).status === 200;
+  expect(await Promise.all(["5.0.0.1", "5.0.1.1", "5.0.2.1", "5.0.3.1", "5.0.4.1"].map(riot))).toEqual([
+    ...[true, true],
+    ...[false, false, false],
+  ]);
+  const alone = join(folder, "shodan-scanning", "list.json");
+  const importAlone = (force: boolean) =>
+    runCommand(world, (command) => runNetworksImport("service", alone, { force }, command));
+  expect((await importAlone(false)).failure).toContain("holds no list of networks to import");
+  expect((await importAlone(true)).failure).toBe("");
+});
+
+test("an empty, truncated or much smaller list does not replace the stored one, except with --force", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-lists-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const networks = Array.from({ length: 10 }, (_, index) => `5.0.${index}.0/24`);
+  const bring = async (list: readonly string[] | "{", force = false) => {
+    const text = list === "{" ? list : JSON.stringify({ name: "Ours", type: "cidr", list });
+    await writeFile(join(folder, "ours.json"), text);
+    await writeFile(join(folder, "fine.json"), JSON.stringify({ name: "Fine", type: "cidr", list: ["6.0.0.0/24"] }));
+    return runCommand(world, (command) => runNetworksImport("service", folder, { force }, command));
+  };
+  const held = async () => (await readNetworkLists(world.client, "service")).map(({ networks: held }) => held);
+  expect((await bring(networks)).failure).toBe("");
+  for (const shrunken of [networks.slice(0, 4), [], ["no-network"], ["2001:db8::/32"], "{"] as const) {
+    const { output, failure } = await bring(shrunken);
+    expect(failure).toMatch(/^left as they were: ours\. A download may be incomplete; pass --force/);
+    expect(output).toMatch(/^skipped .*ours/m);
+    expect(output, "the others are imported").toContain("lists     1\n");
+    expect(await held()).toEqual([1, 10]);
+  }
+  expect((await bring(networks.slice(0, 5))).failure).toBe("");
+  expect(await held()).toEqual([1, 5]);
+  expect((await bring([], true)).failure).toBe("");
+  expect(await held()).toEqual([1, 0]);
+});
+
+test("lists are listed and removed: the networks of a removed list are riot no more", async () => {
+  await importLists("service", [networkList("one", ["5.0.0.0/24"]), networkList("two", ["5.0.0.0/16"])]);
+  await importLists("actor", [networkList("one", ["7.0.0.0/24"])]);
+  const remove = (...ids: string[]) => runCommand(world, (command) => runNetworksRemove("service", ids, command));
+  expect((await remove("one", "three")).failure).toBe('there is no list three: see "noisefloor benign list"');
+  const listed = async () =>
+    (await runCommand(world, (command) => runNetworksList("service", { json: true }, command))).output;
+  expect(JSON.parse(await listed())).toMatchObject([
+    { id: "one", networks: 1, trust: "1" },
+    { id: "two", networks: 1 },
+  ]);
+  expect((await remove("one")).failure).toBe("");
+  expect((await world.get("/v3/community/5.0.0.1")).body).toMatchObject({ riot: true, name: "Operator of two" });
+  expect((await remove("two")).failure).toBe("");
+  expect((await world.get("/v3/community/5.0.0.1")).status).toBe(404);
+  expect(await listed()).toBe("[]");
+  expect((await readNetworkLists(world.client, "actor")).map(({ listId }) => listId)).toEqual(["one"]);
+});

@@ -1,0 +1,104 @@
+import { randomUUID } from "node:crypto";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { readSensorKeys, type SensorKey, writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { addressOf, observation } from "../builders/observation.ts";
+import { ingestOf } from "../worlds/consuming-world.ts";
+import { makeApp } from "../worlds/http.ts";
+import { createWorld, type World } from "../worlds/world.ts";
+
+/** A key in `SENSOR_KEYS` of the guarded intake. */
+export const SHARED_KEY = "key-of-the-settings";
+
+export const GLOBAL: Scope = { dataset: "global", workspaceId: "" };
+export const COMMUNITY: Scope = { dataset: "community", workspaceId: "" };
+export const TEAM_A: Scope = { dataset: "personal", workspaceId: "team-a" };
+export const TEAM_B: Scope = { dataset: "personal", workspaceId: "team-b" };
+
+/** Two intakes over one store, whose caches poll often. */
+export type SensorKeyWorld = {
+  readonly world: World;
+  /** Without `SENSOR_KEYS`. */
+  readonly open: FastifyInstance;
+  /** With `SENSOR_KEYS`. */
+  readonly guarded: FastifyInstance;
+  /** Stores a key; the intakes see it with their next poll. @param sensorId the one sensor that may use the key. */
+  makeKey(scope: Scope, sensorId?: string): Promise<string>;
+  /** Stores a key that the intakes see at once. */
+  addKey(scope: Scope, sensorId?: string): Promise<string>;
+  findKey(key: string): Promise<SensorKey>;
+  revoke(key: string): Promise<void>;
+  /** An observation whose address no other one has. */
+  observation(members?: object): ReturnType<typeof observation>;
+  /** @param to the open intake unless given. */
+  post(observations: readonly object[], key?: string, to?: FastifyInstance): Promise<PostResponse>;
+  /** The addresses of all stored observations, each with its scope as "dataset/workspace". */
+  readScopes(): Promise<{ ip: string; scope: string }[]>;
+  close(): Promise<void>;
+};
+type PostResponse = { status: number; body: { accepted: number } };
+
+const storedScopes = defineQuery({
+  name: "test-stored-scopes",
+  sql: "SELECT toString(source_ip) AS ip, concat(dataset, '/', workspace_id) AS scope FROM observations FINAL",
+  params: z.object({}),
+  row: z.object({ ip: z.string(), scope: z.string() }),
+});
+
+export async function openSensorKeyWorld(now: () => number): Promise<SensorKeyWorld> {
+  const world = await createWorld(now, { pollIntervalMs: 1_000 });
+  const open = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now)).register);
+  const guarded = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now, [SHARED_KEY])).register);
+  let sent = 0;
+
+  async function makeKey({ dataset, workspaceId }: Scope, sensorId = ""): Promise<string> {
+    const key = randomUUID();
+    const createdAt = Date.now();
+    const stored = { keyId: randomUUID(), label: "", dataset, workspaceId, sensorId, sha256: hashKey(key), createdAt };
+    await writeSensorKey(world.client, { ...stored, isRevoked: false }, createdAt);
+    return key;
+  }
+  async function findKey(key: string): Promise<SensorKey> {
+    const stored = (await readSensorKeys(world.client)).find(({ sha256 }) => sha256 === hashKey(key));
+    if (stored === undefined) throw new Error("the key is not stored");
+    return stored;
+  }
+  return {
+    world,
+    open,
+    guarded,
+    makeKey,
+    findKey,
+    async addKey(scope, sensorId) {
+      const key = await makeKey(scope, sensorId);
+      await world.sensors.refresh();
+      return key;
+    },
+    async revoke(key) {
+      await writeSensorKey(world.client, { ...(await findKey(key)), isRevoked: true }, Date.now() + 1);
+    },
+    observation(members = {}) {
+      sent++;
+      return observation(addressOf(sent, 2), now() - 1_000, members);
+    },
+    async post(observations, key, to = open) {
+      const response = await to.inject({
+        method: "POST",
+        url: "/v1/observations",
+        payload: observations.map((one) => JSON.stringify(one)).join("\n"),
+        ...(key === undefined ? {} : { headers: { key } }),
+      });
+      return { status: response.statusCode, body: response.json() };
+    },
+    readScopes: () => run(world.client, storedScopes, {}),
+    async close() {
+      await open.close();
+      await guarded.close();
+      await world.close();
+    },
+  };
+}
