@@ -91,7 +91,7 @@ test.each([
   const bytes = await readFile(pathOf(name));
   bytes.writeUInt8((bytes.at(-fromEnd) ?? 0) ^ 1, bytes.length - fromEnd);
   await writeFile(pathOf(`checksum.${name}`), bytes);
-  await expectRefused(verify(`checksum.${name}`, name), "with one bit of its checksum flipped");
+  await expectRejected(verify(`checksum.${name}`, name), "with one bit of its checksum flipped");
 });
 
 async function largestFile(name: string): Promise<string> {
