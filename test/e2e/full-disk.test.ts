@@ -28,12 +28,12 @@ async function inShell(line: string, args: readonly string[], dataDir = commandL
 
 test("a backup whose writes fail is none: it says so, and leaves nothing", async () => {
   await commandLine.run(["migrate"]).finished;
-  await commandLine.run(["simulate", "--days", "12"]).finished;
+  await commandLine.run(["simulate", "--days", "2"]).finished;
   const folder = join(commandLine.dataDir, "backups");
   await mkdir(folder);
   for (const name of ["folder", "archive.tar.gz", "archive.tar.zst"]) {
-    // No file may grow beyond a quarter of a megabyte: the system refuses what is written from there on.
-    const refused = await inShell('ulimit -f 512; exec "$@"', ["backup", join(folder, name)]);
+    // No file may grow beyond 64 KiB: the system refuses what is written from there on.
+    const refused = await inShell('ulimit -f 128; exec "$@"', ["backup", join(folder, name)]);
     expect(refused, name).toEqual({
       code: 1,
       stdout: "",

@@ -17,7 +17,7 @@ import { requireExactly } from "../oracle/check-stored.ts";
 import { type RestartableBroker, startRestartableBroker } from "../servers/providers.ts";
 import { type RestartableStore, startRestartableStore } from "../servers/restartable-store.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
-import { committedOffsets, endOffsets } from "./consuming-world.ts";
+import { endOffsets, readProgress } from "./consuming-world.ts";
 import { MIGRATIONS } from "./databases.ts";
 import { silent } from "./http.ts";
 import { environmentOf, type IngestProcess, startIngest } from "./ingest-process.ts";
@@ -30,10 +30,11 @@ export type SoakServers = {
   close(): Promise<void>;
 };
 
-export async function startSoakServers(): Promise<SoakServers> {
+/** @param startBroker starts a broker of their own, or hands out one that scenarios may not restart. */
+export async function startSoakServers(startBroker = startRestartableBroker): Promise<SoakServers> {
   const store = await startRestartableStore();
   try {
-    const broker = await startRestartableBroker();
+    const broker = await startBroker();
     const close = async () => {
       await Promise.all([broker.stop(), store.close()]);
     };
@@ -67,7 +68,10 @@ export type Stage = {
   publishRaw(messages: readonly KnownMessage[]): Promise<void>;
   /** Resolves when the group has committed everything that the topic holds; rejects when it stands still. */
   drained(groupId?: string): Promise<void>;
-  /** Every promise about what is stored and answered, and that no process has ended by itself. */
+  /**
+   * Every promise about what is stored and answered, and that no process has ended by itself.
+   * @param addressesAsked with none, the query interface is not asked at all.
+   */
   verify(addressesAsked?: number): Promise<void>;
   close(): Promise<void>;
 };
@@ -83,7 +87,7 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
   await writeTags(client, tags, Date.now());
   const key = await addCaller(client, "soak", "unlimited", ["community_dataset"]);
   const kafka: KafkaSettings = {
-    connection: { brokers: [servers.broker.address], clientId: "noisefloor-soak", tls: false },
+    connection: { brokers: servers.broker.address.split(","), clientId: "noisefloor-soak", tls: false },
     groupId: `group-${name}`,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     topic: `observations-${name}`,
@@ -148,6 +152,7 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
       requireNoSurprise();
       await requireEachMessageOnce();
       await requireExactly(client, events);
+      if (addressesAsked === 0) return;
       await withQuery(commandLine, environmentOf(connection), (url) =>
         requireAnswers({ url, key }, { events, tags }, random, addressesAsked),
       );
@@ -167,7 +172,7 @@ async function untilDrained(kafka: KafkaSettings, hasSurprise: () => boolean): P
   let last = -1;
   let movedAt = Date.now();
   const check = async () => {
-    const [ends, committed] = [await endOffsets(kafka), await committedOffsets(kafka)];
+    const { ends, committed } = await readProgress(kafka);
     const sum = committed.reduce((total, offset) => total + Math.max(0, offset), 0);
     if (sum !== last) movedAt = Date.now();
     last = sum;
