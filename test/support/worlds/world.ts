@@ -69,13 +69,12 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   const database = await takeDatabase(server);
   const { connection, client } = database;
   const polling = { intervalMs: pollIntervalMs };
+  const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
   const [catalogue, sensors, directory] = await Promise.all([
     openTagCatalogue(client, polling),
     openSensorKeyCache(client, polling),
     openAccessCache(client, polling),
   ]);
-  const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
-  await directory.refresh();
   const publicUrl = PUBLIC_URL;
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
