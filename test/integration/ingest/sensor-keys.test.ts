@@ -32,7 +32,7 @@ let open: FastifyInstance;
 let guarded: FastifyInstance;
 
 beforeEach(async () => {
-  world = await createWorld(now, { pollIntervalMs: 200 });
+  world = await createWorld(now, { pollIntervalMs: 1_000 });
   open = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now)).register);
   guarded = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, now, [SHARED_KEY])).register);
 });

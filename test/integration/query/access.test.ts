@@ -27,7 +27,7 @@ const tag = makeTag("seen-everywhere", "malicious");
 let world: World;
 
 beforeAll(async () => {
-  world = await createWorld(() => NOW, { pollIntervalMs: 200 });
+  world = await createWorld(() => NOW, { pollIntervalMs: 1_000 });
   await world.addTags([tag]);
 });
 afterAll(() => world.close());

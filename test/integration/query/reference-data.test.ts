@@ -26,7 +26,7 @@ const NOW = Date.now();
 const TODAY = new Date(NOW).toISOString().slice(0, 10);
 let world: World;
 beforeEach(async () => {
-  world = await createWorld(() => NOW, { pollIntervalMs: 200 });
+  world = await createWorld(() => NOW, { pollIntervalMs: 1_000 });
 });
 afterEach(() => world.close());
 

@@ -43,6 +43,8 @@ export type World = {
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
   store(observations: readonly Record<string, unknown>[]): Promise<BatchResult<RequestRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
+  /** Reads what the caches hold again, if it has changed. */
+  refresh(): Promise<void>;
   /** Makes a workspace with a key, which is the answer. Without an id it is one of its own. */
   addCaller(plan: string, entitlements?: readonly Entitlement[], workspaceId?: string): Promise<string>;
   /** Asks the interface and expects an answer in JSON. With no headers given, the caller may do everything. */
@@ -127,6 +129,9 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     async addTags(tags) {
       await writeTags(client, tags, Date.now());
       await catalogue.refresh();
+    },
+    async refresh() {
+      await Promise.all([catalogue.refresh(), sensors.refresh(), directory.refresh()]);
     },
     async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
       const added = await addCaller(client, workspaceId, plan, entitlements);
