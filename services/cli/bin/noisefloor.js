@@ -6,7 +6,8 @@ import { ensureBuilt } from "../../../infra/build.mjs";
 process.on("SIGINT", () => process.exit(130)).on("SIGTERM", () => process.exit(143));
 
 const program = await ensureBuilt().catch((error) => {
-  console.error(`noisefloor: the program could not be built: ${error.message}`);
+  console.error(`noisefloor: the program could not be built in dist: ${error.message}`);
+  console.error('noisefloor: whoever may write there runs "npm run build" once');
   process.exit(1);
 });
 await import(pathToFileURL(program).href);
