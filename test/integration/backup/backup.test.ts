@@ -43,7 +43,7 @@ beforeEach(async () => {
   const rooms = [{}, { dataset: "community" }, { dataset: "personal", workspace_id: "team-a" }];
   await world.store(
     Array.from({ length: 60 }, (_, index) => ({
-      observed_at: new Date(NOW - (index % 25) * DAY_MS - 60_000).toISOString(),
+      observed_at: new Date(NOW - (index % 10) * DAY_MS - 60_000).toISOString(),
       sensor_id: "s",
       source_ip: `45.0.0.${index % 40}`,
       tags: index === 7 ? ["never-heard-of"] : ["known"],
