@@ -29,7 +29,7 @@ export async function playOn(
     readonly say: (text: string) => void;
   },
 ): Promise<Outcome> {
-  const stage = await openStage(servers, terms.seed, terms.events);
+  const stage = await openStage(servers, terms.seed, terms.events, terms.extent === "soak" ? 10 : 3);
   try {
     const start = performance.now();
     const told = await scenario.play(stage, terms.extent, terms.say);

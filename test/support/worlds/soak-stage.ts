@@ -76,7 +76,13 @@ export type Stage = {
   close(): Promise<void>;
 };
 
-export async function openStage(servers: SoakServers, seed: number, count: number): Promise<Stage> {
+/** @param defaultAsked of so many addresses `verify` compares every answer, unless it is told how many. */
+export async function openStage(
+  servers: SoakServers,
+  seed: number,
+  count: number,
+  defaultAsked: number,
+): Promise<Stage> {
   const name = randomUUID().replaceAll("-", "");
   const connection = { ...servers.store.connection, database: `soak_${name}` };
   await migrate(connection, MIGRATIONS);
@@ -148,7 +154,7 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
         },
       );
     },
-    async verify(addressesAsked = 10) {
+    async verify(addressesAsked = defaultAsked) {
       requireNoSurprise();
       await requireEachMessageOnce();
       await requireExactly(client, events);
