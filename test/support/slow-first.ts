@@ -2,15 +2,18 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take longest, the longest first. One that is missing here only ends a run a little later. */
 const SLOW = [
-  "test/e2e/command-line.test.ts",
-  "test/e2e/start.test.ts",
-  "test/integration/operations/fuzz.test.ts",
-  "test/integration/backup/backup.test.ts",
   "test/integration/ingest/ingest-faults.test.ts",
+  "test/integration/operations/fuzz.test.ts",
   "test/integration/backup/restore.test.ts",
-  "test/integration/ingest/sensor-keys.test.ts",
-  "test/integration/clickhouse/embedded-clickhouse.test.ts",
+  "test/integration/backup/backup.test.ts",
+  "test/e2e/command-line.test.ts",
+  "test/integration/ingest/insert-queue.test.ts",
+  "test/integration/dead-letters/dead-letters.test.ts",
   "test/integration/query/reference-data.test.ts",
+  "test/e2e/lookup-limit.test.ts",
+  "test/integration/query/fair-share.test.ts",
+  "test/e2e/rights.test.ts",
+  "test/e2e/start.test.ts",
 ];
 
 /** A worker that meets a slow file last leaves the others idle: slow ones go first, then the other tests of real servers. */
