@@ -159,14 +159,14 @@ test("the first sensor key is made only when that is agreed to, and the intake c
 test("lookups count per day, by address without a key and by workspace with one; refused ones cost nothing", async () => {
   const lookup = (headers: Record<string, string>) =>
     world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", headers });
-  for (let used = 1; used <= 100; used++) {
-    const { statusCode, headers } = await lookup({});
-    expect([statusCode, headers["ratelimit-limit"], headers["ratelimit-remaining"]]).toEqual([
-      404,
-      "100",
-      String(100 - used),
-    ]);
-  }
+  const granted = await Promise.all(Array.from({ length: 100 }, () => lookup({})));
+  const told = granted.map(({ statusCode, headers }) => [
+    statusCode,
+    headers["ratelimit-limit"],
+    Number(headers["ratelimit-remaining"]),
+  ]);
+  const fewestFirst = told.sort(([, , one], [, , other]) => Number(one) - Number(other));
+  expect(fewestFirst).toEqual(Array.from({ length: 100 }, (_, remaining) => [404, "100", remaining]));
   await world.get("/v3/community/10.0.0.1", {});
   for (let again = 0; again < 2; again++) {
     const refused = await lookup({});
