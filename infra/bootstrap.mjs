@@ -1,5 +1,6 @@
-// Makes a fresh clone ready: installs what the lock file names, if that has not been done yet, then runs the command
-// line with the arguments it was given. Plain JavaScript without a dependency, for it runs before there are any.
+// Makes a fresh clone ready: installs what the lock file names, if that has not been done yet, and builds the program.
+// Then runs the command line with the arguments it was given, unless these are --only-install.
+// Plain JavaScript without a dependency, as it runs before there are any.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -46,7 +47,10 @@ if (!process.env.CLICKHOUSE_URL && !existsSync(`${root}node_modules/${platformPa
 }
 
 const args = process.argv.slice(2);
-if (args[0] !== "--only-install") {
+if (args[0] === "--only-install") {
+  const { ensureBuilt } = await import("./build.mjs");
+  await ensureBuilt();
+} else {
   // `npm start --demo` without `--` before it: npm takes the flag for a setting of its own.
   if (process.env.npm_config_demo === "true" && !args.includes("--demo")) args.push("--demo");
   process.argv.splice(2, process.argv.length, ...args);

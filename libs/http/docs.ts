@@ -14,14 +14,22 @@ const PAGE_SECURITY_POLICY = {
   "frame-ancestors": "'none'",
 };
 
-/** Serves the OpenAPI document: as JSON at /openapi.json, as pages at /docs, which load nothing from other hosts. */
-export async function registerDocs(app: FastifyInstance, document: OpenApiDocument): Promise<void> {
-  app.get(OPENAPI_PATH, { config: { operation: "openapi" } }, async () => document);
+/**
+ * Serves the OpenAPI document: as JSON at /openapi.json, as pages at /docs, which load nothing from other hosts.
+ * @param describe makes it, called at the first request: that takes a tenth of a second, which most starts can do without.
+ */
+export async function registerDocs(app: FastifyInstance, describe: () => OpenApiDocument): Promise<void> {
+  let described: OpenApiDocument | undefined;
+  const document = () => {
+    described ??= describe();
+    return described;
+  };
+  app.get(OPENAPI_PATH, { config: { operation: "openapi" } }, async () => document());
   // The pages need this plugin, which would describe the routes; the document made from our operations replaces that.
   await app.register(swagger);
   await app.register(swaggerUi, {
     routePrefix: DOCS_PATH,
-    transformSpecification: () => ({ ...document }),
+    transformSpecification: () => ({ ...document() }),
     theme: { title: "Noisefloor" },
     staticCSP: PAGE_SECURITY_POLICY,
     uiConfig: { layout: "BaseLayout", deepLinking: true, defaultModelsExpandDepth: 0, displayRequestDuration: true },

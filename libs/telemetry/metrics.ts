@@ -12,14 +12,19 @@ const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600,
 ];
 
-/** Every metric of a process, besides those of Node itself. Names and labels are an interface. */
+/** Node's own metrics. Each collection of them has timers that never end, so a process gets one. */
+const nodeRegistry = new Registry();
+let isCollecting = false;
+
+/** Every metric of a process. Names and labels are an interface. */
 export function createMetrics() {
+  if (!isCollecting) collectDefaultMetrics({ register: nodeRegistry });
+  isCollecting = true;
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
   const registers = [registry];
   return {
     /** The body of a scrape, and its media type. */
-    text: () => registry.metrics(),
+    text: () => Registry.merge([nodeRegistry, registry]).metrics(),
     contentType: registry.contentType,
 
     httpRequests: new Counter({

@@ -1,25 +1,36 @@
-// Run by commands.test.ts as a process: parses command lines with the real program, and runs no command.
-// Standard input: a list of argument lists, as JSON. Standard output: the error of each, and all commands.
-import { text } from "node:stream/consumers";
 import { createProgram } from "@noisefloor/cli/program.ts";
 import { Command, CommanderError } from "commander";
-import { z } from "zod";
 
-const lines = z.array(z.array(z.string())).parse(JSON.parse(await text(process.stdin)));
-
-const { action } = Command.prototype;
-Command.prototype.action = function () {
-  return action.call(this, () => {});
+export type ParsedCommands = {
+  /** Commander's code for what is wrong with each command line; empty when nothing is. */
+  readonly problems: readonly string[];
+  /** The long options of each command. */
+  readonly options: Readonly<Record<string, readonly string[]>>;
 };
-const createContext = () => Promise.reject(new Error("no command is run"));
-const program = await createProgram(createContext, () => true);
-const commands = withSubcommands(program);
-for (const command of commands) command.exitOverride().configureOutput({ writeOut: () => {}, writeErr: () => {} });
-const problems = lines.map((line) => problemOf(program, line));
-const options = commands
-  .filter((command) => command.commands.length === 0)
-  .map((command) => [nameOf(command), command.options.map(({ long }) => long)]);
-process.stdout.write(JSON.stringify({ problems, options: Object.fromEntries(options) }));
+
+/** Parses command lines as the real command line does, and runs none of them. */
+export async function parseCommands(lines: readonly (readonly string[])[]): Promise<ParsedCommands> {
+  const program = await createWithoutActions();
+  const commands = withSubcommands(program);
+  for (const command of commands) command.exitOverride().configureOutput({ writeOut: () => {}, writeErr: () => {} });
+  const options = commands
+    .filter((command) => command.commands.length === 0)
+    .map((command) => [nameOf(command), command.options.map(({ long }) => long ?? "")] as const);
+  return { problems: lines.map((line) => problemOf(program, line)), options: Object.fromEntries(options) };
+}
+
+async function createWithoutActions(): Promise<Command> {
+  const { action } = Command.prototype;
+  Command.prototype.action = function () {
+    return action.call(this, () => {});
+  };
+  try {
+    const createContext = () => Promise.reject(new Error("no command is run"));
+    return await createProgram(createContext, () => true);
+  } finally {
+    Command.prototype.action = action;
+  }
+}
 
 function withSubcommands(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withSubcommands)];

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
 import { atVolume } from "../support/volume.ts";
 import { BINARY, type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
+import { runInProcess } from "../support/worlds/in-process.ts";
 
 /** A store with a running service, shared by the tests that do not stop it. */
 let commandLine: CommandLine;
@@ -47,7 +48,8 @@ test("only start and migrate create a store: all other commands name the folder 
     "simulate",
     "backup /tmp/no",
   ];
-  const rejected = commands.map((line) => noisefloor(line.split(" "), { DATA_DIR: elsewhere }).finished);
+  const rejected = commands.map((line) => runInProcess(line.split(" "), { DATA_DIR: elsewhere }));
+  rejected.push(noisefloor(["workspaces", "list"], { DATA_DIR: elsewhere }).finished);
   for (const { code, stdout, stderr } of await Promise.all(rejected)) {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain(`noisefloor: there is no store in the data directory ${elsewhere}: "noisefloor start" or`);
@@ -143,7 +145,7 @@ test.each([
   ],
   ["a file that holds no tags", ["tags", "import", BINARY], {}, /noisefloor: .*noisefloor\.js: /],
 ])("%s: a sentence and exit code 1", async (_name, args, env, message) => {
-  const { code, stderr } = await noisefloor(args, env).finished;
+  const { code, stderr } = await runInProcess(args, { DATA_DIR: dataDir, ...env });
   expect(code).toBe(1);
   expect(stderr).toMatch(message);
   expect(stderr).not.toContain("    at ");

@@ -28,12 +28,12 @@ async function inShell(line: string, args: readonly string[], dataDir = commandL
 
 test("a backup whose writes fail reports the error and leaves nothing behind", async () => {
   await commandLine.run(["migrate"]).finished;
-  await commandLine.run(["simulate", "--days", "12"]).finished;
+  await commandLine.run(["simulate", "--days", "2"]).finished;
   const folder = join(commandLine.dataDir, "backups");
   await mkdir(folder);
   for (const name of ["folder", "archive.tar.gz", "archive.tar.zst"]) {
-    // No file may grow beyond a quarter of a megabyte: later writes fail.
-    const rejected = await inShell('ulimit -f 512; exec "$@"', ["backup", join(folder, name)]);
+    // No file may grow beyond 64 KiB: later writes fail.
+    const rejected = await inShell('ulimit -f 128; exec "$@"', ["backup", join(folder, name)]);
     expect(rejected, name).toEqual({
       code: 1,
       stdout: "",

@@ -36,7 +36,8 @@ export const kill: Scenario = {
     await Promise.all(flows);
     await stage.drained();
     say("all is stored");
-    await stage.verify(5);
+    // In a test the answers are compared once, after all was read twice.
+    await stage.verify(extent === "soak" ? 5 : 0);
     await last.terminate();
     say("all rows and answers are right; reading the topic again");
     const replayed = await replayAll(stage, extent);

@@ -29,7 +29,7 @@ export async function runScenario(
     readonly say: (text: string) => void;
   },
 ): Promise<Outcome> {
-  const stage = await openStage(servers, options.seed, options.events);
+  const stage = await openStage(servers, options.seed, options.events, options.extent === "soak" ? 10 : 3);
   try {
     const start = performance.now();
     const summary = await scenario.play(stage, options.extent, options.say);

@@ -2,14 +2,18 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The slowest files, the slowest first. If one is missing here, a run only ends a little later. */
 const SLOW = [
-  "test/e2e/command-line.test.ts",
-  "test/e2e/start.test.ts",
-  "test/integration/operations/fuzz.test.ts",
-  "test/integration/backup/backup.test.ts",
   "test/integration/ingest/ingest-faults.test.ts",
+  "test/integration/operations/fuzz.test.ts",
   "test/integration/backup/restore.test.ts",
+  "test/integration/backup/backup.test.ts",
+  "test/e2e/command-line.test.ts",
+  "test/integration/ingest/insert-queue.test.ts",
+  "test/integration/dead-letters/dead-letters.test.ts",
+  "test/e2e/lookup-limit.test.ts",
+  "test/integration/query/fair-share.test.ts",
+  "test/e2e/rights.test.ts",
+  "test/e2e/start.test.ts",
   "test/integration/ingest/sensor-keys.test.ts",
-  "test/integration/clickhouse/embedded-clickhouse.test.ts",
   "test/integration/reference/network-list-commands.test.ts",
 ];
 

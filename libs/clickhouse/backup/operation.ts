@@ -41,7 +41,9 @@ const operationState = defineQuery({
 });
 export type OperationState = z.output<typeof operationState.row>;
 
-const POLL_MS = 250;
+/** A small store is done at once; a large one is asked less and less often. */
+const FIRST_POLL_MS = 20;
+const MAX_POLL_MS = 250;
 /** The server counts as gone after so many failed polls in a row. */
 const MAX_FAILED_POLLS = 20;
 
@@ -75,6 +77,7 @@ async function pollUntilEnd(
   { signal, onProgress = () => {} }: BackupOptions,
 ): Promise<OperationState | undefined> {
   let isCancelling = false;
+  let pauseMs = FIRST_POLL_MS;
   let failedPolls = 0;
   for (;;) {
     const states = await run(client, operationState, { id }).catch((error: unknown) => {
@@ -100,6 +103,7 @@ async function pollUntilEnd(
         });
       }
     }
-    await sleep(POLL_MS);
+    await sleep(pauseMs);
+    pauseMs = Math.min(2 * pauseMs, MAX_POLL_MS);
   }
 }

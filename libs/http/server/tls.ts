@@ -87,8 +87,9 @@ async function readPair({ certFile, keyFile }: TlsFiles): Promise<Pair> {
     readFile(file).catch((error: unknown) => {
       throw new TlsFilesError(`${variable}: ${reasonOf(error)}`);
     });
-  const [cert, key] = await Promise.all([read("TLS_CERT_FILE", certFile), read("TLS_KEY_FILE", keyFile)]);
-  return { cert, key };
+  // One after the other: of two files that are missing, the message always names the first.
+  const cert = await read("TLS_CERT_FILE", certFile);
+  return { cert, key: await read("TLS_KEY_FILE", keyFile) };
 }
 
 /** Identifies the files' content without keeping the key in memory. */

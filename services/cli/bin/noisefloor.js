@@ -1,10 +1,13 @@
 #!/usr/bin/env node
+import { pathToFileURL } from "node:url";
+import { ensureBuilt } from "../../../infra/build.mjs";
+
 // Signals do not end the first process of a container by default. These handlers do, until a command sets its own.
 process.on("SIGINT", () => process.exit(130)).on("SIGTERM", () => process.exit(143));
 
-// Older Node versions need tsx to run TypeScript.
-if (!process.features.typescript) {
-  const { register } = await import("tsx/esm/api");
-  register();
-}
-await import("../main.ts");
+const program = await ensureBuilt().catch((error) => {
+  console.error(`noisefloor: the program could not be built in dist: ${error.message}`);
+  console.error('noisefloor: whoever may write there runs "npm run build" once');
+  process.exit(1);
+});
+await import(pathToFileURL(program).href);

@@ -41,7 +41,7 @@ beforeAll(async () => {
   server = await startBackupServer();
   world = await createWorld(now, { server: server.connection });
   await world.addTags([tag]);
-  await world.store(Array.from({ length: 60 }, (_, index) => seen(index, index % 25)));
+  await world.store(Array.from({ length: 60 }, (_, index) => seen(index, index % 10)));
   await applyRetention(world.client, 60);
   // A user's own table, and a view that keeps its rows in a table with a name like .inner_id.…
   await world.client.command({ query: "CREATE TABLE notes (x UInt8) ENGINE = MergeTree ORDER BY x" });

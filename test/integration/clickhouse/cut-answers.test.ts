@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
 import { seeded } from "../../support/builders/random.ts";
 import { type Cut, type CuttingProxy, startCuttingProxy } from "../../support/servers/cutting-proxy.ts";
+import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
@@ -60,8 +61,7 @@ const random = seeded(20_261_121);
 /** Cut at the start, after a byte, in the middle and near the end. The very last byte is a line break. */
 const KEPT: readonly ((bytes: number) => number)[] = [
   () => 0,
-  () => 1,
-  (bytes) => random.int(2, bytes - 3),
+  ...atVolume([], [() => 1, (bytes: number) => random.int(2, bytes - 3)]),
   (bytes) => random.int(2, bytes - 3),
   (bytes) => bytes - 2,
 ];

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { seeded } from "../../support/builders/random.ts";
 import { eventually } from "../../support/eventually.ts";
+import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
@@ -89,15 +90,16 @@ const poison = () =>
 test("of rows that the server rejects for their data exactly the bad ones are reported, and all others are stored", async () => {
   await poison();
   const random = seeded(7);
-  const bad = new Set(Array.from({ length: 12 }, () => random.int(0, 4_999)));
+  const [count, bads] = atVolume([500, 4], [5_000, 12]);
+  const bad = new Set(Array.from({ length: bads }, () => random.int(0, count - 1)));
   const { queue } = queueOf();
   const rejected = await queue.store(
-    Array.from({ length: 5_000 }, (_, n) => row(n, bad.has(n) ? "poison" : "s")),
+    Array.from({ length: count }, (_, n) => row(n, bad.has(n) ? "poison" : "s")),
     0,
   );
   expect(new Set(rejected.map(({ index }) => index))).toEqual(bad);
   expect(rejected.every(({ detail }) => detail.includes("no_poison"))).toBe(true);
-  expect((await stored())?.raw).toBe(5_000 - bad.size);
+  expect((await stored())?.raw).toBe(count - bad.size);
 });
 
 test("each caller learns of its own bad rows, by their index, and of no others", async () => {
@@ -137,7 +139,9 @@ test("rows with more behind them do not wait for others", async () => {
 });
 
 test("no insert is larger than 200,000 rows, and a full one does not wait for others", async () => {
-  const { queue, inserts } = queueOf({ lingerMs: 60_000 });
+  // Only the queue decides the sizes; full volume shows that the server takes so many rows.
+  const insert = atVolume(async () => {}, insertObservations(world.client));
+  const { queue, inserts } = queueOf({ lingerMs: 60_000, insert });
   const calls = Array.from({ length: 5 }, (_, call) => queue.store(rows(call * 60_000, (call + 1) * 60_000), 0));
   await Promise.all(calls);
   expect(inserts.map(({ rows: count }) => count).reduce((sum, count) => sum + count, 0)).toBe(300_000);

@@ -27,7 +27,7 @@ const tag = makeTag("seen-everywhere", "malicious");
 let world: World;
 
 beforeAll(async () => {
-  world = await createWorld(() => NOW, { pollIntervalMs: 200 });
+  world = await createWorld(() => NOW, { pollIntervalMs: 1_000 });
   await world.addTags([tag]);
 });
 afterAll(() => world.close());
@@ -159,14 +159,14 @@ test("the first sensor key is made only after confirmation, and the intake can b
 test("lookups count per day, by address without a key and by workspace with one; rejected ones cost nothing", async () => {
   const lookup = (headers: Record<string, string>) =>
     world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", headers });
-  for (let used = 1; used <= 100; used++) {
-    const { statusCode, headers } = await lookup({});
-    expect([statusCode, headers["ratelimit-limit"], headers["ratelimit-remaining"]]).toEqual([
-      404,
-      "100",
-      String(100 - used),
-    ]);
-  }
+  const granted = await Promise.all(Array.from({ length: 100 }, () => lookup({})));
+  const told = granted.map(({ statusCode, headers }) => [
+    statusCode,
+    headers["ratelimit-limit"],
+    Number(headers["ratelimit-remaining"]),
+  ]);
+  const fewestFirst = told.sort(([, , one], [, , other]) => Number(one) - Number(other));
+  expect(fewestFirst).toEqual(Array.from({ length: 100 }, (_, remaining) => [404, "100", remaining]));
   await world.get("/v3/community/10.0.0.1", {});
   for (let again = 0; again < 2; again++) {
     const rejected = await lookup({});

@@ -18,7 +18,7 @@ const TAGS = Array.from({ length: 10 }, (_, index) =>
 const SEEDS = atVolume([1], [1, 2, 3]);
 const QUESTIONS_PER_SEED = atVolume(20, 45);
 const OBSERVATIONS = atVolume(10_000, 30_000);
-const LOOKUPS_PER_SEED = atVolume(100, 300);
+const LOOKUPS_PER_SEED = atVolume(50, 300);
 
 const answerSchema = z.strictObject({
   id: z.string(),

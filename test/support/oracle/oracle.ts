@@ -49,8 +49,8 @@ export function createOracle(
   return {
     buckets({ tagId, days, hours, datasets, now }) {
       const relevant = seen.filter(({ tagIds, dataset }) => tagIds.includes(tagId) && datasets.includes(dataset));
-      let end = now;
-      while (end % HOUR !== 0) end++;
+      const asDate = new Date(now);
+      const end = asDate.setUTCMinutes(asDate.getTime() % HOUR === 0 ? 0 : 60, 0, 0);
       const buckets: { from: number; to: number; addresses: Set<string> }[] = [];
       for (let from = end - days * 24 * HOUR; from < end; from += hours * HOUR) {
         const to = Math.min(from + hours * HOUR, end);

@@ -1,3 +1,6 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import type { TestProject } from "vitest/node";
 import { provideClickHouse, provideKafka } from "./providers.ts";
@@ -9,8 +12,12 @@ declare module "vitest" {
   }
 }
 
+const BUILD = fileURLToPath(new URL("../../../infra/build.mjs", import.meta.url));
+
 /** Starts the real servers once for all test files, and ends them after the last. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Else the first processes that tests start would build the program, all of them at once.
+  await promisify(execFile)(process.execPath, [BUILD]);
   const servers = await Promise.allSettled([provideClickHouse(process.env), provideKafka(process.env)]);
   const stop = async () => {
     for (const server of servers) if (server.status === "fulfilled") await server.value.stop();

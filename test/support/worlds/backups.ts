@@ -8,6 +8,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { z } from "zod";
 import { commandOver } from "./commands.ts";
+import { withoutCompiling } from "./databases.ts";
 import type { World } from "./world.ts";
 
 /** A server of a test file's own, on this machine, where its backups are files. */
@@ -22,7 +23,7 @@ export async function startBackupServer(): Promise<BackupServer> {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-backups-"));
   const server = await startEmbedded(join(folder, "data"));
   return {
-    connection: server.connection,
+    connection: { ...server.connection, url: withoutCompiling(server.connection.url) },
     place: (name) => join(folder, name),
     async close() {
       await server.stop();

@@ -1,6 +1,7 @@
 import type { CommandContext } from "@noisefloor/cli/framework/command.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import { withoutCompiling } from "./databases.ts";
 import { silent } from "./http.ts";
 import type { World } from "./world.ts";
 
@@ -14,7 +15,7 @@ export function commandOver(
 ): RunCommand {
   const settings = readSettings({
     LOG_LEVEL: "silent",
-    CLICKHOUSE_URL: connection.url,
+    CLICKHOUSE_URL: withoutCompiling(connection.url),
     CLICKHOUSE_USER: connection.username,
     CLICKHOUSE_PASSWORD: connection.password,
     CLICKHOUSE_DATABASE: connection.database,

@@ -185,25 +185,51 @@ export async function readTopic(kafka: KafkaSettings, topic: string, count: numb
 
 /** The offsets that a topic's next messages will get, by partition. */
 export async function endOffsets(kafka: KafkaSettings): Promise<number[]> {
-  return withAdmin(kafka, async (admin) => byPartition(await admin.fetchTopicOffsets(kafka.topic)));
+  return withAdmin(kafka, (admin) => readEnds(admin, kafka));
+}
+
+async function readEnds(admin: Admin, { topic }: KafkaSettings): Promise<number[]> {
+  return byPartition(await admin.fetchTopicOffsets(topic));
 }
 
 /** The offsets that a group has committed, by partition; -1 where it has committed none. */
 export async function committedOffsets(kafka: KafkaSettings): Promise<number[]> {
+  return withAdmin(kafka, (admin) => readCommitted(admin, kafka));
+}
+
+async function readCommitted(admin: Admin, { groupId, topic }: KafkaSettings): Promise<number[]> {
+  const [offsets] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  return byPartition(offsets?.partitions ?? []);
+}
+
+/** Both at once: a test that waits for a group asks for them again and again. */
+export async function readProgress(kafka: KafkaSettings): Promise<{ ends: number[]; committed: number[] }> {
   return withAdmin(kafka, async (admin) => {
-    const [topic] = await admin.fetchOffsets({ groupId: kafka.groupId, topics: [kafka.topic] });
-    return byPartition(topic?.partitions ?? []);
+    const ends = await readEnds(admin, kafka);
+    return { ends, committed: await readCommitted(admin, kafka) };
   });
 }
 
-async function withAdmin<T>(kafka: KafkaSettings, ask: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = new Kafka({ brokers: [...kafka.connection.brokers], logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
+/** By brokers, for as long as the process lives: tests ask many times a second, and to connect takes most of that. */
+const admins = new Map<string, Promise<Admin>>();
+
+async function withAdmin<T>({ connection }: KafkaSettings, ask: (admin: Admin) => Promise<T>): Promise<T> {
+  const brokers = connection.brokers.join(",");
+  const opened = admins.get(brokers) ?? openAdmin(connection.brokers);
+  admins.set(brokers, opened);
   try {
-    return await ask(admin);
-  } finally {
-    await admin.disconnect();
+    return await ask(await opened);
+  } catch (error) {
+    admins.delete(brokers);
+    await opened.then((admin) => admin.disconnect()).catch(() => {});
+    throw error;
   }
+}
+
+async function openAdmin(brokers: readonly string[]): Promise<Admin> {
+  const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  return admin;
 }
 
 function byPartition(offsets: readonly { readonly partition: number; readonly offset: string }[]): number[] {

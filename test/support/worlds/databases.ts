@@ -10,10 +10,8 @@ export const MIGRATIONS = fileURLToPath(new URL("../../../infra/clickhouse/migra
 /** A migrated database without rows, and a client of it. */
 export type Database = { readonly connection: ClickHouseConnection; readonly client: ClickHouseClient };
 
-type Unused = Database & { readonly schema: string };
-
 /** By server. A migration takes half a second, a truncation a hundredth, so the tests of a worker reuse databases. */
-const unused = new Map<string, Unused[]>();
+const unused = new Map<string, Database[]>();
 const migratedSchemas = new Map<string, string>();
 
 /** @param server where the database is; the answer is empty and has the schema that the production migrations make. */
@@ -21,19 +19,22 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
   const waiting = unused.get(server.url) ?? [];
   for (let found = waiting.pop(); found !== undefined; found = waiting.pop()) {
     // The server may have ended, and another one use its port.
-    const schema = await readSchema(found.client).catch(() => undefined);
-    if (schema === found.schema) return found;
+    const isThere = await found.client.command({ query: "SELECT 1" }).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return found;
     await found.client.close();
   }
   const connection = { ...server, database: `test_${randomUUID().replaceAll("-", "")}` };
   await migrate(connection, MIGRATIONS);
   const client = connect({ ...connection, url: withoutCompiling(server.url) }, "noisefloor-tests");
-  migratedSchemas.set(connection.database, await readSchema(client));
+  migratedSchemas.set(connection.database, (await readState(client)).schema);
   return { connection, client };
 }
 
 /** Tests run each query only a few times: compiling its expressions would take a third of the server's time. */
-function withoutCompiling(url: string): string {
+export function withoutCompiling(url: string): string {
   const asked = new URL(url);
   for (const what of ["expressions", "aggregate_expressions", "sort_description"]) {
     asked.searchParams.set(`ch_compile_${what}`, "0");
@@ -43,33 +44,29 @@ function withoutCompiling(url: string): string {
 
 /** Empties a database for the next world, or drops it when a test has changed its schema. */
 export async function returnDatabase({ connection, client }: Database): Promise<void> {
-  const schema = migratedSchemas.get(connection.database);
-  const query_params = { name: connection.database };
   // A test may have dropped schema_migrations, so that the schema cannot be read.
-  const current = await readSchema(client).catch(() => undefined);
-  if (schema !== undefined && current === schema) {
-    await client.command({
-      query: "TRUNCATE ALL TABLES FROM {name:Identifier} NOT LIKE 'schema_migrations'",
-      query_params,
-    });
-    unused.set(connection.url, [...(unused.get(connection.url) ?? []), { connection, client, schema }]);
+  const state = await readState(client).catch(() => undefined);
+  if (state !== undefined && state.schema === migratedSchemas.get(connection.database)) {
+    await Promise.all(state.filled.map((table) => client.command({ query: `TRUNCATE TABLE ${table}` })));
+    unused.set(connection.url, [...(unused.get(connection.url) ?? []), { connection, client }]);
     return;
   }
-  await client.command({ query: "DROP DATABASE {name:Identifier}", query_params });
+  await client.command({ query: "DROP DATABASE {name:Identifier}", query_params: { name: connection.database } });
   await client.close();
 }
 
-const schemaQuery = defineQuery({
-  name: "test-schema",
-  sql: `SELECT toString(groupBitXor(cityHash64(name, replaceAll(create_table_query, currentDatabase(), '')))) AS schema,
-      (SELECT toString(groupBitXor(cityHash64(version, checksum))) FROM schema_migrations FINAL) AS migrations
+const stateQuery = defineQuery({
+  name: "test-state",
+  sql: `SELECT toString(groupBitXor(cityHash64(name, replaceAll(create_table_query, currentDatabase(), '')))) AS tables,
+      (SELECT toString(groupBitXor(cityHash64(version, checksum))) FROM schema_migrations FINAL) AS migrations,
+      groupArrayIf(name, total_rows > 0 AND name != 'schema_migrations') AS filled
     FROM system.tables WHERE database = currentDatabase()`,
   params: z.object({}),
-  row: z.object({ schema: z.string(), migrations: z.string() }),
+  row: z.object({ tables: z.string(), migrations: z.string(), filled: z.array(z.string()) }),
 });
 
-/** Changes with every definition of a table and with every migration that is recorded. */
-async function readSchema(client: ClickHouseClient): Promise<string> {
-  const [row] = await run(client, schemaQuery, {});
-  return `${row?.schema} ${row?.migrations}`;
+/** `schema` changes with every definition of a table and every migration that is recorded; `filled` tables have rows. */
+async function readState(client: ClickHouseClient): Promise<{ schema: string; filled: readonly string[] }> {
+  const [row] = await run(client, stateQuery, {});
+  return { schema: `${row?.tables} ${row?.migrations}`, filled: row?.filled ?? [] };
 }

@@ -17,7 +17,7 @@ import { assertStored } from "../oracle/check-stored.ts";
 import { type RestartableBroker, startRestartableBroker } from "../servers/providers.ts";
 import { type RestartableStore, startRestartableStore } from "../servers/restartable-store.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
-import { committedOffsets, endOffsets } from "./consuming-world.ts";
+import { endOffsets, readProgress } from "./consuming-world.ts";
 import { MIGRATIONS } from "./databases.ts";
 import { silent } from "./http.ts";
 import { environmentOf, type IngestProcess, startIngest } from "./ingest-process.ts";
@@ -30,10 +30,11 @@ export type SoakServers = {
   close(): Promise<void>;
 };
 
-export async function startSoakServers(): Promise<SoakServers> {
+/** @param startBroker starts a broker of their own, or hands out one that scenarios may not restart. */
+export async function startSoakServers(startBroker = startRestartableBroker): Promise<SoakServers> {
   const store = await startRestartableStore();
   try {
-    const broker = await startRestartableBroker();
+    const broker = await startBroker();
     const close = async () => {
       await Promise.all([broker.stop(), store.close()]);
     };
@@ -67,12 +68,21 @@ export type Stage = {
   publishRaw(messages: readonly KnownMessage[]): Promise<void>;
   /** Resolves when the group has committed the whole topic; rejects when it stalls. */
   drained(groupId?: string): Promise<void>;
-  /** Checks all stored rows and answers, and that no process has ended by itself. */
+  /**
+   * Checks all stored rows and answers, and that no process has ended by itself.
+   * @param addressesAsked with 0 only the rows are checked.
+   */
   verify(addressesAsked?: number): Promise<void>;
   close(): Promise<void>;
 };
 
-export async function openStage(servers: SoakServers, seed: number, count: number): Promise<Stage> {
+/** @param defaultAsked of so many addresses `verify` compares every answer, unless it is told how many. */
+export async function openStage(
+  servers: SoakServers,
+  seed: number,
+  count: number,
+  defaultAsked: number,
+): Promise<Stage> {
   const name = randomUUID().replaceAll("-", "");
   const connection = { ...servers.store.connection, database: `soak_${name}` };
   await migrate(connection, MIGRATIONS);
@@ -83,7 +93,7 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
   await writeTags(client, tags, Date.now());
   const key = await addCaller(client, "soak", "unlimited", ["community_dataset"]);
   const kafka: KafkaSettings = {
-    connection: { brokers: [servers.broker.address], clientId: "noisefloor-soak", tls: false },
+    connection: { brokers: servers.broker.address.split(","), clientId: "noisefloor-soak", tls: false },
     groupId: `group-${name}`,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     topic: `observations-${name}`,
@@ -144,10 +154,11 @@ export async function openStage(servers: SoakServers, seed: number, count: numbe
         throw error;
       });
     },
-    async verify(addressesAsked = 10) {
+    async verify(addressesAsked = defaultAsked) {
       assertNoUnexpectedExit();
       await assertEachMessageOnce();
       await assertStored(client, events);
+      if (addressesAsked === 0) return;
       await withQuery(commandLine, environmentOf(connection), (url) =>
         assertAnswers({ url, key }, { events, tags }, random, addressesAsked),
       );
@@ -167,7 +178,7 @@ async function untilDrained(kafka: KafkaSettings, hasFailed: () => boolean): Pro
   let last = -1;
   let movedAt = Date.now();
   const check = async () => {
-    const [ends, committed] = [await endOffsets(kafka), await committedOffsets(kafka)];
+    const { ends, committed } = await readProgress(kafka);
     const sum = committed.reduce((total, offset) => total + Math.max(0, offset), 0);
     if (sum !== last) movedAt = Date.now();
     last = sum;

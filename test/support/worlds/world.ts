@@ -43,6 +43,8 @@ export type World = {
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
   store(observations: readonly Record<string, unknown>[]): Promise<BatchResult<RequestRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
+  /** Makes the caches read what has changed. */
+  refresh(): Promise<void>;
   /** Creates a workspace, with a random id unless given. @returns its key. */
   addCaller(plan: string, entitlements?: readonly Entitlement[], workspaceId?: string): Promise<string>;
   /** Sends a GET and parses the JSON. Without headers, the caller has every permission. */
@@ -69,13 +71,12 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   const database = await takeDatabase(server);
   const { connection, client } = database;
   const polling = { intervalMs: pollIntervalMs };
+  const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
   const [catalogue, sensors, accessCache] = await Promise.all([
     openTagCatalogue(client, polling),
     openSensorKeyCache(client, polling),
     openAccessCache(client, polling),
   ]);
-  const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
-  await accessCache.refresh();
   const publicUrl = PUBLIC_URL;
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
@@ -128,6 +129,9 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     async addTags(tags) {
       await writeTags(client, tags, Date.now());
       await catalogue.refresh();
+    },
+    async refresh() {
+      await Promise.all([catalogue.refresh(), sensors.refresh(), accessCache.refresh()]);
     },
     async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
       const added = await addCaller(client, workspaceId, plan, entitlements);

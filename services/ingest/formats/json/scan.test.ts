@@ -75,11 +75,11 @@ describe("the scan accepts what JSON.parse does", () => {
         if (isJson) good++;
         expect(isOneValue(bytes)).toBe(isJson);
       }),
-      { numRuns: 6_000 },
+      { numRuns: 3_000 },
     );
     // Else the property would check one direction only.
-    expect(good).toBeGreaterThan(600);
-    expect(good).toBeLessThan(5_400);
+    expect(good).toBeGreaterThan(300);
+    expect(good).toBeLessThan(2_700);
   });
 
   test("of any nesting, each bracket with its own kind", () => {
@@ -92,7 +92,7 @@ describe("the scan accepts what JSON.parse does", () => {
         if (isMixedUp) closed[flipped] = closed[flipped] === "}" ? "]" : "}";
         expect(isOneValue(Buffer.from(`${opened.join("")}0${closed.join("")}`))).toBe(!isMixedUp);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -116,13 +116,13 @@ describe("the scan accepts what JSON.parse does", () => {
         if (expected === undefined) expect(parts).toMatchObject({ reason: "not-json" });
         else expect(Array.isArray(parts) && parts.map((part) => oracle(part)?.value)).toEqual(expected.value);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     );
   });
 });
 
 describe("the cost of a payload does not depend on its content", () => {
-  const LARGE = 32 * 1024 * 1024;
+  const LARGE = 12 * 1024 * 1024;
   const filled = (head: string, filling: string, tail: string) =>
     Buffer.concat([Buffer.from(head), Buffer.alloc(LARGE - (LARGE % filling.length), filling), Buffer.from(tail)]);
   /** The peak memory of this process, in MiB. */
