@@ -13,7 +13,9 @@ export const HEALTH_PATHS = [HEALTH_PATH, READY_PATH, METRICS_PATH] as const;
 /** Checks a dependency that the service cannot work without. Rejects, with the reason for the log, while it is down. */
 export type ReadinessCheck = () => Promise<void>;
 
-/** What a check rejects with while the service still loads its data: every start takes a moment, so it is no warning. */
+/**
+ * What a check rejects with while the service still loads its data: every start takes a moment, so it is no warning.
+ */
 export class LoadingError extends Error {}
 
 export type HealthOptions = {

@@ -52,7 +52,9 @@ export function idNamespaceOfMessage({ headers }: Pick<StreamMessage, "headers">
 /** The header with the id of a message's record whose sensor gave it none. */
 export const FALLBACK_ID_HEADER = "noisefloor-fallback-id";
 
-/** The shapes of `requestRecordId` and `recordIds`. Anything else may have any length, and would be in a thousand ids. */
+/**
+ * The shapes of `requestRecordId` and `recordIds`. Anything else may have any length, and would be in a thousand ids.
+ */
 const OWN_ID = /^(?:http:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|file:[0-9a-f]{32})\/\d{1,10}$/;
 
 /** The id that a message's header gives its record; undefined when there is none. */

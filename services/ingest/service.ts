@@ -183,7 +183,9 @@ function createStores(source: Source, options: StoresOptions): Stores {
   };
 }
 
-/** A request is answered with 503 when the catalogue cannot be read. A message has to wait, or it would end the process. */
+/**
+ * A request is answered with 503 when the catalogue cannot be read. A message has to wait, or it would end the process.
+ */
 function retryingCatalogue(catalogue: TagCatalogue, shutdown: AbortSignal, log: Logger): TagCatalogue {
   return {
     ...catalogue,

@@ -25,7 +25,9 @@ export type ValidationResult<R extends IncomingRecord> = {
 };
 
 export type SinkOptions = {
-  /** Aborted when the sender no longer waits for the records: those not sent yet are dropped, and nothing is retried. */
+  /**
+   * Aborted when the sender no longer waits for the records: those not sent yet are dropped, and nothing is retried.
+   */
   readonly signal?: AbortSignal | undefined;
   /** More records follow as soon as these are stored: they are not held back for a larger insert. */
   readonly hasMore?: boolean | undefined;

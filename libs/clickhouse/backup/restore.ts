@@ -36,8 +36,8 @@ export class HoldsDataError extends BackupError {
  * Replaces a store by a backup. The backup is loaded into a scratch database, migrated to our schema and checked to the
  * last byte; its rollups are rebuilt from its observations; only then its tables are exchanged with the store's. An
  * error before that leaves the store as it was. An interrupted exchange leaves a marker, with which no service starts
- * until a restore has ended. Tables that the store has lost are created again; a user's own tables are left alone, there
- * and in the backup.
+ * until a restore has ended. Tables that the store has lost are created again; a user's own tables are left alone,
+ * there and in the backup.
  * @returns what the store holds now; undefined when it was cancelled, which also leaves the store as it was.
  * @throws BackupError, or HoldsDataError.
  */

@@ -46,7 +46,9 @@ export function countSightings(client: ClickHouseClient): Promise<number> {
   return readColumns(client, ROWS, (row) => row.uint64());
 }
 
-/** What is known of the addresses from `first` to `last`, both inclusive, that were seen since a time in milliseconds. */
+/**
+ * What is known of the addresses from `first` to `last`, both inclusive, that were seen since a time in milliseconds.
+ */
 export function readSightingsBetween(
   client: ClickHouseClient,
   { first, last, since }: { readonly first: number; readonly last: number; readonly since: number },

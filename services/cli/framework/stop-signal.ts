@@ -1,4 +1,6 @@
-/** Under npm, Ctrl-C arrives twice: from the terminal and from npm. A signal this soon after the first is the same one. */
+/**
+ * Under npm, Ctrl-C arrives twice: from the terminal and from npm. A signal this soon after the first is the same one.
+ */
 const SAME_SIGNAL_MS = 1_000;
 
 /** Aborts at the first signal, for a clean shutdown. A later signal ends the process at once. */

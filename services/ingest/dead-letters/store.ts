@@ -62,7 +62,9 @@ function toRow({ rejection, value, sender, ...deadLetter }: DeadLetter): DeadLet
   };
 }
 
-/** Empty when there is none, or one nested so deep that it cannot be written: JSON.parse takes more than JSON.stringify. */
+/**
+ * Empty when there is none, or one nested so deep that it cannot be written: JSON.parse takes more than JSON.stringify.
+ */
 function formatValue(value: unknown): string {
   try {
     return value === undefined ? "" : JSON.stringify(value);

@@ -160,12 +160,12 @@ test("lookups count per day, by address without a key and by workspace with one;
   const lookup = (headers: Record<string, string>) =>
     world.app.inject({ method: "GET", url: "/v3/community/45.0.0.77", headers });
   const granted = await Promise.all(Array.from({ length: 100 }, () => lookup({})));
-  const told = granted.map(({ statusCode, headers }) => [
+  const answers = granted.map(({ statusCode, headers }) => [
     statusCode,
     headers["ratelimit-limit"],
     Number(headers["ratelimit-remaining"]),
   ]);
-  const fewestFirst = told.sort(([, , one], [, , other]) => Number(one) - Number(other));
+  const fewestFirst = answers.sort(([, , one], [, , other]) => Number(one) - Number(other));
   expect(fewestFirst).toEqual(Array.from({ length: 100 }, (_, remaining) => [404, "100", remaining]));
   await world.get("/v3/community/10.0.0.1", {});
   for (let again = 0; again < 2; again++) {

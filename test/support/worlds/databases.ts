@@ -65,7 +65,9 @@ const stateQuery = defineQuery({
   row: z.object({ tables: z.string(), migrations: z.string(), filled: z.array(z.string()) }),
 });
 
-/** `schema` changes with every definition of a table and every migration that is recorded; `filled` tables have rows. */
+/**
+ * `schema` changes with every definition of a table and every migration that is recorded; `filled` tables have rows.
+ */
 async function readState(client: ClickHouseClient): Promise<{ schema: string; filled: readonly string[] }> {
   const [row] = await run(client, stateQuery, {});
   return { schema: `${row?.tables} ${row?.migrations}`, filled: row?.filled ?? [] };

@@ -30,7 +30,7 @@ export type SoakServers = {
   close(): Promise<void>;
 };
 
-/** @param startBroker starts a broker of their own, or hands out one that scenarios may not restart. */
+/** @param startBroker starts a broker of their own, or returns one that scenarios may not restart. */
 export async function startSoakServers(startBroker = startRestartableBroker): Promise<SoakServers> {
   const store = await startRestartableStore();
   try {
@@ -76,7 +76,7 @@ export type Stage = {
   close(): Promise<void>;
 };
 
-/** @param defaultAsked of so many addresses `verify` compares every answer, unless it is told how many. */
+/** @param defaultAsked for how many addresses `verify` compares every answer, by default. */
 export async function openStage(
   servers: SoakServers,
   seed: number,

@@ -45,7 +45,9 @@ function senderOfSettings(key: string): Sender {
   return { right: "shared-datasets", keyId: `settings-${scryptSync(key, "noisefloor sensor key", 8).toString("hex")}` };
 }
 
-/** Who shares in the memory budget: a request's key, which was checked before, or its address while none is required. */
+/**
+ * Who shares in the memory budget: a request's key, which was checked before, or its address while none is required.
+ */
 export function budgetShareOf(request: FastifyRequest): string {
   const { key } = request.headers;
   if (typeof key === "string" && key !== "") return `key ${key}`;
