@@ -2,7 +2,14 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { Scope } from "@noisefloor/domain/scope.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/window.ts";
-import { countByClassification, countPerBucket, samplePerBucket } from "./queries.ts";
+import { blocksOf, segmentCount, segmentsOf } from "./hour-blocks.ts";
+import {
+  countByClassification,
+  countPerBucket,
+  countPerWideBucket,
+  MAX_WIDE_BUCKETS,
+  samplePerBucket,
+} from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
@@ -44,6 +51,8 @@ const MAX_ATTEMPTS = 4;
 /** Parsing a query's answer blocks the event loop: this many addresses are some 700 kB. */
 const MAX_IPS_PER_QUERY = 50_000;
 const HIGHEST_HASH = 0xffff_ffff;
+/** From this width on, counting bits is faster than merging the sets of a bucket's hours. */
+const MIN_WIDE_SECONDS = (17 * HOUR_MS) / 1_000;
 
 /** Counts, and optionally lists, the distinct addresses that a tag had in each bucket of a window. */
 export async function readTagActivity(
@@ -63,7 +72,7 @@ export async function readTagActivity(
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
   const [classes, counts] = await Promise.all([
-    read(countByClassification, { ...slice, since }),
+    read(countByClassification, { ...slice, ...blocksOf(slice), since }),
     countBuckets(grid, read),
   ]);
   const byClassification: Partial<Record<Classification, number>> = {};
@@ -81,7 +90,18 @@ type Grid = { tag: string; scopes: Scope[]; from: number; end: number; start: nu
 type Counts = ReadonlyMap<number, number>;
 
 async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
-  return new Map((await read(countPerBucket, grid)).map((row) => [row.bucket, row.active_ips]));
+  const rows = await (isWide(grid) ? countWideBuckets(grid, read) : read(countPerBucket, grid));
+  return new Map(rows.map((row) => [row.bucket, row.active_ips]));
+}
+
+function countWideBuckets({ tag, scopes, from, end, start, width }: Grid, read: Read) {
+  const segments = segmentsOf({ from, end }, { start, width });
+  return read(countPerWideBucket(segmentCount(width)), { tag, scopes, from, end, ...segments });
+}
+
+/** Whether the buckets are so wide that few of them cut a block and their bits fit. */
+function isWide({ start, end, width }: Grid): boolean {
+  return width >= MIN_WIDE_SECONDS && (end - start) / width <= MAX_WIDE_BUCKETS;
 }
 
 async function* withoutIps(windows: readonly Window[], counts: Counts): AsyncGenerator<ActivityBucket> {
@@ -174,7 +194,7 @@ async function sample(
   );
   while (pending.size > 0) {
     const thresholds = Array.from({ length: buckets }, (_, bucket) => pending.get(bucket) ?? 0);
-    for (const row of await read(query, { ...grid, thresholds })) {
+    for (const row of await read(query, { ...grid, ...blocksOf(grid), thresholds })) {
       // A complete bucket has the threshold 0 now, which still matches the hash 0: keep its list.
       if (pending.has(row.bucket)) lists.set(row.bucket, row);
     }

@@ -11,9 +11,9 @@ export type AddressContext = AddressRecord & {
 };
 
 /** Bounds the memory of a query. */
-const ADDRESSES_PER_QUERY = 2_000;
+const ADDRESSES_PER_QUERY = 5_000;
 /** Rows with details are large, and parsing them blocks the event loop. */
-const DETAILS_PER_QUERY = 250;
+const DETAILS_PER_QUERY = 500;
 
 /**
  * Reads the contexts of some addresses. The map has each of them; without scopes all contexts are empty.
