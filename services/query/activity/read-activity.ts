@@ -2,6 +2,7 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { Scope } from "@noisefloor/domain/scope.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/window.ts";
+import { oneAhead } from "../one-ahead.ts";
 import { blocksOf, segmentCount, segmentsOf } from "./hour-blocks.ts";
 import {
   countByClassification,
@@ -116,20 +117,26 @@ async function* listBuckets(
   grid: Grid,
   read: Read,
 ): AsyncGenerator<ActivityBucket> {
-  for (let first = 0; first < windows.length; ) {
+  const tasks = groupBuckets(windows.length, counts).map(([first, end]) => () => {
+    const part = sliceCounts(counts, first, end);
+    return countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), read);
+  });
+  for await (const buckets of oneAhead(tasks)) yield* buckets;
+}
+
+/** The first bucket of each group, and the first after it. */
+function groupBuckets(buckets: number, counts: Counts): [first: number, end: number][] {
+  const groups: [first: number, end: number][] = [];
+  for (let first = 0; first < buckets; ) {
     let end = first;
-    for (let ips = 0; end < windows.length; end++) {
+    for (let ips = 0; end < buckets; end++) {
       ips += Math.min(MAX_IPS_PER_BUCKET, counts.get(end) ?? 0);
       if (ips > MAX_IPS_PER_QUERY && end > first) break;
     }
-    yield* await countAndList(
-      windows.slice(first, end),
-      sliceCounts(counts, first, end),
-      sliceGrid(grid, first, end),
-      read,
-    );
+    groups.push([first, end]);
     first = end;
   }
+  return groups;
 }
 
 /** The part of a grid with the buckets from `first` to `endBucket`, exclusive, renumbered from 0. */
