@@ -6,8 +6,11 @@ import type { AnswerReservation } from "./limits/answer-memory.ts";
 export class JsonArray<Item> {
   declare readonly item?: Item;
   readonly pieces: readonly Buffer[];
-  constructor(pieces: readonly Buffer[]) {
+  /** The memory of the answer that it was made for. Another answer may share it, and reserves as much for itself. */
+  readonly reservedBy: AnswerReservation;
+  constructor(pieces: readonly Buffer[], reservedBy: AnswerReservation) {
     this.pieces = pieces;
+    this.reservedBy = reservedBy;
   }
 }
 
@@ -20,9 +23,13 @@ export class JsonText<Item> {
   }
 }
 
-/** Serialises the items of a response member one by one. */
+/**
+ * Serialises the items of a response member one by one.
+ * @param signal ends it instead of the request's own, when several requests share the array.
+ */
 export type ToJsonArray = <Item>(
   items: Iterable<Item | JsonText<Item>> | AsyncIterable<Item | JsonText<Item>>,
+  signal?: AbortSignal,
 ) => Promise<JsonArray<Item>>;
 
 /** The size in which a body is serialised and written. */
@@ -53,10 +60,12 @@ function createWriter(memory: AnswerReservation, signal: AbortSignal) {
       text += more;
       if (text.length >= PIECE_BYTES) flush();
     },
-    /** Pieces whose memory is reserved already. */
-    append(serialised: readonly Buffer[]) {
+    append(array: JsonArray<unknown>) {
       flush();
-      for (const piece of serialised) pieces.push(piece);
+      for (const piece of array.pieces) {
+        if (array.reservedBy !== memory) memory.grow(piece.length);
+        pieces.push(piece);
+      }
     },
     async pause() {
       if (performance.now() - turn < TURN_MS) return;
@@ -73,11 +82,11 @@ function createWriter(memory: AnswerReservation, signal: AbortSignal) {
 type Writer = ReturnType<typeof createWriter>;
 
 /** @throws the reservation's error when there is no memory for the response, and the signal's reason. */
-export function jsonArrayMaker(memory: AnswerReservation, signal: AbortSignal): ToJsonArray {
-  return async (items) => {
+export function jsonArrayMaker(memory: AnswerReservation, requestSignal: AbortSignal): ToJsonArray {
+  return async (items, signal = requestSignal) => {
     const writer = createWriter(memory, signal);
     await writeItems(items, writer);
-    return new JsonArray(writer.end());
+    return new JsonArray(writer.end(), memory);
   };
 }
 
@@ -114,7 +123,7 @@ export async function serializeAnswer(
 
 async function writeValue(value: unknown, writer: Writer, depth: number): Promise<void> {
   if (value instanceof JsonArray) {
-    writer.append(value.pieces);
+    writer.append(value);
   } else if (!isLarge(value, depth)) {
     writer.write(JSON.stringify(value));
   } else if (Array.isArray(value)) {

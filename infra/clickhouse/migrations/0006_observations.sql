@@ -33,4 +33,4 @@ ENGINE = ReplacingMergeTree(received_at)
 PARTITION BY toMonday(observed_at)
 ORDER BY (source_ip, dataset, workspace_id, observed_at, sensor_id, observation_id)
 TTL toDateTime(observed_at, 'UTC') + toIntervalDay(100)
-SETTINGS non_replicated_deduplication_window = 1000
+SETTINGS non_replicated_deduplication_window = 1000, index_granularity = 1024

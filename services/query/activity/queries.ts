@@ -1,8 +1,9 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { BLOCK_SECONDS } from "./hour-blocks.ts";
 
-/** Selects the rows of a tag. Times in seconds since 1970 UTC, all on the hour. */
+/** Selects the hours of a tag. Times in seconds since 1970 UTC, all on the hour. */
 const slice = {
   tag: z.string(),
   scopes: scopesParam,
@@ -10,20 +11,65 @@ const slice = {
   from: z.int(),
   end: z.int(),
 };
+const grid = { ...slice, start: z.int(), width: z.int() };
+/** The blocks of hours of the slice: the start of the first, and for each the bits of its hours in the slice. */
+const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
 
 const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_SCOPES}
       AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
+const IN_BLOCKS = `tag_id = {tag:UUID} AND ${IN_SCOPES}
+      AND start >= toDateTime({first:UInt32}, 'UTC') AND start < toDateTime({end:UInt32}, 'UTC')`;
+/** Counts from 1, as array elements do. */
+const BLOCK = `(intDiv(toUnixTimestamp(start) - {first:UInt32}, ${BLOCK_SECONDS}) + 1)`;
+const HOURS = `bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}])`;
 
-const BUCKET = "intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32})";
+const bucketCount = z.object({ bucket: z.int(), active_ips: z.int() });
 
-/** Distinct addresses per bucket, numbered from 0, without empty buckets. `width` in seconds. */
+/**
+ * Distinct addresses per bucket, numbered from 0, without empty buckets. `width` in seconds. The more hours a bucket
+ * has, the longer it takes; see {@link countPerWideBucket}.
+ */
 export const countPerBucket = defineQuery({
   name: "tag-activity-counts",
-  sql: `SELECT ${BUCKET} AS bucket, uniqExactMerge(addresses) AS active_ips
+  sql: `SELECT intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32}) AS bucket,
+      uniqExactMerge(addresses) AS active_ips
     FROM tag_activity_hourly WHERE ${IN_SLICE} GROUP BY bucket`,
-  params: z.object({ ...slice, start: z.int(), width: z.int() }),
-  row: z.object({ bucket: z.int(), active_ips: z.int() }),
+  params: z.object(grid),
+  row: bucketCount,
 });
+
+/** The bits of an address's buckets must fit into a UInt128. */
+export const MAX_WIDE_BUCKETS = 128;
+
+/**
+ * The same for up to {@link MAX_WIDE_BUCKETS} buckets. Each row says which buckets its hours are in, as bits from the
+ * first bucket that its block touches; an address's rows together have the bits of all its buckets.
+ * @param segments how many buckets a block may touch.
+ */
+export const countPerWideBucket = (segments: number) => {
+  const bits = Array.from(
+    { length: segments },
+    (_, place) => `${2 ** place} * (bitAnd(hours, {segments:Array(Array(UInt64))}[${place + 1}][block]) != 0)`,
+  );
+  return defineQuery({
+    name: "tag-activity-wide-counts",
+    sql: `SELECT bucket, count() AS active_ips FROM (
+        SELECT arrayJoin(bitPositionsToArray(groupBitOr(bitShiftLeft(toUInt128(buckets), first_bucket)))) AS bucket
+        FROM (
+          SELECT source_ip, ${BLOCK} AS block, {firstBuckets:Array(UInt8)}[block] AS first_bucket,
+            ${bits.join(" + ")} AS buckets
+          FROM tag_addresses WHERE ${IN_BLOCKS}
+        ) WHERE buckets != 0 GROUP BY source_ip
+      ) GROUP BY bucket`,
+    params: z.object({
+      ...slice,
+      first: z.int(),
+      firstBuckets: z.array(z.int()).readonly(),
+      segments: z.array(z.array(z.bigint()).readonly()).readonly(),
+    }),
+    row: bucketCount,
+  });
+};
 
 /**
  * Up to `cap` addresses per bucket: those with the lowest hash values, ascending numerically. Skips hashes above the
@@ -37,42 +83,56 @@ export const samplePerBucket = (cap: number) =>
     sql: `SELECT bucket, length(lowest) AS found,
         arrayStringConcat(arrayMap(ip -> toString(ip), arraySort(arrayMap(x -> x.2, arraySlice(lowest, 1, ${cap})))), ',') AS ips
       FROM (
-        SELECT bucket, groupArraySorted(${cap + 1})((intHash32(toUInt32(source_ip)), source_ip)) AS lowest
+        SELECT bucket, groupArraySorted(${cap + 1})((hash, source_ip)) AS lowest
         FROM (
-          SELECT DISTINCT ${BUCKET} AS bucket, source_ip FROM tag_addresses_hourly
-          WHERE ${IN_SLICE} AND intHash32(toUInt32(source_ip)) <= {thresholds:Array(UInt32)}[bucket + 1]
-        ) GROUP BY bucket
+          SELECT DISTINCT hash, source_ip, arrayJoin(arrayCompact(arrayMap(
+              bit -> intDiv(toUnixTimestamp(start) + bit * 3600 - {start:UInt32}, {width:UInt32}),
+              bitPositionsToArray(${HOURS})))) AS bucket
+          FROM (
+            SELECT start, source_ip, hours, intHash32(toUInt32(source_ip)) AS hash FROM tag_addresses
+            WHERE ${IN_BLOCKS} AND hash <= arrayMax({thresholds:Array(UInt32)})
+          )
+        ) WHERE hash <= {thresholds:Array(UInt32)}[bucket + 1]
+        GROUP BY bucket
       )`,
-    params: z.object({ ...slice, start: z.int(), width: z.int(), thresholds: z.array(z.int()) }),
+    params: z.object({ ...grid, ...blocks, thresholds: z.array(z.int()) }),
     row: z.object({ bucket: z.int(), found: z.int(), ips: z.string() }),
   });
 
+/** Of more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
+const MAX_INDEXED_ADDRESSES = 1_000;
+
 /**
  * The distinct addresses of the whole slice by classification, as its severity: the worst of all tags that an address
- * had in these scopes since `since` (milliseconds), or benign for the address of a known actor.
+ * had in these scopes since `since` (milliseconds), or benign for the address of a known actor. Every address has the
+ * tag itself, so only worse tags are looked for.
  */
 export const countByClassification = defineQuery({
   name: "tag-activity-classification",
   sql: `
+    WITH
+      (SELECT max(toInt8(intention)) FROM tags FINAL WHERE id = {tag:UUID}) AS own,
+      active AS (SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0),
+      worse AS (SELECT id, toInt8(intention) AS severity FROM tags FINAL WHERE severity > own)
     SELECT severity, count() AS addresses FROM (
       SELECT if(address.number <= actor.last, 0, address.worst) AS severity
       FROM (
-        SELECT 1 AS one, toUInt32(source_ip) AS number, max(toInt8(tag.intention)) AS worst
+        SELECT 1 AS one, toUInt32(source_ip) AS number, max(severity) AS worst
         FROM (
-          SELECT source_ip, tag_id FROM address_tags
-          WHERE ${IN_SCOPES}
-            AND source_ip IN (SELECT source_ip FROM tag_addresses_hourly WHERE ${IN_SLICE})
-          GROUP BY source_ip, tag_id
-          HAVING max(last_seen) >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-        ) AS seen_with
-        INNER JOIN (SELECT id, intention FROM tags FINAL) AS tag ON tag.id = seen_with.tag_id
-        GROUP BY source_ip
+          SELECT source_ip, assumeNotNull(own) AS severity FROM active
+          UNION ALL
+          SELECT address_tags.source_ip, worse.severity FROM address_tags
+          INNER JOIN worse ON worse.id = address_tags.tag_id
+          WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+            AND tag_id IN (SELECT id FROM worse) AND source_ip IN (SELECT source_ip FROM active)
+        ) GROUP BY source_ip
       ) AS address
       ASOF LEFT JOIN (
         SELECT 1 AS one, first, last FROM network_ranges
         WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
       ) AS actor ON actor.one = address.one AND address.number >= actor.first
-    ) GROUP BY severity`,
-  params: z.object({ ...slice, since: z.int() }),
+    ) GROUP BY severity
+    SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`,
+  params: z.object({ ...slice, ...blocks, since: z.int() }),
   row: z.object({ severity: z.int(), addresses: z.int() }),
 });

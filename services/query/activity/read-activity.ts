@@ -2,7 +2,15 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
-import { countByClassification, countPerBucket, samplePerBucket } from "./queries.ts";
+import { oneAhead } from "../one-ahead.ts";
+import { blocksOf, segmentCount, segmentsOf } from "./hour-blocks.ts";
+import {
+  countByClassification,
+  countPerBucket,
+  countPerWideBucket,
+  MAX_WIDE_BUCKETS,
+  samplePerBucket,
+} from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
@@ -44,6 +52,8 @@ const MAX_ATTEMPTS = 4;
 /** Parsing a query's answer blocks the event loop: this many addresses are some 700 kB. */
 const MAX_IPS_PER_QUERY = 50_000;
 const HIGHEST_HASH = 0xffff_ffff;
+/** From this width on, counting bits is faster than merging the sets of a bucket's hours. */
+const MIN_WIDE_SECONDS = (17 * HOUR_MS) / 1_000;
 
 /** Counts, and optionally lists, the distinct addresses that a tag had in each bucket of a window. */
 export async function readTagActivity(
@@ -63,7 +73,7 @@ export async function readTagActivity(
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
   const [classes, counts] = await Promise.all([
-    read(countByClassification, { ...slice, since }),
+    read(countByClassification, { ...slice, ...blocksOf(slice), since }),
     countBuckets(grid, read),
   ]);
   const byClassification: Partial<Record<Classification, number>> = {};
@@ -81,7 +91,18 @@ type Grid = { tag: string; scopes: Scope[]; from: number; end: number; start: nu
 type Counts = ReadonlyMap<number, number>;
 
 async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
-  return new Map((await read(countPerBucket, grid)).map((row) => [row.bucket, row.active_ips]));
+  const rows = await (isWide(grid) ? countWideBuckets(grid, read) : read(countPerBucket, grid));
+  return new Map(rows.map((row) => [row.bucket, row.active_ips]));
+}
+
+function countWideBuckets({ tag, scopes, from, end, start, width }: Grid, read: Read) {
+  const segments = segmentsOf({ from, end }, { start, width });
+  return read(countPerWideBucket(segmentCount(width)), { tag, scopes, from, end, ...segments });
+}
+
+/** Whether the buckets are so wide that few of them cut a block and their bits fit. */
+function isWide({ start, end, width }: Grid): boolean {
+  return width >= MIN_WIDE_SECONDS && (end - start) / width <= MAX_WIDE_BUCKETS;
 }
 
 async function* withoutIps(windows: readonly Window[], counts: Counts): AsyncGenerator<ActivityBucket> {
@@ -96,20 +117,26 @@ async function* listBuckets(
   grid: Grid,
   read: Read,
 ): AsyncGenerator<ActivityBucket> {
-  for (let first = 0; first < windows.length; ) {
+  const tasks = groupBuckets(windows.length, counts).map(([first, end]) => () => {
+    const part = sliceCounts(counts, first, end);
+    return countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), read);
+  });
+  for await (const buckets of oneAhead(tasks)) yield* buckets;
+}
+
+/** The first bucket of each group, and the first after it. */
+function groupBuckets(buckets: number, counts: Counts): [first: number, end: number][] {
+  const groups: [first: number, end: number][] = [];
+  for (let first = 0; first < buckets; ) {
     let end = first;
-    for (let ips = 0; end < windows.length; end++) {
+    for (let ips = 0; end < buckets; end++) {
       ips += Math.min(MAX_IPS_PER_BUCKET, counts.get(end) ?? 0);
       if (ips > MAX_IPS_PER_QUERY && end > first) break;
     }
-    yield* await countAndList(
-      windows.slice(first, end),
-      sliceCounts(counts, first, end),
-      sliceGrid(grid, first, end),
-      read,
-    );
+    groups.push([first, end]);
     first = end;
   }
+  return groups;
 }
 
 /** The part of a grid with the buckets from `first` to `endBucket`, exclusive, renumbered from 0. */
@@ -174,7 +201,7 @@ async function sample(
   );
   while (pending.size > 0) {
     const thresholds = Array.from({ length: buckets }, (_, bucket) => pending.get(bucket) ?? 0);
-    for (const row of await read(query, { ...grid, thresholds })) {
+    for (const row of await read(query, { ...grid, ...blocksOf(grid), thresholds })) {
       // A complete bucket has the threshold 0 now, which still matches the hash 0: keep its list.
       if (pending.has(row.bucket)) lists.set(row.bucket, row);
     }

@@ -8,7 +8,7 @@ import {
   MAX_WIDTH_HOURS,
   widthSchema,
 } from "@noisefloor/domain/time/window.ts";
-import { JsonText } from "@noisefloor/http/answer-body.ts";
+import { type JsonArray, JsonText, type ToJsonArray } from "@noisefloor/http/answer-body.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
@@ -21,12 +21,14 @@ import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
 import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 import {
+  type Activity,
   type ActivityBucket,
   type ActivityDeps,
   type ActivityQuery,
   MAX_IPS_PER_BUCKET,
   readTagActivity,
 } from "./read-activity.ts";
+import { createSharedRuns } from "./shared-runs.ts";
 
 const ID: PathParameter = {
   schema: z.string().regex(UUID_PATTERN).meta({ format: "uuid" }),
@@ -140,6 +142,8 @@ export const getTagActivity = defineOperation({
 export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
 
 export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
+  /** The same question of several callers, as of those who look at one dashboard, is answered once. */
+  const runs = createSharedRuns<SerializedActivity>();
   registerOperation(app, getTagActivity, async (request, _reply, signal, toJsonArray) => {
     const caller = deps.authenticate(request);
     // API.md prescribes the order of these checks, and that all of them precede any query.
@@ -153,29 +157,51 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
 
     const window = activityWindow(deps.now(), Math.min(days, caller.limits.reach_days));
     const query = { tagId: tag.id, scopes, window, widthHours, includeIps };
-    return app.admission.run(request, costOf(query), signal, async () => {
-      const { buckets, totalIps, byClassification } = await readTagActivity(query, deps, signal);
-      let isTruncated = false;
-      const responseBuckets = async function* () {
-        for await (const bucket of buckets) {
-          isTruncated ||= bucket.activeIps > bucket.listedIps;
-          yield includeIps ? toListedBucket(bucket) : toBucket(bucket);
-        }
-      };
-      return {
-        id: tag.id,
-        slug: tag.slug,
-        activity: { [tag.intention]: await toJsonArray(responseBuckets()) },
-        aggregations: { total_ips: totalIps, classification: byClassification },
-        metadata: {
-          granularity: `${widthHours}h`,
-          start_date: formatTimestamp(window.start),
-          end_date: formatTimestamp(window.end),
-          ...(includeIps ? { ips_included: true, ips_per_bucket: MAX_IPS_PER_BUCKET, ips_truncated: isTruncated } : {}),
-        },
-      };
-    });
+    const key = JSON.stringify(query);
+    const ask = () =>
+      app.admission.run(request, costOf(query), signal, () =>
+        runs.start(key, signal, (shared) => serializeActivity(query, deps, toJsonArray, shared)),
+      );
+    // When the run of another caller fails, it may be for that caller's limits.
+    const { buckets, totalIps, byClassification, isTruncated } = await (runs.join(key, signal)?.catch(ask) ?? ask());
+    return {
+      id: tag.id,
+      slug: tag.slug,
+      activity: { [tag.intention]: buckets },
+      aggregations: { total_ips: totalIps, classification: byClassification },
+      metadata: {
+        granularity: `${widthHours}h`,
+        start_date: formatTimestamp(window.start),
+        end_date: formatTimestamp(window.end),
+        ...(includeIps ? { ...IPS_INCLUDED, ips_truncated: isTruncated } : {}),
+      },
+    };
   });
+}
+
+const IPS_INCLUDED = { ips_included: true, ips_per_bucket: MAX_IPS_PER_BUCKET } as const;
+
+type SerializedActivity = Omit<Activity, "buckets"> & {
+  readonly buckets: JsonArray<WireBucket>;
+  /** Whether any bucket lists a sample. */
+  readonly isTruncated: boolean;
+};
+
+async function serializeActivity(
+  query: ActivityQuery,
+  deps: ActivityDeps,
+  toJsonArray: ToJsonArray,
+  signal: AbortSignal,
+): Promise<SerializedActivity> {
+  const { buckets, ...totals } = await readTagActivity(query, deps, signal);
+  let isTruncated = false;
+  const wireBuckets = async function* () {
+    for await (const bucket of buckets) {
+      isTruncated ||= bucket.activeIps > bucket.listedIps;
+      yield query.includeIps ? toListedBucket(bucket) : toBucket(bucket);
+    }
+  };
+  return { ...totals, buckets: await toJsonArray<WireBucket>(wireBuckets(), signal), isTruncated };
 }
 
 function costOf({ window, widthHours, includeIps }: ActivityQuery): number {

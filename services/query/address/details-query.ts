@@ -23,6 +23,7 @@ export const addressDetails = defineQuery({
   sql: `
     SELECT
       toString(source_ip) AS ip,
+      toUnixTimestamp64Milli(min(observed_at)) AS first_seen,
       uniqExact(sensor_id) AS sensors,
       count() AS hits,
       arraySlice(arraySort(groupUniqArrayIf((assumeNotNull(destination_port), transport), destination_port IS NOT NULL)), 1, ${MAX_VALUES}) AS ports,
@@ -45,6 +46,7 @@ export const addressDetails = defineQuery({
   params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({
     ip: z.string(),
+    first_seen: z.int(),
     sensors: z.int(),
     hits: z.int(),
     ports: z.array(z.tuple([z.int(), z.string()])),
@@ -62,3 +64,13 @@ export const addressDetails = defineQuery({
   }),
 });
 export type AddressDetails = z.output<(typeof addressDetails)["row"]>;
+
+/** When an address was first seen since `since`, both in milliseconds since 1970 UTC; 0 if it was not. */
+export const firstSeen = defineQuery({
+  name: "address-first-seen",
+  sql: `SELECT toUnixTimestamp64Milli(min(observed_at)) AS first_seen FROM observations
+    WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
+      AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`,
+  params: z.object({ ip: z.string(), scopes: scopesParam, since: z.int() }),
+  row: z.object({ first_seen: z.int() }),
+});

@@ -1,5 +1,6 @@
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
+import { oneAhead } from "../one-ahead.ts";
 import { type AddressDetails, addressDetails } from "./details-query.ts";
 import type { AddressRecord } from "./records.ts";
 import { type LookupDeps, lookUpMany } from "./store-lookup.ts";
@@ -11,9 +12,9 @@ export type AddressContext = AddressRecord & {
 };
 
 /** Bounds the memory of a query. */
-const ADDRESSES_PER_QUERY = 2_000;
+const ADDRESSES_PER_QUERY = 5_000;
 /** Rows with details are large, and parsing them blocks the event loop. */
-const DETAILS_PER_QUERY = 250;
+const DETAILS_PER_QUERY = 500;
 
 /**
  * Reads the contexts of some addresses. The map has each of them; without scopes all contexts are empty.
@@ -47,10 +48,12 @@ export async function* streamContexts(
     const batch = ips.slice(start, start + ADDRESSES_PER_QUERY);
     const records = await lookUpMany(batch, scopes, deps, signal);
     const perQuery = withDetails ? DETAILS_PER_QUERY : batch.length;
-    for (let first = 0; first < batch.length; first += perQuery) {
-      const part = batch.slice(first, first + perQuery);
+    const tasks = Array.from({ length: Math.ceil(batch.length / perQuery) }, (_, number) => async () => {
+      const part = batch.slice(number * perQuery, (number + 1) * perQuery);
       const observed = withDetails ? part.filter((ip) => records.get(ip)?.noise !== undefined) : [];
-      const details = await readDetails(observed, scopes, deps, signal);
+      return { part, details: await readDetails(observed, scopes, deps, signal) };
+    });
+    for await (const { part, details } of oneAhead(tasks)) {
       for (const ip of part) {
         const detailsOfIp = details.get(ip);
         yield [ip, { ...records.get(ip), ...(detailsOfIp === undefined ? {} : { details: detailsOfIp }) }];

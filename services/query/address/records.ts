@@ -22,7 +22,6 @@ export type NoiseSummary = {
 };
 
 export type NoiseRecord = NoiseSummary & {
-  readonly firstSeen: number;
   readonly tagIds: readonly string[];
 };
 

@@ -64,7 +64,8 @@ function toScanner(
 ): z.input<typeof scannerSchema> {
   const tags = (noise?.tagIds ?? []).flatMap((id) => catalogue.byId(id) ?? []);
   return {
-    first_seen: noise === undefined ? "" : formatDate(noise.firstSeen),
+    // Without details, its observations have expired since the lookup.
+    first_seen: noise === undefined ? "" : formatDate(details?.first_seen ?? noise.lastSeen),
     last_seen: noise === undefined ? "" : formatDate(noise.lastSeen),
     found: noise !== undefined,
     tags: tags.map((tag) => ({

@@ -1,10 +1,9 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { classify, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
-import type { z } from "zod";
 import { coalesce } from "./coalesce.ts";
-import { lookUpAddresses, summarizeAddresses } from "./lookup-queries.ts";
+import { type LookupRow, lookUpAddresses } from "./lookup-queries.ts";
 import type { AddressRecord, AddressSummary, LookUpAddress, NoiseSummary, RiotRecord } from "./records.ts";
 
 export type LookupDeps = {
@@ -23,7 +22,7 @@ export async function lookUpMany(
   signal?: AbortSignal,
 ): Promise<Map<string, AddressRecord>> {
   const since = retentionStart(deps.now(), deps.retentionDays());
-  const rows = await deps.read(lookUpAddresses, { ips: [...ips], scopes: [...scopes], since }, signal);
+  const rows = await deps.read(lookUpAddresses(true), { ips: [...ips], scopes: [...scopes], since }, signal);
   return new Map(rows.map((row) => [row.ip, toRecord(row)]));
 }
 
@@ -37,26 +36,24 @@ export function lookUpInStore(deps: LookupDeps, onQuery: (addresses: number) => 
   return coalesce(async (ips) => {
     onQuery(ips.length);
     const since = retentionStart(deps.now(), deps.retentionDays());
-    const rows = await deps.read(summarizeAddresses, { ips: [...ips], since });
+    const rows = await deps.read(lookUpAddresses(false), { ips: [...ips], scopes: [GLOBAL_SCOPE], since });
     return new Map(rows.map((row) => [row.ip, toSummary(row)]));
   }, MAX_ADDRESSES_PER_QUERY);
 }
 
-type SummaryRow = z.output<(typeof summarizeAddresses)["row"]>;
-
-function toRecord(row: z.output<(typeof lookUpAddresses)["row"]>): AddressRecord {
+function toRecord(row: LookupRow): AddressRecord {
   const { noise, ...rest } = toSummary(row);
-  return noise === undefined ? rest : { ...rest, noise: { ...noise, firstSeen: row.first_seen, tagIds: row.tag_ids } };
+  return noise === undefined ? rest : { ...rest, noise: { ...noise, tagIds: row.tag_ids } };
 }
 
-function toSummary(row: SummaryRow): AddressSummary {
+function toSummary(row: LookupRow): AddressSummary {
   return {
     ...(row.last_seen === 0 ? {} : { noise: toNoise(row) }),
     ...(row.service === "" ? {} : { riot: toRiot(row) }),
   };
 }
 
-function toNoise(row: SummaryRow): NoiseSummary {
+function toNoise(row: LookupRow): NoiseSummary {
   const worst = INTENTIONS[row.worst];
   const isActor = row.actor !== "";
   return {
@@ -66,7 +63,7 @@ function toNoise(row: SummaryRow): NoiseSummary {
   };
 }
 
-function toRiot(row: SummaryRow): RiotRecord {
+function toRiot(row: LookupRow): RiotRecord {
   return {
     name: row.service,
     category: row.service_category,

@@ -34,8 +34,7 @@ export function toSeenAddress(
 }
 
 /** For observations that expire between the query that finds the address and the query for its details. */
-const NO_DETAILS: AddressDetails = {
-  ip: "",
+const NO_DETAILS: Omit<AddressDetails, "ip" | "first_seen"> = {
   sensors: 0,
   hits: 0,
   ports: [],
@@ -52,7 +51,7 @@ const NO_DETAILS: AddressDetails = {
   rdns: "",
 };
 
-function toMetadata(details: AddressDetails): SeenAddress["metadata"] {
+function toMetadata(details: typeof NO_DETAILS): SeenAddress["metadata"] {
   const country = countryName(details.country);
   return {
     asn: details.asn === 0 ? "" : `AS${details.asn}`,
@@ -74,7 +73,7 @@ function toMetadata(details: AddressDetails): SeenAddress["metadata"] {
   };
 }
 
-function toRawData(details: AddressDetails): SeenAddress["raw_data"] {
+function toRawData(details: typeof NO_DETAILS): SeenAddress["raw_data"] {
   return {
     scan: details.ports.map(([port, protocol]) => ({ port, protocol: protocol.toUpperCase() })),
     web: { paths: details.paths, useragents: details.user_agents },

@@ -50,7 +50,7 @@ function serviceSection(riot: RiotRecord): Html | undefined {
 
 function noiseSection(noise: NoiseRecord, details: AddressDetails | undefined): Html | undefined {
   return section("Scanning", [
-    ["First seen", formatTimestamp(noise.firstSeen)],
+    ["First seen", formatTimestamp(details?.first_seen ?? noise.lastSeen)],
     ["Last seen", formatTimestamp(noise.lastSeen)],
     ["Actor", noise.actor ?? "unknown"],
     ["Observations", details === undefined ? "" : String(details.hits)],

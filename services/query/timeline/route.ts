@@ -4,6 +4,7 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { type Parameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { firstSeen } from "../address/details-query.ts";
 import { type LookupDeps, lookUpMany } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
@@ -112,26 +113,30 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
 
     const end = deps.now();
     const start = end - days * DAY_MS;
-    const from = Math.max(start, retentionStart(end, deps.retentionDays()));
+    const since = retentionStart(end, deps.retentionDays());
     const readTimeline = async () => {
-      const { noise } = (await lookUpMany([ip], scopes, deps, signal)).get(ip) ?? {};
-      const params = { ip, scopes, from, end, width: width.ms / 1_000, is_actor: noise?.actor !== undefined };
-      return { noise, rows: await deps.read(timelineOf(field), params, signal) };
+      const [records, [seen]] = await Promise.all([
+        lookUpMany([ip], scopes, deps, signal),
+        deps.read(firstSeen, { ip, scopes, since }, signal),
+      ]);
+      const is_actor = records.get(ip)?.noise?.actor !== undefined;
+      const params = { ip, scopes, from: Math.max(start, since), end, width: width.ms / 1_000, is_actor };
+      return { firstSeen: seen?.first_seen ?? 0, rows: await deps.read(timelineOf(field), params, signal) };
     };
-    const { noise, rows } = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>
+    const timeline = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>
       app.admission.run(request, TIMELINE_COST, signal, readTimeline),
     );
     return {
       metadata: {
         ip,
         field,
-        first_seen: noise === undefined ? "" : formatDate(noise.firstSeen),
+        first_seen: timeline.firstSeen === 0 ? "" : formatDate(timeline.firstSeen),
         start: formatTimestamp(start),
         end: formatTimestamp(end),
         granularity: width.text,
         metric: "count" as const,
       },
-      results: rows.map((row) => ({
+      results: timeline.rows.map((row) => ({
         data: row.observations,
         label: row.shown_label,
         timestamp: formatTimestamp(row.start * 1_000),

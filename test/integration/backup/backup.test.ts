@@ -109,9 +109,9 @@ test.each(["whole", "whole.tar.zst"])(
 const rollupRows = defineQuery({
   name: "test-rollup-rows",
   sql: `SELECT (SELECT count() FROM tag_activity_hourly WHERE hour < now() - INTERVAL 30 DAY) AS activity,
-    (SELECT count() FROM address_daily WHERE day < today() - 30) AS daily`,
+    (SELECT count() FROM tag_addresses WHERE start < now() - INTERVAL 30 DAY) AS addresses`,
   params: z.object({}),
-  row: z.object({ activity: z.int(), daily: z.int() }),
+  row: z.object({ activity: z.int(), addresses: z.int() }),
 });
 
 test("a restore rebuilds the rollups from the observations, whatever the store held before", async () => {

@@ -168,12 +168,7 @@ const agreement = defineQuery({
   name: "test-agreement",
   sql: `SELECT
       (SELECT (count(), sum(cityHash64(*))) FROM
-        (SELECT source_ip, dataset, workspace_id, day, min(first_seen), max(last_seen) FROM address_daily GROUP BY ALL))
-      = (SELECT (count(), sum(cityHash64(*))) FROM
-        (SELECT source_ip, dataset, workspace_id, toDate(observed_at, 'UTC') AS day, min(observed_at), max(observed_at)
-          FROM observations GROUP BY ALL)) AS daily,
-      (SELECT (count(), sum(cityHash64(*))) FROM
-        (SELECT source_ip, dataset, workspace_id, tag_id, max(last_seen) FROM address_tags GROUP BY ALL))
+        (SELECT source_ip, dataset, workspace_id, CAST(tag_id, 'UUID'), max(last_seen) FROM address_tags GROUP BY ALL))
       = (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT source_ip, dataset, workspace_id, arrayJoin(arrayPushBack(tags, toUUID('${NIL_TAG}'))) AS tag_id,
           max(observed_at) FROM observations GROUP BY ALL)) AS tagged,
@@ -183,12 +178,13 @@ const agreement = defineQuery({
         (SELECT arrayJoin(tags) AS tag_id, dataset, workspace_id, toStartOfHour(observed_at, 'UTC') AS hour,
           uniqExact(source_ip) FROM observations GROUP BY ALL)) AS activity,
       (SELECT (count(), sum(cityHash64(*))) FROM
-        (SELECT DISTINCT tag_id, dataset, workspace_id, hour, source_ip FROM tag_addresses_hourly))
+        (SELECT DISTINCT CAST(tag_id, 'UUID'), dataset, workspace_id,
+          start + toIntervalHour(arrayJoin(bitPositionsToArray(hours))) AS hour, source_ip FROM tag_addresses))
       = (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT DISTINCT arrayJoin(tags) AS tag_id, dataset, workspace_id, toStartOfHour(observed_at, 'UTC') AS hour,
           source_ip FROM observations)) AS addresses`,
   params: z.object({}),
-  row: z.object({ daily: z.int(), tagged: z.int(), activity: z.int(), addresses: z.int() }),
+  row: z.object({ tagged: z.int(), activity: z.int(), addresses: z.int() }),
 });
 
 test("of a backup made while old and new observations come in, every rollup counts exactly the observations it holds", async () => {
@@ -206,7 +202,7 @@ test("of a backup made while old and new observations come in, every rollup coun
   isOver = true;
   await Promise.all(writing);
   await restoreWorld(other, place);
-  expect(await run(other.client, agreement, {})).toEqual([{ daily: 1, tagged: 1, activity: 1, addresses: 1 }]);
+  expect(await run(other.client, agreement, {})).toEqual([{ tagged: 1, activity: 1, addresses: 1 }]);
   expect(await numberOf(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
 });
 

@@ -120,15 +120,15 @@ test("a restore creates tables that the store has lost, and until then no servic
   await backUpWorld(world, server.place("lost"));
   await command(world, "DROP TABLE observations SYNC");
   await command(world, "DROP TABLE tag_activity_hourly SYNC");
-  await command(world, "DROP VIEW address_daily_mv SYNC");
+  await command(world, "DROP VIEW address_tags_mv SYNC");
   await expect(migrate(world.connection, MIGRATIONS)).rejects.toThrow(
-    /^the database has lost observations, tag_activity_hourly, address_daily_mv: restore a backup/,
+    /^the database has lost observations, tag_activity_hourly, address_tags_mv: restore a backup/,
   );
   await expect(readTableStatistics(world.client)).rejects.toThrow(/^a table is lost: /);
   await restoreWorld(world, server.place("lost"));
   expect(await contentsOf(world)).toEqual(before);
   await world.store(seenAt([NOW, NOW]));
-  expect(await numberOf(world, "SELECT uniqExact(source_ip) FROM address_daily"), "the views are there").toBe(2);
+  expect(await numberOf(world, "SELECT uniqExact(source_ip) FROM address_tags"), "the views are there").toBe(2);
 });
 
 test("observations are counted once each, and a restore adds no rows of its own", async () => {

@@ -78,10 +78,10 @@ test("a database of a newer version is rejected", async () => {
 test("the retention is one setting for every table, and setting it again changes nothing", async () => {
   await migrate(connection(), MIGRATIONS);
   expect(await applyRetention(client, 100), "the default is what migrations say").toEqual([]);
-  expect(await applyRetention(client, 400)).toHaveLength(7);
+  expect(await applyRetention(client, 400)).toHaveLength(6);
   expect(await applyRetention(client, 400)).toEqual([]);
   const withTtl = (await schemaNow()).filter(({ name, sql }) => / TTL /.test(sql) && !TRANSIENT_TABLES.includes(name));
-  expect(withTtl).toHaveLength(7);
+  expect(withTtl).toHaveLength(6);
   for (const { name, sql } of withTtl) expect(sql, name).toMatch(/TTL .*toIntervalDay\(400\)/);
 });
 

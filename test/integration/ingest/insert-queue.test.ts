@@ -69,11 +69,10 @@ const counts = defineQuery({
   name: "test-counts",
   sql: `SELECT (SELECT count() FROM observations) AS raw,
     (SELECT count() FROM tag_activity_hourly) AS hours,
-    (SELECT count() FROM tag_addresses_hourly) AS addresses,
-    (SELECT count() FROM address_daily) AS days,
+    (SELECT count() FROM tag_addresses) AS addresses,
     (SELECT count() FROM address_tags) AS tags`,
   params: z.object({}),
-  row: z.object({ raw: z.int(), hours: z.int(), addresses: z.int(), days: z.int(), tags: z.int() }),
+  row: z.object({ raw: z.int(), hours: z.int(), addresses: z.int(), tags: z.int() }),
 });
 const stored = async () => (await run(world.client, counts, {}))[0];
 const countsOnce = defineQuery({

@@ -61,8 +61,7 @@ const contents = defineQuery({
   name: "test-contents",
   sql: `SELECT 'observations' AS name, count() AS rows, toString(sum(cityHash64(toString(tuple(*))))) AS hash FROM observations FINAL
     UNION ALL SELECT 'activity', count(), toString(sum(cityHash64(tag_id, dataset, workspace_id, hour, finalizeAggregation(addresses)))) FROM tag_activity_hourly FINAL
-    UNION ALL SELECT 'addresses', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM tag_addresses_hourly FINAL
-    UNION ALL SELECT 'daily', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_daily FINAL
+    UNION ALL SELECT 'addresses', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM tag_addresses FINAL
     UNION ALL SELECT 'tagged', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_tags FINAL
     UNION ALL SELECT 'dead-letters', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM dead_letters FINAL
     UNION ALL SELECT 'ranges', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM network_ranges FINAL

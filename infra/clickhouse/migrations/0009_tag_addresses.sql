@@ -1,0 +1,16 @@
+-- In which hours each address was seen with a tag: one bit an hour, the lowest for the first of the 64 hours from start.
+-- LowCardinality keeps a tag in a byte or two; 64 hours begin at multiples of 64 hours since 1970 UTC.
+CREATE TABLE IF NOT EXISTS tag_addresses
+(
+    tag_id       LowCardinality(UUID),
+    dataset      LowCardinality(String),
+    workspace_id LowCardinality(String),
+    start        DateTime('UTC'),
+    source_ip    IPv4,
+    hours        SimpleAggregateFunction(groupBitOr, UInt64)
+)
+ENGINE = AggregatingMergeTree
+PARTITION BY toStartOfMonth(start)
+ORDER BY (tag_id, dataset, workspace_id, start, source_ip)
+TTL start + toIntervalHour(64) + toIntervalDay(100)
+SETTINGS non_replicated_deduplication_window = 1000, allow_suspicious_low_cardinality_types = 1
