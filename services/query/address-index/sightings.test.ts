@@ -39,6 +39,7 @@ test("last sighting and severity of an address are those of the plain list, in a
         expect(sightings.find(0x2d000010, since)).toBeUndefined();
       }
     }),
+    { numRuns: 40 },
   );
 });
 
@@ -57,6 +58,7 @@ test("evicting old entries changes no later result, and frees their memory", () 
       }
       expect([sightings.size(), sightings.bytes()]).toEqual([0, 0]);
     }),
+    { numRuns: 40 },
   );
 });
 

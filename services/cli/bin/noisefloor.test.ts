@@ -1,0 +1,49 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** A checkout with a program of one line. */
+async function makeCheckout() {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-checkout-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const file of ["infra/build.mjs", "services/cli/bin/noisefloor.js", "package.json", "package-lock.json"]) {
+    await cp(join(ROOT, file), join(folder, file));
+  }
+  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  const server = join(folder, "libs/clickhouse/server");
+  await mkdir(server, { recursive: true });
+  await writeFile(join(server, "embedded-server.mjs"), "");
+  return {
+    folder,
+    write: (text: string) => writeFile(join(folder, "services/cli/main.ts"), `console.log("${text}" as string);\n`),
+    async run() {
+      const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "services/cli/bin/noisefloor.js")]);
+      return stdout;
+    },
+  };
+}
+
+test("a changed source shows with the next command, also when several begin at once", async () => {
+  const checkout = await makeCheckout();
+  for (const text of ["one", "two", "more than two"]) {
+    await checkout.write(text);
+    const outputs = await Promise.all([checkout.run(), checkout.run(), checkout.run()]);
+    expect(outputs).toEqual([`${text}\n`, `${text}\n`, `${text}\n`]);
+  }
+  expect(await readdir(join(checkout.folder, "dist")), "one for each change, and nothing unfinished").toHaveLength(3);
+});
+
+test("where there are no sources, as in the image, what was built runs", async () => {
+  const checkout = await makeCheckout();
+  await checkout.write("built");
+  await checkout.run();
+  await rm(join(checkout.folder, "services/cli/main.ts"));
+  await rm(join(checkout.folder, "libs"), { recursive: true });
+  expect(await checkout.run()).toBe("built\n");
+});
