@@ -46,11 +46,7 @@ export function within(name: string, ours: Series, limitMs: number, fault?: stri
 /** Times at several sizes of the store, one series a size, smallest first: the largest against the smallest. */
 export function growth(name: string, sizes: readonly number[], times: readonly Series[], target?: number): Line {
   const [smallest = [], largest = []] = [times[0], times.at(-1)];
-  const line = against(
-    { name, peer: `${sizes.at(-1)} against ${sizes[0]} observations`, unit: "ms", target },
-    largest,
-    smallest,
-  );
+  const line = against({ name, peer: "the smallest store", unit: "ms", target }, largest, smallest);
   const medians = times.map((series) => spreadOf(series).median);
   return { ...line, exponent: round(slope(sizes.map(Math.log), medians.map(Math.log))) };
 }

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 
-const LONGEST_MS = 120_000;
+const LONGEST_MS = 60_000;
 
 const merges = defineQuery({
   name: "bench-merges",
@@ -12,7 +12,10 @@ const merges = defineQuery({
   row: z.object({ running: z.int() }),
 });
 
-/** Resolves when the server merges nothing of this database any more: what merging takes is not what callers do. */
+/**
+ * Resolves when the server merges nothing of this database any more, or after a minute: what merging takes is not what
+ * callers do.
+ */
 export async function untilMerged(client: ClickHouseClient): Promise<void> {
   const end = performance.now() + LONGEST_MS;
   // One merge may make the next one possible.

@@ -1,4 +1,4 @@
-import type { HistoryOptions } from "./fill-history.ts";
+import type { HistoryOptions } from "./history.ts";
 
 export const DAYS = 90;
 const HOURS = DAYS * 24;

@@ -6,7 +6,7 @@ import { INTENTIONS } from "@noisefloor/domain/classification.ts";
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import { MIGRATIONS } from "../support/worlds/databases.ts";
 import { addCaller, makeTag } from "../support/worlds/world.ts";
-import { addressOf, fillHistory, type History } from "./fill-history.ts";
+import { addressOf, fillHistory, type History } from "./history.ts";
 import { untilMerged } from "./merges.ts";
 import { type QueryService, startQueryService } from "./query-service.ts";
 import { shapeOf } from "./shape.ts";

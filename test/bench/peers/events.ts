@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Tag } from "@noisefloor/domain/tag.ts";
 import { type Random, seeded } from "../../support/builders/random.ts";
-import { addressOf } from "../fill-history.ts";
+import { addressOf } from "../history.ts";
 
 const HOUR_MS = 3_600_000;
 const ADDRESSES = 100_000;

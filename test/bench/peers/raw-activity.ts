@@ -2,7 +2,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import type { ActivityAnswer, ActivityQuestion } from "../activity-question.ts";
 import type { World } from "../world.ts";
-import { classificationOf, GLOBAL, severitiesSql, WORST } from "./severities.ts";
+import { classificationOf, GLOBAL, worstSql } from "./severities.ts";
 
 const IN_WINDOW = `has(tags, {tag:UUID})
     AND observed_at >= toDateTime({start:UInt32}, 'UTC') AND observed_at < toDateTime({end:UInt32}, 'UTC')`;
@@ -31,12 +31,11 @@ const lists = defineQuery({
   row: z.object({ bucket: z.int(), listed: z.int(), ips: z.string() }),
 });
 
-const classesOf = (severities: string) =>
+const classesOf = (worst: string) =>
   defineQuery({
     name: "bench-raw-classes",
-    sql: `WITH ${severities} AS severities
-      SELECT worst, count() AS addresses FROM (
-        SELECT source_ip, max(${WORST}) AS worst FROM observations WHERE ${GLOBAL}
+    sql: `SELECT worst, count() AS addresses FROM (
+        SELECT source_ip, max(${worst}) AS worst FROM observations WHERE ${GLOBAL}
         GROUP BY source_ip HAVING countIf(${IN_WINDOW}) > 0
       ) GROUP BY worst`,
     params,
@@ -48,7 +47,7 @@ export async function askRaw(world: World, question: ActivityQuestion): Promise<
   const { tag, start, end, width, includeIps } = question;
   const given = { tag: tag.id, start, end, width };
   const counted = await run(world.client, counts, given);
-  const classes = await run(world.client, classesOf(severitiesSql(world)), given);
+  const classes = await run(world.client, classesOf(worstSql(world)), given);
   const listed = includeIps ? await run(world.client, lists, given) : undefined;
   const byBucket = new Map(counted.map(({ bucket, active_ips }) => [bucket, active_ips]));
   return {

@@ -1,7 +1,7 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import type { World } from "../world.ts";
-import { classificationOf, GLOBAL, severitiesSql, WORST } from "./severities.ts";
+import { classificationOf, GLOBAL, worstSql } from "./severities.ts";
 
 /** What must be the same of an address, whoever answers. */
 export type AddressAnswer = {
@@ -16,29 +16,31 @@ export type AddressAnswers = ReadonlyMap<string, AddressAnswer>;
 const params = z.object({ ips: z.array(z.string()) });
 const OF_ADDRESSES = `source_ip IN {ips:Array(IPv4)} AND ${GLOBAL}`;
 
-const quickOf = (severities: string) =>
+const quickOf = (worst: string) =>
   defineQuery({
     name: "bench-raw-quick",
-    sql: `WITH ${severities} AS severities
-      SELECT toString(source_ip) AS ip, max(${WORST}) AS worst FROM observations WHERE ${OF_ADDRESSES} GROUP BY source_ip`,
+    sql: `SELECT toString(source_ip) AS ip, max(${worst}) AS worst FROM observations WHERE ${OF_ADDRESSES} GROUP BY source_ip`,
     params,
     row: z.object({ ip: z.string(), worst: z.int() }),
   });
 
+/** The most that the server takes in one parameter. */
+const PER_QUERY = 2_000;
+
 /** Whether each address was seen, and its classification. */
 export async function askRawQuick(world: World, ips: readonly string[]): Promise<AddressAnswers> {
-  const rows = await run(world.client, quickOf(severitiesSql(world)), { ips: [...ips] });
+  const query = quickOf(worstSql(world));
+  const rows = await inChunks(ips, (chunk) => run(world.client, query, { ips: chunk }));
   return new Map(rows.map(({ ip, worst }) => [ip, { classification: classificationOf(worst) }]));
 }
 
 const distinct = (column: string) => `arraySort(groupUniqArrayIf(${column}, ${column} != ''))`;
 const latest = (column: string, empty: string) => `argMaxIf(${column}, observed_at, ${column} != ${empty})`;
 
-const fullOf = (severities: string) =>
+const fullOf = (worst: string) =>
   defineQuery({
     name: "bench-raw-full",
-    sql: `WITH ${severities} AS severities
-      SELECT toString(source_ip) AS ip, max(${WORST}) AS worst, uniqExact(sensor_id) AS sensors,
+    sql: `SELECT toString(source_ip) AS ip, max(${worst}) AS worst, uniqExact(sensor_id) AS sensors,
         uniqExact(observation_id) AS observations, toString(toDateTime(max(observed_at), 'UTC')) AS last_seen,
         min(observed_at) AS first_seen, groupUniqArrayArray(tags) AS tag_ids,
         arraySort(groupUniqArray((destination_port, transport))) AS ports, ${distinct("http_method")} AS methods,
@@ -60,7 +62,8 @@ const fullOf = (severities: string) =>
 
 /** Everything that the full form of an address tells. */
 export async function askRawFull(world: World, ips: readonly string[]): Promise<AddressAnswers> {
-  const rows = await run(world.client, fullOf(severitiesSql(world)), { ips: [...ips] });
+  const query = fullOf(worstSql(world));
+  const rows = await inChunks(ips, (chunk) => run(world.client, query, { ips: chunk }));
   return new Map(
     rows.map(({ ip, worst, sensors, observations, last_seen }) => [
       ip,
@@ -69,11 +72,18 @@ export async function askRawFull(world: World, ips: readonly string[]): Promise<
   );
 }
 
-const timelineOf = (severities: string) =>
+async function inChunks<Row>(ips: readonly string[], ask: (chunk: string[]) => Promise<Row[]>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let start = 0; start < ips.length; start += PER_QUERY) {
+    rows.push(...(await ask(ips.slice(start, start + PER_QUERY))));
+  }
+  return rows;
+}
+
+const timelineOf = (worst: string) =>
   defineQuery({
     name: "bench-raw-timeline",
-    sql: `WITH ${severities} AS severities
-      SELECT toUnixTimestamp(toStartOfDay(observed_at, 'UTC')) AS day, ${WORST} AS worst,
+    sql: `SELECT toUnixTimestamp(toStartOfDay(observed_at, 'UTC')) AS day, ${worst} AS worst,
         uniqExact(observation_id) AS observations
       FROM observations
       WHERE source_ip = {ip:IPv4} AND ${GLOBAL} AND observed_at >= now64(3, 'UTC') - toIntervalDay({days:UInt32})
@@ -84,7 +94,7 @@ const timelineOf = (severities: string) =>
 
 /** @returns the observations of an address in the last days, day by day and class by class, added up. */
 export async function askRawTimeline(world: World, ip: string, days: number): Promise<number> {
-  const rows = await run(world.client, timelineOf(severitiesSql(world)), { ip, days });
+  const rows = await run(world.client, timelineOf(worstSql(world)), { ip, days });
   return rows.reduce((sum, { observations }) => sum + observations, 0);
 }
 

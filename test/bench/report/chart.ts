@@ -4,14 +4,14 @@ import { format, headOf } from "./table.ts";
 
 const WIDTH = 1_000;
 const LABELS = 520;
-const FIGURES = 110;
+const FIGURES = 130;
 const BAR = WIDTH - LABELS - FIGURES;
 const ROW = 22;
 const HEAD = 70;
 
 const COLOURS = { better: "#2b7a4b", worse: "#b5482f", plain: "#4a6fa5" } as const;
 
-/** The ratios as bars on a logarithmic scale, from one tenth at the least; the thin line shows the rounds' spread. */
+/** The ratios as bars on a logarithmic scale, from one tenth at the least; thin lines show the rounds' spread, ticks the targets. */
 export function toSvg(report: Report): string {
   const rows = report.parts.flatMap(({ name, lines }) => [name, ...lines]);
   const ratios = rows.flatMap((row) => (typeof row === "string" ? [] : [row.ratio.min, row.ratio.max]));
@@ -22,6 +22,7 @@ export function toSvg(report: Report): string {
     `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
     `<text x="10" y="22" font-size="16" font-weight="bold">Ratios against peers and limits (above 1 is better)</text>`,
     `<text x="10" y="42" fill="#555555">${escapeXml(headOf(report))}</text>`,
+    `<text x="${WIDTH - 10}" y="22" text-anchor="end"><tspan fill="${COLOURS.better}">target reached</tspan>, <tspan fill="${COLOURS.worse}">missed</tspan>, <tspan fill="${COLOURS.plain}">no target</tspan></text>`,
     ...gridOf(scale, height),
     ...rows.map((row, index) => (typeof row === "string" ? partOf(row, index) : barOf(row, index, scale))),
     "</svg>",
@@ -62,8 +63,22 @@ function barOf(line: Line, index: number, { x }: Scale): string {
     label,
     `<rect x="${from.toFixed(1)}" y="${y + 4}" width="${Math.max(1, to - from).toFixed(1)}" height="${ROW - 8}" fill="${colourOf(line)}"/>`,
     `<line x1="${x(min).toFixed(1)}" y1="${middle}" x2="${x(max).toFixed(1)}" y2="${middle}" stroke="#000000"/>`,
-    `<text x="${WIDTH - FIGURES + 10}" y="${y + 15}">${escapeXml(format(median))}${line.fault === undefined ? "" : " (fault)"}</text>`,
+    ...(line.target === undefined ? [] : [tickOf(x(line.target), y)]),
+    `<text x="${WIDTH - FIGURES + 10}" y="${y + 15}">${escapeXml(figureOf(line))}</text>`,
   ].join("");
+}
+
+/** Where the ratio should be at the least. */
+function tickOf(x: number, y: number): string {
+  return `<line x1="${x.toFixed(1)}" y1="${y + 2}" x2="${x.toFixed(1)}" y2="${y + ROW - 2}" stroke="#000000" stroke-width="2"/>`;
+}
+
+function figureOf({ ratio, exponent, fault }: Line): string {
+  const more = [
+    ...(exponent === undefined ? [] : [`exponent ${exponent.toFixed(2)}`]),
+    ...(fault === undefined ? [] : ["fault"]),
+  ];
+  return [format(ratio.median), ...more].join(", ");
 }
 
 function colourOf({ ratio, target }: Line): string {
