@@ -8,7 +8,7 @@ import type { Pace } from "./part.ts";
 import { toSvg } from "./report/chart.ts";
 import { compareReports } from "./report/compare.ts";
 import { type PartReport, type Report, reportSchema } from "./report/report.ts";
-import { comparedRowsOf, headOf, rowsOf, toMarkdown, warningOf } from "./report/table.ts";
+import { comparedRowsOf, headOf, rowsOf, textsOf, toMarkdown } from "./report/table.ts";
 import { measurePart, openRun } from "./run.ts";
 
 const SIZE = 48_000_000;
@@ -80,7 +80,9 @@ async function measureAll(): Promise<PartReport[]> {
     for (const part of ALL_PARTS.filter(({ name }) => values.only?.includes(name) ?? true)) {
       say(`${part.name}: ${part.what}`);
       try {
-        reports.push(await measurePart(part, opened.run, WATCH_MS));
+        const report = await measurePart(part, opened.run, WATCH_MS);
+        reports.push(report);
+        if (report.failures.length > 0) process.exitCode = 1;
       } catch (error) {
         say(`  failed: ${error instanceof Error ? error.stack : String(error)}`);
         process.exitCode = 1;
@@ -99,7 +101,7 @@ function print(made: Report): void {
   for (const part of made.parts) {
     console.log(`\n${part.name} (${part.seconds} s; load average before: ${part.before.loadAverage})`);
     console.table(rowsOf(part.lines));
-    for (const text of [warningOf(part), ...part.notes]) if (text !== undefined) console.log(text);
+    for (const text of textsOf(part)) console.log(text);
   }
 }
 

@@ -35,6 +35,8 @@ export type Measured = {
   readonly lines: readonly Line[];
   /** What the reader of the lines must know, such as why one is missing. */
   readonly notes?: readonly string[];
+  /** What could not be measured, with the error. */
+  readonly failures?: readonly string[];
 };
 
 /** Something that is measured against its peers. */

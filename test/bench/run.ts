@@ -40,12 +40,7 @@ export async function measurePart(part: Part, run: Run, watchMs: number): Promis
   if (part.usesWorld) await run.world();
   const before = await measureQuietness(watchMs);
   const start = performance.now();
-  const { lines, notes = [] } = await part.measure(run);
-  return {
-    name,
-    seconds: Math.round((performance.now() - start) / 100) / 10,
-    before,
-    lines: [...lines],
-    notes: [...notes],
-  };
+  const { lines, notes = [], failures = [] } = await part.measure(run);
+  const seconds = Math.round((performance.now() - start) / 100) / 10;
+  return { name, seconds, before, lines: [...lines], notes: [...notes], failures: [...failures] };
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { seeded } from "../../support/builders/random.ts";
 import { against, type Line, type Series, within } from "../line.ts";
+import { measureEach } from "../measure-each.ts";
 import type { Part, Run } from "../part.ts";
 import { type AddressAnswers, askRawFull, askRawQuick, askRawTimeline } from "../peers/raw-addresses.ts";
 import { inTurn, timeOf } from "../rounds.ts";
@@ -20,12 +21,12 @@ export const addresses: Part = {
   async measure(run) {
     const world = await run.world();
     const seen = [...(await askRawQuick(world, someAddresses(world, BULK))).keys()];
-    const lines = [
-      ...(await measureBulk(run, world, { name: `POST /v3/ip, ${BULK}, quick`, isQuick: true, limitMs: 700 })),
-      ...(await measureBulk(run, world, { name: `POST /v3/ip, ${BULK}, full`, isQuick: false, limitMs: 4_000 })),
-      ...(await measureSingle(run, world, seen)),
-    ];
-    return { lines };
+    const bulk = (isQuick: boolean, limitMs: number) => {
+      const name = `POST /v3/ip, ${BULK}, ${isQuick ? "quick" : "full"}`;
+      return { [name]: () => measureBulk(run, world, { name, isQuick, limitMs }) };
+    };
+    const single = { "GET /v3/ip/{ip} and the timeline": () => measureSingle(run, world, seen) };
+    return measureEach({ ...bulk(true, 700), ...bulk(false, 4_000), ...single }, run.say);
   },
 };
 
@@ -62,7 +63,6 @@ function toAnswers(text: string, isQuick: boolean): AddressAnswers {
 type Bulk = { readonly name: string; readonly isQuick: boolean; readonly limitMs: number };
 
 async function measureBulk(run: Run, world: World, { name, isQuick, limitMs }: Bulk): Promise<Line[]> {
-  run.say(name);
   const path = `/v3/ip?quick=${isQuick}`;
   const askRaw = isQuick ? askRawQuick : askRawFull;
   const ips = someAddresses(world, BULK);
@@ -85,7 +85,6 @@ async function measureBulk(run: Run, world: World, { name, isQuick, limitMs }: B
 const timelineSchema = z.object({ results: z.array(z.object({ data: z.int() })) });
 
 async function measureSingle(run: Run, world: World, seen: readonly string[]): Promise<Line[]> {
-  run.say("GET /v3/ip/{ip} and the timeline");
   const random = seeded(run.seed);
   const contextPath = (ip: string) => `/v3/ip/${ip}`;
   const timelinePath = (ip: string) => `/v3/noise/ips/${ip}/timeline?days=${DAYS}`;

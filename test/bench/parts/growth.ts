@@ -1,6 +1,7 @@
 import { seeded } from "../../support/builders/random.ts";
 import { pathOf } from "../activity-question.ts";
-import { type Line, growth as toLine } from "../line.ts";
+import { growth as toLine } from "../line.ts";
+import { measureEach } from "../measure-each.ts";
 import type { Part, Run } from "../part.ts";
 import { askRawQuick } from "../peers/raw-addresses.ts";
 import { inTurn, timeOf } from "../rounds.ts";
@@ -49,14 +50,13 @@ export const growth: Part = {
       const worlds = [...smaller, await run.world()];
       const asked = await Promise.all(worlds.map((world) => toAsked(run, world)));
       const sizes = worlds.map(({ history }) => history.rows);
-      const lines: Line[] = [];
-      for (const { name, isFlat, ask } of QUESTIONS) {
-        run.say(name);
+      const measureOne = async ({ name, isFlat, ask }: Question) => {
         const sides = Object.fromEntries(asked.map((one, index) => [String(index), () => ask(one)]));
-        const times = await inTurn(sides, run.pace);
-        lines.push(toLine(name, sizes, Object.values(times), isFlat ? FLAT : undefined));
-      }
-      return { lines, notes: [`Sizes: ${sizes.join(", ")} observations. Flat means at most 1.5 times as long.`] };
+        return [toLine(name, sizes, Object.values(await inTurn(sides, run.pace)), isFlat ? FLAT : undefined)];
+      };
+      const questions = Object.fromEntries(QUESTIONS.map((one) => [one.name, () => measureOne(one)]));
+      const measured = await measureEach(questions, run.say);
+      return { ...measured, notes: [`Sizes: ${sizes.join(", ")} observations. Flat means at most 1.5 times as long.`] };
     } finally {
       for (const world of smaller) await world.close();
     }

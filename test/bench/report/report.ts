@@ -7,6 +7,7 @@ const partSchema = z.object({
   before: z.object({ loadAverage: z.number(), busy: z.number() }),
   lines: z.array(lineSchema),
   notes: z.array(z.string()),
+  failures: z.array(z.string()),
 });
 
 /** What a run leaves behind, and what a later one is compared with. */

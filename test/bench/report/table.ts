@@ -8,11 +8,17 @@ export function headOf({ made, machine, size, seed, rounds, seconds }: Report): 
   return `${made}, ${machine}. ${size} observations from seed ${seed}, ${rounds} rounds, ${Math.round(seconds)} s.`;
 }
 
-/** A warning when the machine had other work before a part. */
-export function warningOf({ name, before }: PartReport): string | undefined {
-  if (before.busy <= QUIET) return undefined;
+/** What the reader of a part must know besides its lines. */
+export function textsOf(part: PartReport): string[] {
+  return [...warningsOf(part), ...part.notes, ...part.failures.map((failure) => `Failed: ${failure}`)];
+}
+
+function warningsOf({ name, before }: PartReport): string[] {
+  if (before.busy <= QUIET) return [];
   const share = `${Math.round(before.busy * 100)} %`;
-  return `Before ${name}, other work used ${share} of the processors (load average ${before.loadAverage}): do not trust its ratios.`;
+  return [
+    `Before ${name}, other work used ${share} of the processors (load average ${before.loadAverage}): do not trust its ratios.`,
+  ];
 }
 
 /** Rows for `console.table` and for Markdown. */
@@ -43,12 +49,8 @@ export function comparedRowsOf(compared: readonly Compared[]): Record<string, st
 /** The whole report as a document. */
 export function toMarkdown(report: Report): string {
   const sections = report.parts.map((part) => {
-    const text = [
-      warningOf(part),
-      ...part.notes,
-      `Took ${part.seconds} s; load average before: ${part.before.loadAverage}.`,
-    ];
-    return `## ${part.name}\n\n${toTable(rowsOf(part.lines))}\n\n${text.filter((one) => one !== undefined).join("\n")}\n`;
+    const text = [...textsOf(part), `Took ${part.seconds} s; load average before: ${part.before.loadAverage}.`];
+    return `## ${part.name}\n\n${toTable(rowsOf(part.lines))}\n\n${text.join("\n")}\n`;
   });
   return `# Benchmark\n\n${headOf(report)}\n\nRatios above 1: faster than the peer, or better than the limit.\n\n![Ratios](report.svg)\n\n${sections.join("\n")}`;
 }
