@@ -46,7 +46,9 @@ export const growth: Part = {
   async measure(run) {
     const smaller: World[] = [];
     try {
-      for (const factor of FACTORS.slice(0, -1)) smaller.push(await run.openWorld(Math.round(run.size * factor)));
+      const open = async (factor: number) => smaller.push(await run.openWorld(Math.round(run.size * factor)));
+      await Promise.all(FACTORS.slice(0, -1).map(open));
+      smaller.sort((one, other) => one.history.rows - other.history.rows);
       const worlds = [...smaller, await run.world()];
       const asked = await Promise.all(worlds.map((world) => toAsked(run, world)));
       const sizes = worlds.map(({ history }) => history.rows);

@@ -13,9 +13,10 @@ import { openCommandLine } from "../../support/worlds/command-line.ts";
 import { environmentOf, startIngest } from "../../support/worlds/ingest-process.ts";
 import { makeTag } from "../../support/worlds/world.ts";
 import { against, type Line } from "../line.ts";
+import { measureEach } from "../measure-each.ts";
 import type { Part, Run } from "../part.ts";
 import { makeEvents, messagesOf, writeNdjson } from "../peers/events.ts";
-import { hasKafkaEngine, startKafkaEngine } from "../peers/kafka-engine.ts";
+import { startKafkaEngine } from "../peers/kafka-engine.ts";
 import { publish } from "../peers/topic.ts";
 import { inTurn } from "../rounds.ts";
 import { openDatabase } from "../world.ts";
@@ -44,12 +45,11 @@ export const ingest: Part = {
         const kafka = await publish(await run.broker(), messagesOf(events(), perMessage));
         loads.push({ kafka, file, count, perMessage });
       }
-      const missing = await whyNoEngine(run, loads);
-      const lines: Line[] = [];
-      for (const load of loads) lines.push(...(await measureSides(run, load, missing === undefined)));
-      const notes = [`${count} observations a round.`];
-      if (missing !== undefined) notes.push(`The line for ClickHouse's Kafka engine is missing: ${missing}`);
-      return { lines, notes };
+      const missing: string[] = [];
+      const questions = loads.map((load) => [nameOf(load), () => measureSides(run, load, missing)] as const);
+      const measured = await measureEach(Object.fromEntries(questions), run.say);
+      const notes = missing.slice(0, 1).map((reason) => `ClickHouse's Kafka engine is missing: ${reason}`);
+      return { ...measured, notes: [`${count} observations a round.`, ...notes] };
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -63,31 +63,30 @@ type Load = {
   readonly perMessage: number;
 };
 
-async function measureSides(run: Run, load: Load, hasEngine: boolean): Promise<Line[]> {
-  const name = `Kafka to queryable, ${load.perMessage} a message`;
-  run.say(name);
+function nameOf({ perMessage }: Load): string {
+  return `Kafka to queryable, ${perMessage} a message`;
+}
+
+/** @param missing gets the reason when the server cannot read topics by itself, and then it is not asked again. */
+async function measureSides(run: Run, load: Load, missing: string[]): Promise<Line[]> {
+  const engine = async () => {
+    if (missing.length > 0) return Number.NaN;
+    return inDatabase(run, (database) => throughEngine(database, load)).catch((error: unknown) => {
+      missing.push(String(error));
+      return Number.NaN;
+    });
+  };
   const sides = {
     ours: () => inDatabase(run, (database) => throughService(database, load)),
     curl: () => inDatabase(run, (database) => throughCurl(database, load)),
-    ...(hasEngine && { engine: () => inDatabase(run, (database) => throughEngine(database, load)) }),
+    engine,
   };
-  const { ours = [], curl = [], engine } = await inTurn<string, number>(sides, run.pace);
-  const unit = "per second";
+  const times = await inTurn(sides, run.pace);
+  const named = { name: nameOf(load), unit: "per second" } as const;
   return [
-    against({ name, unit, peer: "curl of the same NDJSON", target: 0.6 }, ours, curl),
-    ...(engine === undefined ? [] : [against({ name, unit, peer: "ClickHouse's Kafka engine" }, ours, engine)]),
+    against({ ...named, peer: "curl of the same NDJSON", target: 0.6 }, times.ours, times.curl),
+    ...(missing.length > 0 ? [] : [against({ ...named, peer: "ClickHouse's Kafka engine" }, times.ours, times.engine)]),
   ];
-}
-
-/** @returns why the server cannot read a topic by itself; undefined when it can. */
-async function whyNoEngine(run: Run, [load]: readonly Load[]): Promise<string | undefined> {
-  return inDatabase(run, async (database) => {
-    if (load === undefined || !(await hasKafkaEngine(database.client))) return "this server was built without it";
-    return throughEngine(database, load).then(
-      () => undefined,
-      (error: unknown) => String(error),
-    );
-  });
 }
 
 type Database = Awaited<ReturnType<typeof openDatabase>>;

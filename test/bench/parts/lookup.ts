@@ -10,7 +10,7 @@ import { someAddresses, type World } from "../world.ts";
 
 const CONNECTIONS = 64;
 const DIFFERENT = 20_000;
-const CHECKED = 500;
+const CHECKED = 200;
 /** Seen, or never seen. */
 const STATUSES = [200, 404];
 const EMPTY_ROUTE = "an empty Fastify route";
@@ -24,8 +24,8 @@ export const lookup: Part = {
     const world = await run.world();
     const ips = someAddresses(world, DIFFERENT);
     const fault = await faultOf(world, ips.slice(0, CHECKED));
-    const fromStore = await startQueryService(world.connection, world.key, { LOOKUP_INDEX_ADDRESSES: "0" });
     const emptyRoute = startScript(new URL("../peers/empty-route.ts", import.meta.url));
+    const fromStore = await startQueryService(world.connection, world.key, { LOOKUP_INDEX_ADDRESSES: "0" });
     try {
       const sides = toSides(run, world, ips, fromStore.port, await startEmptyRoute(emptyRoute, world, ips));
       return { lines: await measureSides(run, sides, fault) };
@@ -99,10 +99,10 @@ const lookupSchema = z.object({ noise: z.boolean(), classification: z.string().o
 /** Compares the answers for some addresses with those of raw observations. */
 async function faultOf(world: World, ips: readonly string[]): Promise<string | undefined> {
   const expected = await askRawQuick(world, ips);
-  let differing = 0;
-  for (const ip of ips) {
-    const { classification } = lookupSchema.parse(JSON.parse(await world.service.get(`/v3/community/${ip}`, STATUSES)));
-    if (classification !== expected.get(ip)?.classification) differing++;
-  }
-  return differing === 0 ? undefined : `${differing} of ${ips.length} answers differ`;
+  const bodies = await Promise.all(ips.map((ip) => world.service.get(`/v3/community/${ip}`, STATUSES)));
+  const differing = bodies.filter((body, index) => {
+    const { classification } = lookupSchema.parse(JSON.parse(body));
+    return classification !== expected.get(ips[index] ?? "")?.classification;
+  });
+  return differing.length === 0 ? undefined : `${differing.length} of ${ips.length} answers differ`;
 }

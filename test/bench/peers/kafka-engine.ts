@@ -14,12 +14,12 @@ const engines = defineQuery({
   row: z.object({ found: z.int() }),
 });
 
-export async function hasKafkaEngine(client: ClickHouseClient): Promise<boolean> {
-  return (await runForOne(client, engines, {})).found > 0;
-}
-
-/** Lets ClickHouse itself consume a topic into `observations`. @returns what ends that. */
+/**
+ * Lets ClickHouse itself consume a topic into `observations`. @returns what ends that.
+ * @throws Error when the server was built without that engine.
+ */
 export async function startKafkaEngine(client: ClickHouseClient, kafka: KafkaSettings): Promise<() => Promise<void>> {
+  if ((await runForOne(client, engines, {})).found === 0) throw new Error("the server was built without it");
   await client.command({
     query: `CREATE TABLE bench_kafka (${COLUMNS}) ENGINE = Kafka SETTINGS
       kafka_broker_list = '${kafka.connection.brokers.join(",")}', kafka_topic_list = '${kafka.topic}',
