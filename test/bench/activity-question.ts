@@ -1,0 +1,62 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
+import { z } from "zod";
+import type { World } from "./world.ts";
+
+/** What tag activity is asked for; times and the width of a bucket in seconds. */
+export type ActivityQuestion = {
+  readonly tag: Tag;
+  readonly days: number;
+  readonly start: number;
+  readonly end: number;
+  readonly width: number;
+  readonly includeIps: boolean;
+};
+
+/** What must be the same, whoever answers. */
+export type ActivityAnswer = {
+  readonly total: number;
+  /** Distinct addresses by bucket, empty ones included. */
+  readonly buckets: readonly number[];
+  /** Undefined where the peer does not split them. */
+  readonly classes?: Readonly<Record<string, number>> | undefined;
+  /** How many addresses all lists have together. */
+  readonly listed?: number | undefined;
+};
+
+export function pathOf({ tag, days, width, includeIps }: ActivityQuestion): string {
+  return `/v3/tags/${tag.id}/activity?days=${days}&granularity=${width / 3_600}h&include_ips=${includeIps}`;
+}
+
+const bodySchema = z.object({
+  activity: z.record(z.string(), z.array(z.object({ active_ips: z.int(), ips: z.array(z.string()).optional() }))),
+  aggregations: z.object({ total_ips: z.int(), classification: z.record(z.string(), z.int()) }),
+  metadata: z.object({ start_date: z.string(), end_date: z.string() }),
+});
+
+/** Asks the service. The window is that of its answer: the hour may turn between two questions. */
+export async function askService(
+  world: World,
+  asked: Omit<ActivityQuestion, "start" | "end">,
+): Promise<{ question: ActivityQuestion; answer: ActivityAnswer }> {
+  const question = { ...asked, start: 0, end: 0 };
+  const { activity, aggregations, metadata } = bodySchema.parse(JSON.parse(await world.service.get(pathOf(question))));
+  const buckets = Object.values(activity)[0] ?? [];
+  return {
+    question: { ...asked, start: Date.parse(metadata.start_date) / 1_000, end: Date.parse(metadata.end_date) / 1_000 },
+    answer: {
+      total: aggregations.total_ips,
+      buckets: buckets.map(({ active_ips }) => active_ips),
+      classes: aggregations.classification,
+      listed: asked.includeIps ? buckets.reduce((sum, { ips = [] }) => sum + ips.length, 0) : undefined,
+    },
+  };
+}
+
+/** @returns what differs between our answer and a peer's; undefined when nothing does. */
+export function differenceOf(ours: ActivityAnswer, theirs: ActivityAnswer): string | undefined {
+  const differing = (["total", "buckets", "classes", "listed"] as const).filter(
+    (member) => theirs[member] !== undefined && !isDeepStrictEqual(ours[member], theirs[member]),
+  );
+  return differing.length === 0 ? undefined : `answers differ in ${differing.join(", ")}`;
+}

@@ -1,0 +1,36 @@
+import { type Random, seeded } from "../../support/builders/random.ts";
+import { openConnection } from "./connection.ts";
+import { answerSchema, type LoadResult, type Order, orderSchema } from "./protocol.ts";
+
+/** Callers in a process of their own: the process that measures must not wait for its own requests. */
+process.on("message", (message) => {
+  void play(orderSchema.parse(message)).then(answer, (error: unknown) => answer({ error: String(error) }));
+});
+
+function answer(message: unknown): void {
+  process.send?.(answerSchema.parse(message));
+}
+
+async function play(order: Order): Promise<LoadResult> {
+  const requests = order.requests.map((text) => Buffer.from(text, "latin1"));
+  const times: number[] = [];
+  const statuses: Record<string, number> = {};
+  const start = performance.now();
+  const end = start + order.seconds * 1_000;
+  const call = async (random: Random) => {
+    const connection = await openConnection(order.port);
+    for (let asked = performance.now(); asked < end; ) {
+      const status = await connection.ask(random.pick(requests));
+      const answered = performance.now();
+      times.push(answered - asked);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      asked = answered;
+    }
+    connection.close();
+  };
+  await Promise.all(Array.from({ length: order.connections }, (_, index) => call(seeded(order.seed + index))));
+  const seconds = (performance.now() - start) / 1_000;
+  const sorted = Float64Array.from(times).sort();
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+  return { perSecond: sorted.length / seconds, p50: at(0.5), p99: at(0.99), statuses };
+}

@@ -1,0 +1,105 @@
+import { type ActivityAnswer, type ActivityQuestion, askService, differenceOf, pathOf } from "../activity-question.ts";
+import { against, type Line, within } from "../line.ts";
+import { measureEach } from "../measure-each.ts";
+import type { Part, Run } from "../part.ts";
+import { type DuckDb, openDuckDb } from "../peers/duckdb.ts";
+import { askRaw } from "../peers/raw-activity.ts";
+import { inTurn, timeOf } from "../rounds.ts";
+import type { World } from "../world.ts";
+
+const HOUR = 3_600;
+type Asked = {
+  readonly tag: "heavy" | "ordinary";
+  readonly days: number;
+  readonly hours: number;
+  readonly ips: boolean;
+};
+type Limited = Asked & { /** The longest that it may take. */ readonly limitMs: number };
+
+const QUESTIONS: readonly Limited[] = [
+  { tag: "heavy", days: 1, hours: 1, ips: false, limitMs: 300 },
+  { tag: "heavy", days: 1, hours: 1, ips: true, limitMs: 300 },
+  { tag: "heavy", days: 30, hours: 24, ips: false, limitMs: 800 },
+  { tag: "heavy", days: 30, hours: 24, ips: true, limitMs: 800 },
+  { tag: "heavy", days: 90, hours: 24, ips: false, limitMs: 1_000 },
+  { tag: "heavy", days: 90, hours: 24, ips: true, limitMs: 1_300 },
+  { tag: "heavy", days: 90, hours: 168, ips: false, limitMs: 1_000 },
+  { tag: "ordinary", days: 30, hours: 24, ips: false, limitMs: 15 },
+  { tag: "ordinary", days: 90, hours: 24, ips: true, limitMs: 40 },
+];
+/** Lists may make an answer so much slower. */
+const MOST_FOR_LISTS = 1.3;
+
+export const activity: Part = {
+  name: "activity",
+  what: "tag activity, against the same question over raw observations and against DuckDB over the distinct rows",
+  usesWorld: true,
+  async measure(run) {
+    const world = await run.world();
+    run.say("DuckDB loads the distinct rows");
+    const duckDb = await openDuckDb(world);
+    try {
+      const questions = QUESTIONS.map((asked) => [nameOf(asked), () => measureOne(run, world, duckDb, asked)] as const);
+      const lists = { "lists of addresses": () => measureLists(run, world) };
+      const measured = await measureEach({ ...Object.fromEntries(questions), ...lists }, run.say);
+      const note = "DuckDB holds the rows of the two tags alone and does not split addresses by classification.";
+      return { ...measured, notes: [note] };
+    } finally {
+      await duckDb.close();
+    }
+  },
+};
+
+function nameOf({ tag, days, hours, ips }: Asked): string {
+  return `${tag} tag, ${days} d by ${hours} h${ips ? ", with addresses" : ""}`;
+}
+
+function toQuestion(world: World, { tag, days, hours, ips }: Asked): Omit<ActivityQuestion, "start" | "end"> {
+  return { tag: world[tag], days, width: hours * HOUR, includeIps: ips };
+}
+
+async function measureOne(run: Run, world: World, duckDb: DuckDb, asked: Limited): Promise<Line[]> {
+  const { question, answer } = await askService(world, toQuestion(world, asked));
+  const last: { raw?: ActivityAnswer; duckDb?: ActivityAnswer } = {};
+  const askPeer = (peer: keyof typeof last, ask: () => Promise<ActivityAnswer>) => () =>
+    timeOf(async () => {
+      last[peer] = await ask();
+    }, run.pace);
+  const times = await inTurn(
+    {
+      ours: () => timeOf(() => world.service.get(pathOf(question)), run.pace),
+      raw: askPeer("raw", () => askRaw(world, question)),
+      duckDb: askPeer("duckDb", () => duckDb.ask(question)),
+    },
+    run.pace,
+  );
+  const line = (peer: string, theirs: readonly number[], theirAnswer: ActivityAnswer | undefined) =>
+    against(
+      { name: nameOf(asked), unit: "ms", peer, fault: theirAnswer && differenceOf(answer, theirAnswer) },
+      times.ours,
+      theirs,
+    );
+  return [
+    line("raw observations", times.raw, last.raw),
+    line("DuckDB", times.duckDb, last.duckDb),
+    within(nameOf(asked), times.ours, asked.limitMs),
+  ];
+}
+
+async function measureLists(run: Run, world: World): Promise<Line[]> {
+  const asked = { days: 90, hours: 24, tag: "heavy" } as const;
+  const path = (ips: boolean) => pathOf({ ...toQuestion(world, { ...asked, ips }), start: 0, end: 0 });
+  const times = await inTurn(
+    {
+      listed: () => timeOf(() => world.service.get(path(true)), run.pace),
+      counted: () => timeOf(() => world.service.get(path(false)), run.pace),
+    },
+    run.pace,
+  );
+  const named = {
+    name: nameOf({ ...asked, ips: true }),
+    unit: "ms",
+    peer: "the same without addresses",
+  } as const;
+  return [against({ ...named, target: 1 / MOST_FOR_LISTS }, times.listed, times.counted)];
+}

@@ -1,0 +1,84 @@
+import { seeded } from "../../support/builders/random.ts";
+import { pathOf } from "../activity-question.ts";
+import { growth as toLine } from "../line.ts";
+import { measureEach } from "../measure-each.ts";
+import type { Part, Run } from "../part.ts";
+import { askRawQuick } from "../peers/raw-addresses.ts";
+import { inTurn, timeOf } from "../rounds.ts";
+import { someAddresses, type World } from "../world.ts";
+
+/** The largest is the size of the run. */
+const FACTORS = [1 / 16, 1 / 4, 1] as const;
+const CONNECTIONS = 64;
+const HOURS = 24;
+/** A question is flat when 16 times as much data make it take at most so many times as long. */
+const FLAT = 1 / 1.5;
+
+/** Asks a world. @returns milliseconds. */
+type Question = { readonly name: string; readonly isFlat: boolean; readonly ask: (world: Asked) => Promise<number> };
+type Asked = { readonly world: World; readonly run: Run; readonly pickSeen: () => string };
+
+const timed =
+  (path: (asked: Asked) => string): Question["ask"] =>
+  (asked) =>
+    timeOf(() => asked.world.service.get(path(asked)), asked.run.pace);
+const activity = (tag: "heavy" | "ordinary", days: number, includeIps: boolean) =>
+  timed(({ world }) => pathOf({ tag: world[tag], days, width: HOURS * 3_600, includeIps, start: 0, end: 0 }));
+
+const QUESTIONS: readonly Question[] = [
+  { name: `GET /v3/community/{ip}, ${CONNECTIONS} connections: p50`, isFlat: true, ask: load },
+  { name: "GET /v3/ip/{ip}", isFlat: true, ask: timed((asked) => `/v3/ip/${asked.pickSeen()}`) },
+  {
+    name: "timeline of 90 d",
+    isFlat: true,
+    ask: timed((asked) => `/v3/noise/ips/${asked.pickSeen()}/timeline?days=90`),
+  },
+  { name: "POST /v3/ip, 1000, quick", isFlat: true, ask: bulk },
+  { name: "ordinary tag, 30 d by 24 h", isFlat: true, ask: activity("ordinary", 30, false) },
+  { name: "ordinary tag, 90 d by 24 h, with addresses", isFlat: true, ask: activity("ordinary", 90, true) },
+  { name: "heavy tag, 90 d by 24 h", isFlat: false, ask: activity("heavy", 90, false) },
+];
+
+export const growth: Part = {
+  name: "growth",
+  what: "how the time of each question grows with the store",
+  usesWorld: true,
+  async measure(run) {
+    const smaller: World[] = [];
+    try {
+      const open = async (factor: number) => smaller.push(await run.openWorld(Math.round(run.size * factor)));
+      await Promise.all(FACTORS.slice(0, -1).map(open));
+      smaller.sort((one, other) => one.history.rows - other.history.rows);
+      const worlds = [...smaller, await run.world()];
+      const asked = await Promise.all(worlds.map((world) => toAsked(run, world)));
+      const sizes = worlds.map(({ history }) => history.rows);
+      const measureOne = async ({ name, isFlat, ask }: Question) => {
+        const sides = Object.fromEntries(asked.map((one, index) => [String(index), () => ask(one)]));
+        return [toLine(name, sizes, Object.values(await inTurn(sides, run.pace)), isFlat ? FLAT : undefined)];
+      };
+      const questions = Object.fromEntries(QUESTIONS.map((one) => [one.name, () => measureOne(one)]));
+      const measured = await measureEach(questions, run.say);
+      return { ...measured, notes: [`Sizes: ${sizes.join(", ")} observations. Flat means at most 1.5 times as long.`] };
+    } finally {
+      for (const world of smaller) await world.close();
+    }
+  },
+};
+
+async function toAsked(run: Run, world: World): Promise<Asked> {
+  const seen = [...(await askRawQuick(world, someAddresses(world, 1_000))).keys()];
+  const random = seeded(run.seed);
+  return { world, run, pickSeen: () => random.pick(seen) };
+}
+
+async function load({ world, run }: Asked): Promise<number> {
+  const requests = someAddresses(world, 5_000).map((ip) => world.service.request(`/v3/community/${ip}`));
+  const { port } = world.service;
+  const order = { port, requests, connections: CONNECTIONS, seconds: run.pace.loadSeconds, seed: run.seed };
+  return (await run.load.play(order, [200, 404])).p50;
+}
+
+function bulk({ world, run }: Asked): Promise<number> {
+  const body = JSON.stringify({ ips: someAddresses(world, 1_000) });
+  return timeOf(() => world.service.post("/v3/ip?quick=true", body), run.pace);
+}

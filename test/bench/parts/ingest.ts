@@ -1,0 +1,181 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
+import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import { z } from "zod";
+import { openCommandLine } from "../../support/worlds/command-line.ts";
+import { environmentOf, startIngest } from "../../support/worlds/ingest-process.ts";
+import { makeTag } from "../../support/worlds/world.ts";
+import { against, type Line } from "../line.ts";
+import { measureEach } from "../measure-each.ts";
+import type { Part, Run } from "../part.ts";
+import { makeEvents, messagesOf, writeNdjson } from "../peers/events.ts";
+import { startKafkaEngine } from "../peers/kafka-engine.ts";
+import { publish } from "../peers/topic.ts";
+import { inTurn } from "../rounds.ts";
+import { openDatabase } from "../world.ts";
+
+const MOST_OBSERVATIONS = 400_000;
+const LEAST_OBSERVATIONS = 2_000;
+const SHARE_OF_SIZE = 1 / 100;
+const IN_A_MESSAGE = [1, 1_000] as const;
+const LONGEST_MS = 120_000;
+const TAGS = Array.from({ length: 20 }, (_, index) => makeTag(`tag-${index}`, "malicious"));
+
+export const ingest: Part = {
+  name: "ingest",
+  what: "from Kafka to queryable by one process, against curl and against ClickHouse's own Kafka engine",
+  usesWorld: false,
+  async measure(run) {
+    const count = Math.min(MOST_OBSERVATIONS, Math.max(LEAST_OBSERVATIONS, Math.round(run.size * SHARE_OF_SIZE)));
+    const folder = await mkdtemp(join(tmpdir(), "noisefloor-bench-"));
+    try {
+      const file = join(folder, "events.ndjson");
+      const now = Date.now();
+      const events = () => makeEvents(run.seed, count, TAGS, now);
+      await writeNdjson(file, events());
+      const loads: Load[] = [];
+      for (const perMessage of IN_A_MESSAGE) {
+        const kafka = await publish(await run.broker(), messagesOf(events(), perMessage));
+        loads.push({ kafka, file, count, perMessage });
+      }
+      const missing: string[] = [];
+      const questions = loads.map((load) => [nameOf(load), () => measureSides(run, load, missing)] as const);
+      const measured = await measureEach(Object.fromEntries(questions), run.say);
+      const notes = missing.slice(0, 1).map((reason) => `ClickHouse's Kafka engine is missing: ${reason}`);
+      return { ...measured, notes: [`${count} observations a round.`, ...notes] };
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+type Load = {
+  readonly kafka: KafkaSettings;
+  readonly file: string;
+  readonly count: number;
+  readonly perMessage: number;
+};
+
+function nameOf({ perMessage }: Load): string {
+  return `Kafka to queryable, ${perMessage} a message`;
+}
+
+/** @param missing gets the reason when the server cannot read topics by itself, and then it is not asked again. */
+async function measureSides(run: Run, load: Load, missing: string[]): Promise<Line[]> {
+  const engine = async () => {
+    if (missing.length > 0) return Number.NaN;
+    return inDatabase(run, (database) => throughEngine(database, load)).catch((error: unknown) => {
+      missing.push(String(error));
+      return Number.NaN;
+    });
+  };
+  const sides = {
+    ours: () => inDatabase(run, (database) => throughService(database, load)),
+    curl: () => inDatabase(run, (database) => throughCurl(database, load)),
+    engine,
+  };
+  const times = await inTurn(sides, run.pace);
+  const named = { name: nameOf(load), unit: "per second" } as const;
+  return [
+    against({ ...named, peer: "curl of the same NDJSON", target: 0.6 }, times.ours, times.curl),
+    ...(missing.length > 0 ? [] : [against({ ...named, peer: "ClickHouse's Kafka engine" }, times.ours, times.engine)]),
+  ];
+}
+
+type Database = Awaited<ReturnType<typeof openDatabase>>;
+
+/** Each measurement begins with empty tables. */
+async function inDatabase<T>({ clickhouse }: Run, measure: (database: Database) => Promise<T>): Promise<T> {
+  const database = await openDatabase(clickhouse);
+  try {
+    await writeTags(database.client, TAGS, Date.now());
+    return await measure(database);
+  } finally {
+    await database.drop();
+  }
+}
+
+async function throughService({ connection, client }: Database, { kafka, count }: Load): Promise<number> {
+  const commandLine = await openCommandLine();
+  try {
+    const env = { ...environmentOf(connection, kafka), KAFKA_GROUP_ID: connection.database, LOG_LEVEL: "warn" };
+    const process = await startIngest(commandLine, env);
+    const perSecond = await rateOf(client, count, process.surprise);
+    await process.terminate();
+    return perSecond;
+  } finally {
+    await commandLine.close();
+  }
+}
+
+async function throughEngine({ client }: Database, { kafka, count }: Load): Promise<number> {
+  const stop = await startKafkaEngine(client, kafka);
+  try {
+    return await rateOf(client, count, () => undefined);
+  } finally {
+    await stop();
+  }
+}
+
+async function throughCurl({ connection, client }: Database, { file, count }: Load): Promise<number> {
+  const query = new URLSearchParams({
+    database: connection.database,
+    query: "INSERT INTO observations FORMAT JSONEachRow",
+    date_time_input_format: "best_effort",
+  });
+  const start = performance.now();
+  await promisify(execFile)("curl", [
+    ...["--silent", "--show-error", "--fail", "--data-binary", `@${file}`],
+    ...[
+      "--header",
+      `X-ClickHouse-User: ${connection.username}`,
+      "--header",
+      `X-ClickHouse-Key: ${connection.password}`,
+    ],
+    `${connection.url}/?${query}`,
+  ]);
+  const seconds = (performance.now() - start) / 1_000;
+  const { rows } = await runForOne(client, stored, {});
+  if (rows !== count) throw new Error(`curl stored ${rows} of ${count} observations`);
+  return count / seconds;
+}
+
+const stored = defineQuery({
+  name: "bench-stored",
+  sql: "SELECT uniqExact(observation_id) AS rows FROM observations",
+  params: z.object({}),
+  row: z.object({ rows: z.int() }),
+});
+const inserted = defineQuery({
+  name: "bench-inserted",
+  sql: "SELECT count() AS rows FROM observations",
+  params: z.object({}),
+  row: z.object({ rows: z.int() }),
+});
+
+/**
+ * Observations per second from the first that can be queried to the last, so that no start counts; from now on where
+ * the first insert has too many of them.
+ */
+async function rateOf(client: ClickHouseClient, count: number, failure: () => string | undefined): Promise<number> {
+  const begin = performance.now();
+  let first = { rows: 0, at: begin };
+  for (;;) {
+    const { rows } = await runForOne(client, inserted, {});
+    const at = performance.now();
+    if (first.rows === 0 && rows < count / 4) first = { rows, at };
+    if (rows >= count && (await runForOne(client, stored, {})).rows === count) {
+      return ((count - first.rows) / (at - first.at)) * 1_000;
+    }
+    const reason = failure() ?? (at - begin > LONGEST_MS ? `${rows} of ${count} observations after 120 s` : undefined);
+    if (reason !== undefined) throw new Error(reason);
+    await sleep(20);
+  }
+}

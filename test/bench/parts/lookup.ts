@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { against, type Line, within } from "../line.ts";
+import { getRequest, type LoadResult } from "../load/protocol.ts";
+import { type Script, startScript } from "../load/script.ts";
+import type { Part, Run } from "../part.ts";
+import { askRawQuick, rawLookupRequest } from "../peers/raw-addresses.ts";
+import { startQueryService } from "../query-service.ts";
+import { inTurn } from "../rounds.ts";
+import { someAddresses, type World } from "../world.ts";
+
+const CONNECTIONS = 64;
+const DIFFERENT = 20_000;
+const CHECKED = 200;
+/** Seen, or never seen. */
+const STATUSES = [200, 404];
+const EMPTY_ROUTE = "an empty Fastify route";
+const NAME = `GET /v3/community/{ip}, ${CONNECTIONS} connections`;
+
+export const lookup: Part = {
+  name: "lookup",
+  what: "community lookups, against an empty route and against one query per lookup",
+  usesWorld: true,
+  async measure(run) {
+    const world = await run.world();
+    const ips = someAddresses(world, DIFFERENT);
+    const fault = await faultOf(world, ips.slice(0, CHECKED));
+    const emptyRoute = startScript(new URL("../peers/empty-route.ts", import.meta.url));
+    const fromStore = await startQueryService(world.connection, world.key, { LOOKUP_INDEX_ADDRESSES: "0" });
+    try {
+      const sides = toSides(run, world, ips, fromStore.port, await startEmptyRoute(emptyRoute, world, ips));
+      return { lines: await measureSides(run, sides, fault) };
+    } finally {
+      await emptyRoute.close();
+      await fromStore.close();
+    }
+  },
+};
+
+type Side = { readonly port: number; readonly requests: readonly string[]; readonly connections?: number };
+type Sides = Readonly<Record<"ours" | "idle" | "empty" | "fromStore" | "query", Side>>;
+
+function toSides(run: Run, world: World, ips: readonly string[], storePort: number, emptyPort: number): Sides {
+  const requests = ips.map((ip) => world.service.request(`/v3/community/${ip}`));
+  const queries = ips.map((ip) => {
+    const { path, headers } = rawLookupRequest(world, ip);
+    return getRequest(path, headers);
+  });
+  return {
+    ours: { port: world.service.port, requests },
+    idle: { port: world.service.port, requests, connections: 1 },
+    empty: { port: emptyPort, requests },
+    fromStore: { port: storePort, requests },
+    query: { port: Number(new URL(run.clickhouse.url).port), requests: queries },
+  };
+}
+
+async function measureSides(run: Run, sides: Sides, fault: string | undefined): Promise<Line[]> {
+  run.say(NAME);
+  let seed = run.seed;
+  const play = ({ port, requests, connections = CONNECTIONS }: Side) => {
+    const order = { port, requests: [...requests], connections, seconds: run.pace.loadSeconds };
+    return () => run.load.play({ ...order, seed: seed++ }, STATUSES);
+  };
+  const { ours, empty, query, fromStore, idle } = await inTurn(
+    {
+      ours: play(sides.ours),
+      empty: play(sides.empty),
+      query: play(sides.query),
+      fromStore: play(sides.fromStore),
+      idle: play(sides.idle),
+    },
+    run.pace,
+  );
+  const of = (results: readonly LoadResult[], figure: "perSecond" | "p50" | "p99") => results.map((one) => one[figure]);
+  const rate = (peer: string, theirs: readonly LoadResult[], target?: number) =>
+    against({ name: NAME, unit: "per second", peer, target, fault }, of(ours, "perSecond"), of(theirs, "perSecond"));
+  const time = (figure: "p50" | "p99") =>
+    against({ name: `${NAME}: ${figure}`, unit: "ms", peer: EMPTY_ROUTE }, of(ours, figure), of(empty, figure));
+  return [
+    rate(EMPTY_ROUTE, empty, 0.5),
+    rate("one query per lookup over raw observations", query),
+    rate("the service without the index in memory", fromStore),
+    time("p50"),
+    time("p99"),
+    within(`${NAME}: p99`, of(ours, "p99"), 15),
+    within("GET /v3/community/{ip}, one after the other: p50", of(idle, "p50"), 2),
+  ];
+}
+
+/** The route answers as the service does for an address that was seen. */
+async function startEmptyRoute(script: Script, world: World, ips: readonly string[]): Promise<number> {
+  const [seen] = (await askRawQuick(world, ips.slice(0, CHECKED))).keys();
+  const body: unknown = JSON.parse(await world.service.get(`/v3/community/${seen}`));
+  return z.object({ port: z.int() }).parse(await script.ask({ body })).port;
+}
+
+const lookupSchema = z.object({ noise: z.boolean(), classification: z.string().optional() });
+
+/** Compares the answers for some addresses with those of raw observations. */
+async function faultOf(world: World, ips: readonly string[]): Promise<string | undefined> {
+  const expected = await askRawQuick(world, ips);
+  const bodies = await Promise.all(ips.map((ip) => world.service.get(`/v3/community/${ip}`, STATUSES)));
+  const differing = bodies.filter((body, index) => {
+    const { classification } = lookupSchema.parse(JSON.parse(body));
+    return classification !== expected.get(ips[index] ?? "")?.classification;
+  });
+  return differing.length === 0 ? undefined : `${differing.length} of ${ips.length} answers differ`;
+}

@@ -1,0 +1,63 @@
+import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import getPort from "get-port";
+import { eventually } from "../support/eventually.ts";
+import { openCommandLine } from "../support/worlds/command-line.ts";
+import { environmentOf } from "../support/worlds/ingest-process.ts";
+import { getRequest } from "./load/protocol.ts";
+
+/** A real `noisefloor query`, that one caller with every right asks. */
+export type QueryService = {
+  readonly port: number;
+  /** The whole answer, as text. @throws when it is none of these statuses. */
+  get(path: string, statuses?: readonly number[]): Promise<string>;
+  post(path: string, body: string): Promise<string>;
+  /** A request as the callers of a load send it. */
+  request(path: string): string;
+  close(): Promise<void>;
+};
+
+const PUBLIC_URL = "http://noisefloor.test";
+const START_TIMEOUT_MS = 120_000;
+
+export async function startQueryService(
+  connection: ClickHouseConnection,
+  key: string,
+  env: Record<string, string> = {},
+): Promise<QueryService> {
+  const commandLine = await openCommandLine();
+  const port = await getPort({ host: "127.0.0.1" });
+  const url = `http://127.0.0.1:${port}`;
+  const { child, errors, finished } = commandLine.run(["query"], {
+    ...environmentOf(connection),
+    LOG_LEVEL: "error",
+    HTTP_PORT: String(port),
+    PUBLIC_URL,
+    // As docker-compose.yml sets it.
+    NODE_OPTIONS: "--max-old-space-size=512",
+    ...env,
+  });
+  const close = async () => {
+    child.kill("SIGTERM");
+    await finished;
+    await commandLine.close();
+  };
+  const ready = async () => {
+    if (child.exitCode !== null) return;
+    if (!(await fetch(`${url}/readyz`)).ok) throw new Error("the query service is not ready");
+  };
+  await eventually(ready, START_TIMEOUT_MS);
+  if (child.exitCode !== null) throw new Error(`the query service ended: ${errors().slice(-1_500)}`);
+  const ask = async (path: string, init: RequestInit, statuses: readonly number[]) => {
+    const response = await fetch(`${url}${path}`, { ...init, headers: { key } });
+    const text = await response.text();
+    if (!statuses.includes(response.status)) throw new Error(`${path}: ${response.status} ${text.slice(0, 200)}`);
+    return text;
+  };
+  return {
+    port,
+    get: (path, statuses = [200]) => ask(path, {}, statuses),
+    post: (path, body) => ask(path, { method: "POST", body }, [200]),
+    request: (path) => getRequest(path, { key }),
+    close,
+  };
+}

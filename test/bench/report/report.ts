@@ -1,0 +1,25 @@
+import { z } from "zod";
+import { lineSchema } from "../line.ts";
+
+const partSchema = z.object({
+  name: z.string(),
+  seconds: z.number(),
+  before: z.object({ loadAverage: z.number(), busy: z.number() }),
+  lines: z.array(lineSchema),
+  notes: z.array(z.string()),
+  failures: z.array(z.string()),
+});
+
+/** What a run leaves behind, and what a later one is compared with. */
+export const reportSchema = z.object({
+  made: z.string(),
+  machine: z.string(),
+  size: z.int(),
+  seed: z.int(),
+  rounds: z.int(),
+  seconds: z.number(),
+  parts: z.array(partSchema),
+});
+
+export type PartReport = z.output<typeof partSchema>;
+export type Report = z.output<typeof reportSchema>;

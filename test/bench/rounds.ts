@@ -1,0 +1,40 @@
+import type { Pace } from "./part.ts";
+
+/** Sides that together take longer are measured without a first round that does not count. */
+const MOST_WARMUP_MS = 3_000;
+
+/**
+ * Measures the sides in turn, ABAB, so that whatever else the machine does meets all of them. Several rounds of quick
+ * sides follow one that does not count.
+ */
+export async function inTurn<Name extends string, Figure>(
+  sides: Readonly<Record<Name, () => Promise<Figure>>>,
+  pace: Pick<Pace, "rounds">,
+): Promise<Record<Name, Figure[]>>;
+export async function inTurn<Figure>(
+  sides: Readonly<Record<string, () => Promise<Figure>>>,
+  { rounds }: Pick<Pace, "rounds">,
+): Promise<Record<string, Figure[]>> {
+  const series = Object.entries(sides).map(([name, measure]) => ({ name, measure, figures: [] as Figure[] }));
+  const measureAll = async () => {
+    for (const { measure, figures } of series) figures.push(await measure());
+  };
+  const start = performance.now();
+  await measureAll();
+  // The first answers compile code and fill caches.
+  const isWarmup = rounds > 1 && performance.now() - start < MOST_WARMUP_MS;
+  for (let round = isWarmup ? 0 : 1; round < rounds; round++) await measureAll();
+  return Object.fromEntries(series.map(({ name, figures }) => [name, isWarmup ? figures.slice(1) : figures]));
+}
+
+/** The median time of a question that is asked for a while, at least once, in milliseconds. */
+export async function timeOf(ask: () => Promise<unknown>, { repeatMs }: Pick<Pace, "repeatMs">): Promise<number> {
+  const times: number[] = [];
+  for (const begin = performance.now(); times.length === 0 || performance.now() - begin < repeatMs; ) {
+    const start = performance.now();
+    await ask();
+    times.push(performance.now() - start);
+  }
+  times.sort((a, b) => a - b);
+  return times[Math.floor(times.length / 2)] ?? Number.NaN;
+}

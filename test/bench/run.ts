@@ -1,0 +1,46 @@
+import { startLoadClient } from "./load/client.ts";
+import type { Part, Run } from "./part.ts";
+import { measureQuietness } from "./quiet.ts";
+import type { PartReport } from "./report/report.ts";
+import { openWorld, type World } from "./world.ts";
+
+export type RunOptions = Pick<Run, "clickhouse" | "broker" | "size" | "seed" | "pace" | "say">;
+
+/** The smallest world that parts compare with the largest. */
+const SMALLEST = 1 / 16;
+
+/** A run that makes its world when a part first asks for it. */
+export function openRun(options: RunOptions): { readonly run: Run; close(): Promise<void> } {
+  const { clickhouse, size, seed, say } = options;
+  const load = startLoadClient();
+  const open = (ofSize: number) => openWorld(clickhouse, { size: ofSize, smallest: size * SMALLEST, seed, say });
+  let world: Promise<World> | undefined;
+  const run: Run = {
+    ...options,
+    load,
+    openWorld: open,
+    world() {
+      world ??= open(size);
+      return world;
+    },
+  };
+  return {
+    run,
+    async close() {
+      await load.close();
+      await (await world?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** Measures a part, once its data are there and the machine was watched for `watchMs`. */
+export async function measurePart(part: Part, run: Run, watchMs: number): Promise<PartReport> {
+  const { name } = part;
+  // Making data would make the machine look busy.
+  if (part.usesWorld) await run.world();
+  const before = await measureQuietness(watchMs);
+  const start = performance.now();
+  const { lines, notes = [], failures = [] } = await part.measure(run);
+  const seconds = Math.round((performance.now() - start) / 100) / 10;
+  return { name, seconds, before, lines: [...lines], notes: [...notes], failures: [...failures] };
+}

@@ -1,0 +1,47 @@
+import type { HistoryOptions } from "./history.ts";
+
+export const DAYS = 90;
+const HOURS = DAYS * 24;
+/** The shares of the measured store: one tag with 15,000 observations an hour, 69 with 90. */
+const ORDINARY_SHARE = 0.29;
+const HEAVY_PER_HOUR = 15_000;
+const MOST_PER_ORDINARY_HOUR = 90;
+const HEAVY_ADDRESSES = { active: 200_000, later: 128_000 };
+const ORDINARY_ADDRESSES = { active: 12_000, later: 12_200 };
+const ROWS_PER_INSERT = 500_000;
+
+type Shape = Required<
+  Pick<
+    HistoryOptions,
+    "days" | "heavyPerHour" | "ordinaryPerHour" | "heavyAddresses" | "ordinaryAddresses" | "hoursPerInsert"
+  >
+> & { readonly ordinaryTags: number };
+
+/**
+ * How a history of about `size` observations looks. A larger one has a heavier tag and more ordinary ones; an ordinary
+ * tag is the same in all that have the same `smallest`, so that its answers should take the same time in each.
+ */
+export function shapeOf(size: number, smallest: number): Shape {
+  const perHour = size / HOURS;
+  const perSmallestHour = smallest / HOURS;
+  const ordinaryPerHour = clamp(perSmallestHour * 0.07, 1, MOST_PER_ORDINARY_HOUR);
+  const ordinaryTags = clamp((ORDINARY_SHARE * perHour) / ordinaryPerHour, 1, 10_000);
+  const heavyPerHour = clamp(perHour - ordinaryTags * ordinaryPerHour, 1, size);
+  const scaled = (addresses: { active: number; later: number }, share: number) => ({
+    active: clamp(addresses.active * share, 10, size),
+    later: clamp(addresses.later * share, 10, size),
+  });
+  return {
+    days: DAYS,
+    ordinaryTags,
+    heavyPerHour,
+    ordinaryPerHour,
+    heavyAddresses: scaled(HEAVY_ADDRESSES, heavyPerHour / HEAVY_PER_HOUR),
+    ordinaryAddresses: scaled(ORDINARY_ADDRESSES, ordinaryPerHour / MOST_PER_ORDINARY_HOUR),
+    hoursPerInsert: clamp(ROWS_PER_INSERT / perHour, 24, HOURS),
+  };
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.max(least, Math.min(most, Math.round(value)));
+}

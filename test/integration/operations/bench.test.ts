@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { ALL_PARTS } from "../../bench/all.ts";
+import { toSvg } from "../../bench/report/chart.ts";
+import { compareReports } from "../../bench/report/compare.ts";
+import { type PartReport, type Report, reportSchema } from "../../bench/report/report.ts";
+import { toMarkdown } from "../../bench/report/table.ts";
+import { measurePart, openRun } from "../../bench/run.ts";
+
+const SIZE = 30_000;
+const SEED = 1;
+const PACE = { rounds: 1, loadSeconds: 0.1, repeatMs: 0 };
+
+let opened: ReturnType<typeof openRun>;
+const parts: PartReport[] = [];
+
+beforeAll(async () => {
+  const broker = async () => inject("kafkaBrokers").split(",")[0] ?? "";
+  opened = openRun({ clickhouse: inject("clickhouse"), broker, size: SIZE, seed: SEED, pace: PACE, say: () => {} });
+  await opened.run.world();
+});
+afterAll(() => opened.close());
+
+test.each(ALL_PARTS)("the benchmark measures $what", async (part) => {
+  const report = await measurePart(part, opened.run, 10);
+  expect(report).toMatchObject({ failures: [] });
+  expect(report.lines.length).toBeGreaterThan(3);
+  for (const line of report.lines) {
+    expect(line.ratio.median, line.name).toBeGreaterThan(0);
+    expect(line.fault, `${line.name} against ${line.peer}`).toBeUndefined();
+  }
+  parts.push(report);
+});
+
+test("a report is drawn, read back, and compared with an earlier one", () => {
+  const report: Report = { made: "2026-11-20", machine: "test", size: SIZE, seed: SEED, rounds: 1, seconds: 1, parts };
+  const lines = parts.flatMap((part) => part.lines);
+  expect(toSvg(report).split("<rect").length).toBeGreaterThan(lines.length);
+  expect(toMarkdown(report).split("\n| ").length).toBeGreaterThan(lines.length);
+  const earlier = reportSchema.parse(JSON.parse(JSON.stringify(report)));
+  expect(compareReports(report, earlier).filter(({ change }) => change !== 1)).toEqual([]);
+  const better = { min: 1e9, median: 1e9, max: 1e9 };
+  const faster = parts.map((part) => ({ ...part, lines: part.lines.map((line) => ({ ...line, ratio: better })) }));
+  expect(compareReports(report, { ...report, parts: faster }).every(({ isWorse }) => isWorse)).toBe(true);
+});
