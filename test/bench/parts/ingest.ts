@@ -107,7 +107,7 @@ async function throughService({ connection, client }: Database, { kafka, count }
   try {
     const env = { ...environmentOf(connection, kafka), KAFKA_GROUP_ID: connection.database, LOG_LEVEL: "warn" };
     const process = await startIngest(commandLine, env);
-    const perSecond = await rateOf(client, count, process.surprise);
+    const perSecond = await rateOf(client, count, process.unexpectedExit);
     await process.terminate();
     return perSecond;
   } finally {
