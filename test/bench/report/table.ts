@@ -50,7 +50,7 @@ export function comparedRowsOf(compared: readonly Compared[]): Record<string, st
 export function toMarkdown(report: Report): string {
   const sections = report.parts.map((part) => {
     const text = [...textsOf(part), `Took ${part.seconds} s; load average before: ${part.before.loadAverage}.`];
-    return `## ${part.name}\n\n${toTable(rowsOf(part.lines))}\n\n${text.join("\n")}\n`;
+    return `## ${part.name}\n\n${toTable(rowsOf(part.lines))}\n\n${text.join("\n\n")}\n`;
   });
   return `# Benchmark\n\n${headOf(report)}\n\nRatios above 1: faster than the peer, or better than the limit.\n\n![Ratios](report.svg)\n\n${sections.join("\n")}`;
 }
