@@ -68,10 +68,11 @@ export function readSightingsBetween(
 
 /** What was stored after a block of `address_changes`; everything that it still holds after block 0. */
 export function readSightingsAfter(client: ClickHouseClient, block: number): Promise<SightingChanges> {
-  // The version is read first: when tags change meanwhile, the next call brings another one.
+  // The version is read first: when tags change meanwhile, the next call brings another one. A part's name states its
+  // last block, so that parts without a newer one are not read: under a full intake the table has fifty million rows.
   const rows = `
     SELECT source_ip, tag_id, last_seen, _block_number AS block FROM address_changes
-    WHERE _block_number > {block:UInt64}`;
+    WHERE _block_number > {block:UInt64} AND toUInt64(splitByChar('_', _part)[3]) > {block:UInt64}`;
   const query = {
     name: "address-changes",
     sql: `

@@ -1,3 +1,4 @@
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { readSightingsAfter } from "@noisefloor/clickhouse/tables/address-tags.ts";
 import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
@@ -231,6 +232,30 @@ test("no change is missed by reading on from the last block while many inserts e
   await reading;
   await readOn();
   expect([...seen].sort()).toEqual(Array.from({ length: writers * inserts }, (_, index) => base + index).sort());
+});
+
+test("reading on from the last block does not read the blocks before it", async () => {
+  const insert = (first: string, addresses: number) =>
+    world.client.command({
+      query: `INSERT INTO address_changes (source_ip, last_seen)
+        SELECT toIPv4(toUInt32(toIPv4({first:String})) + number), now64(3) FROM numbers({addresses:UInt32})`,
+      query_params: { first, addresses },
+    });
+  await world.client.command({ query: "SYSTEM STOP MERGES address_changes" });
+  const url = new URL(world.connection.url);
+  url.searchParams.set("ch_max_rows_to_read", "50000");
+  const limited = connect({ ...world.connection, url: url.href }, "noisefloor-tests");
+  try {
+    await insert("53.0.0.0", 100_000);
+    await expect(readSightingsAfter(limited, 0)).rejects.toThrow(/rows/);
+    const { lastBlock } = await readSightingsAfter(world.client, 0);
+    await insert("54.0.0.0", 1);
+    const { addresses } = await readSightingsAfter(limited, lastBlock);
+    expect([...addresses]).toEqual([ipv4ToNumber("54.0.0.0")]);
+  } finally {
+    await limited.close();
+    await world.client.command({ query: "SYSTEM START MERGES address_changes" });
+  }
 });
 
 test("a longer retention loads the addresses again", async () => {
