@@ -13,8 +13,9 @@ import { measurePart, openRun } from "./run.ts";
 
 /** What fits into fifteen minutes on two cores. */
 const SIZE = 24_000_000;
+const SMALLER = [1 / 16, 1 / 4];
 const SEED = 20_261_122;
-const PACE: Pace = { rounds: 3, loadSeconds: 4, repeatMs: 500 };
+const PACE: Pace = { rounds: 3, loadSeconds: 4, repeatMs: 500, perMessage: [1, 1_000] };
 const WATCH_MS = 2_000;
 const NAMES = ALL_PARTS.map(({ name }) => name);
 
@@ -76,7 +77,15 @@ async function measureAll(): Promise<PartReport[]> {
     return (await kafka).at;
   };
   const pace = { ...PACE, rounds };
-  const opened = openRun({ clickhouse: clickhouse.at, broker, size, seed, pace, say: (text) => say(`  ${text}`) });
+  const opened = openRun({
+    clickhouse: clickhouse.at,
+    broker,
+    size,
+    smaller: SMALLER,
+    seed,
+    pace,
+    say: (text) => say(`  ${text}`),
+  });
   try {
     for (const part of ALL_PARTS.filter(({ name }) => values.only?.includes(name) ?? true)) {
       say(`${part.name}: ${part.what}`);

@@ -7,8 +7,6 @@ import { askRawQuick } from "../peers/raw-addresses.ts";
 import { inTurn, timeOf } from "../rounds.ts";
 import { someAddresses, type World } from "../world.ts";
 
-/** The largest is the size of the run. */
-const FACTORS = [1 / 16, 1 / 4, 1] as const;
 const CONNECTIONS = 64;
 const HOURS = 24;
 /** A question is flat when 16 times as much data make it take at most so many times as long. */
@@ -46,9 +44,7 @@ export const growth: Part = {
   async measure(run) {
     const smaller: World[] = [];
     try {
-      const open = async (factor: number) => smaller.push(await run.openWorld(Math.round(run.size * factor)));
-      await Promise.all(FACTORS.slice(0, -1).map(open));
-      smaller.sort((one, other) => one.history.rows - other.history.rows);
+      for (const share of run.smaller) smaller.push(await run.openWorld(Math.round(run.size * share)));
       const worlds = [...smaller, await run.world()];
       const asked = await Promise.all(worlds.map((world) => toAsked(run, world)));
       const sizes = worlds.map(({ history }) => history.rows);

@@ -25,7 +25,6 @@ import { openDatabase } from "../world.ts";
 const MOST_OBSERVATIONS = 400_000;
 const LEAST_OBSERVATIONS = 2_000;
 const SHARE_OF_SIZE = 1 / 100;
-const IN_A_MESSAGE = [1, 1_000] as const;
 const LONGEST_MS = 120_000;
 const TAGS = Array.from({ length: 20 }, (_, index) => makeTag(`tag-${index}`, "malicious"));
 
@@ -43,7 +42,7 @@ export const ingest: Part = {
       const events = () => makeEvents(run.seed, count, TAGS, now);
       await writeNdjson(file, events());
       const loads: Load[] = [];
-      for (const perMessage of IN_A_MESSAGE) {
+      for (const perMessage of run.pace.perMessage) {
         const kafka = await publish(await run.broker(), messagesOf(events(), perMessage));
         loads.push({ kafka, file, count, perMessage });
       }
@@ -128,11 +127,12 @@ async function throughEngine({ client }: Database, { kafka, count }: Load): Prom
 }
 
 async function throughCurl({ connection, client }: Database, { file, count }: Load): Promise<number> {
-  const query = new URLSearchParams({
+  const url = new URL(connection.url);
+  url.search = new URLSearchParams({
     database: connection.database,
     query: "INSERT INTO observations FORMAT JSONEachRow",
     date_time_input_format: "best_effort",
-  });
+  }).toString();
   const start = performance.now();
   await promisify(execFile)("curl", [
     ...["--silent", "--show-error", "--fail", "--data-binary", `@${file}`],
@@ -142,7 +142,7 @@ async function throughCurl({ connection, client }: Database, { file, count }: Lo
       "--header",
       `X-ClickHouse-Key: ${connection.password}`,
     ],
-    `${connection.url}/?${query}`,
+    url.href,
   ]);
   const seconds = (performance.now() - start) / 1_000;
   const { rows } = await runForOne(client, stored, {});

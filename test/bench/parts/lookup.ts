@@ -9,7 +9,7 @@ import { inTurn } from "../rounds.ts";
 import { someAddresses, type World } from "../world.ts";
 
 const CONNECTIONS = 64;
-const DIFFERENT = 20_000;
+const DIFFERENT = 5_000;
 const CHECKED = 200;
 /** Seen, or never seen. */
 const STATUSES = [200, 404];

@@ -33,7 +33,7 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
 }
 
 /** Tests ask each query a few times only: compiling its expressions costs a third of the server's time and gains nothing. */
-function withoutCompiling(url: string): string {
+export function withoutCompiling(url: string): string {
   const asked = new URL(url);
   for (const what of ["expressions", "aggregate_expressions", "sort_description"]) {
     asked.searchParams.set(`ch_compile_${what}`, "0");
