@@ -5,6 +5,7 @@ const SLOW = [
   "test/e2e/command-line.test.ts",
   "test/e2e/start.test.ts",
   "test/integration/operations/fuzz.test.ts",
+  "test/integration/operations/bench.test.ts",
   "test/integration/backup/backup.test.ts",
   "test/integration/ingest/ingest-faults.test.ts",
   "test/integration/backup/restore.test.ts",
