@@ -46,7 +46,8 @@ export const growth: Part = {
     try {
       for (const share of run.smaller) smaller.push(await run.openWorld(Math.round(run.size * share)));
       const worlds = [...smaller, await run.world()];
-      const asked = await Promise.all(worlds.map((world) => toAsked(run, world)));
+      const asked: Asked[] = [];
+      for (const world of worlds) asked.push(await toAsked(run, world));
       const sizes = worlds.map(({ history }) => history.rows);
       const measureOne = async ({ name, isFlat, ask }: Question) => {
         const sides = Object.fromEntries(asked.map((one, index) => [String(index), () => ask(one)]));
@@ -64,7 +65,10 @@ export const growth: Part = {
 async function toAsked(run: Run, world: World): Promise<Asked> {
   const seen = [...(await askRawQuick(world, someAddresses(world, 1_000))).keys()];
   const random = seeded(run.seed);
-  return { world, run, pickSeen: () => random.pick(seen) };
+  const asked = { world, run, pickSeen: () => random.pick(seen) };
+  // Node compiles the code of a route while it is first asked; the largest world's service was asked by other parts.
+  await load(asked);
+  return asked;
 }
 
 async function load({ world, run }: Asked): Promise<number> {
