@@ -3,7 +3,7 @@ import type { Line } from "./line.ts";
 import type { LoadClient } from "./load/client.ts";
 import type { World } from "./world.ts";
 
-/** How long a part measures. */
+/** How much and how long a part measures. */
 export type Pace = {
   /** Both sides of a ratio are measured so often, in turn. */
   readonly rounds: number;
@@ -11,6 +11,8 @@ export type Pace = {
   readonly loadSeconds: number;
   /** A question that is answered faster is asked again and again for so long a round. */
   readonly repeatMs: number;
+  /** How many observations a Kafka message carries: each of these is measured. */
+  readonly perMessage: readonly number[];
 };
 
 /** What a run gives to each of its parts. */
@@ -26,6 +28,8 @@ export type Run = {
   readonly load: LoadClient;
   /** The world of {@link Run.size}, which all parts share. */
   readonly world: () => Promise<World>;
+  /** The worlds that the growth part compares with that one, by their share of its size, smallest first. */
+  readonly smaller: readonly number[];
   /** A smaller one, which the caller closes. */
   readonly openWorld: (size: number) => Promise<World>;
   readonly say: (text: string) => void;

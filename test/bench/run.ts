@@ -4,16 +4,14 @@ import { measureQuietness } from "./quiet.ts";
 import type { PartReport } from "./report/report.ts";
 import { openWorld, type World } from "./world.ts";
 
-export type RunOptions = Pick<Run, "clickhouse" | "broker" | "size" | "seed" | "pace" | "say">;
-
-/** The smallest world that parts compare with the largest. */
-const SMALLEST = 1 / 16;
+export type RunOptions = Pick<Run, "clickhouse" | "broker" | "size" | "smaller" | "seed" | "pace" | "say">;
 
 /** A run that makes its world when a part first asks for it. */
 export function openRun(options: RunOptions): { readonly run: Run; close(): Promise<void> } {
-  const { clickhouse, size, seed, say } = options;
+  const { clickhouse, size, smaller, seed, say } = options;
   const load = startLoadClient();
-  const open = (ofSize: number) => openWorld(clickhouse, { size: ofSize, smallest: size * SMALLEST, seed, say });
+  const open = (ofSize: number) =>
+    openWorld(clickhouse, { size: ofSize, smallest: size * Math.min(...smaller), seed, say });
   let world: Promise<World> | undefined;
   const run: Run = {
     ...options,

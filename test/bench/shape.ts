@@ -4,6 +4,8 @@ export const DAYS = 90;
 const HOURS = DAYS * 24;
 /** The shares of the measured store: one tag with 15,000 observations an hour, 69 with 90. */
 const ORDINARY_SHARE = 0.29;
+/** One ordinary tag of the smallest store. */
+const ORDINARY_SHARE_OF_SMALLEST = 0.13;
 const HEAVY_PER_HOUR = 15_000;
 const MOST_PER_ORDINARY_HOUR = 90;
 const HEAVY_ADDRESSES = { active: 200_000, later: 128_000 };
@@ -24,7 +26,7 @@ type Shape = Required<
 export function shapeOf(size: number, smallest: number): Shape {
   const perHour = size / HOURS;
   const perSmallestHour = smallest / HOURS;
-  const ordinaryPerHour = clamp(perSmallestHour * 0.07, 1, MOST_PER_ORDINARY_HOUR);
+  const ordinaryPerHour = clamp(perSmallestHour * ORDINARY_SHARE_OF_SMALLEST, 1, MOST_PER_ORDINARY_HOUR);
   const ordinaryTags = clamp((ORDINARY_SHARE * perHour) / ordinaryPerHour, 1, 10_000);
   const heavyPerHour = clamp(perHour - ordinaryTags * ordinaryPerHour, 1, size);
   const scaled = (addresses: { active: number; later: number }, share: number) => ({

@@ -8,8 +8,8 @@ import { type AddressAnswers, askRawFull, askRawQuick, askRawTimeline } from "..
 import { inTurn, timeOf } from "../rounds.ts";
 import { someAddresses, type World } from "../world.ts";
 
-/** The most that one request may ask for. */
-const BULK = 10_000;
+/** The most that one request may ask for; a small world has fewer. */
+const MOST = 10_000;
 const DAYS = 90;
 const PEER = "raw observations";
 
@@ -20,10 +20,11 @@ export const addresses: Part = {
   usesWorld: true,
   async measure(run) {
     const world = await run.world();
-    const seen = [...(await askRawQuick(world, someAddresses(world, BULK))).keys()];
+    const ips = someAddresses(world, Math.min(MOST, 2 * world.history.addresses));
+    const seen = [...(await askRawQuick(world, ips)).keys()];
     const bulk = (isQuick: boolean, limitMs: number) => {
-      const name = `POST /v3/ip, ${BULK}, ${isQuick ? "quick" : "full"}`;
-      return { [name]: () => measureBulk(run, world, { name, isQuick, limitMs }) };
+      const name = `POST /v3/ip, ${ips.length}, ${isQuick ? "quick" : "full"}`;
+      return { [name]: () => measureBulk(run, world, { name, ips, isQuick, limitMs }) };
     };
     const single = { "GET /v3/ip/{ip} and the timeline": () => measureSingle(run, world, seen) };
     return measureEach({ ...bulk(true, 700), ...bulk(false, 4_000), ...single }, run.say);
@@ -60,12 +61,16 @@ function toAnswers(text: string, isQuick: boolean): AddressAnswers {
   );
 }
 
-type Bulk = { readonly name: string; readonly isQuick: boolean; readonly limitMs: number };
+type Bulk = {
+  readonly name: string;
+  readonly ips: readonly string[];
+  readonly isQuick: boolean;
+  readonly limitMs: number;
+};
 
-async function measureBulk(run: Run, world: World, { name, isQuick, limitMs }: Bulk): Promise<Line[]> {
+async function measureBulk(run: Run, world: World, { name, ips, isQuick, limitMs }: Bulk): Promise<Line[]> {
   const path = `/v3/ip?quick=${isQuick}`;
   const askRaw = isQuick ? askRawQuick : askRawFull;
-  const ips = someAddresses(world, BULK);
   const body = JSON.stringify({ ips });
   const answers = toAnswers(await world.service.post(path, body), isQuick);
   const fault = isDeepStrictEqual(answers, await askRaw(world, ips)) ? undefined : "answers differ";

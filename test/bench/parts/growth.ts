@@ -7,8 +7,6 @@ import { askRawQuick } from "../peers/raw-addresses.ts";
 import { inTurn, timeOf } from "../rounds.ts";
 import { someAddresses, type World } from "../world.ts";
 
-/** The largest is the size of the run. */
-const FACTORS = [1 / 16, 1 / 4, 1] as const;
 const CONNECTIONS = 64;
 const HOURS = 24;
 /** A question is flat when 16 times as much data make it take at most so many times as long. */
@@ -46,11 +44,10 @@ export const growth: Part = {
   async measure(run) {
     const smaller: World[] = [];
     try {
-      const open = async (factor: number) => smaller.push(await run.openWorld(Math.round(run.size * factor)));
-      await Promise.all(FACTORS.slice(0, -1).map(open));
-      smaller.sort((one, other) => one.history.rows - other.history.rows);
+      for (const share of run.smaller) smaller.push(await run.openWorld(Math.round(run.size * share)));
       const worlds = [...smaller, await run.world()];
-      const asked = await Promise.all(worlds.map((world) => toAsked(run, world)));
+      const asked: Asked[] = [];
+      for (const world of worlds) asked.push(await toAsked(run, world));
       const sizes = worlds.map(({ history }) => history.rows);
       const measureOne = async ({ name, isFlat, ask }: Question) => {
         const sides = Object.fromEntries(asked.map((one, index) => [String(index), () => ask(one)]));
@@ -68,7 +65,10 @@ export const growth: Part = {
 async function toAsked(run: Run, world: World): Promise<Asked> {
   const seen = [...(await askRawQuick(world, someAddresses(world, 1_000))).keys()];
   const random = seeded(run.seed);
-  return { world, run, pickSeen: () => random.pick(seen) };
+  const asked = { world, run, pickSeen: () => random.pick(seen) };
+  // Node compiles the code of a route while it is first asked; the largest world's service was asked by other parts.
+  await load(asked);
+  return asked;
 }
 
 async function load({ world, run }: Asked): Promise<number> {

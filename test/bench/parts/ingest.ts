@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,10 +22,10 @@ import { publish } from "../peers/topic.ts";
 import { inTurn } from "../rounds.ts";
 import { openDatabase } from "../world.ts";
 
+/** Some seconds of work: with fewer, a few inserts would decide. */
 const MOST_OBSERVATIONS = 400_000;
 const LEAST_OBSERVATIONS = 2_000;
-const SHARE_OF_SIZE = 1 / 100;
-const IN_A_MESSAGE = [1, 1_000] as const;
+const SHARE_OF_SIZE = 1 / 60;
 const LONGEST_MS = 120_000;
 const TAGS = Array.from({ length: 20 }, (_, index) => makeTag(`tag-${index}`, "malicious"));
 
@@ -35,22 +36,24 @@ export const ingest: Part = {
   async measure(run) {
     const count = Math.min(MOST_OBSERVATIONS, Math.max(LEAST_OBSERVATIONS, Math.round(run.size * SHARE_OF_SIZE)));
     const folder = await mkdtemp(join(tmpdir(), "noisefloor-bench-"));
+    const database = await openDatabase(run.clickhouse);
     try {
       const file = join(folder, "events.ndjson");
       const now = Date.now();
       const events = () => makeEvents(run.seed, count, TAGS, now);
       await writeNdjson(file, events());
       const loads: Load[] = [];
-      for (const perMessage of IN_A_MESSAGE) {
+      for (const perMessage of run.pace.perMessage) {
         const kafka = await publish(await run.broker(), messagesOf(events(), perMessage));
         loads.push({ kafka, file, count, perMessage });
       }
       const missing: string[] = [];
-      const questions = loads.map((load) => [nameOf(load), () => measureSides(run, load, missing)] as const);
+      const questions = loads.map((load) => [nameOf(load), () => measureSides(run, database, load, missing)] as const);
       const measured = await measureEach(Object.fromEntries(questions), run.say);
       const notes = missing.slice(0, 1).map((reason) => `ClickHouse's Kafka engine is missing: ${reason}`);
       return { ...measured, notes: [`${count} observations a round.`, ...notes] };
     } finally {
+      await database.drop();
       await rm(folder, { recursive: true, force: true });
     }
   },
@@ -68,17 +71,17 @@ function nameOf({ perMessage }: Load): string {
 }
 
 /** @param missing gets the reason when the server cannot read topics by itself, and then it is not asked again. */
-async function measureSides(run: Run, load: Load, missing: string[]): Promise<Line[]> {
+async function measureSides(run: Run, database: Database, load: Load, missing: string[]): Promise<Line[]> {
   const engine = async () => {
     if (missing.length > 0) return Number.NaN;
-    return inDatabase(run, (database) => throughEngine(database, load)).catch((error: unknown) => {
+    return throughEngine(await emptied(database), load).catch((error: unknown) => {
       missing.push(String(error));
       return Number.NaN;
     });
   };
   const sides = {
-    ours: () => inDatabase(run, (database) => throughService(database, load)),
-    curl: () => inDatabase(run, (database) => throughCurl(database, load)),
+    ours: async () => throughService(await emptied(database), load),
+    curl: async () => throughCurl(await emptied(database), load),
     engine,
   };
   const times = await inTurn(sides, run.pace);
@@ -92,20 +95,20 @@ async function measureSides(run: Run, load: Load, missing: string[]): Promise<Li
 type Database = Awaited<ReturnType<typeof openDatabase>>;
 
 /** Each measurement begins with empty tables. */
-async function inDatabase<T>({ clickhouse }: Run, measure: (database: Database) => Promise<T>): Promise<T> {
-  const database = await openDatabase(clickhouse);
-  try {
-    await writeTags(database.client, TAGS, Date.now());
-    return await measure(database);
-  } finally {
-    await database.drop();
-  }
+async function emptied(database: Database): Promise<Database> {
+  const { connection, client } = database;
+  await client.command({
+    query: "TRUNCATE ALL TABLES FROM {name:Identifier} NOT LIKE 'schema_migrations'",
+    query_params: { name: connection.database },
+  });
+  await writeTags(client, TAGS, Date.now());
+  return database;
 }
 
 async function throughService({ connection, client }: Database, { kafka, count }: Load): Promise<number> {
   const commandLine = await openCommandLine();
   try {
-    const env = { ...environmentOf(connection, kafka), KAFKA_GROUP_ID: connection.database, LOG_LEVEL: "warn" };
+    const env = { ...environmentOf(connection, kafka), KAFKA_GROUP_ID: randomUUID(), LOG_LEVEL: "warn" };
     const process = await startIngest(commandLine, env);
     const perSecond = await rateOf(client, count, process.unexpectedExit);
     await process.terminate();
@@ -125,11 +128,12 @@ async function throughEngine({ client }: Database, { kafka, count }: Load): Prom
 }
 
 async function throughCurl({ connection, client }: Database, { file, count }: Load): Promise<number> {
-  const query = new URLSearchParams({
+  const url = new URL(connection.url);
+  url.search = new URLSearchParams({
     database: connection.database,
     query: "INSERT INTO observations FORMAT JSONEachRow",
     date_time_input_format: "best_effort",
-  });
+  }).toString();
   const start = performance.now();
   await promisify(execFile)("curl", [
     ...["--silent", "--show-error", "--fail", "--data-binary", `@${file}`],
@@ -139,7 +143,7 @@ async function throughCurl({ connection, client }: Database, { file, count }: Lo
       "--header",
       `X-ClickHouse-Key: ${connection.password}`,
     ],
-    `${connection.url}/?${query}`,
+    url.href,
   ]);
   const seconds = (performance.now() - start) / 1_000;
   const { rows } = await runForOne(client, stored, {});
@@ -170,7 +174,7 @@ async function rateOf(client: ClickHouseClient, count: number, failure: () => st
   for (;;) {
     const { rows } = await runForOne(client, inserted, {});
     const at = performance.now();
-    if (first.rows === 0 && rows < count / 4) first = { rows, at };
+    if (first.rows === 0 && rows < count / 2) first = { rows, at };
     if (rows >= count && (await runForOne(client, stored, {})).rows === count) {
       return ((count - first.rows) / (at - first.at)) * 1_000;
     }

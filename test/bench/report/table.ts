@@ -8,6 +8,10 @@ export function headOf({ made, machine, size, seed, rounds, seconds }: Report): 
   return `${made}, ${machine}. ${size} observations from seed ${seed}, ${rounds} rounds, ${Math.round(seconds)} s.`;
 }
 
+/** How to read the ratios. */
+export const LEGEND =
+  "Ratios above 1: faster than the peer, or better than the limit. The limits were set for 45 million observations.";
+
 /** What the reader of a part must know besides its lines. */
 export function textsOf(part: PartReport): string[] {
   return [...warningsOf(part), ...part.notes, ...part.failures.map((failure) => `Failed: ${failure}`)];
@@ -52,7 +56,7 @@ export function toMarkdown(report: Report): string {
     const text = [...textsOf(part), `Took ${part.seconds} s; load average before: ${part.before.loadAverage}.`];
     return `## ${part.name}\n\n${toTable(rowsOf(part.lines))}\n\n${text.join("\n\n")}\n`;
   });
-  return `# Benchmark\n\n${headOf(report)}\n\nRatios above 1: faster than the peer, or better than the limit.\n\n![Ratios](report.svg)\n\n${sections.join("\n")}`;
+  return `# Benchmark\n\n${headOf(report)}\n\n${LEGEND}\n\n![Ratios](report.svg)\n\n${sections.join("\n")}`;
 }
 
 function toTable(rows: readonly Record<string, string>[]): string {

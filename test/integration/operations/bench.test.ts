@@ -5,17 +5,20 @@ import { compareReports } from "../../bench/report/compare.ts";
 import { type PartReport, type Report, reportSchema } from "../../bench/report/report.ts";
 import { toMarkdown } from "../../bench/report/table.ts";
 import { measurePart, openRun } from "../../bench/run.ts";
+import { withoutCompiling } from "../../support/worlds/databases.ts";
 
 const SIZE = 30_000;
 const SEED = 1;
-const PACE = { rounds: 1, loadSeconds: 0.1, repeatMs: 0 };
+const PACE = { rounds: 1, loadSeconds: 0.1, repeatMs: 0, perMessage: [1_000] };
 
 let opened: ReturnType<typeof openRun>;
 const parts: PartReport[] = [];
 
 beforeAll(async () => {
   const broker = async () => inject("kafkaBrokers").split(",")[0] ?? "";
-  opened = openRun({ clickhouse: inject("clickhouse"), broker, size: SIZE, seed: SEED, pace: PACE, say: () => {} });
+  const server = inject("clickhouse");
+  const clickhouse = { ...server, url: withoutCompiling(server.url) };
+  opened = openRun({ clickhouse, broker, size: SIZE, smaller: [1 / 4], seed: SEED, pace: PACE, say: () => {} });
   await opened.run.world();
 });
 afterAll(() => opened.close());
@@ -23,7 +26,7 @@ afterAll(() => opened.close());
 test.each(ALL_PARTS)("the benchmark measures $what", async (part) => {
   const report = await measurePart(part, opened.run, 10);
   expect(report).toMatchObject({ failures: [] });
-  expect(report.lines.length).toBeGreaterThan(3);
+  expect(report.lines.length).toBeGreaterThan(1);
   for (const line of report.lines) {
     expect(line.ratio.median, line.name).toBeGreaterThan(0);
     expect(line.fault, `${line.name} against ${line.peer}`).toBeUndefined();
