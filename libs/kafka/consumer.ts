@@ -122,9 +122,10 @@ function createConsumer(connection: KafkaConnection, options: ConsumerOptions, l
     sessionTimeout: sessionTimeoutMs,
     // Two heartbeats may be lost before the broker takes this consumer for dead.
     heartbeatInterval: Math.min(MAX_HEARTBEAT_INTERVAL_MS, Math.floor(sessionTimeoutMs / 3)),
-    // Both bound memory, and count compressed bytes: JSON decompresses to ten times as many.
-    maxBytesPerPartition: 2 * 1024 * 1024,
-    maxBytes: 8 * 1024 * 1024,
+    // The library fetches again only when all of a response is handled: small ones would make small, costly inserts.
+    // These count compressed bytes; RESPONSE_MEMORY bounds what they decompress to.
+    maxBytesPerPartition: BATCH_BYTES,
+    maxBytes: CONCURRENT_PARTITIONS * BATCH_BYTES,
     maxWaitTimeInMs: 500,
     // The library restarts after some transient errors and not after others, and also during a stop. We restart
     // instead.
