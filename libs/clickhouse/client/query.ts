@@ -69,7 +69,7 @@ export type ReaderOptions = {
  */
 const PRIORITIES = {
   foreground: { priority: "1" },
-  background: { priority: "2", low_priority_query_wait_time_ms: 50, max_threads: 1 },
+  background: { priority: "2", low_priority_query_wait_time_ms: 50 },
 } as const satisfies Record<string, ClickHouseSettings>;
 
 /** Turns a client into one that only reads. The server stops a query whose signal aborts. */

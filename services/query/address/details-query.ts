@@ -42,7 +42,7 @@ export const addressDetails = defineQuery({
     WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY source_ip
-    SETTINGS do_not_merge_across_partitions_select_final = 1`,
+    SETTINGS do_not_merge_across_partitions_select_final = 1, optimize_move_to_prewhere_if_final = 1`,
   params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({
     ip: z.string(),
