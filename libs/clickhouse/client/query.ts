@@ -1,5 +1,6 @@
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
-import { z } from "zod";
+import type { z } from "zod";
 import { answerRows } from "./answer.ts";
 import { IncompleteAnswerError, StoreTimeoutError } from "./errors.ts";
 
@@ -72,6 +73,9 @@ const PRIORITIES = {
   background: { priority: "2", low_priority_query_wait_time_ms: 50 },
 } as const satisfies Record<string, ClickHouseSettings>;
 
+/** Beside others: several at once keep all processors busy with one thread each, and leave the foreground its turn. */
+const ONE_THREAD = { max_threads: 1 } as const satisfies ClickHouseSettings;
+
 /** Turns a client into one that only reads. The server stops a query whose signal aborts. */
 export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd = () => {} }: ReaderOptions): Read {
   const settings: ClickHouseSettings = {
@@ -81,20 +85,25 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
     readonly: "2",
     cancel_http_readonly_queries_on_client_close: 1,
   };
+  let running = 0;
   return async (definition, params, signal) => {
+    const threads = priority === "background" && running > 0 ? ONE_THREAD : {};
     // A server that no longer answers must not keep its callers waiting either.
     const atMost = AbortSignal.timeout((maxSeconds + 1) * 1_000);
     const ended = signal === undefined ? atMost : AbortSignal.any([signal, atMost]);
     const start = performance.now();
     const end = (outcome: "answered" | "cancelled" | "failed") =>
       onEnd(definition.name, outcome, (performance.now() - start) / 1_000);
+    running++;
     try {
-      const rows = await send(client, definition, params, { settings, signal: ended });
+      const rows = await send(client, definition, params, { settings: { ...settings, ...threads }, signal: ended });
       end("answered");
       return rows;
     } catch (error) {
       end(signal?.aborted ? "cancelled" : "failed");
       throw atMost.aborted ? new StoreTimeoutError(`no answer within ${maxSeconds} seconds`) : error;
+    } finally {
+      running--;
     }
   };
 }
@@ -113,7 +122,19 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
     clickhouse_settings: { ...settings, log_comment: definition.name },
     ...(signal === undefined ? {} : { abort_signal: signal }),
   });
-  return z.array(definition.row).parse(answerRows(await result.text()));
+  return parseRows(definition.row, answerRows(await result.text()));
+}
+
+/** So many rows are validated before other requests get their turn: some rows hold thousands of values. */
+const ROWS_BEFORE_YIELD = 100;
+
+async function parseRows<Row extends z.ZodType>(row: Row, rows: readonly unknown[]): Promise<z.output<Row>[]> {
+  const parsed: z.output<Row>[] = [];
+  for (const [index, value] of rows.entries()) {
+    if (index > 0 && index % ROWS_BEFORE_YIELD === 0) await yieldToOthers();
+    parsed.push(row.parse(value));
+  }
+  return parsed;
 }
 
 /**
