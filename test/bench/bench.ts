@@ -12,7 +12,7 @@ import { comparedRowsOf, headOf, LEGEND, rowsOf, textsOf, toMarkdown } from "./r
 import { measurePart, openRun } from "./run.ts";
 
 /** What fits into fifteen minutes on two cores. */
-const SIZE = 24_000_000;
+const SIZE = 12_000_000;
 const SMALLER = [1 / 16, 1 / 4];
 const SEED = 20_261_122;
 const PACE: Pace = { rounds: 3, loadSeconds: 4, repeatMs: 500, perMessage: [1, 1_000] };
