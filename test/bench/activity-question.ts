@@ -13,7 +13,7 @@ export type ActivityQuestion = {
   readonly includeIps: boolean;
 };
 
-/** What must be the same, whoever answers. */
+/** What the service and its peers must answer alike. */
 export type ActivityAnswer = {
   readonly total: number;
   /** Distinct addresses by bucket, empty ones included. */

@@ -21,8 +21,6 @@ export type HistoryOptions = {
   readonly ordinaryAddresses?: { readonly active: number; readonly later: number };
   /** Each insert has so many hours, as a batch of the intake has some minutes. */
   readonly hoursPerInsert?: number;
-  /** The hour to begin with, counted from the start of the history: goes on where an earlier call was interrupted. */
-  readonly firstHour?: number;
   /** Called after each insert with the rows so far and in total. */
   readonly onProgress?: (rows: number, total: number) => void;
 };
@@ -74,7 +72,7 @@ export async function fillHistory(client: ClickHouseClient, options: HistoryOpti
     ordinaryActive: ordinary.active,
     ordinaryLater: ordinary.later,
   };
-  for (let hour = options.firstHour ?? 0; hour < hours; hour += hoursPerInsert) {
+  for (let hour = 0; hour < hours; hour += hoursPerInsert) {
     const count = Math.min(hoursPerInsert, hours - hour) * perHour;
     await client.command({
       query: INSERT,

@@ -160,7 +160,8 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     const key = JSON.stringify(query);
     const ask = () =>
       app.admission.run(request, costOf(query), signal, () =>
-        runs.start(key, signal, (shared) => serializeActivity(query, deps, toJsonArray, shared)),
+        // An equal question may have left the queue first.
+        runs.joinOrStart(key, signal, (shared) => serializeActivity(query, deps, toJsonArray, shared)),
       );
     // When the run of another caller fails, it may be for that caller's limits.
     const { buckets, totalIps, byClassification, isTruncated } = await (runs.join(key, signal)?.catch(ask) ?? ask());

@@ -24,7 +24,7 @@ const live = () => new AbortController();
 test("callers with the same key share one run, and one that comes after its end does not", async () => {
   const runs = createSharedRuns<string>();
   const { work, resolve, signals } = controlled();
-  const first = runs.start("a", live().signal, work);
+  const first = runs.joinOrStart("a", live().signal, work);
   const second = runs.join("a", live().signal);
   expect(runs.join("b", live().signal)).toBeUndefined();
   resolve("answer");
@@ -34,11 +34,20 @@ test("callers with the same key share one run, and one that comes after its end 
   expect(signals).toHaveLength(1);
 });
 
+test("a question that waited while an equal one started joins its run", async () => {
+  const runs = createSharedRuns<string>();
+  const [first, second] = [controlled(), controlled()];
+  const results = [first, second].map(({ work }) => runs.joinOrStart("a", live().signal, work));
+  first.resolve("answer");
+  expect(await Promise.all(results)).toEqual(["answer", "answer"]);
+  expect([first.signals.length, second.signals.length]).toEqual([1, 0]);
+});
+
 test("a run goes on without the caller who started it, and ends when the last one has left", async () => {
   const runs = createSharedRuns<string>();
   const { work, signals } = controlled();
   const [starter, joiner] = [live(), live()];
-  const result = runs.start("a", starter.signal, work).catch((error: Error) => error.message);
+  const result = runs.joinOrStart("a", starter.signal, work).catch((error: Error) => error.message);
   const joined = runs.join("a", joiner.signal)?.catch((error: Error) => error.message);
   starter.abort();
   expect(signals[0]?.aborted).toBe(false);
@@ -49,7 +58,7 @@ test("a run goes on without the caller who started it, and ends when the last on
   const alone = createSharedRuns<string>();
   const other = controlled();
   const leaving = live();
-  const ended = alone.start("a", leaving.signal, other.work).catch((error: Error) => error.message);
+  const ended = alone.joinOrStart("a", leaving.signal, other.work).catch((error: Error) => error.message);
   leaving.abort();
   expect(other.signals[0]?.aborted).toBe(true);
   expect(alone.join("a", live().signal), "a run that was aborted").toBeUndefined();

@@ -1,9 +1,12 @@
-/** Runs of the same work that callers share while it is under way. */
+/** Runs of the same work that callers share while it runs. */
 export type SharedRuns<T> = {
-  /** The result of the run with this key; undefined when none is under way. @param signal ends the caller's interest. */
+  /** The result of the run with this key; undefined when none is running. @param signal ends the caller's interest. */
   join(key: string, signal: AbortSignal): Promise<T> | undefined;
-  /** Starts a run that others may join. @param work its signal aborts when no caller is interested any more. */
-  start(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /**
+   * Joins the run with this key or, when none is running, starts one that others may join.
+   * @param work its signal aborts when no caller is interested any more.
+   */
+  joinOrStart(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 };
 
 type Run<T> = { readonly result: Promise<T>; readonly abort: AbortController; callers: number };
@@ -27,12 +30,15 @@ export function createSharedRuns<T>(): SharedRuns<T> {
     run.result.then(end, end);
     return run.result;
   };
+  const join = (key: string, signal: AbortSignal) => {
+    const run = runs.get(key);
+    return run && attend(key, run, signal);
+  };
   return {
-    join(key, signal) {
-      const run = runs.get(key);
-      return run && attend(key, run, signal);
-    },
-    start(key, signal, work) {
+    join,
+    joinOrStart(key, signal, work) {
+      const joined = join(key, signal);
+      if (joined !== undefined) return joined;
       const abort = new AbortController();
       const run: Run<T> = { result: work(abort.signal), abort, callers: 0 };
       runs.set(key, run);

@@ -109,8 +109,9 @@ async function throughService({ connection, client }: Database, { kafka, count }
   const commandLine = await openCommandLine();
   try {
     const env = { ...environmentOf(connection, kafka), KAFKA_GROUP_ID: randomUUID(), LOG_LEVEL: "warn" };
+    const begin = performance.now();
     const process = await startIngest(commandLine, env);
-    const perSecond = await rateOf(client, count, process.unexpectedExit);
+    const perSecond = await rateOf(client, count, process.unexpectedExit, begin);
     await process.terminate();
     return perSecond;
   } finally {
@@ -119,9 +120,10 @@ async function throughService({ connection, client }: Database, { kafka, count }
 }
 
 async function throughEngine({ client }: Database, { kafka, count }: Load): Promise<number> {
+  const begin = performance.now();
   const stop = await startKafkaEngine(client, kafka);
   try {
-    return await rateOf(client, count, () => undefined);
+    return await rateOf(client, count, () => undefined, begin);
   } finally {
     await stop();
   }
@@ -165,11 +167,16 @@ const inserted = defineQuery({
 });
 
 /**
- * Observations per second from the first that can be queried to the last, so that no start counts; from now on where
- * the first insert has too many of them.
+ * Observations per second from the first that can be queried to the last, so that no start counts. Where the first look
+ * already finds half of them, from the consumer's start.
+ * @param begin when the consumer was started: it may store much before this is called.
  */
-async function rateOf(client: ClickHouseClient, count: number, failure: () => string | undefined): Promise<number> {
-  const begin = performance.now();
+async function rateOf(
+  client: ClickHouseClient,
+  count: number,
+  failure: () => string | undefined,
+  begin: number,
+): Promise<number> {
   let first = { rows: 0, at: begin };
   for (;;) {
     const { rows } = await runForOne(client, inserted, {});

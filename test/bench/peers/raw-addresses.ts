@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { World } from "../world.ts";
 import { classificationOf, GLOBAL, worstSql } from "./severities.ts";
 
-/** What must be the same of an address, whoever answers. */
+/** What the service and its peers must answer alike about an address. */
 export type AddressAnswer = {
   readonly classification: string;
   /** Only of the full form. */

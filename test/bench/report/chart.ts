@@ -18,7 +18,8 @@ export function toSvg(report: Report): string {
   const scale = scaleOf(ratios);
   const height = HEAD + rows.length * ROW + 20;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="sans-serif" font-size="12">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}"`,
+    ` font-family="sans-serif" font-size="12">`,
     `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
     `<text x="10" y="22" font-size="16" font-weight="bold">Ratios against peers and limits (above 1 is better)</text>`,
     `<text x="10" y="42" fill="#555555">${escapeXml(headOf(report))}</text>`,

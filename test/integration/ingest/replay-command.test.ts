@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { run } from "@noisefloor/clickhouse/client/query.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { z } from "zod";
 import { observationLine as line } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
+import { readBackDeadLetters, readBackObservations } from "../../support/oracle/replayed-records.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
 
@@ -20,25 +20,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await world.close();
   await rm(folder, { recursive: true });
-});
-
-const stored = defineQuery({
-  name: "test-stored",
-  sql: "SELECT toString(source_ip) AS ip, toUnixTimestamp64Milli(observed_at) AS at, count() AS times FROM observations FINAL GROUP BY ip, at ORDER BY at, ip",
-  params: z.object({}),
-  row: z.object({ ip: z.string(), at: z.int(), times: z.int() }),
-});
-const deadLetters = defineQuery({
-  name: "test-dead-letters",
-  sql: "SELECT origin, position, reason, detail, payload FROM dead_letters FINAL ORDER BY payload, position",
-  params: z.object({}),
-  row: z.object({
-    origin: z.string(),
-    position: z.int(),
-    reason: z.string(),
-    detail: z.string(),
-    payload: z.string(),
-  }),
 });
 
 const replayCommand = async (paths: string[], options: Partial<ReplayOptions>, signal?: AbortSignal) => {
@@ -59,14 +40,14 @@ test("an interrupted shifted replay continues with the time that it printed, and
   await writeFile(file, Array.from({ length: 40 }, (_, index) => line(`45.0.1.${index}`, 1_000 + index)).join("\n"));
   const stopping = new AbortController();
   const slow = replayCommand([file], { shiftTo: "now", rate: 10 }, stopping.signal);
-  await eventually(async () => expect(await run(world.client, stored, {})).not.toEqual([]));
+  await eventually(async () => expect(await run(world.client, readBackObservations, {})).not.toEqual([]));
   stopping.abort();
   const stopped = await slow;
   expect(stopped.exitCode).toBe(130);
   const [, resolved = ""] = /the newest becomes (\S+Z)\.$/m.exec(stopped.output) ?? [];
   expect(stopped.output).toContain(`with --shift-to ${resolved} in the place of --shift-to now.`);
   expect(await replayCommand([file], { shiftTo: resolved })).toMatchObject({ failure: "", exitCode: undefined });
-  const rows = await run(world.client, stored, {});
+  const rows = await run(world.client, readBackObservations, {});
   expect(rows.map(({ times }) => times)).toEqual(Array.from({ length: 40 }, () => 1));
   expect(rows.at(-1)?.at).toBe(Date.parse(resolved));
 });
@@ -100,5 +81,8 @@ test("a dry run reports what would be accepted and rejected, and changes nothing
   await writeFile(file, [line("45.0.0.1", NOW - 1_000), "rubbish"].join("\n"));
   const { output, failure } = await replayCommand([file], { dryRun: true });
   expect({ output, failure }).toEqual({ output: expect.stringContaining("accepted  1\nrejected  1\n"), failure: "" });
-  expect([...(await run(world.client, stored, {})), ...(await run(world.client, deadLetters, {}))]).toEqual([]);
+  expect([
+    ...(await run(world.client, readBackObservations, {})),
+    ...(await run(world.client, readBackDeadLetters, {})),
+  ]).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
-import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { run } from "@noisefloor/clickhouse/client/query.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import { openLogFiles } from "@noisefloor/ingest/sources/file/log-files.ts";
@@ -11,8 +11,8 @@ import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noi
 import { ReplayError, replay } from "@noisefloor/ingest/sources/file/replay.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/types.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { z } from "zod";
 import { observationLine as line } from "../../support/builders/observation.ts";
+import { readBackDeadLetters, readBackObservations } from "../../support/oracle/replayed-records.ts";
 import { atVolume } from "../../support/volume.ts";
 import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../support/worlds/world.ts";
 
@@ -58,39 +58,20 @@ async function replayFiles(
   return summary;
 }
 
-const stored = defineQuery({
-  name: "test-stored",
-  sql: "SELECT toString(source_ip) AS ip, toUnixTimestamp64Milli(observed_at) AS at, count() AS times FROM observations FINAL GROUP BY ip, at ORDER BY at, ip",
-  params: z.object({}),
-  row: z.object({ ip: z.string(), at: z.int(), times: z.int() }),
-});
-const deadLetters = defineQuery({
-  name: "test-dead-letters",
-  sql: "SELECT origin, position, reason, detail, payload FROM dead_letters FINAL ORDER BY payload, position",
-  params: z.object({}),
-  row: z.object({
-    origin: z.string(),
-    position: z.int(),
-    reason: z.string(),
-    detail: z.string(),
-    payload: z.string(),
-  }),
-});
-
 test("the same file twice gives the same observations, while equal records within it are separate ones", async () => {
   const file = join(folder, "a.ndjson");
   const equal = line("45.0.0.1", NOW - 1_000);
   await writeFile(file, [equal, equal, line("45.0.0.2", NOW - 1_000), "rubbish", equal].join("\n"));
   const first = await replayFiles([file]);
   expect(first).toMatchObject({ read: 5, accepted: 4, rejected: 1, reasons: { "not-json": 1 } });
-  const after = await run(world.client, stored, {});
+  const after = await run(world.client, readBackObservations, {});
   expect(after.map(({ ip, times }) => [ip, times])).toEqual([
     ["45.0.0.1", 3],
     ["45.0.0.2", 1],
   ]);
   expect(await replayFiles([file])).toMatchObject({ read: 5, accepted: 4, rejected: 1 });
-  expect(await run(world.client, stored, {})).toEqual(after);
-  expect(await run(world.client, deadLetters, {})).toEqual([
+  expect(await run(world.client, readBackObservations, {})).toEqual(after);
+  expect(await run(world.client, readBackDeadLetters, {})).toEqual([
     {
       origin: expect.stringMatching(/^sha256:[0-9a-f]{32}$/),
       position: 1,
@@ -108,7 +89,7 @@ test("the same bytes are the same dead letters: in a file of another name, packe
   await writeFile(join(folder, "b.ndjson.gz"), gzipSync(text));
   await writeFile(join(folder, "longer.ndjson"), `more\n${text}\nrubbish\n`);
   const keys = async () =>
-    (await run(world.client, deadLetters, {})).map(({ origin, position }) => `${origin}/${position}`);
+    (await run(world.client, readBackDeadLetters, {})).map(({ origin, position }) => `${origin}/${position}`);
   expect(await replayFiles([join(folder, "a.ndjson")])).toMatchObject({ rejected: 5 });
   const first = await keys();
   expect(new Set(first).size).toBe(5);
@@ -129,7 +110,7 @@ test("all times move so that the newest falls on the given one, over all files t
   expect(await replayFiles([join(folder, "a.ndjson"), join(folder, "b.ndjson.gz")], { shiftTo })).toMatchObject({
     accepted: 2,
   });
-  expect(await run(world.client, stored, {})).toEqual([
+  expect(await run(world.client, readBackObservations, {})).toEqual([
     { ip: "45.0.0.2", at: shiftTo - 3_600_000, times: 1 },
     { ip: "45.0.0.1", at: shiftTo, times: 1 },
   ]);
@@ -139,7 +120,7 @@ test("without a shift, records older than the retention are rejected with that r
   const file = join(folder, "old.ndjson");
   await writeFile(file, line("45.0.0.1", Date.parse("2013-09-08T05:55:10Z")));
   expect(await replayFiles([file])).toMatchObject({ accepted: 0, rejected: 1, reasons: { "older-than-retention": 1 } });
-  expect(await run(world.client, deadLetters, {})).toMatchObject([{ reason: "older-than-retention" }]);
+  expect(await run(world.client, readBackDeadLetters, {})).toMatchObject([{ reason: "older-than-retention" }]);
 });
 
 test("standard input can be shifted as well", async () => {
@@ -162,7 +143,7 @@ test.each([
   const summary = await replayFiles([file], { onBytes: (count) => (reported += count) });
   expect(summary).toMatchObject({ read: LARGE, accepted: LARGE, rejected: 0 });
   expect(reported).toBe(onDisk.length);
-  expect(await run(world.client, stored, {})).toHaveLength(LARGE);
+  expect(await run(world.client, readBackObservations, {})).toHaveLength(LARGE);
 });
 
 test("of a truncated file the readable part is stored, and the error has the summary", async () => {
@@ -177,7 +158,7 @@ test("of a truncated file the readable part is stored, and the error has the sum
   const { read, accepted } = failure.summary;
   expect(read).toBeGreaterThan(CUT / 2);
   expect(accepted).toBe(read);
-  expect(await run(world.client, stored, {})).toHaveLength(read);
+  expect(await run(world.client, readBackObservations, {})).toHaveLength(read);
 });
 
 test("a batch is bounded by its bytes, too: long lines do not fill the memory", async () => {
@@ -205,7 +186,7 @@ test("a time of a wrong clock does not move the others", async () => {
   );
   await writeFile(file, [line("45.0.0.1", 1_000_000), ...odd].join("\n"));
   expect(await replayFiles([file], { shiftTo: NOW })).toMatchObject({ read: 4, accepted: 1, rejected: 3 });
-  expect(await run(world.client, stored, {})).toEqual([{ ip: "45.0.0.1", at: NOW, times: 1 }]);
+  expect(await run(world.client, readBackObservations, {})).toEqual([{ ip: "45.0.0.1", at: NOW, times: 1 }]);
 });
 
 test("a rate is kept", async () => {
