@@ -181,7 +181,7 @@ async function rateOf(
   for (;;) {
     const { rows } = await runForOne(client, inserted, {});
     const at = performance.now();
-    if (first.rows === 0 && rows < count / 2) first = { rows, at };
+    if (first.rows === 0 && rows > 0 && rows < count / 2) first = { rows, at };
     if (rows >= count && (await runForOne(client, stored, {})).rows === count) {
       return ((count - first.rows) / (at - first.at)) * 1_000;
     }
