@@ -10,7 +10,10 @@ export const NO_CACHE_LINES = `Cache-Control: ${NO_STORE}\r\nVary: ${VARIES_BY}\
 /** API: no cache may store any response, or a cache in front would serve one workspace's data to another. */
 export function forbidCaching(app: FastifyInstance): void {
   // In onSend: the files of the documentation pages set a Cache-Control of their own before.
-  app.addHook("onSend", async (_request, reply) => setNoCache(reply));
+  app.addHook("onSend", (_request, reply, _payload, done) => {
+    setNoCache(reply);
+    done();
+  });
 }
 
 /** For responses where no hook runs. */
@@ -20,6 +23,7 @@ export function setNoCache(reply: FastifyReply): void {
 
 /** Keeps fields that others have set, as CORS sets `Origin`. */
 function withKey(vary: number | string | string[] | undefined): string {
+  if (vary === undefined) return VARIES_BY;
   const fields = [vary ?? []].flat().flatMap((value) => String(value).split(","));
   const names = fields.map((name) => name.trim()).filter((name) => name !== "");
   return names.some((name) => name.toLowerCase() === VARIES_BY) ? names.join(", ") : [...names, VARIES_BY].join(", ");

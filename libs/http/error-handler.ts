@@ -33,9 +33,8 @@ export function sendErrorResponse(
   reply: FastifyReply,
   toHttpError: ToHttpError,
 ): FastifyReply {
-  const { url, routeOptions } = reply.request;
-  const fields = { operation: routeOptions.config.operation, path: pathOf(url) };
-  // The logger of a reply adds the request's id.
+  const { id, url, routeOptions } = reply.request;
+  const fields = { requestId: id, operation: routeOptions.config.operation, path: pathOf(url) };
   if (error instanceof DeadlineError) reply.log.warn(fields, "deadline exceeded");
   if (error instanceof HttpError) return reply.code(error.status).send(error.body);
   const known = LIBRARY_ERRORS[error.code];

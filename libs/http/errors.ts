@@ -5,8 +5,13 @@ export class HttpError extends Error {
   readonly body: Readonly<Record<string, unknown>>;
 
   constructor(status: number, message: string, more: Readonly<Record<string, unknown>> = {}) {
+    // Without a stack trace: nobody reads it, and it took a tenth of the time of a lookup that finds nothing.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.status = status;
-    this.body = { ...more, message };
+    // Not by spreading: V8 would make a hidden class for each error.
+    this.body = Object.assign({}, more, { message });
   }
 }

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { type JsonArray, jsonArrayMaker, serializeAnswer, streamPieces, type ToJsonArray } from "./answer-body.ts";
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
-import { startDeadline } from "./requests/deadline.ts";
+import { type Deadline, runWithDeadline } from "./requests/deadline.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -83,8 +83,7 @@ export type OperationRequest<Path extends string> = FastifyRequest<{
 export type OperationHandler<Path extends string, Body extends z.ZodType> = (
   request: OperationRequest<Path>,
   reply: FastifyReply,
-  /** Aborts on timeout and when the client disconnects. */
-  signal: AbortSignal,
+  deadline: Deadline,
   /** For response members with many items. */
   toJsonArray: ToJsonArray,
 ) => Promise<Immutable<z.input<Body>>>;
@@ -111,32 +110,29 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
     url: routeOf(operation),
     config: { ...options.config, operation: operation.id, keyOf: operation.keyOf ?? "workspace" },
     handler: async (request, reply) => {
-      const deadline = startDeadline(reply.raw, deadlineMs);
-      const { signal } = deadline;
       const memory = app.answerMemory.reserve(request);
       // Not before the connection is done with it: what the client has not read is still in memory.
       reply.raw.once("close", memory.release);
-      const respond = async () => {
-        const success = reply.code(operation.success.status);
-        const answer = await handler(request, success, signal, jsonArrayMaker(memory, signal));
-        return serializeAnswer(answer, memory, signal);
-      };
       try {
-        return sendable(await Promise.race([respond(), deadline.passed]), reply, memory);
+        const body = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
+          const success = reply.code(operation.success.status);
+          const answer = await handler(request, success, deadline, jsonArrayMaker(memory, deadline));
+          return serializeAnswer(answer, memory, deadline);
+        });
+        return sendable(body, reply, memory);
       } catch (error) {
-        deadline.abort(error);
         memory.release();
         throw error;
-      } finally {
-        deadline.end();
       }
     },
   });
 }
 
 /** A body of several pieces is streamed, at the pace at which the client reads it. */
-function sendable(pieces: readonly Buffer[], reply: FastifyReply, memory: AnswerReservation) {
+function sendable(body: string | readonly Buffer[], reply: FastifyReply, memory: AnswerReservation) {
   reply.type("application/json; charset=utf-8");
+  if (typeof body === "string") return body;
+  const pieces = body;
   const [first, ...more] = pieces;
   if (first !== undefined && more.length === 0) return first;
   reply.header(

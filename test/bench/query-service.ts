@@ -32,8 +32,8 @@ export async function startQueryService(
     LOG_LEVEL: "error",
     HTTP_PORT: String(port),
     PUBLIC_URL,
-    // As docker-compose.yml sets it.
-    NODE_OPTIONS: "--max-old-space-size=512",
+    // As docker-compose.yml and the image set it.
+    NODE_OPTIONS: "--max-old-space-size=512 --max-semi-space-size=32",
     ...env,
   });
   const close = async () => {

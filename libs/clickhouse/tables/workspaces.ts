@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { ENTITLEMENTS } from "@noisefloor/domain/access/caller.ts";
 import { z } from "zod";
@@ -80,5 +80,5 @@ export async function writeApiKey(client: ClickHouseClient, key: ApiKey, now: nu
 
 /** The store holds keys by this hash alone. */
 export function hashKey(key: string): string {
-  return createHash("sha256").update(key).digest("hex");
+  return hash("sha256", key);
 }

@@ -7,6 +7,6 @@ export type Caller = {
   /** The name of the plan. */
   readonly plan: string;
   /** Absent for callers without a key. */
-  readonly workspaceId?: string;
+  readonly workspaceId?: string | undefined;
   readonly entitlements: ReadonlySet<Entitlement>;
 };

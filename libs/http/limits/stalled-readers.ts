@@ -10,10 +10,12 @@ type Progress = { since: number; read: number };
 /** Closes connections whose client does not read its response, or hardly does: what it has not read fills memory. */
 export function cutStalledReaders(app: FastifyInstance, pace: ReadingPace, onRejected: OnRejected): void {
   const readers = new Map<Socket, Progress>();
-  app.addHook("onRequest", async ({ raw: { socket } }) => {
-    if (readers.has(socket)) return;
-    readers.set(socket, { since: performance.now(), read: 0 });
-    socket.once("close", () => readers.delete(socket));
+  app.addHook("onRequest", ({ raw: { socket } }, _reply, done) => {
+    if (!readers.has(socket)) {
+      readers.set(socket, { since: performance.now(), read: 0 });
+      socket.once("close", () => readers.delete(socket));
+    }
+    done();
   });
   const check = () => {
     const now = performance.now();

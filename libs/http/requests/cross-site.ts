@@ -51,18 +51,17 @@ export function rejectCrossSite(
     return origin !== undefined && origin !== publicOrigin && !isOriginOf(origin, request.host);
   };
 
-  app.addHook("onRequest", async (request) => {
-    if (UNCHECKED_PATHS.includes(request.routeOptions.url) || carriesKey(request)) return;
+  const check = (request: FastifyRequest): HttpError | undefined => {
+    if (UNCHECKED_PATHS.includes(request.routeOptions.url) || carriesKey(request)) return undefined;
     if (request.method === "POST" && request.routeOptions.config.keyOf !== undefined && isForeignPage(request)) {
-      throw new HttpError(403, "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin");
+      return new HttpError(403, "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin");
     }
     const { host } = request.headers;
     // HTTP 1.0 allows none, and no browser sends such a request.
-    if (host === undefined || !(isLocal || isIntakeOpen())) return;
-    if (!isOurs(nameIn(host))) {
-      throw new HttpError(403, "The name in Host is not known here: neither PUBLIC_URL nor ALLOWED_HOSTS has it");
-    }
-  });
+    if (host === undefined || !(isLocal || isIntakeOpen()) || isOurs(nameIn(host))) return undefined;
+    return new HttpError(403, "The name in Host is not known here: neither PUBLIC_URL nor ALLOWED_HOSTS has it");
+  };
+  app.addHook("onRequest", (request, _reply, done) => done(check(request)));
 }
 
 /** Only on routes that check the key: elsewhere it could be any text. */

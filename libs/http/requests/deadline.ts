@@ -13,40 +13,67 @@ export class DeadlineError extends HttpError {
   }
 }
 
-/** How long an operation may run: until its time limit, the client disconnects or the operation fails. */
-export type Deadline = {
-  /** Aborts then; its reason is the error response. */
-  readonly signal: AbortSignal;
-  /** Rejects then, with the same error. */
-  readonly passed: Promise<never>;
-  /** Call it when the operation has failed: ends what still runs for it. */
-  abort(error: unknown): void;
-  /** Call it when the operation is done. */
-  end(): void;
-};
+/**
+ * How long an operation may run: until its time limit, the client disconnects or the operation fails. A class, because
+ * an object literal with getters gets a hidden class of its own each time, which garbage collection hardly keeps up with.
+ */
+export class Deadline {
+  readonly #listeners = new Set<() => void>();
+  #controller: AbortController | undefined;
+  #passed: { readonly error: unknown } | undefined;
 
-/** Starts the clock for one operation. */
-export function startDeadline(response: ServerResponse, ms: number): Deadline {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const onTimeout = () => controller.abort(new DeadlineError());
-  // Not the request's `close`: that comes as soon as the body is read, while the client still waits.
-  const onDisconnect = () => controller.abort(new HttpError(CLIENT_DISCONNECTED, "The client has disconnected"));
-  const timer = setTimeout(onTimeout, ms);
-  response.once("close", onDisconnect);
-  const passed = new Promise<never>((_, fail) => {
-    signal.addEventListener("abort", () => fail(signal.reason), { once: true });
-  });
-  if (response.destroyed) onDisconnect();
-  // Nothing awaits it any more when the operation itself has failed.
-  passed.catch(() => {});
-  return {
-    signal,
-    passed,
-    abort: (error) => controller.abort(error),
-    end() {
+  /** Aborts then; its reason is the error response. Made when it is first read: a lookup from memory needs none. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#passed !== undefined) this.#controller.abort(this.#passed.error);
+    return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#passed !== undefined;
+  }
+
+  /** @throws the error response when it is aborted. */
+  throwIfAborted(): void {
+    if (this.#passed !== undefined) throw this.#passed.error;
+  }
+
+  /** Calls back then. @returns a function that cancels it. */
+  onAbort(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** For {@link runWithDeadline} alone. Only the first call counts. */
+  abort(error: unknown): void {
+    if (this.#passed !== undefined) return;
+    this.#passed = { error };
+    this.#controller?.abort(error);
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Runs an operation. Rejects with the error response as soon as its deadline passes, and ends what runs for it. */
+export function runWithDeadline<T>(
+  response: ServerResponse,
+  ms: number,
+  operation: (deadline: Deadline) => Promise<T>,
+): Promise<T> {
+  return new Promise((settle, fail) => {
+    const deadline = new Deadline();
+    const abort = (error: unknown) => {
+      fail(error);
+      deadline.abort(error);
+    };
+    // Not the request's `close`: that comes as soon as the body is read, while the client still waits.
+    const onDisconnect = () => abort(new HttpError(CLIENT_DISCONNECTED, "The client has disconnected"));
+    const timer = setTimeout(() => abort(new DeadlineError()), ms);
+    response.once("close", onDisconnect);
+    const end = () => {
       clearTimeout(timer);
       response.off("close", onDisconnect);
-    },
-  };
+    };
+    if (response.destroyed) onDisconnect();
+    operation(deadline).then(settle, abort).finally(end);
+  });
 }

@@ -67,12 +67,13 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
   const { budget, senderOf, busyMessage, acceptsGzip = false, appliesTo = () => true } = options;
   // Created once, see REJECTION_ERRORS.
   const busyError = new HttpError(503, busyMessage);
-  app.addHook("onRequest", async (request, reply) => {
-    if (!appliesTo(request)) return;
+  app.addHook("onRequest", (request, reply, done) => {
+    if (!appliesTo(request)) return done();
     const sender = senderOf(request);
-    if (!budget.hasSpace(contentLength(request), sender)) throw busyError;
+    if (!budget.hasSpace(contentLength(request), sender)) return done(busyError);
     request.reservation = budget.reserve(sender);
     reply.raw.once("close", request.reservation.hold());
+    done();
   });
   app.addHook("preParsing", async (request, reply, payload) => {
     if (!appliesTo(request)) return payload;

@@ -52,12 +52,21 @@ export function requestLogger({ log, metrics, logsClientAddresses }: RequestLogO
 /** Logs every request that reaches a route, the one for unknown paths included. */
 export function logRequests(app: FastifyInstance, logRequest: LogRequest): void {
   app.decorateRequest("workspaceId", undefined);
-  app.addHook("onSend", async (request, reply) => void reply.header("x-request-id", request.id));
-  app.addHook("onRequest", async (request, reply) => {
-    // Fastify has no hook for a client that disconnects before the response: only the connection shows it.
-    reply.raw.once("close", () => setImmediate(() => logRequest(request, reply, CLIENT_DISCONNECTED)));
+  app.addHook("onSend", (request, reply, _payload, done) => {
+    reply.header("x-request-id", request.id);
+    done();
   });
-  app.addHook("onResponse", async (request, reply) => logRequest(request, reply, reply.statusCode));
+  app.addHook("onRequest", (request, reply, done) => {
+    // Fastify has no hook for a client that disconnects before the response: only the connection shows it.
+    reply.raw.once("close", () => {
+      if (!reply.raw.writableFinished) setImmediate(() => logRequest(request, reply, CLIENT_DISCONNECTED));
+    });
+    done();
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    logRequest(request, reply, reply.statusCode);
+    done();
+  });
 }
 
 /** Logs a request that Fastify answers before routing, where no hook runs. */

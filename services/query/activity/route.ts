@@ -144,7 +144,7 @@ export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue;
 export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
   /** The same question of several callers, as of those who look at one dashboard, is answered once. */
   const runs = createSharedRuns<SerializedActivity>();
-  registerOperation(app, getTagActivity, async (request, _reply, signal, toJsonArray) => {
+  registerOperation(app, getTagActivity, async (request, _reply, { signal }, toJsonArray) => {
     const caller = deps.authenticate(request);
     // API.md prescribes the order of these checks, and that all of them precede any query.
     const id = readPath(request.params.id, ID);

@@ -88,14 +88,14 @@ export type IpDeps = LookupDeps & {
 };
 
 export function registerIp(app: FastifyInstance, deps: IpDeps): void {
-  registerOperation(app, getIp, async (request, reply, signal) => {
+  registerOperation(app, getIp, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const quick = readParameter(request.query, QUICK);
     const scopes = readScopes("ip", request.query, caller);
     const readContext = () =>
-      app.admission.run(request, FULL_CONTEXT_COST, signal, async () => {
-        const contexts = await readContexts([ip], scopes, !quick, deps, signal);
+      app.admission.run(request, FULL_CONTEXT_COST, deadline.signal, async () => {
+        const contexts = await readContexts([ip], scopes, !quick, deps, deadline.signal);
         return contexts.get(ip) ?? {};
       });
     const read = async () => {
@@ -104,14 +104,14 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       // Lookups of single addresses skip admission, so they never wait behind large requests.
       return toQuickContext(ip, await (isGlobal ? deps.lookUp(ip) : readContext()));
     };
-    const context = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, read);
+    const context = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, read);
     return { ...context, request_metadata: REQUEST_METADATA };
   });
 
   registerOperation(
     app,
     getIps,
-    async (request, reply, signal, toJsonArray) => {
+    async (request, reply, deadline, toJsonArray) => {
       const caller = deps.authenticate(request);
       const ips = readAddresses(request.body);
       const quick = readParameter(request.query, QUICK);
@@ -121,13 +121,13 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const found = new Set<string>();
       const routable = distinct.filter(isRoutableIpv4);
       const read = () => {
-        const contexts = onlyFound(streamContexts(routable, scopes, !quick, deps, signal), found);
+        const contexts = onlyFound(streamContexts(routable, scopes, !quick, deps, deadline.signal), found);
         return quick
           ? toJsonArray(mapContexts(contexts, toQuickContext))
           : toJsonArray(mapContexts(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));
       };
-      const data = await deps.countLookups({ request, reply, caller, lookups: routable.length, signal }, () =>
-        app.admission.run(request, bulkCost(routable.length, quick), signal, read),
+      const data = await deps.countLookups({ request, reply, caller, lookups: routable.length, deadline }, () =>
+        app.admission.run(request, bulkCost(routable.length, quick), deadline.signal, read),
       );
       const notFound = distinct.filter((ip) => !found.has(ip));
       return { data, request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: notFound } };

@@ -84,10 +84,10 @@ export type CommunityDeps = {
 };
 
 export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): void {
-  registerOperation(app, getCommunityIp, async (request, reply, signal) => {
+  registerOperation(app, getCommunityIp, async (request, reply, deadline) => {
     const ip = readPath(request.params.ip, ADDRESS);
     const caller = deps.authenticate(request);
-    return deps.countLookups({ request, reply, caller, lookups: 1, signal }, async () =>
+    return deps.countLookups({ request, reply, caller, lookups: 1, deadline }, async () =>
       toResponse(ip, await deps.lookUp(ip), deps.publicUrl),
     );
   });

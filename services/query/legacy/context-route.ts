@@ -62,12 +62,12 @@ export type LegacyContextDeps = LookupDeps & {
 };
 
 export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextDeps): void {
-  registerOperation(app, context, async (request, reply, signal) => {
+  registerOperation(app, context, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
-    const contexts = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>
-      app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
-        readContexts([ip], [GLOBAL_SCOPE], true, deps, signal),
+    const contexts = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, () =>
+      app.admission.run(request, FULL_CONTEXT_COST, deadline.signal, () =>
+        readContexts([ip], [GLOBAL_SCOPE], true, deps, deadline.signal),
       ),
     );
     return toSeenAddress(ip, contexts.get(ip), deps.catalogue) ?? { ip, seen: false as const };
@@ -76,12 +76,12 @@ export function registerLegacyContext(app: FastifyInstance, deps: LegacyContextD
   registerOperation(
     app,
     multiContext,
-    async (request, reply, signal, toJsonArray) => {
+    async (request, reply, deadline, toJsonArray) => {
       const caller = deps.authenticate(request);
       const valid = [...new Set(readAddresses(request.body))].filter(isRoutableIpv4);
-      const data = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
-        app.admission.run(request, bulkCost(valid.length, false), signal, () =>
-          toJsonArray(onlySeen(streamContexts(valid, [GLOBAL_SCOPE], true, deps, signal), deps.catalogue)),
+      const data = await deps.countLookups({ request, reply, caller, lookups: valid.length, deadline }, () =>
+        app.admission.run(request, bulkCost(valid.length, false), deadline.signal, () =>
+          toJsonArray(onlySeen(streamContexts(valid, [GLOBAL_SCOPE], true, deps, deadline.signal), deps.catalogue)),
         ),
       );
       return { message: "ok" as const, data };

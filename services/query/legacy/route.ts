@@ -119,12 +119,13 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
     return toPing(request.ip, plan, deps.now());
   });
 
-  registerOperation(app, quick, async (request, reply, signal) => {
+  registerOperation(app, quick, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const { ip } = request.params;
     const isAddress = isRoutableIpv4(ip);
-    const record = await deps.countLookups({ request, reply, caller, lookups: isAddress ? 1 : 0, signal }, async () =>
-      isAddress ? deps.lookUp(ip) : undefined,
+    const record = await deps.countLookups(
+      { request, reply, caller, lookups: isAddress ? 1 : 0, deadline },
+      async () => (isAddress ? deps.lookUp(ip) : undefined),
     );
     return toQuick(ip, record);
   });
@@ -132,13 +133,13 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
   registerOperation(
     app,
     multiQuick,
-    async (request, reply, signal) => {
+    async (request, reply, deadline) => {
       const caller = deps.authenticate(request);
       const distinct = [...new Set(readAddresses(request.body))];
       const valid = distinct.filter(isRoutableIpv4);
-      const contexts = await deps.countLookups({ request, reply, caller, lookups: valid.length, signal }, () =>
-        app.admission.run(request, bulkCost(valid.length, true), signal, () =>
-          readContexts(valid, [GLOBAL_SCOPE], false, deps, signal),
+      const contexts = await deps.countLookups({ request, reply, caller, lookups: valid.length, deadline }, () =>
+        app.admission.run(request, bulkCost(valid.length, true), deadline.signal, () =>
+          readContexts(valid, [GLOBAL_SCOPE], false, deps, deadline.signal),
         ),
       );
       return distinct.map((ip) => toQuick(ip, contexts.get(ip)));
@@ -146,10 +147,10 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
     { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
   );
 
-  registerOperation(app, riot, async (request, reply, signal) => {
+  registerOperation(app, riot, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
-    const record = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () => deps.lookUp(ip));
+    const record = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, () => deps.lookUp(ip));
     return toRiot(ip, record.riot);
   });
 

@@ -4,7 +4,7 @@ import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { sealRoutes } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { type Parameter, type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
-import { startDeadline } from "@noisefloor/http/requests/deadline.ts";
+import { type Deadline, runWithDeadline } from "@noisefloor/http/requests/deadline.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { readContexts } from "../address/read-contexts.ts";
@@ -48,7 +48,7 @@ export type PagesDeps = LookupDeps & {
 };
 
 type PageRequest = FastifyRequest<{ Params: { readonly ip?: string }; Querystring: RawQuery }>;
-type Render = (request: PageRequest, reply: FastifyReply, signal: AbortSignal) => Promise<Page>;
+type Render = (request: PageRequest, reply: FastifyReply, deadline: Deadline) => Promise<Page>;
 
 /**
  * Pages for browsers, without scripts: `/`, `/plans`, `/lookup`, and `/ip/{ip}` and `/riot/{ip}`, to which responses
@@ -58,12 +58,12 @@ export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
   // Only the path of the public URL: the browser keeps the host by which it reached the service.
   const base = new URL(deps.publicUrl).pathname.replace(/\/+$/, "");
 
-  const address: Render = async (request, reply, signal) => {
+  const address: Render = async (request, reply, deadline) => {
     const ip = readPath(request.params.ip ?? "", ADDRESS);
     const caller = deps.authenticate(request);
-    return deps.countLookups({ request, reply, caller, lookups: 1, signal }, async () => {
-      const contexts = await app.admission.run(request, FULL_CONTEXT_COST, signal, () =>
-        readContexts([ip], [GLOBAL_SCOPE], true, deps, signal),
+    return deps.countLookups({ request, reply, caller, lookups: 1, deadline }, async () => {
+      const contexts = await app.admission.run(request, FULL_CONTEXT_COST, deadline.signal, () =>
+        readContexts([ip], [GLOBAL_SCOPE], true, deps, deadline.signal),
       );
       const context = contexts.get(ip) ?? {};
       if (context.noise === undefined && context.riot === undefined) throw new HttpError(404, NOT_FOUND);
@@ -86,16 +86,8 @@ function addPage(app: FastifyInstance, base: string, url: string, operation: str
     url,
     pageOptions(operation, base),
     async (request, reply) => {
-      const deadline = startDeadline(reply.raw, app.deadlineMs);
-      try {
-        const page = await Promise.race([render(request, reply, deadline.signal), deadline.passed]);
-        return reply.type(HTML).send(writePage(base, page));
-      } catch (error) {
-        deadline.abort(error);
-        throw error;
-      } finally {
-        deadline.end();
-      }
+      const page = await runWithDeadline(reply.raw, app.deadlineMs, (deadline) => render(request, reply, deadline));
+      return reply.type(HTML).send(writePage(base, page));
     },
   );
 }

@@ -1,6 +1,7 @@
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Answer } from "@noisefloor/http/operation.ts";
+import type { Deadline } from "@noisefloor/http/requests/deadline.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { AuthorizedCaller } from "../auth.ts";
@@ -44,8 +45,7 @@ export type RequestedLookups = {
   readonly caller: AuthorizedCaller;
   /** Distinct routable addresses. */
   readonly lookups: number;
-  /** Aborts on timeout and when the client disconnects. */
-  readonly signal: AbortSignal;
+  readonly deadline: Deadline;
 };
 
 export type CountLookupsOptions = {
@@ -57,8 +57,9 @@ export type CountLookupsOptions = {
 };
 
 export function lookupCounting({ limit, onRejected, plansUrl }: CountLookupsOptions): CountLookups {
-  return async ({ request, reply, caller, lookups, signal }, lookUp) => {
-    const client = clientNetwork(request.ip, request.socket.remoteAddress);
+  return async ({ request, reply, caller, lookups, deadline }, lookUp) => {
+    const isKnown = caller.workspaceId !== undefined;
+    const client = isKnown ? undefined : clientNetwork(request.ip, request.socket.remoteAddress);
     const result = await limit.take(caller, client, lookups);
     reply.headers(result.headers);
     if (!result.isGranted) {
@@ -75,16 +76,15 @@ export function lookupCounting({ limit, onRejected, plansUrl }: CountLookupsOpti
       refunded ??= result.refund();
       return refunded;
     };
-    const onAbort = () => void refund();
     // Stays after the lookups: the response may still time out, and a 503 counts no lookups.
-    signal.addEventListener("abort", onAbort, { once: true });
+    const cancelRefund = deadline.onAbort(() => void refund());
     try {
       const found = await lookUp();
-      signal.throwIfAborted();
+      deadline.throwIfAborted();
       return found;
     } catch (error) {
-      const isMiss = error instanceof HttpError && error.status === 404 && !signal.aborted;
-      if (isMiss) signal.removeEventListener("abort", onAbort);
+      const isMiss = error instanceof HttpError && error.status === 404 && !deadline.aborted;
+      if (isMiss) cancelRefund();
       else await refund();
       throw error;
     }

@@ -22,10 +22,10 @@ export type LimitResult = {
 export type LookupLimit = {
   /**
    * Grants all or none.
-   * @param client the client's network, see `clientNetwork`.
+   * @param client the network of a caller without a key, see `clientNetwork`.
    * @param lookups 0 is always granted.
    */
-  take(caller: AuthorizedCaller, client: string, lookups: number): Promise<LimitResult>;
+  take(caller: AuthorizedCaller, client: string | undefined, lookups: number): Promise<LimitResult>;
   /** Where it counts at the moment. */
   state(): CountingState;
   /** Saves the counts that must survive the process. */

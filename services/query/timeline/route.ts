@@ -103,7 +103,7 @@ export const getTimeline = defineOperation({
 export type TimelineDeps = LookupDeps & { readonly authenticate: Authenticate; readonly countLookups: CountLookups };
 
 export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void {
-  registerOperation(app, getTimeline, async (request, reply, signal) => {
+  registerOperation(app, getTimeline, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
     const ip = readPath(request.params.ip, ADDRESS);
     const days = Math.min(readParameter(request.query, DAYS), caller.limits.reach_days);
@@ -116,15 +116,15 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
     const since = retentionStart(end, deps.retentionDays());
     const readTimeline = async () => {
       const [records, [seen]] = await Promise.all([
-        lookUpMany([ip], scopes, deps, signal),
-        deps.read(firstSeen, { ip, scopes, since }, signal),
+        lookUpMany([ip], scopes, deps, deadline.signal),
+        deps.read(firstSeen, { ip, scopes, since }, deadline.signal),
       ]);
       const is_actor = records.get(ip)?.noise?.actor !== undefined;
       const params = { ip, scopes, from: Math.max(start, since), end, width: width.ms / 1_000, is_actor };
-      return { firstSeen: seen?.first_seen ?? 0, rows: await deps.read(timelineOf(field), params, signal) };
+      return { firstSeen: seen?.first_seen ?? 0, rows: await deps.read(timelineOf(field), params, deadline.signal) };
     };
-    const timeline = await deps.countLookups({ request, reply, caller, lookups: 1, signal }, () =>
-      app.admission.run(request, TIMELINE_COST, signal, readTimeline),
+    const timeline = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, () =>
+      app.admission.run(request, TIMELINE_COST, deadline.signal, readTimeline),
     );
     return {
       metadata: {

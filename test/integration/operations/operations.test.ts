@@ -85,7 +85,7 @@ async function makeSlowApp(maxSeconds: number, options: Partial<HttpAppOptions> 
     onEnd: (query, outcome, seconds) => metrics.queryDuration.observe({ query, outcome }, seconds),
   });
   const app = await createHttpApp({ log, metrics, toHttpError: storeHttpError, deadlineMs: 60_000, ...options });
-  registerOperation(app, slow, (request, _reply, signal) =>
+  registerOperation(app, slow, (request, _reply, { signal }) =>
     request.params.mark === "greedy" ? read(greedy, {}, signal) : read(endless(request.params.mark), {}, signal),
   );
   await finishHttpApp(app, { operations: [slow], checks: {}, metrics, log });

@@ -81,7 +81,7 @@ export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions)
     registerOperation(
       scope,
       postObservations,
-      async (request, _reply, signal) => {
+      async (request, _reply, { signal }) => {
         // The answer may be over before the work is: after the deadline, or when the client has gone away.
         const release = request.reservation?.hold();
         const result = await ingestRequest(request, senderOf(request), signal, options)
@@ -141,9 +141,7 @@ export function requestDeadLetter({ record, rejection }: RejectedRecord<RequestR
 
 function toUnavailable(error: unknown): never {
   if (!(error instanceof KafkaUnavailableError)) throw error;
-  throw new HttpError(503, "The brokers cannot be reached at the moment: send the request again later", {
-    cause: error,
-  });
+  throw new HttpError(503, "The brokers cannot be reached at the moment: send the request again later");
 }
 
 function formatResult({ accepted, rejected }: BatchResult<RequestRecord>) {
