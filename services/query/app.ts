@@ -7,7 +7,7 @@ import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { getTagActivity, registerTagActivity } from "./activity/route.ts";
 import { getIp, getIps, registerIp } from "./address/route.ts";
-import { lookUpInStore } from "./address/store-lookup.ts";
+import { type LookupCaches, lookUpInStore } from "./address/store-lookup.ts";
 import { type AddressIndex, lookUpInMemory } from "./address-index/memory-lookup.ts";
 import { authenticator } from "./auth.ts";
 import { getCommunityIp, registerCommunity } from "./community/route.ts";
@@ -25,6 +25,8 @@ export type QueryDeps = {
   /** Serves lookups of single addresses from memory; without it, they query ClickHouse. */
   readonly index?: AddressIndex | undefined;
   readonly catalogue: TagCatalogue;
+  /** The networks of benign services and actors. */
+  readonly networks: LookupCaches["networks"];
   readonly accessCache: AccessCache;
   readonly plans: Plans;
   readonly limit: LookupLimit;
@@ -51,13 +53,13 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
 ];
 
 export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
-  const { read, retentionDays, now, catalogue, metrics } = deps;
-  const lookupDeps = { read, retentionDays, now };
+  const { read, retentionDays, now, catalogue, networks, metrics } = deps;
+  const lookupDeps = { read, retentionDays, now, catalogue, networks };
   const inStore = lookUpInStore({ ...lookupDeps, read: deps.readSingle }, (addresses) => {
     metrics.lookups.inc(addresses);
     metrics.lookupQueries.inc();
   });
-  const lookUp = deps.index === undefined ? inStore : lookUpInMemory(deps.index, inStore);
+  const lookUp = deps.index === undefined ? inStore : lookUpInMemory(deps.index, { networks }, inStore);
   const authenticate = authenticator(deps.accessCache, deps.plans);
   const countLookups = lookupCounting({
     limit: deps.limit,

@@ -1,4 +1,3 @@
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { networkList } from "../support/builders/network-list.ts";
@@ -14,7 +13,7 @@ let key: string;
 beforeAll(async () => {
   world = await createServedWorld(() => NOW);
   await world.addTags([worm]);
-  await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"], { trustLevel: "2" })], NOW);
+  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { trustLevel: "2" })]);
   key = await world.addCaller("unlimited", ["community_dataset"]);
   const said = { observed_at: new Date(SEEN).toISOString(), sensor_id: "s", destination_port: 445, transport: "tcp" };
   const prints = { tls: { ja3: "j3", ja4: "j4" }, ssh: { hassh: "hs" } };

@@ -1,4 +1,3 @@
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { networkList } from "../support/builders/network-list.ts";
 import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";
@@ -14,7 +13,7 @@ let world: ServedWorld;
 beforeAll(async () => {
   world = await createServedWorld(() => NOW);
   await world.addTags([worm]);
-  await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"], { name: "Some DNS" })], NOW);
+  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { name: "Some DNS" })]);
   const base = { observed_at: new Date(SEEN).toISOString(), sensor_id: "s", tags: ["worm"] };
   await world.store(["45.0.0.1", "8.8.8.9"].map((source_ip) => ({ ...base, source_ip })));
 });

@@ -1,4 +1,3 @@
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { networkList } from "../support/builders/network-list.ts";
@@ -13,7 +12,7 @@ let key: string;
 beforeAll(async () => {
   world = await createServedWorld(() => NOW);
   await world.addTags([worm]);
-  await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"], { name: "Some DNS" })], NOW);
+  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { name: "Some DNS" })]);
   key = await world.addCaller("standard");
   const said = { observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", tags: ["worm"] };
   const more = {

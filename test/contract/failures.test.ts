@@ -44,6 +44,7 @@ async function askWithout(store: ClickHouseConnection) {
       limit,
       metrics,
       catalogue: world.catalogue,
+      networks: world.networks,
       plans: DEFAULT_PLANS,
       plansUrl: "http://noisefloor.test/plans",
       publicUrl: "http://noisefloor.test",

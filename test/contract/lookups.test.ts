@@ -1,4 +1,3 @@
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { networkList } from "../support/builders/network-list.ts";
@@ -13,7 +12,7 @@ let world: World;
 beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags([worm]);
-  await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"])], NOW);
+  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"])]);
   await world.store([{ observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", source_ip: NOISE }]);
 });
 afterAll(() => world.close());
@@ -166,7 +165,7 @@ test("lookups whose answer does not fit in memory cost nothing", async () => {
   });
   const ask = (ips: readonly string[]) =>
     app.inject({ method: "POST", url: "/v2/noise/multi/quick", payload: JSON.stringify({ ips }) });
-  const tooLarge = await ask(Array.from({ length: 60 }, (_, n) => `45.1.0.${n}`));
+  const tooLarge = await ask(Array.from({ length: 90 }, (_, n) => `45.1.0.${n}`));
   expect(tooLarge.statusCode).toBe(503);
   expect((await ask([NOISE])).headers["ratelimit-remaining"]).toBe("99");
   await app.close();

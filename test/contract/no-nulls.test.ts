@@ -1,4 +1,3 @@
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { networkList } from "../support/builders/network-list.ts";
 import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";
@@ -14,8 +13,8 @@ let key: string;
 beforeAll(async () => {
   world = await createServedWorld(() => NOW);
   await world.addTags([worm]);
-  await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"])], NOW);
-  await replaceNetworkLists(world.client, "actor", [networkList("census", ["45.2.0.0/24"])], NOW);
+  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"])]);
+  await world.replaceNetworks("actor", [networkList("census", ["45.2.0.0/24"])]);
   key = await world.addCaller("unlimited", ["community_dataset"]);
   const least = { observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s" };
   const much = {

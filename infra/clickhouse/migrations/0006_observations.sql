@@ -2,6 +2,7 @@
 -- An insert that is tried again because its answer was lost is known by its token, here and in each rollup.
 -- The fine index and small compressed blocks serve questions about some hundred addresses, whose rows lie far apart:
 -- they take a third of the time and 3 % more of the disk.
+-- A day after its last row came, a week is merged into one part: a question about an address reads each part anew.
 -- The TTL here is the default retention; the service sets it from RETENTION_DAYS at start.
 CREATE TABLE IF NOT EXISTS observations
 (
@@ -35,4 +36,5 @@ ENGINE = ReplacingMergeTree(received_at)
 PARTITION BY toMonday(observed_at)
 ORDER BY (source_ip, dataset, workspace_id, observed_at, sensor_id, observation_id)
 TTL toDateTime(observed_at, 'UTC') + toIntervalDay(100)
-SETTINGS non_replicated_deduplication_window = 1000, index_granularity = 1024, min_compress_block_size = 8192
+SETTINGS non_replicated_deduplication_window = 1000, index_granularity = 1024, min_compress_block_size = 8192,
+    min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1

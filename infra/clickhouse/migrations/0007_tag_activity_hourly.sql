@@ -11,4 +11,5 @@ ENGINE = AggregatingMergeTree
 PARTITION BY toMonday(hour)
 ORDER BY (tag_id, dataset, workspace_id, hour)
 TTL hour + toIntervalHour(1) + toIntervalDay(100)
-SETTINGS non_replicated_deduplication_window = 1000
+SETTINGS non_replicated_deduplication_window = 1000,
+    min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1

@@ -4,11 +4,10 @@ import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { LoadingError } from "@noisefloor/http/health.ts";
 import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
-import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
-import { type Cache, type Caches, logRefreshes } from "./caches.ts";
+import type { Cache, Caches } from "./caches.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 export type OpenAddressIndex = AddressIndex & {
@@ -31,8 +30,6 @@ export async function openAddressIndex(
   const { roles, settings, log, metrics, closeStack } = context;
   const limit = settings.lookupIndexAddresses;
   if (!roles.query || limit === 0) return undefined;
-  const networks = await cacheBenignNetworks(client, logRefreshes("networks", log));
-  closeStack.add(networks.stop);
   let isLoaded = false;
   const sightings = startSightingsCache(client, {
     limit,
@@ -52,9 +49,9 @@ export async function openAddressIndex(
   closeStack.add(sightings.stop);
   registerIndexMetrics(metrics, sightings);
   return {
-    sightings,
-    networks,
-    caches: { networks, addresses: sightings },
+    find: sightings.find,
+    isCurrent: sightings.isCurrent,
+    caches: { addresses: sightings },
     checks: {
       addresses: async () => {
         if (!isLoaded) throw new LoadingError("the address index is being loaded");

@@ -3,6 +3,7 @@ import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cach
 import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { cacheBenignNetworks, type NetworksCache } from "@noisefloor/query/address/benign-networks.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -14,8 +15,9 @@ export type Caches = {
   readonly retentionDays: () => number;
   /** Of the intake. */
   readonly sensors: SensorKeyCache | undefined;
-  /** Of the query service. */
+  /** Both of the query service. */
   readonly access: AccessCache | undefined;
+  readonly networks: NetworksCache | undefined;
   /** By the names that metrics call them. */
   readonly byName: ReadonlyMap<string, Cache>;
 };
@@ -37,7 +39,8 @@ export async function openCaches(context: ServiceContext, client: ClickHouseClie
   const retention = await open("retention", openRetentionCache);
   const sensors = roles.ingest ? await open("sensors", openSensorKeyCache) : undefined;
   const access = roles.query ? await open("keys", openAccessCache) : undefined;
-  return { catalogue, retentionDays: retention.current, sensors, access, byName };
+  const networks = roles.query ? await open("networks", cacheBenignNetworks) : undefined;
+  return { catalogue, retentionDays: retention.current, sensors, access, networks, byName };
 }
 
 type RefreshEvents = { readonly onError: (error: unknown) => void; readonly onRecovery: () => void };

@@ -12,10 +12,10 @@ export async function openQuery(
   context: ServiceContext,
   app: HttpApp,
   { lookups }: Pick<Clients, "lookups">,
-  { catalogue, retentionDays, access }: Caches,
+  { catalogue, retentionDays, access, networks }: Caches,
   index: AddressIndex | undefined,
 ): Promise<void> {
-  if (access === undefined) return;
+  if (access === undefined || networks === undefined) return;
   const { store, settings, metrics } = context;
   const publicUrl = settings.http.publicUrl ?? `http://localhost:${settings.http.port}`;
   const readOptions: ReaderOptions = {
@@ -27,6 +27,7 @@ export async function openQuery(
     readSingle: reader(lookups, { ...readOptions, priority: "foreground" }),
     index,
     catalogue,
+    networks,
     accessCache: access,
     plans: settings.plans,
     limit: await openLookupLimit(context),

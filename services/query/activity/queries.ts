@@ -41,8 +41,11 @@ export const countPerBucket = defineQuery({
 /** The bits of an address's buckets must fit into a UInt128. */
 export const MAX_WIDE_BUCKETS = 128;
 
+/** The number under which {@link countPerWideBucket} counts the addresses of the whole slice. */
+export const WHOLE_SLICE = -1;
+
 /**
- * The same for up to {@link MAX_WIDE_BUCKETS} buckets. Each row says which buckets its hours are in, as bits from the
+ * The same for up to {@link MAX_WIDE_BUCKETS} buckets, and for {@link WHOLE_SLICE}. Each row says which buckets its hours are in, as bits from the
  * first bucket that its block touches; an address's rows together have the bits of all its buckets.
  * @param segments how many buckets a block may touch.
  */
@@ -54,7 +57,9 @@ export const countPerWideBucket = (segments: number) => {
   return defineQuery({
     name: "tag-activity-wide-counts",
     sql: `SELECT bucket, count() AS active_ips FROM (
-        SELECT arrayJoin(bitPositionsToArray(groupBitOr(bitShiftLeft(toUInt128(buckets), first_bucket)))) AS bucket
+        SELECT arrayJoin(arrayPushBack(
+          CAST(bitPositionsToArray(groupBitOr(bitShiftLeft(toUInt128(buckets), first_bucket))), 'Array(Int16)'),
+          ${WHOLE_SLICE})) AS bucket
         FROM (
           SELECT source_ip, ${BLOCK} AS block, {firstBuckets:Array(UInt8)}[block] AS first_bucket,
             ${bits.join(" + ")} AS buckets
@@ -102,37 +107,53 @@ export const samplePerBucket = (cap: number) =>
 /** Of more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
 const MAX_INDEXED_ADDRESSES = 1_000;
 
+/** What may give an address another classification than the tag's own intention. */
+export type Exceptions = {
+  /** Whether any tag of the catalogue is worse. */
+  readonly worseTags: boolean;
+  /** Whether any network of a known benign actor is. */
+  readonly actors: boolean;
+};
+
+const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
+
 /**
  * The distinct addresses of the whole slice by classification, as its severity: the worst of all tags that an address
  * had in these scopes since `since` (milliseconds), or benign for the address of a known actor. Every address has the
- * tag itself, so only worse tags are looked for.
+ * tag itself, so only worse tags are looked for: `worse`, and what each of them makes of the address, `severities`.
  */
-export const countByClassification = defineQuery({
-  name: "tag-activity-classification",
-  sql: `
-    WITH
-      (SELECT max(toInt8(intention)) FROM tags FINAL WHERE id = {tag:UUID}) AS own,
-      active AS (SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0),
-      worse AS (SELECT id, toInt8(intention) AS severity FROM tags FINAL WHERE severity > own)
-    SELECT severity, count() AS addresses FROM (
-      SELECT if(address.number <= actor.last, 0, address.worst) AS severity
-      FROM (
-        SELECT 1 AS one, toUInt32(source_ip) AS number, max(severity) AS worst
-        FROM (
-          SELECT source_ip, assumeNotNull(own) AS severity FROM active
-          UNION ALL
-          SELECT address_tags.source_ip, worse.severity FROM address_tags
-          INNER JOIN worse ON worse.id = address_tags.tag_id
-          WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-            AND tag_id IN (SELECT id FROM worse) AND source_ip IN (SELECT source_ip FROM active)
-        ) GROUP BY source_ip
-      ) AS address
+export const countByClassification = ({ worseTags, actors }: Exceptions) => {
+  const ofTags = worseTags
+    ? `
+      SELECT source_ip, max(severity) AS worst FROM (
+        SELECT source_ip, {own:Int8} AS severity FROM active
+        UNION ALL
+        SELECT source_ip, {severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)] AS severity FROM address_tags
+        WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+          AND tag_id IN {worse:Array(UUID)} AND source_ip IN (SELECT source_ip FROM active)
+      ) GROUP BY source_ip`
+    : "SELECT DISTINCT source_ip, {own:Int8} AS worst FROM active";
+  const ofTagsAndActors = `
+      SELECT if(address.number <= actor.last, 0, address.worst) AS worst
+      FROM (SELECT 1 AS one, toUInt32(source_ip) AS number, worst FROM (${ofTags})) AS address
       ASOF LEFT JOIN (
         SELECT 1 AS one, first, last FROM network_ranges
         WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
-      ) AS actor ON actor.one = address.one AND address.number >= actor.first
-    ) GROUP BY severity
-    SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`,
-  params: z.object({ ...slice, ...blocks, since: z.int() }),
-  row: z.object({ severity: z.int(), addresses: z.int() }),
-});
+      ) AS actor ON actor.one = address.one AND address.number >= actor.first`;
+  return defineQuery({
+    name: "tag-activity-classification",
+    sql: `
+      WITH active AS (${ACTIVE})
+      SELECT worst AS severity, count() AS addresses FROM (${actors ? ofTagsAndActors : ofTags}) GROUP BY severity
+      SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`,
+    params: z.object({
+      ...slice,
+      ...blocks,
+      since: z.int(),
+      own: z.int(),
+      worse: z.array(z.string()).readonly(),
+      severities: z.array(z.int()).readonly(),
+    }),
+    row: z.object({ severity: z.int(), addresses: z.int() }),
+  });
+};

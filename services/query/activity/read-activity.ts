@@ -1,7 +1,10 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
+import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import { oneAhead } from "../one-ahead.ts";
 import { blocksOf, segmentCount, segmentsOf } from "./hour-blocks.ts";
 import {
@@ -10,13 +13,14 @@ import {
   countPerWideBucket,
   MAX_WIDE_BUCKETS,
   samplePerBucket,
+  WHOLE_SLICE,
 } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
 
 export type ActivityQuery = {
-  readonly tagId: string;
+  readonly tag: Pick<Tag, "id" | "intention">;
   readonly scopes: readonly Scope[];
   readonly window: Window;
   readonly widthHours: number;
@@ -41,7 +45,8 @@ export type Activity = {
   readonly byClassification: Partial<Record<Classification, number>>;
 };
 
-export type ActivityDeps = {
+export type ActivityDeps = LookupCaches & {
+  readonly catalogue: Pick<TagCatalogue, "all">;
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
@@ -63,7 +68,7 @@ export async function readTagActivity(
 ): Promise<Activity> {
   const since = retentionStart(deps.now(), deps.retentionDays());
   const slice = {
-    tag: query.tagId,
+    tag: query.tag.id,
     scopes: [...query.scopes],
     from: Math.max(query.window.start, floorToHour(since)) / 1_000,
     end: query.window.end / 1_000,
@@ -72,14 +77,27 @@ export async function readTagActivity(
   const grid = { ...slice, start: query.window.start / 1_000, width: (query.widthHours * HOUR_MS) / 1_000 };
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
-  const [classes, counts] = await Promise.all([
-    read(countByClassification, { ...slice, ...blocksOf(slice), since }),
-    countBuckets(grid, read),
-  ]);
+  await refreshOutdated(deps);
+  const own = INTENTIONS.indexOf(query.tag.intention);
+  const worse = deps.catalogue.all().filter(({ intention }) => INTENTIONS.indexOf(intention) > own);
+  const exceptions = { worseTags: worse.length > 0, actors: deps.networks.current().hasActors };
+  const classify = () =>
+    read(countByClassification(exceptions), {
+      ...slice,
+      ...blocksOf(slice),
+      since,
+      own,
+      worse: worse.map(({ id }) => id),
+      severities: worse.map(({ intention }) => INTENTIONS.indexOf(intention)),
+    });
+  // Then all addresses have the tag's own classification, and counting wide buckets counts all addresses, too.
+  const isOneClass = isWide(grid) && !exceptions.worseTags && !exceptions.actors;
+  const [counts, classes] = await Promise.all([countBuckets(grid, read), isOneClass ? undefined : classify()]);
+  const inOneClass = counts.get(WHOLE_SLICE) ?? 0;
   const byClassification: Partial<Record<Classification, number>> = {};
   let totalIps = 0;
-  for (const { severity, addresses } of classes) {
-    byClassification[INTENTIONS[severity] ?? "unknown"] = addresses;
+  for (const { severity, addresses } of classes ?? [{ severity: own, addresses: inOneClass }]) {
+    if (addresses > 0) byClassification[INTENTIONS[severity] ?? "unknown"] = addresses;
     totalIps += addresses;
   }
   const buckets = query.includeIps ? listBuckets(windows, counts, grid, read) : withoutIps(windows, counts);
@@ -87,7 +105,7 @@ export async function readTagActivity(
 }
 
 type Grid = { tag: string; scopes: Scope[]; from: number; end: number; start: number; width: number };
-/** Distinct addresses by bucket; without empty buckets. */
+/** Distinct addresses by bucket, and perhaps of {@link WHOLE_SLICE}; without empty buckets. */
 type Counts = ReadonlyMap<number, number>;
 
 async function countBuckets(grid: Grid, read: Read): Promise<Counts> {

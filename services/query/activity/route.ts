@@ -156,8 +156,8 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     if (tag === undefined) throw new HttpError(404, "Tag not found");
 
     const window = activityWindow(deps.now(), Math.min(days, caller.limits.reach_days));
-    const query = { tagId: tag.id, scopes, window, widthHours, includeIps };
-    const key = JSON.stringify(query);
+    const query = { tag, scopes, window, widthHours, includeIps };
+    const key = JSON.stringify({ ...query, tag: tag.id });
     const ask = () =>
       app.admission.run(request, costOf(query), signal, () =>
         // An equal question may have left the queue first.

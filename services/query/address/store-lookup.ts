@@ -1,16 +1,28 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
-import { classify, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { classify } from "@noisefloor/domain/tags/classification.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
+import type { NetworksCache } from "./benign-networks.ts";
 import { coalesce } from "./coalesce.ts";
 import { type LookupRow, lookUpAddresses } from "./lookup-queries.ts";
-import type { AddressRecord, AddressSummary, LookUpAddress, NoiseSummary, RiotRecord } from "./records.ts";
+import type { AddressRecord, LookUpAddress, NoiseRecord } from "./records.ts";
 
-export type LookupDeps = {
+/** Copies in memory of what lookups join to the rows of the store. */
+export type LookupCaches = {
+  readonly catalogue: Pick<TagCatalogue, "byId" | "ageSeconds" | "refresh">;
+  readonly networks: Pick<NetworksCache, "current" | "ageSeconds" | "refresh">;
+};
+
+export type LookupDeps = LookupCaches & {
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
 };
+
+/** API: a changed tag or list shows within this time. */
+export const MAX_CACHE_AGE_SECONDS = 5;
 
 const MAX_ADDRESSES_PER_QUERY = 1_000;
 
@@ -22,8 +34,12 @@ export async function lookUpMany(
   signal?: AbortSignal,
 ): Promise<Map<string, AddressRecord>> {
   const since = retentionStart(deps.now(), deps.retentionDays());
-  const rows = await deps.read(lookUpAddresses(true), { ips: [...ips], scopes: [...scopes], since }, signal);
-  return new Map(rows.map((row) => [row.ip, toRecord(row)]));
+  const [rows] = await Promise.all([
+    deps.read(lookUpAddresses, { ips: [...ips], scopes: [...scopes], since }, signal),
+    refreshOutdated(deps),
+  ]);
+  const rowOf = new Map(rows.map((row) => [row.ip, row]));
+  return new Map(ips.map((ip) => [ip, toRecord(ip, rowOf.get(ip), deps)]));
 }
 
 /**
@@ -33,44 +49,38 @@ export async function lookUpMany(
  * @param onQuery called with the number of addresses of each query.
  */
 export function lookUpInStore(deps: LookupDeps, onQuery: (addresses: number) => void = () => {}): LookUpAddress {
-  return coalesce(async (ips) => {
+  return coalesce((ips) => {
     onQuery(ips.length);
-    const since = retentionStart(deps.now(), deps.retentionDays());
-    const rows = await deps.read(lookUpAddresses(false), { ips: [...ips], scopes: [GLOBAL_SCOPE], since });
-    return new Map(rows.map((row) => [row.ip, toSummary(row)]));
+    return lookUpMany(ips, [GLOBAL_SCOPE], deps);
   }, MAX_ADDRESSES_PER_QUERY);
 }
 
-function toRecord(row: LookupRow): AddressRecord {
-  const { noise, ...rest } = toSummary(row);
-  return noise === undefined ? rest : { ...rest, noise: { ...noise, tagIds: row.tag_ids } };
+/** Polls are late when the store is busy, and fail when it is away; then the answer has to wait, or fail, too. */
+export async function refreshOutdated({ catalogue, networks }: LookupCaches): Promise<void> {
+  const outdated = [catalogue, networks].filter((cache) => cache.ageSeconds() > MAX_CACHE_AGE_SECONDS);
+  await Promise.all(outdated.map((cache) => cache.refresh()));
 }
 
-function toSummary(row: LookupRow): AddressSummary {
+function toRecord(ip: string, row: LookupRow | undefined, { catalogue, networks }: LookupCaches): AddressRecord {
+  const address = ipv4ToNumber(ip);
+  const { service, actor } = networks.current();
+  const riot = service(address);
   return {
-    ...(row.last_seen === 0 ? {} : { noise: toNoise(row) }),
-    ...(row.service === "" ? {} : { riot: toRiot(row) }),
+    ...(row === undefined ? {} : { noise: toNoise(row, actor(address)?.name, catalogue) }),
+    ...(riot === undefined ? {} : { riot }),
   };
 }
 
-function toNoise(row: LookupRow): NoiseSummary {
-  const worst = INTENTIONS[row.worst];
-  const isActor = row.actor !== "";
+/** Tags that are no longer in the catalogue have no intention and are left out. */
+function toNoise(row: LookupRow, actor: string | undefined, catalogue: LookupCaches["catalogue"]): NoiseRecord {
+  const tags = row.tag_ids.flatMap((id) => catalogue.byId(id) ?? []);
   return {
-    lastSeen: row.last_seen,
-    classification: classify(worst === undefined ? [] : [worst], isActor),
-    ...(isActor ? { actor: row.actor } : {}),
-  };
-}
-
-function toRiot(row: LookupRow): RiotRecord {
-  return {
-    name: row.service,
-    category: row.service_category,
-    description: row.service_description,
-    explanation: row.service_explanation,
-    reference: row.service_reference,
-    trustLevel: row.service_trust_level,
-    refreshedAt: row.service_refreshed_at,
+    lastSeen: row.latest,
+    classification: classify(
+      tags.map((tag) => tag.intention),
+      actor !== undefined,
+    ),
+    tagIds: tags.map((tag) => tag.id).sort(),
+    ...(actor === undefined ? {} : { actor }),
   };
 }

@@ -2,12 +2,14 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
-/** Tags that are no longer in the catalogue have no intention and are ignored, as in lookups. */
-const KNOWN_TAGS = "arrayFilter(id -> mapContains(severities, id), tags)";
+/** The severity of each tag of an observation, from 1; 0 for tags that are no longer in the catalogue. */
+const SEVERITIES = "arrayMap(id -> {severities:Array(Int8)}[indexOf({tags:Array(UUID)}, id)], tags)";
+/** Without tags it is `unknown`. */
+const CLASSIFICATION = `['unknown', 'benign', 'unknown', 'suspicious', 'malicious'][1 + arrayMax(${SEVERITIES})]`;
 
 /** SQL for the label of an observation, by field; observations with an empty label are left out. */
 const LABELS = {
-  classification: `toString(CAST(if(empty(${KNOWN_TAGS}), 1, arrayMax(arrayMap(id -> toInt8(severities[id]), ${KNOWN_TAGS}))), 'Enum8(\\'benign\\' = 0, \\'unknown\\' = 1, \\'suspicious\\' = 2, \\'malicious\\' = 3)'))`,
+  classification: `if({is_actor:Bool}, 'benign', ${CLASSIFICATION})`,
   destination_port: "if(destination_port IS NULL, '', toString(destination_port))",
   http_path: "http_path",
   http_user_agent: "http_user_agent",
@@ -28,50 +30,52 @@ export const ROW_BYTES = 64;
 /** The label of all other labels together, which includes observations with this very text. */
 export const OTHER_LABELS = "(other labels)";
 
-/** Above this, ClickHouse groups on disk: an address may have as many labels as observations. */
-const MAX_GROUPING_BYTES = 64 * 1024 * 1024;
+/** Above this, ClickHouse groups and sorts on disk: an address may have as many labels as observations. */
+const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
 
 /**
  * Observations of an address per bucket and label, newest bucket first. Buckets are `width` seconds wide and start at
  * multiples of it since 1970 UTC. `is_actor`: a known benign actor owns the address, so every observation is benign.
- * The labels with the most observations in the whole window, ties by label, have rows of their own within the limits
- * above; all other observations are in {@link OTHER_LABELS}.
+ * `tags` are all of the catalogue, `severities` theirs, from 1. The labels with the most observations in the whole
+ * window, ties by label, have rows of their own within the limits above; all other observations are in
+ * {@link OTHER_LABELS}. The observations are read once: what a WITH clause names would be read wherever it is used.
  */
 export const timelineOf = (field: TimelineField) =>
   defineQuery({
     name: `timeline-${field}`,
     sql: `
-      WITH
-        (SELECT CAST((groupArray(id), groupArray(toInt8(intention))), 'Map(UUID, Int8)') FROM tags FINAL) AS severities,
-        counted AS (
-          SELECT bucket, label, count() AS observations
+      SELECT bucket * {width:UInt32} AS start, if(is_shown, label, {others:String}) AS shown_label,
+        sum(observations_in_bucket) AS observations
+      FROM (
+        SELECT label, point.1 AS bucket, point.2 AS observations_in_bucket,
+          label != {others:String} AND rank <= {labels:UInt32} AND bytes_so_far <= {bytes:UInt32} AS is_shown
+        FROM (
+          SELECT label, points, row_number() OVER by_total AS rank, sum(bytes) OVER by_total AS bytes_so_far
           FROM (
-            SELECT intDiv(toUnixTimestamp(observed_at), {width:UInt32}) AS bucket,
-              ${field === "classification" ? `if({is_actor:Bool}, 'benign', ${LABELS[field]})` : LABELS[field]} AS label
-            FROM observations FINAL
-            WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
-              AND observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')
+            SELECT label, groupArray((bucket, observations)) AS points, sum(observations) AS total,
+              count() * (length(toJSONString(label)) + ${ROW_BYTES}) AS bytes
+            FROM (
+              SELECT bucket, label, count() AS observations
+              FROM (
+                SELECT intDiv(toUnixTimestamp(observed_at), {width:UInt32}) AS bucket, ${LABELS[field]} AS label
+                FROM observations FINAL
+                WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
+                  AND observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')
+              )
+              WHERE label != ''
+              GROUP BY bucket, label
+            )
+            GROUP BY label
           )
-          WHERE label != ''
-          GROUP BY bucket, label
-        ),
-        ranked AS (
-          SELECT label, sum(observations) AS total, count() * (length(toJSONString(label)) + ${ROW_BYTES}) AS bytes
-          FROM counted WHERE label != {others:String}
-          GROUP BY label ORDER BY total DESC, label LIMIT {labels:UInt32}
-        ),
-        shown AS (
-          SELECT label FROM (
-            SELECT label, sum(bytes) OVER (ORDER BY total DESC, label ROWS UNBOUNDED PRECEDING) AS bytes_so_far FROM ranked
-          ) WHERE bytes_so_far <= {bytes:UInt32}
+          WINDOW by_total AS (
+            ORDER BY label = {others:String}, total DESC, label ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
         )
-      SELECT bucket * {width:UInt32} AS start, if(label IN shown, label, {others:String}) AS shown_label,
-        sum(counted.observations) AS observations
-      FROM counted
+        ARRAY JOIN points AS point
+      )
       GROUP BY bucket, shown_label
       ORDER BY bucket DESC, observations DESC, shown_label
-      SETTINGS max_bytes_before_external_group_by = ${MAX_GROUPING_BYTES},
-        do_not_merge_across_partitions_select_final = 1`,
+      SETTINGS max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY},
+        max_bytes_before_external_sort = ${MAX_BYTES_IN_MEMORY}, do_not_merge_across_partitions_select_final = 1`,
     params: z.object({
       ip: z.string(),
       scopes: scopesParam,
@@ -79,6 +83,8 @@ export const timelineOf = (field: TimelineField) =>
       end: z.int(),
       width: z.int(),
       is_actor: z.boolean(),
+      tags: z.array(z.string()).readonly(),
+      severities: z.array(z.int()).readonly(),
       labels: z.int().default(MAX_LABELS),
       bytes: z.int().default(MAX_LABELED_BYTES),
       others: z.literal(OTHER_LABELS).default(OTHER_LABELS),

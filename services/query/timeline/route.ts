@@ -1,3 +1,6 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
@@ -5,7 +8,7 @@ import { type Parameter, readParameter, readPath } from "@noisefloor/http/parame
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { firstSeen } from "../address/details-query.ts";
-import { type LookupDeps, lookUpMany } from "../address/store-lookup.ts";
+import { type LookupDeps, refreshOutdated } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
 import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS, DAYS, WORKSPACE_LABELS } from "../parameters.ts";
@@ -100,7 +103,11 @@ export const getTimeline = defineOperation({
   },
 });
 
-export type TimelineDeps = LookupDeps & { readonly authenticate: Authenticate; readonly countLookups: CountLookups };
+export type TimelineDeps = LookupDeps & {
+  readonly catalogue: Pick<TagCatalogue, "all">;
+  readonly authenticate: Authenticate;
+  readonly countLookups: CountLookups;
+};
 
 export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void {
   registerOperation(app, getTimeline, async (request, reply, deadline) => {
@@ -115,13 +122,23 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
     const start = end - days * DAY_MS;
     const since = retentionStart(end, deps.retentionDays());
     const readTimeline = async () => {
-      const [records, [seen]] = await Promise.all([
-        lookUpMany([ip], scopes, deps, deadline.signal),
+      await refreshOutdated(deps);
+      const known = field === "classification" ? deps.catalogue.all() : [];
+      const params = {
+        ip,
+        scopes,
+        from: Math.max(start, since),
+        end,
+        width: width.ms / 1_000,
+        is_actor: deps.networks.current().actor(ipv4ToNumber(ip)) !== undefined,
+        tags: known.map(({ id }) => id),
+        severities: known.map(({ intention }) => INTENTIONS.indexOf(intention) + 1),
+      };
+      const [rows, [seen]] = await Promise.all([
+        deps.read(timelineOf(field), params, deadline.signal),
         deps.read(firstSeen, { ip, scopes, since }, deadline.signal),
       ]);
-      const is_actor = records.get(ip)?.noise?.actor !== undefined;
-      const params = { ip, scopes, from: Math.max(start, since), end, width: width.ms / 1_000, is_actor };
-      return { firstSeen: seen?.first_seen ?? 0, rows: await deps.read(timelineOf(field), params, deadline.signal) };
+      return { firstSeen: seen?.first_seen ?? 0, rows };
     };
     const timeline = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, () =>
       app.admission.run(request, TIMELINE_COST, deadline.signal, readTimeline),

@@ -1,5 +1,4 @@
 import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
 import { seeded } from "../../support/builders/random.ts";
@@ -20,7 +19,7 @@ beforeAll(async () => {
   world = await createWorld(() => NOW, { server: { ...server, url: proxy.url } });
   await world.addTags([worm, scanner]);
   const lists = [networkList("resolvers", ["45.1.0.0/16"])];
-  await replaceNetworkLists(world.client, "service", lists, NOW);
+  await world.replaceNetworks("service", lists);
   const observations = Array.from({ length: 40 }, (_, index) => ({
     observed_at: new Date(NOW - index * 3_600_000).toISOString(),
     observation_id: `seen-${index}`,

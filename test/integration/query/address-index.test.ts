@@ -1,12 +1,11 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { readSightingsAfter } from "@noisefloor/clickhouse/tables/address-tags.ts";
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
+import { cacheBenignNetworks } from "@noisefloor/query/address/benign-networks.ts";
 import type { LookUpAddress } from "@noisefloor/query/address/records.ts";
-import { cacheBenignNetworks } from "@noisefloor/query/address-index/benign-networks.ts";
 import { lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { type SightingsCacheOptions, startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -70,12 +69,11 @@ async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: Loo
     ...more,
   });
   const networks = await cacheBenignNetworks(world.client, { intervalMs: 50 });
-  const index = { sightings, networks };
-  const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index }));
+  const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index: sightings, networks }));
   return {
     sightings,
     networks,
-    lookUp: lookUpInMemory(index, store),
+    lookUp: lookUpInMemory(sightings, { networks }, store),
     async community(ip: string) {
       const response = await app.inject({ url: `/v3/community/${ip}`, headers: { key } });
       return { status: response.statusCode, body: response.json() };
@@ -144,13 +142,8 @@ test.each(atVolume([1], [1, 2, 3]))(
       const service = shift(SERVICE_NETWORK);
       const actor = shift(ACTOR_NETWORK);
       const { last_updated: _, trust_level: trustLevel, ...described } = SERVICE;
-      await replaceNetworkLists(
-        world.client,
-        "service",
-        [networkList("dns", [service], { ...described, trustLevel })],
-        NOW,
-      );
-      await replaceNetworkLists(world.client, "actor", [networkList("census", [actor], { name: "Census" })], NOW);
+      await world.replaceNetworks("service", [networkList("dns", [service], { ...described, trustLevel })]);
+      await world.replaceNetworks("actor", [networkList("census", [actor], { name: "Census" })]);
       lists = {
         serviceOf: (ip) => (ip.startsWith(shift("45.1.0.")) ? SERVICE : undefined),
         actorOf: (ip) => (ip.startsWith(shift("45.2.0.")) ? "Census" : undefined),

@@ -1,5 +1,4 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import { registerPages } from "@noisefloor/query/pages/route.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -33,7 +32,7 @@ beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags([worm]);
   const dns = { name: "Some <i>DNS</i>", description: "In\nlines", reference: "https://example.org/dns" };
-  await replaceNetworkLists(world.client, "service", [networkList("dns", ["8.8.8.0/24"], dns)], NOW);
+  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], dns)]);
   const { rejected } = await world.store([
     ...HOSTILE.map((text, n) => ({
       observed_at: new Date(NOW - n - 1).toISOString(),
@@ -172,6 +171,7 @@ test("behind a proxy that adds a prefix to paths, every link and the form stay u
     registerPages(made, {
       read: reader(world.client, { maxSeconds: 60 }),
       catalogue: world.catalogue,
+      networks: world.networks,
       authenticate: () => ({ plan: "unlimited", entitlements: new Set(), limits: { reach_days: 90 } }),
       countLookups: (_asked, lookUp) => lookUp(),
       plans: DEFAULT_PLANS,

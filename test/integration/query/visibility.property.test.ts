@@ -1,4 +1,3 @@
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -56,8 +55,8 @@ const everything = (seen: readonly Marked[]): Known => ({
 async function addNetworks(world: World): Promise<void> {
   const { name, category, description, explanation, reference, trust_level: trustLevel } = SERVICE;
   const more = { name, category, description, explanation, reference, trustLevel };
-  await replaceNetworkLists(world.client, "service", [networkList("dns", [SERVICE_NETWORK], more)], NOW);
-  await replaceNetworkLists(world.client, "actor", [networkList("census", [ACTOR_NETWORK], { name: "Census" })], NOW);
+  await world.replaceNetworks("service", [networkList("dns", [SERVICE_NETWORK], more)]);
+  await world.replaceNetworks("actor", [networkList("census", [ACTOR_NETWORK], { name: "Census" })]);
 }
 
 async function addAskers(world: World): Promise<Asker[]> {

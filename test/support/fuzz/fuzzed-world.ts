@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
@@ -44,7 +43,7 @@ const TEAM = "team-a";
 export async function createFuzzedWorld(now: () => number): Promise<FuzzedWorld> {
   const world = await createWorld(now);
   await world.addTags(TAGS);
-  await replaceNetworkLists(world.client, "service", [RIOT_LIST], now());
+  await world.replaceNetworks("service", [RIOT_LIST]);
   const observed_at = new Date(now() - 60_000).toISOString();
   await world.store([{ observed_at, sensor_id: "s", source_ip: NOISE, tags: SLUGS }]);
 

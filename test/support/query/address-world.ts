@@ -1,4 +1,3 @@
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { expect } from "vitest";
 import { createWorld, makeTag, type World } from "../worlds/world.ts";
@@ -30,7 +29,7 @@ export async function openAddressWorld(now: number): Promise<World> {
     priority: 0,
     networks: [network],
   };
-  await replaceNetworkLists(world.client, "service", [list], now);
+  await world.replaceNetworks("service", [list]);
   const base = { source_ip: "45.0.0.1", transport: "tcp" };
   const rich = {
     ...base,

@@ -6,6 +6,7 @@ import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
+import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
@@ -18,6 +19,8 @@ import { type BatchResult, ingestBatch } from "@noisefloor/ingest/pipeline.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { type RequestRecord, requestDeadLetter } from "@noisefloor/ingest/sources/http/route.ts";
 import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
+import { cacheBenignNetworks } from "@noisefloor/query/address/benign-networks.ts";
+import type { LookupCaches } from "@noisefloor/query/address/store-lookup.ts";
 import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
@@ -35,6 +38,7 @@ export type World = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
+  readonly networks: LookupCaches["networks"];
   readonly sensors: SensorKeyCache;
   /** The query interface, for requests with `inject`. */
   readonly app: FastifyInstance;
@@ -43,6 +47,8 @@ export type World = {
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
   store(observations: readonly Record<string, unknown>[]): Promise<BatchResult<RequestRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
+  /** Replaces lists of benign services or actors, as of now. */
+  replaceNetworks(kind: NetworkKind, lists: readonly NetworkList[]): Promise<void>;
   /** Makes the caches read what has changed. */
   refresh(): Promise<void>;
   /** Creates a workspace, with a random id unless given. @returns its key. */
@@ -72,8 +78,9 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
   const { connection, client } = database;
   const polling = { intervalMs: pollIntervalMs };
   const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
-  const [catalogue, sensors, accessCache] = await Promise.all([
+  const [catalogue, networks, sensors, accessCache] = await Promise.all([
     openTagCatalogue(client, polling),
+    cacheBenignNetworks(client, polling),
     openSensorKeyCache(client, polling),
     openAccessCache(client, polling),
   ]);
@@ -86,6 +93,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       read: reader(client, { maxSeconds: 60 }),
       readSingle: reader(client, { maxSeconds: 60 }),
       catalogue,
+      networks,
       accessCache,
       plans: DEFAULT_PLANS,
       limit,
@@ -103,6 +111,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     connection,
     client,
     catalogue,
+    networks,
     sensors,
     app,
     register,
@@ -130,8 +139,12 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       await writeTags(client, tags, Date.now());
       await catalogue.refresh();
     },
+    async replaceNetworks(kind, lists) {
+      await replaceNetworkLists(client, kind, lists, now());
+      await networks.refresh();
+    },
     async refresh() {
-      await Promise.all([catalogue.refresh(), sensors.refresh(), accessCache.refresh()]);
+      await Promise.all([catalogue.refresh(), networks.refresh(), sensors.refresh(), accessCache.refresh()]);
     },
     async addCaller(plan, entitlements, workspaceId = `workspace-${randomUUID()}`) {
       const added = await addCaller(client, workspaceId, plan, entitlements);
@@ -155,6 +168,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
     },
     async close() {
       catalogue.stop();
+      networks.stop();
       sensors.stop();
       accessCache.stop();
       await limit.close();

@@ -11,27 +11,27 @@ import {
   readRanges,
 } from "@noisefloor/clickhouse/tables/network-ranges.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
-import type { RiotRecord } from "../address/records.ts";
+import type { RiotRecord } from "./records.ts";
 
 /** Finds the list in whose networks an address is. */
 export type FindList = (address: number) => RiotRecord | undefined;
 
-export type BenignNetworks = { readonly service: FindList; readonly actor: FindList };
+export type BenignNetworks = { readonly service: FindList; readonly actor: FindList; readonly hasActors: boolean };
+
+export type NetworksCache = PollingCache<BenignNetworks>;
 
 /** Opens a polling cache of the networks of benign services and actors. */
-export function cacheBenignNetworks(
-  client: ClickHouseClient,
-  options: PollingOptions = {},
-): Promise<PollingCache<BenignNetworks>> {
-  const read = async (kind: NetworkKind): Promise<FindList> => {
+export function cacheBenignNetworks(client: ClickHouseClient, options: PollingOptions = {}): Promise<NetworksCache> {
+  const read = async (kind: NetworkKind) => {
     const [ranges, lists] = await Promise.all([readRanges(client, kind), readListDescriptions(client, kind)]);
-    return createFinder(ranges, new Map(lists.map(({ listId, ...description }) => [listId, description])));
+    const find = createFinder(ranges, new Map(lists.map(({ listId, ...description }) => [listId, description])));
+    return { find, isEmpty: ranges.first.length === 0 };
   };
   return openPollingCache(
     () => readNetworksVersion(client),
     async () => {
       const [service, actor] = await Promise.all([read("service"), read("actor")]);
-      return { service, actor };
+      return { service: service.find, actor: actor.find, hasActors: !actor.isEmpty };
     },
     options,
   );
