@@ -72,7 +72,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerIp(app, { ...lookupDeps, catalogue, authenticate, countLookups, lookUp });
   registerLegacy(app, { ...lookupDeps, catalogue, authenticate, countLookups, lookUp });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
-  registerTagActivity(app, { ...lookupDeps, catalogue, authenticate });
+  registerTagActivity(app, { ...lookupDeps, index: deps.index, authenticate });
   const { plans, publicUrl } = deps;
   registerPages(app, { ...lookupDeps, catalogue, authenticate, countLookups, plans, publicUrl });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
+import { defineQuery, run, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 
 const LONGEST_MS = 60_000;
@@ -22,5 +22,33 @@ export async function untilMerged(client: ClickHouseClient): Promise<void> {
   for (let still = 0; still < 3 && performance.now() < end; await sleep(100)) {
     const { running } = await runForOne(client, merges, {});
     still = running === 0 ? still + 1 : 0;
+  }
+}
+
+const closedPartitions = defineQuery({
+  name: "bench-closed-partitions",
+  sql: `SELECT table, partition_id FROM (
+      SELECT table, partition_id, count() AS parts, max(partition_id) OVER (PARTITION BY table) AS newest
+      FROM system.parts
+      WHERE database = currentDatabase() AND active AND table IN (
+        SELECT name FROM system.tables
+        WHERE database = currentDatabase() AND engine_full LIKE '%min_age_to_force_merge_seconds%')
+      GROUP BY table, partition_id
+    ) WHERE parts > 1 AND partition_id != newest`,
+  params: z.object({}),
+  row: z.object({ table: z.string(), partition_id: z.string() }),
+});
+
+/**
+ * Merges each partition but the newest of a table into one part, as the server does when their parts are a day old: a
+ * history is that old in all real stores.
+ */
+export async function mergeClosedPartitions(client: ClickHouseClient): Promise<void> {
+  for (const { table, partition_id } of await run(client, closedPartitions, {})) {
+    await client.command({
+      query: "OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition_id:String} FINAL",
+      query_params: { table, partition_id },
+      clickhouse_settings: { max_execution_time: 0 },
+    });
   }
 }

@@ -7,7 +7,7 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { MIGRATIONS } from "../support/worlds/databases.ts";
 import { addCaller, makeTag } from "../support/worlds/world.ts";
 import { addressOf, fillHistory, type History } from "./history.ts";
-import { untilMerged } from "./merges.ts";
+import { mergeClosedPartitions, untilMerged } from "./merges.ts";
 import { type QueryService, startQueryService } from "./query-service.ts";
 import { shapeOf } from "./shape.ts";
 
@@ -49,6 +49,7 @@ export async function openWorld(server: ClickHouseConnection, options: WorldOpti
     const start = performance.now();
     const history = await fillHistory(client, { ...shape, seed, tagIds: tags.map(({ id }) => id), end: Date.now() });
     const filled = performance.now();
+    await mergeClosedPartitions(client);
     await untilMerged(client);
     const seconds = (from: number, to: number) => `${((to - from) / 1_000).toFixed(0)} s`;
     say(

@@ -80,17 +80,19 @@ export const countPerWideBucket = (segments: number) => {
  * Up to `cap` addresses per bucket: those with the lowest hash values, ascending numerically. Skips hashes above the
  * bucket's threshold, which makes a large bucket as cheap as a small one. `found` is the number of addresses up to the
  * threshold, at most cap + 1. `ips` are separated by commas: an answer has up to two million addresses, and a string
- * for each would cost more than all queries.
+ * for each would cost more than all queries. Hash and address are one number, its upper and lower half: sorting pairs
+ * took three times as long.
  */
 export const samplePerBucket = (cap: number) =>
   defineQuery({
     name: "tag-activity-sample",
-    sql: `SELECT bucket, length(lowest) AS found,
-        arrayStringConcat(arrayMap(ip -> toString(ip), arraySort(arrayMap(x -> x.2, arraySlice(lowest, 1, ${cap})))), ',') AS ips
+    sql: `SELECT bucket, length(lowest) AS found, arrayStringConcat(
+          arrayMap(ip -> toString(toIPv4(ip)), arraySort(arrayMap(x -> toUInt32(x), arraySlice(lowest, 1, ${cap})))), ',') AS ips
       FROM (
-        SELECT bucket, groupArraySorted(${cap + 1})((hash, source_ip)) AS lowest
+        SELECT bucket, arraySlice(arraySort(groupUniqArray(
+            bitOr(bitShiftLeft(toUInt64(hash), 32), toUInt32(source_ip)))), 1, ${cap + 1}) AS lowest
         FROM (
-          SELECT DISTINCT hash, source_ip, arrayJoin(arrayCompact(arrayMap(
+          SELECT hash, source_ip, arrayJoin(arrayCompact(arrayMap(
               bit -> intDiv(toUnixTimestamp(start) + bit * 3600 - {start:UInt32}, {width:UInt32}),
               bitPositionsToArray(${HOURS})))) AS bucket
           FROM (
@@ -104,56 +106,62 @@ export const samplePerBucket = (cap: number) =>
     row: z.object({ bucket: z.int(), found: z.int(), ips: z.string() }),
   });
 
+const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
+
+/** The number of distinct addresses of the whole slice. */
+export const countAddresses = defineQuery({
+  name: "tag-activity-total",
+  sql: `SELECT uniqExact(source_ip) AS addresses FROM (${ACTIVE})`,
+  params: z.object({ ...slice, ...blocks }),
+  row: z.object({ addresses: z.int() }),
+});
+
+/** The same addresses: 32 bits each, the lowest byte first, as base64. A number for each would take much longer. */
+export const listAddresses = defineQuery({
+  name: "tag-activity-addresses",
+  sql: `SELECT base64Encode(arrayStringConcat(groupArray(reinterpretAsFixedString(toUInt32(source_ip))))) AS addresses
+    FROM (SELECT DISTINCT source_ip FROM (${ACTIVE}))`,
+  params: z.object({ ...slice, ...blocks }),
+  row: z.object({ addresses: z.base64() }),
+});
+
 /** Of more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
 const MAX_INDEXED_ADDRESSES = 1_000;
 
-/** What may give an address another classification than the tag's own intention. */
-export type Exceptions = {
-  /** Whether any tag of the catalogue is worse. */
-  readonly worseTags: boolean;
-  /** Whether any network of a known benign actor is. */
-  readonly actors: boolean;
-};
-
-const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
-
 /**
- * The distinct addresses of the whole slice by classification, as its severity: the worst of all tags that an address
- * had in these scopes since `since` (milliseconds), or benign for the address of a known actor. Every address has the
- * tag itself, so only worse tags are looked for: `worse`, and what each of them makes of the address, `severities`.
+ * The same addresses by classification, as its severity: the worst of all tags that an address had in these scopes since
+ * `since` (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose severity
+ * is `own`, so only worse tags are looked for: `worse`, with their `severities`.
  */
-export const countByClassification = ({ worseTags, actors }: Exceptions) => {
-  const ofTags = worseTags
-    ? `
-      SELECT source_ip, max(severity) AS worst FROM (
-        SELECT source_ip, {own:Int8} AS severity FROM active
-        UNION ALL
-        SELECT source_ip, {severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)] AS severity FROM address_tags
-        WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-          AND tag_id IN {worse:Array(UUID)} AND source_ip IN (SELECT source_ip FROM active)
-      ) GROUP BY source_ip`
-    : "SELECT DISTINCT source_ip, {own:Int8} AS worst FROM active";
-  const ofTagsAndActors = `
-      SELECT if(address.number <= actor.last, 0, address.worst) AS worst
-      FROM (SELECT 1 AS one, toUInt32(source_ip) AS number, worst FROM (${ofTags})) AS address
+export const countByClassification = defineQuery({
+  name: "tag-activity-classification",
+  sql: `
+    WITH active AS (${ACTIVE})
+    SELECT severity, count() AS addresses FROM (
+      SELECT if(address.number <= actor.last, 0, address.worst) AS severity
+      FROM (
+        SELECT 1 AS one, toUInt32(source_ip) AS number, max(severity) AS worst
+        FROM (
+          SELECT source_ip, {own:Int8} AS severity FROM active
+          UNION ALL
+          SELECT source_ip, {severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)] AS severity FROM address_tags
+          WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+            AND tag_id IN {worse:Array(UUID)} AND source_ip IN (SELECT source_ip FROM active)
+        ) GROUP BY source_ip
+      ) AS address
       ASOF LEFT JOIN (
         SELECT 1 AS one, first, last FROM network_ranges
         WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
-      ) AS actor ON actor.one = address.one AND address.number >= actor.first`;
-  return defineQuery({
-    name: "tag-activity-classification",
-    sql: `
-      WITH active AS (${ACTIVE})
-      SELECT worst AS severity, count() AS addresses FROM (${actors ? ofTagsAndActors : ofTags}) GROUP BY severity
-      SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`,
-    params: z.object({
-      ...slice,
-      ...blocks,
-      since: z.int(),
-      own: z.int(),
-      worse: z.array(z.string()).readonly(),
-      severities: z.array(z.int()).readonly(),
-    }),
-    row: z.object({ severity: z.int(), addresses: z.int() }),
-  });
-};
+      ) AS actor ON actor.one = address.one AND address.number >= actor.first
+    ) GROUP BY severity
+    SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`,
+  params: z.object({
+    ...slice,
+    ...blocks,
+    since: z.int(),
+    own: z.int(),
+    worse: z.array(z.string()).readonly(),
+    severities: z.array(z.int()).readonly(),
+  }),
+  row: z.object({ severity: z.int(), addresses: z.int() }),
+});

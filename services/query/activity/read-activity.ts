@@ -1,20 +1,12 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
-import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import { oneAhead } from "../one-ahead.ts";
+import { type ClassDeps, planClasses } from "./classes.ts";
 import { blocksOf, segmentCount, segmentsOf } from "./hour-blocks.ts";
-import {
-  countByClassification,
-  countPerBucket,
-  countPerWideBucket,
-  MAX_WIDE_BUCKETS,
-  samplePerBucket,
-  WHOLE_SLICE,
-} from "./queries.ts";
+import { countPerBucket, countPerWideBucket, MAX_WIDE_BUCKETS, samplePerBucket, WHOLE_SLICE } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
@@ -45,8 +37,7 @@ export type Activity = {
   readonly byClassification: Partial<Record<Classification, number>>;
 };
 
-export type ActivityDeps = LookupCaches & {
-  readonly catalogue: Pick<TagCatalogue, "all">;
+export type ActivityDeps = ClassDeps & {
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
@@ -77,26 +68,17 @@ export async function readTagActivity(
   const grid = { ...slice, start: query.window.start / 1_000, width: (query.widthHours * HOUR_MS) / 1_000 };
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
-  await refreshOutdated(deps);
-  const own = INTENTIONS.indexOf(query.tag.intention);
-  const worse = deps.catalogue.all().filter(({ intention }) => INTENTIONS.indexOf(intention) > own);
-  const exceptions = { worseTags: worse.length > 0, actors: deps.networks.current().hasActors };
-  const classify = () =>
-    read(countByClassification(exceptions), {
-      ...slice,
-      ...blocksOf(slice),
-      since,
-      own,
-      worse: worse.map(({ id }) => id),
-      severities: worse.map(({ intention }) => INTENTIONS.indexOf(intention)),
-    });
-  // Then all addresses have the tag's own classification, and counting wide buckets counts all addresses, too.
-  const isOneClass = isWide(grid) && !exceptions.worseTags && !exceptions.actors;
-  const [counts, classes] = await Promise.all([countBuckets(grid, read), isOneClass ? undefined : classify()]);
-  const inOneClass = counts.get(WHOLE_SLICE) ?? 0;
+  const classes = await planClasses({ ...slice, tag: query.tag, since }, deps);
+  const { sameForAll } = classes;
+  // Counting wide buckets counts the addresses of all of them together, too.
+  const isCountedAlong = isWide(grid) && sameForAll !== undefined;
+  const [counts, counted] = await Promise.all([
+    countBuckets(grid, read),
+    isCountedAlong ? undefined : classes.count(read),
+  ]);
   const byClassification: Partial<Record<Classification, number>> = {};
   let totalIps = 0;
-  for (const { severity, addresses } of classes ?? [{ severity: own, addresses: inOneClass }]) {
+  for (const [severity, addresses] of counted ?? [[sameForAll ?? 0, counts.get(WHOLE_SLICE) ?? 0] as const]) {
     if (addresses > 0) byClassification[INTENTIONS[severity] ?? "unknown"] = addresses;
     totalIps += addresses;
   }

@@ -4,7 +4,6 @@ import { runBackup } from "@noisefloor/cli/commands/backup.ts";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
-import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import {
@@ -52,7 +51,7 @@ beforeEach(async () => {
   );
   const network = { first: 0x09090900, length: 24 };
   const about = { category: "dns", description: "d", explanation: "e", reference: "r", trustLevel: "1", priority: 0 };
-  await replaceNetworkLists(world.client, "service", [{ listId: "l", name: "R", ...about, networks: [network] }], NOW);
+  await world.replaceNetworks("service", [{ listId: "l", name: "R", ...about, networks: [network] }]);
 });
 afterEach(async () => {
   await world.close();

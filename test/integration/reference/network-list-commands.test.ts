@@ -20,8 +20,11 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const importLists = (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) =>
-  replaceNetworkLists(world.client, kind, lists, at);
+const importLists = async (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) => {
+  const report = await replaceNetworkLists(world.client, kind, lists, at);
+  await world.networks.refresh();
+  return report;
+};
 
 test("of a folder only lists of the requested kind are imported; all others are named with the reason", async () => {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-lists-"));

@@ -19,8 +19,11 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const importLists = (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) =>
-  replaceNetworkLists(world.client, kind, lists, at);
+const importLists = async (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) => {
+  const report = await replaceNetworkLists(world.client, kind, lists, at);
+  await world.networks.refresh();
+  return report;
+};
 
 const seen = (ip: string, tags: readonly string[] = []) => observation(ip, NOW - 2 * 86_400_000, { tags });
 const TWO_DAYS_AGO = new Date(NOW - 2 * 86_400_000).toISOString().slice(0, 10);

@@ -1,0 +1,95 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { Read } from "@noisefloor/clickhouse/client/query.ts";
+import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
+import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
+import type { AddressIndex } from "../address-index/memory-lookup.ts";
+import { blocksOf } from "./hour-blocks.ts";
+import { countAddresses, countByClassification, listAddresses } from "./queries.ts";
+
+export type ClassDeps = LookupCaches & {
+  readonly catalogue: Pick<TagCatalogue, "all">;
+  /** Classifies addresses of the global dataset without a query. */
+  readonly index?: AddressIndex | undefined;
+};
+
+export type ClassQuery = {
+  readonly tag: Pick<Tag, "id" | "intention">;
+  readonly scopes: Scope[];
+  /** Seconds since 1970 UTC, on the hour; the end is exclusive. */
+  readonly from: number;
+  readonly end: number;
+  /** Milliseconds: tags that an address had before do not count. */
+  readonly since: number;
+};
+
+/** Addresses by severity: the index of their classification in {@link INTENTIONS}. */
+export type Classes = ReadonlyMap<number, number>;
+
+/** Counts the distinct addresses that a tag had in a slice by their classification. */
+export type CountClasses = (read: Read) => Promise<Classes>;
+
+/**
+ * Decides how to count them. An address has the tag's own classification unless it has a worse tag, too, or belongs to
+ * an actor: often neither is possible, then `sameForAll` is that severity, and whoever knows the total need not ask.
+ */
+export async function planClasses(
+  query: ClassQuery,
+  deps: ClassDeps,
+): Promise<{ readonly sameForAll?: number; readonly count: CountClasses }> {
+  await refreshOutdated(deps);
+  const { id: tag, intention } = query.tag;
+  const slice = { tag, scopes: query.scopes, from: query.from, end: query.end, ...blocksOf(query) };
+  const own = INTENTIONS.indexOf(intention);
+  const worse = deps.catalogue.all().filter((other) => INTENTIONS.indexOf(other.intention) > own);
+  const { actor, hasActors } = deps.networks.current();
+  if (worse.length === 0 && !hasActors) {
+    const count: CountClasses = async (read) => {
+      const [row] = await read(countAddresses, slice);
+      return new Map([[own, row?.addresses ?? 0]]);
+    };
+    return { sameForAll: own, count };
+  }
+  const isGlobal = query.scopes.length === 1 && query.scopes[0]?.dataset === GLOBAL_SCOPE.dataset;
+  const index = isGlobal && deps.index?.isCurrent() ? deps.index : undefined;
+  if (worse.length === 0 || index !== undefined) {
+    const severityOf = (address: number) => {
+      if (hasActors && actor(address) !== undefined) return 0;
+      return worse.length === 0 ? own : Math.max(own, (index?.find(address)?.severity ?? 0) - 1);
+    };
+    const count: CountClasses = async (read) => {
+      const [row] = await read(listAddresses, slice);
+      return classify(toAddresses(row?.addresses ?? ""), severityOf);
+    };
+    return { count };
+  }
+  const count: CountClasses = async (read) => {
+    const severities = worse.map((other) => INTENTIONS.indexOf(other.intention));
+    const params = { ...slice, since: query.since, own, worse: worse.map(({ id }) => id), severities };
+    const rows = await read(countByClassification, params);
+    return new Map(rows.map(({ severity, addresses }) => [severity, addresses]));
+  };
+  return { count };
+}
+
+/** Classifying blocks the event loop: this many addresses take about two milliseconds. */
+const ADDRESSES_PER_TURN = 4_000;
+
+async function classify(addresses: Uint32Array, severityOf: (address: number) => number): Promise<Classes> {
+  const classes = new Map<number, number>();
+  for (let first = 0; first < addresses.length; first += ADDRESSES_PER_TURN) {
+    for (const address of addresses.subarray(first, first + ADDRESSES_PER_TURN)) {
+      const severity = severityOf(address);
+      classes.set(severity, (classes.get(severity) ?? 0) + 1);
+    }
+    await nextTurn();
+  }
+  return classes;
+}
+
+function toAddresses(base64: string): Uint32Array {
+  const bytes = Buffer.from(base64, "base64");
+  return Uint32Array.from({ length: bytes.length / 4 }, (_, place) => bytes.readUInt32LE(place * 4));
+}
