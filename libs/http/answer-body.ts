@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 
 /** An array that is serialised already, so that its items need not all be in memory. */
@@ -39,10 +39,9 @@ export type ToJsonArray = <Item>(
 const UNRESERVED = 4 * 1024;
 /** The size in which a body is serialised and written. */
 const PIECE_BYTES = 64 * 1024;
-/**
- * How long to serialise before other requests get a turn. Node accepts one connection a turn, so turns must be short.
- */
+/** How long to serialise before others get their turn, and new connections some turns. */
 const TURN_MS = 2;
+const TURNS_AFTER = 6;
 /** Arrays with more items are serialised item by item, down to this depth. */
 const LARGE_ARRAY = 100;
 const MAX_DEPTH = 3;
@@ -77,7 +76,7 @@ function createWriter(memory: AnswerReservation, signal: Abortable) {
     },
     async pause() {
       if (performance.now() - turn < TURN_MS) return;
-      await nextTurn();
+      await ownTurn(TURNS_AFTER);
       turn = performance.now();
       signal.throwIfAborted();
     },

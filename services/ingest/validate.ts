@@ -1,4 +1,3 @@
-import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { PublishRight } from "@noisefloor/domain/access/publishing.ts";
 import {
@@ -7,6 +6,7 @@ import {
   type ValidObservation,
   validateObservation,
 } from "@noisefloor/domain/observation/observation.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import { type ObservationRow, toRow } from "./observation-row.ts";
 import { observationIdOf } from "./record-id.ts";
@@ -14,7 +14,8 @@ import type { IncomingRecord, RejectedRecord, ValidationResult } from "./types.t
 
 const MAX_DETAIL_LENGTH = 500;
 /** What is validated before other requests get their turn. Bytes count too: few records can take as long as many. */
-const BEFORE_YIELD = { records: 2_000, bytes: 1024 * 1024 };
+const BEFORE_YIELD = { records: 500, bytes: 256 * 1024 };
+const TURNS_AFTER = 4;
 
 export type ValidationOptions = {
   readonly catalogue: TagCatalogue;
@@ -47,7 +48,7 @@ export async function validateBatch<R extends IncomingRecord>(
   let since = { records: 0, bytes: 0 };
   for (const record of records) {
     if (since.records >= BEFORE_YIELD.records || since.bytes >= BEFORE_YIELD.bytes) {
-      await yieldToOthers();
+      await ownTurn(TURNS_AFTER);
       since = { records: 0, bytes: 0 };
     }
     since.records++;

@@ -1,5 +1,5 @@
-import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { z } from "zod";
 import { answerRows } from "./answer.ts";
 import { IncompleteAnswerError, StoreTimeoutError } from "./errors.ts";
@@ -127,11 +127,12 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
 
 /** So many rows are validated before other requests get their turn: some rows hold thousands of values. */
 const ROWS_BEFORE_YIELD = 100;
+const TURNS_AFTER = 6;
 
 async function parseRows<Row extends z.ZodType>(row: Row, rows: readonly unknown[]): Promise<z.output<Row>[]> {
   const parsed: z.output<Row>[] = [];
   for (const [index, value] of rows.entries()) {
-    if (index > 0 && index % ROWS_BEFORE_YIELD === 0) await yieldToOthers();
+    if (index > 0 && index % ROWS_BEFORE_YIELD === 0) await ownTurn(TURNS_AFTER);
     parsed.push(row.parse(value));
   }
   return parsed;

@@ -1,10 +1,10 @@
 import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
+import { inOwnTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
 import { type MemoryBudget, memoryBudget, type Reservation } from "./memory-budget.ts";
-import { inOwnTurn } from "./own-turn.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -28,6 +28,8 @@ export const BODY_CHECK_MS = 5_000;
 const MAX_SLOW_CHECKS = 2;
 /** Parsing and validating a larger body takes a millisecond or more. */
 const LARGE_BODY_BYTES = 32 * 1024;
+/** Parsing the largest takes ten milliseconds. */
+const TURNS_AFTER_BODY = 32;
 /** Slower senders have stalled, or want to hold our memory. */
 const MIN_BYTES_PER_SECOND = 500;
 
@@ -86,7 +88,7 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
         arrived += chunk.length;
         return reservation?.grow(chunk.length) ? done(null, chunk) : done(busyError);
       },
-      flush: (done) => (arrived < LARGE_BODY_BYTES ? done() : inOwnTurn(done)),
+      flush: (done) => (arrived < LARGE_BODY_BYTES ? done() : inOwnTurn(done, TURNS_AFTER_BODY)),
     });
     pipeBody(payload, isGzip ? [createGunzip(), counted] : [counted], reply);
     endWhenSlow(counted, () => arrived, app.bodyCheckMs, reply);

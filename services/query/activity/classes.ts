@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
 import { blocksOf } from "./hour-blocks.ts";
@@ -76,6 +76,7 @@ export async function planClasses(
 
 /** Classifying blocks the event loop: this many addresses take about two milliseconds. */
 const ADDRESSES_PER_TURN = 4_000;
+const TURNS_AFTER = 6;
 
 async function classify(addresses: Uint32Array, severityOf: (address: number) => number): Promise<Classes> {
   const classes = new Map<number, number>();
@@ -84,7 +85,7 @@ async function classify(addresses: Uint32Array, severityOf: (address: number) =>
       const severity = severityOf(address);
       classes.set(severity, (classes.get(severity) ?? 0) + 1);
     }
-    await nextTurn();
+    await ownTurn(TURNS_AFTER);
   }
   return classes;
 }

@@ -1,0 +1,37 @@
+type Waiting = { readonly callback: () => void; readonly turnsAfter: number };
+
+const waiting: Waiting[] = [];
+let isBusy = false;
+
+/**
+ * Calls back in a turn of the event loop that no other callback has, in their order: what takes milliseconds for each of
+ * many requests at once must not add up to one long turn.
+ * @param turnsAfter turns without callbacks that follow, which take some hundredths of a millisecond if little else
+ * happens. Node accepts one connection a turn: fifty callers who connected together would wait for fifty callbacks.
+ */
+export function inOwnTurn(callback: () => void, turnsAfter: number): void {
+  waiting.push({ callback, turnsAfter });
+  if (isBusy) return;
+  isBusy = true;
+  setImmediate(callNext);
+}
+
+/** Resolves in such a turn: the caller continues in it for a few milliseconds, until it next waits. */
+export function ownTurn(turnsAfter: number): Promise<void> {
+  return new Promise((settle) => inOwnTurn(settle, turnsAfter));
+}
+
+function callNext(): void {
+  const next = waiting.shift();
+  if (next === undefined) {
+    isBusy = false;
+    return;
+  }
+  setImmediate(skipTurns, next.turnsAfter);
+  next.callback();
+}
+
+function skipTurns(left: number): void {
+  if (left > 0) setImmediate(skipTurns, left - 1);
+  else callNext();
+}
