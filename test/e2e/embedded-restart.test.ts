@@ -32,7 +32,8 @@ test.runIf(process.platform === "linux")(
     expect(seen).toEqual(new Set([503, 200]));
     expect((await posted).status).toBe(202);
     expect((await fetch(`${service.url}/v3/community/45.0.0.9`)).status).toBe(200);
-    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    // Readiness is checked once a second.
+    await eventually(async () => expect((await fetch(`${service.url}/readyz`)).status).toBe(200));
     const lines = service
       .errors()
       .trim()

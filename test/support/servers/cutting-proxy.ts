@@ -1,5 +1,5 @@
 import { createServer, request as sendRequest } from "node:http";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 
 /** What the proxy does to an answer of this size: how many bytes it passes on, and whether it calls that all. */
 export type Cut = { readonly keep: (bytes: number) => number; readonly looksWhole: boolean };
@@ -22,7 +22,7 @@ export async function startCuttingProxy(upstream: string): Promise<CuttingProxy>
   const server = createServer((incoming, outgoing) => {
     const { method, url, headers } = incoming;
     const onward = sendRequest({ hostname, port, method, path: url, headers }, async (answer) => {
-      const body = Buffer.from(await text(answer));
+      const body = await buffer(answer);
       const { "transfer-encoding": _chunked, "content-length": _length, ...fields } = answer.headers;
       const isCut = how !== undefined && answer.statusCode === 200;
       const kept = isCut ? body.subarray(0, how?.keep(body.length)) : body;
