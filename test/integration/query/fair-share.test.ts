@@ -70,12 +70,16 @@ type Caller = Readonly<Record<string, string>>;
 const withoutKey = (number: number): Caller => ({ "x-forwarded-for": `192.0.2.${number}` });
 const withKey = (value: string): Caller => ({ key: value });
 
+const described = new Set<string>();
 async function ask(url: string, path: string, caller: Caller, ips?: readonly string[]) {
   const posted = ips && { method: "POST", body: JSON.stringify({ ips }) };
   const headers = { ...caller, ...(ips && { "content-type": "application/json" }) };
   const response = await fetch(url + path, { ...posted, headers });
   const body: unknown = await response.json();
-  expectDescribed(ips ? "POST" : "GET", path, response.status, body);
+  // The same question many times has the same shape of an answer, of megabytes.
+  const asked = `${response.status} ${path}`;
+  if (!described.has(asked)) expectDescribed(ips ? "POST" : "GET", path, response.status, body);
+  described.add(asked);
   return { status: response.status, body };
 }
 const statusesOf = async (answers: readonly Promise<{ status: number }>[]) =>
