@@ -24,6 +24,8 @@ export type QueryDeps = {
   readonly readSingle: Read;
   /** Serves lookups of single addresses from memory; without it, they query ClickHouse. */
   readonly index?: AddressIndex | undefined;
+  /** The most addresses of a tag that are classified from memory. */
+  readonly maxListed?: number;
   readonly catalogue: TagCatalogue;
   /** The networks of benign services and actors. */
   readonly networks: LookupCaches["networks"];
@@ -72,7 +74,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerIp(app, { ...lookupDeps, catalogue, authenticate, countLookups, lookUp });
   registerLegacy(app, { ...lookupDeps, catalogue, authenticate, countLookups, lookUp });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
-  registerTagActivity(app, { ...lookupDeps, index: deps.index, authenticate });
+  registerTagActivity(app, { ...lookupDeps, index: deps.index, maxListed: deps.maxListed, authenticate });
   const { plans, publicUrl } = deps;
   registerPages(app, { ...lookupDeps, catalogue, authenticate, countLookups, plans, publicUrl });
 }

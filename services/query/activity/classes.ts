@@ -13,7 +13,12 @@ export type ClassDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;
   /** Classifies addresses of the global dataset without a query. */
   readonly index?: AddressIndex | undefined;
+  /** The most addresses of a tag that are classified without a query, {@link MAX_LISTED} by default. */
+  readonly maxListed?: number | undefined;
 };
+
+/** Some ten megabytes on their way. */
+const MAX_LISTED = 2_000_000;
 
 export type ClassQuery = {
   readonly tag: Pick<Tag, "id" | "intention">;
@@ -52,24 +57,24 @@ export async function planClasses(
     };
     return { sameForAll: own, count };
   }
-  const isGlobal = query.scopes.length === 1 && query.scopes[0]?.dataset === GLOBAL_SCOPE.dataset;
-  const index = isGlobal && deps.index?.isCurrent() ? deps.index : undefined;
-  if (worse.length === 0 || index !== undefined) {
-    const severityOf = (address: number) => {
-      if (hasActors && actor(address) !== undefined) return 0;
-      return worse.length === 0 ? own : Math.max(own, (index?.find(address)?.severity ?? 0) - 1);
-    };
-    const count: CountClasses = async (read) => {
-      const [row] = await read(listAddresses, slice);
-      return classify(toAddresses(row?.addresses ?? ""), severityOf);
-    };
-    return { count };
-  }
-  const count: CountClasses = async (read) => {
+  const countInStore: CountClasses = async (read) => {
     const severities = worse.map((other) => INTENTIONS.indexOf(other.intention));
     const params = { ...slice, since: query.since, own, worse: worse.map(({ id }) => id), severities };
     const rows = await read(countByClassification, params);
     return new Map(rows.map(({ severity, addresses }) => [severity, addresses]));
+  };
+  const isGlobal = query.scopes.length === 1 && query.scopes[0]?.dataset === GLOBAL_SCOPE.dataset;
+  const index = isGlobal && deps.index?.isCurrent() ? deps.index : undefined;
+  if (worse.length > 0 && index === undefined) return { count: countInStore };
+  const severityOf = (address: number) => {
+    if (hasActors && actor(address) !== undefined) return 0;
+    return worse.length === 0 ? own : Math.max(own, (index?.find(address)?.severity ?? 0) - 1);
+  };
+  const { maxListed = MAX_LISTED } = deps;
+  const count: CountClasses = async (read) => {
+    const [row] = await read(listAddresses(maxListed), slice);
+    const { total = 0, addresses = "" } = row ?? {};
+    return total > maxListed ? countInStore(read) : classify(toAddresses(addresses), severityOf);
   };
   return { count };
 }

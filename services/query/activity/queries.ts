@@ -116,14 +116,19 @@ export const countAddresses = defineQuery({
   row: z.object({ addresses: z.int() }),
 });
 
-/** The same addresses: 32 bits each, the lowest byte first, as base64. A number for each would take much longer. */
-export const listAddresses = defineQuery({
-  name: "tag-activity-addresses",
-  sql: `SELECT base64Encode(arrayStringConcat(groupArray(reinterpretAsFixedString(toUInt32(source_ip))))) AS addresses
-    FROM (SELECT DISTINCT source_ip FROM (${ACTIVE}))`,
-  params: z.object({ ...slice, ...blocks }),
-  row: z.object({ addresses: z.base64() }),
-});
+/**
+ * The same addresses: 32 bits each, the lowest byte first, as base64. A number for each would take much longer. Of more
+ * than `most` only their number, `total`.
+ */
+export const listAddresses = (most: number) =>
+  defineQuery({
+    name: "tag-activity-addresses",
+    sql: `WITH groupArray(${most})(reinterpretAsFixedString(toUInt32(source_ip))) AS listed
+      SELECT count() AS total, if(total > ${most}, '', base64Encode(arrayStringConcat(listed))) AS addresses
+      FROM (SELECT DISTINCT source_ip FROM (${ACTIVE}))`,
+    params: z.object({ ...slice, ...blocks }),
+    row: z.object({ total: z.int(), addresses: z.base64() }),
+  });
 
 /** Of more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
 const MAX_INDEXED_ADDRESSES = 1_000;

@@ -88,6 +88,9 @@ async function deliver(world: World, seen: readonly Seen[], random: Random): Pro
   }
 }
 
+/** Some tags have more addresses, others fewer. */
+const MAX_LISTED = 1_000;
+
 async function openIndexed(world: World) {
   const key = await world.addCaller("unlimited", ["community_dataset"]);
   const index = startSightingsCache(world.client, {
@@ -97,7 +100,7 @@ async function openIndexed(world: World) {
     intervalMs: 250,
   });
   await eventually(async () => expect(index.isCurrent()).toBe(true));
-  const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index }));
+  const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index, maxListed: MAX_LISTED }));
   return {
     async get(url: string): Promise<unknown> {
       expect(index.isCurrent()).toBe(true);
