@@ -4,7 +4,7 @@ import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classif
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
 import { oneAhead } from "../one-ahead.ts";
-import { type ClassDeps, planClasses } from "./classes.ts";
+import { type ClassificationDeps, planClassification } from "./classification.ts";
 import { blocksOf, segmentCount, segmentsOf } from "./hour-blocks.ts";
 import { countPerBucket, countPerWideBucket, MAX_WIDE_BUCKETS, samplePerBucket, WHOLE_SLICE } from "./queries.ts";
 
@@ -37,7 +37,7 @@ export type Activity = {
   readonly byClassification: Partial<Record<Classification, number>>;
 };
 
-export type ActivityDeps = ClassDeps & {
+export type ActivityDeps = ClassificationDeps & {
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
@@ -68,13 +68,13 @@ export async function readTagActivity(
   const grid = { ...slice, start: query.window.start / 1_000, width: (query.widthHours * HOUR_MS) / 1_000 };
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
-  const classes = await planClasses({ ...slice, tag: query.tag, since }, deps);
-  const { sameForAll } = classes;
+  const classification = await planClassification({ ...slice, tag: query.tag, since }, deps);
+  const { sameForAll } = classification;
   // Counting wide buckets counts the addresses of all of them together, too.
   const isCountedAlong = isWide(grid) && sameForAll !== undefined;
   const [counts, counted] = await Promise.all([
     countBuckets(grid, read),
-    isCountedAlong ? undefined : classes.count(read),
+    isCountedAlong ? undefined : classification.count(read),
   ]);
   const byClassification: Partial<Record<Classification, number>> = {};
   let totalIps = 0;

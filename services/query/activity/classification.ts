@@ -1,4 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { IncompleteAnswerError } from "@noisefloor/clickhouse/client/errors.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
@@ -9,7 +10,7 @@ import type { AddressIndex } from "../address-index/memory-lookup.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { countAddresses, countByClassification, listAddresses } from "./queries.ts";
 
-export type ClassDeps = LookupCaches & {
+export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;
   /** Classifies addresses of the global dataset without a query. */
   readonly index?: AddressIndex | undefined;
@@ -20,7 +21,7 @@ export type ClassDeps = LookupCaches & {
 /** Some ten megabytes on their way. */
 const MAX_LISTED = 2_000_000;
 
-export type ClassQuery = {
+export type ClassificationQuery = {
   readonly tag: Pick<Tag, "id" | "intention">;
   readonly scopes: Scope[];
   /** Seconds since 1970 UTC, on the hour; the end is exclusive. */
@@ -30,20 +31,20 @@ export type ClassQuery = {
   readonly since: number;
 };
 
-/** Addresses by severity: the index of their classification in {@link INTENTIONS}. */
-export type Classes = ReadonlyMap<number, number>;
+/** Distinct addresses by severity: the index of their classification in {@link INTENTIONS}. */
+export type CountsBySeverity = ReadonlyMap<number, number>;
 
-/** Counts the distinct addresses that a tag had in a slice by their classification. */
-export type CountClasses = (read: Read) => Promise<Classes>;
+/** Counts the distinct addresses that a tag had in a slice. */
+export type CountBySeverity = (read: Read) => Promise<CountsBySeverity>;
 
 /**
  * Decides how to count them. An address has the tag's own classification unless it has a worse tag, too, or belongs to
  * an actor: often neither is possible, then `sameForAll` is that severity, and whoever knows the total need not ask.
  */
-export async function planClasses(
-  query: ClassQuery,
-  deps: ClassDeps,
-): Promise<{ readonly sameForAll?: number; readonly count: CountClasses }> {
+export async function planClassification(
+  query: ClassificationQuery,
+  deps: ClassificationDeps,
+): Promise<{ readonly sameForAll?: number; readonly count: CountBySeverity }> {
   await refreshOutdated(deps);
   const { id: tag, intention } = query.tag;
   const slice = { tag, scopes: query.scopes, from: query.from, end: query.end, ...blocksOf(query) };
@@ -51,13 +52,13 @@ export async function planClasses(
   const worse = deps.catalogue.all().filter((other) => INTENTIONS.indexOf(other.intention) > own);
   const { actor, hasActors } = deps.networks.current();
   if (worse.length === 0 && !hasActors) {
-    const count: CountClasses = async (read) => {
-      const [row] = await read(countAddresses, slice);
-      return new Map([[own, row?.addresses ?? 0]]);
+    const count: CountBySeverity = async (read) => {
+      const { addresses } = onlyRow(await read(countAddresses, slice));
+      return new Map([[own, addresses]]);
     };
     return { sameForAll: own, count };
   }
-  const countInStore: CountClasses = async (read) => {
+  const countInStore: CountBySeverity = async (read) => {
     const severities = worse.map((other) => INTENTIONS.indexOf(other.intention));
     const params = { ...slice, since: query.since, own, worse: worse.map(({ id }) => id), severities };
     const rows = await read(countByClassification, params);
@@ -71,9 +72,8 @@ export async function planClasses(
     return worse.length === 0 ? own : Math.max(own, (index?.find(address)?.severity ?? 0) - 1);
   };
   const { maxListed = MAX_LISTED } = deps;
-  const count: CountClasses = async (read) => {
-    const [row] = await read(listAddresses(maxListed), slice);
-    const { total = 0, addresses = "" } = row ?? {};
+  const count: CountBySeverity = async (read) => {
+    const { total, addresses } = onlyRow(await read(listAddresses(maxListed), slice));
     return total > maxListed ? countInStore(read) : classify(toAddresses(addresses), severityOf);
   };
   return { count };
@@ -83,19 +83,25 @@ export async function planClasses(
 const ADDRESSES_PER_TURN = 4_000;
 const TURNS_AFTER = 6;
 
-async function classify(addresses: Uint32Array, severityOf: (address: number) => number): Promise<Classes> {
-  const classes = new Map<number, number>();
+async function classify(addresses: Uint32Array, severityOf: (address: number) => number): Promise<CountsBySeverity> {
+  const counts = new Map<number, number>();
   for (let first = 0; first < addresses.length; first += ADDRESSES_PER_TURN) {
     for (const address of addresses.subarray(first, first + ADDRESSES_PER_TURN)) {
       const severity = severityOf(address);
-      classes.set(severity, (classes.get(severity) ?? 0) + 1);
+      counts.set(severity, (counts.get(severity) ?? 0) + 1);
     }
     await ownTurn(TURNS_AFTER);
   }
-  return classes;
+  return counts;
 }
 
+/** In the byte order of all machines that Node runs on. */
 function toAddresses(base64: string): Uint32Array {
-  const bytes = Buffer.from(base64, "base64");
-  return Uint32Array.from({ length: bytes.length / 4 }, (_, place) => bytes.readUInt32LE(place * 4));
+  return new Uint32Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
+}
+
+/** @throws IncompleteAnswerError without a row: such a query always answers with one. */
+function onlyRow<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new IncompleteAnswerError("expected one row, got none");
+  return row;
 }
