@@ -59,3 +59,17 @@ test("serialising stops when the client has disconnected", async () => {
   await expect(making).rejects.toThrow("the client has gone");
   expect(made).toBeLessThan(1_000_000);
 });
+
+test.each([
+  ["of up to 4 KiB takes none", 4_000, 0],
+  ["above that takes what it is long", 5_000, 5_002],
+  ["in several pieces takes what it is long", 200_000, 200_002],
+])("of the memory for answers, one %s", async (_, characters, taken) => {
+  let reserved = 0;
+  const grow = (bytes: number) => {
+    reserved += bytes;
+  };
+  const memory = { ...unlimited, grow };
+  await serializeAnswer("x".repeat(characters), memory, forEver);
+  expect(reserved).toBe(taken);
+});

@@ -39,14 +39,13 @@ export type ToJsonArray = <Item>(
 const UNRESERVED = 4 * 1024;
 /** The size in which a body is serialised and written. */
 const PIECE_BYTES = 64 * 1024;
-/** How long to serialise before others get their turn, and new connections some turns. */
+/** How long to serialise before other requests get their turn. */
 const TURN_MS = 2;
-const TURNS_AFTER = 6;
 /** Arrays with more items are serialised item by item, down to this depth. */
 const LARGE_ARRAY = 100;
 const MAX_DEPTH = 3;
 
-/** Ends the serialising of an answer that nobody waits for any more. */
+/** Throws once the client has disconnected or the time limit has passed. */
 type Abortable = Pick<AbortSignal, "throwIfAborted">;
 
 /** Serialises piece by piece, reserves memory for each, and yields to other requests. */
@@ -76,7 +75,7 @@ function createWriter(memory: AnswerReservation, signal: Abortable) {
     },
     async pause() {
       if (performance.now() - turn < TURN_MS) return;
-      await ownTurn(TURNS_AFTER);
+      await ownTurn();
       turn = performance.now();
       signal.throwIfAborted();
     },
@@ -125,7 +124,7 @@ export async function serializeAnswer(
 ): Promise<string | readonly Buffer[]> {
   if (!isLarge(answer, 0)) {
     const text = JSON.stringify(answer);
-    // Node sends a text in one write with the header, which takes a quarter less time than a buffer of its own.
+    // Node joins a text with the header, and would write a buffer on its own.
     if (text.length < PIECE_BYTES) {
       if (text.length > UNRESERVED) memory.grow(Buffer.byteLength(text));
       return text;

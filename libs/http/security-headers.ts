@@ -4,8 +4,8 @@ import type { FastifyInstance } from "fastify";
 import helmet from "helmet";
 
 /**
- * Sets the header fields that keep a browser from using a response for more than it is. Helmet makes them once: they are
- * the same for every request, and made anew they took a fifteenth of the time of a lookup.
+ * Sets the header fields that restrict what a browser does with a response. Helmet makes them once, as they are the
+ * same for all: made for each request they took a fifteenth of the time of a lookup.
  * @param isSharedWithPages whether pages of other origins may use the responses.
  */
 export function setSecurityHeaders(app: FastifyInstance, isSharedWithPages: boolean): void {

@@ -15,7 +15,6 @@ import type { IncomingRecord, RejectedRecord, ValidationResult } from "./types.t
 const MAX_DETAIL_LENGTH = 500;
 /** What is validated before other requests get their turn. Bytes count too: few records can take as long as many. */
 const BEFORE_YIELD = { records: 500, bytes: 256 * 1024 };
-const TURNS_AFTER = 4;
 
 export type ValidationOptions = {
   readonly catalogue: TagCatalogue;
@@ -48,7 +47,7 @@ export async function validateBatch<R extends IncomingRecord>(
   let since = { records: 0, bytes: 0 };
   for (const record of records) {
     if (since.records >= BEFORE_YIELD.records || since.bytes >= BEFORE_YIELD.bytes) {
-      await ownTurn(TURNS_AFTER);
+      await ownTurn();
       since = { records: 0, bytes: 0 };
     }
     since.records++;

@@ -71,10 +71,10 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
 
   registerCommunity(app, { lookUp, authenticate, countLookups, publicUrl: deps.publicUrl });
   registerTags(app, { catalogue, authenticate });
-  registerIp(app, { ...lookupDeps, catalogue, authenticate, countLookups, lookUp });
-  registerLegacy(app, { ...lookupDeps, catalogue, authenticate, countLookups, lookUp });
+  registerIp(app, { ...lookupDeps, authenticate, countLookups, lookUp });
+  registerLegacy(app, { ...lookupDeps, authenticate, countLookups, lookUp });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
   registerTagActivity(app, { ...lookupDeps, index: deps.index, maxListed: deps.maxListed, authenticate });
   const { plans, publicUrl } = deps;
-  registerPages(app, { ...lookupDeps, catalogue, authenticate, countLookups, plans, publicUrl });
+  registerPages(app, { ...lookupDeps, authenticate, countLookups, plans, publicUrl });
 }

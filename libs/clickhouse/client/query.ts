@@ -39,11 +39,14 @@ export async function runForOne<Params extends z.ZodType<Record<string, unknown>
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
 ): Promise<z.output<Row>> {
-  const [row, ...more] = await run(client, definition, params);
-  if (row === undefined || more.length > 0) {
-    throw new IncompleteAnswerError(
-      `${definition.name}: expected one row, got ${row === undefined ? 0 : more.length + 1}`,
-    );
+  return onlyRow(definition, await run(client, definition, params));
+}
+
+/** The row of a query that always answers with one. @throws IncompleteAnswerError when it did not. */
+export function onlyRow<Row>({ name }: { readonly name: string }, rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (row === undefined || rows.length > 1) {
+    throw new IncompleteAnswerError(`${name}: expected one row, got ${rows.length}`);
   }
   return row;
 }
@@ -127,12 +130,11 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
 
 /** So many rows are validated before other requests get their turn: some rows hold thousands of values. */
 const ROWS_BEFORE_YIELD = 100;
-const TURNS_AFTER = 6;
 
 async function parseRows<Row extends z.ZodType>(row: Row, rows: readonly unknown[]): Promise<z.output<Row>[]> {
   const parsed: z.output<Row>[] = [];
   for (const [index, value] of rows.entries()) {
-    if (index > 0 && index % ROWS_BEFORE_YIELD === 0) await ownTurn(TURNS_AFTER);
+    if (index > 0 && index % ROWS_BEFORE_YIELD === 0) await ownTurn();
     parsed.push(row.parse(value));
   }
   return parsed;

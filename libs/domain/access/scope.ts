@@ -10,6 +10,11 @@ export type Scope = { readonly dataset: Dataset; readonly workspaceId: string };
 /** What operations without a scope parameter read. */
 export const GLOBAL_SCOPE: Scope = { dataset: "global", workspaceId: "" };
 
+/** Whether these scopes are the global dataset alone. */
+export function isGlobalOnly(scopes: readonly Scope[]): boolean {
+  return scopes.length === 1 && scopes[0]?.dataset === GLOBAL_SCOPE.dataset;
+}
+
 /** A parsed scope parameter. `supplied` is false when it was left out or empty. */
 export type RequestedScopes = {
   readonly supplied: boolean;

@@ -3,13 +3,16 @@ type Waiting = { readonly callback: () => void; readonly turnsAfter: number };
 const waiting: Waiting[] = [];
 let isBusy = false;
 
+/** After work of about two milliseconds. */
+const TURNS_AFTER = 6;
+
 /**
- * Calls back in a turn of the event loop that no other callback has, in their order: what takes milliseconds for each of
- * many requests at once must not add up to one long turn.
- * @param turnsAfter turns without callbacks that follow, which take some hundredths of a millisecond if little else
- * happens. Node accepts one connection a turn: fifty callers who connected together would wait for fifty callbacks.
+ * Calls back in a turn of the event loop that no other callback has, in their order: what takes milliseconds for each
+ * of many requests at once must not add up to one long turn.
+ * @param turnsAfter turns without a callback that follow. Node accepts one connection a turn: without them, fifty
+ * callers who connected together would wait for fifty callbacks.
  */
-export function inOwnTurn(callback: () => void, turnsAfter: number): void {
+export function inOwnTurn(callback: () => void, turnsAfter = TURNS_AFTER): void {
   waiting.push({ callback, turnsAfter });
   if (isBusy) return;
   isBusy = true;
@@ -17,7 +20,7 @@ export function inOwnTurn(callback: () => void, turnsAfter: number): void {
 }
 
 /** Resolves in such a turn: the caller continues in it for a few milliseconds, until it next waits. */
-export function ownTurn(turnsAfter: number): Promise<void> {
+export function ownTurn(turnsAfter = TURNS_AFTER): Promise<void> {
   return new Promise((settle) => inOwnTurn(settle, turnsAfter));
 }
 

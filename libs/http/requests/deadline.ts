@@ -15,7 +15,7 @@ export class DeadlineError extends HttpError {
 
 /**
  * How long an operation may run: until its time limit, the client disconnects or the operation fails. A class, because
- * an object literal with getters gets a hidden class of its own each time, which garbage collection hardly keeps up with.
+ * V8 makes a hidden class for each object literal with getters, which garbage collection hardly keeps up with.
  */
 export class Deadline {
   readonly #listeners = new Set<() => void>();

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { ensureBuilt } from "../../../infra/build.mjs";
 
 // With 16 MB, V8's default, young memory fills up while requests are under way, and is copied instead of freed: lookups
-// took twice as long. Only a flag of the command sets it.
+// took up to twice as long. Only a flag of the command sets it.
 
 // Signals do not end the first process of a container by default. These handlers do, until a command sets its own.
 process.on("SIGINT", () => process.exit(130)).on("SIGTERM", () => process.exit(143));

@@ -1,7 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { IncompleteAnswerError } from "@noisefloor/clickhouse/client/errors.ts";
-import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
+import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
+import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
@@ -38,8 +37,9 @@ export type CountsBySeverity = ReadonlyMap<number, number>;
 export type CountBySeverity = (read: Read) => Promise<CountsBySeverity>;
 
 /**
- * Decides how to count them. An address has the tag's own classification unless it has a worse tag, too, or belongs to
- * an actor: often neither is possible, then `sameForAll` is that severity, and whoever knows the total need not ask.
+ * Chooses the cheapest exact way to count them. An address has the tag's own classification unless it has a worse tag,
+ * too, or belongs to an actor. Where neither is possible, `sameForAll` is the severity of all addresses: a caller who
+ * knows how many there are does not have to call `count`.
  */
 export async function planClassification(
   query: ClassificationQuery,
@@ -53,7 +53,7 @@ export async function planClassification(
   const { actor, hasActors } = deps.networks.current();
   if (worse.length === 0 && !hasActors) {
     const count: CountBySeverity = async (read) => {
-      const { addresses } = onlyRow(await read(countAddresses, slice));
+      const { addresses } = onlyRow(countAddresses, await read(countAddresses, slice));
       return new Map([[own, addresses]]);
     };
     return { sameForAll: own, count };
@@ -64,8 +64,7 @@ export async function planClassification(
     const rows = await read(countByClassification, params);
     return new Map(rows.map(({ severity, addresses }) => [severity, addresses]));
   };
-  const isGlobal = query.scopes.length === 1 && query.scopes[0]?.dataset === GLOBAL_SCOPE.dataset;
-  const index = isGlobal && deps.index?.isCurrent() ? deps.index : undefined;
+  const index = isGlobalOnly(query.scopes) && deps.index?.isCurrent() ? deps.index : undefined;
   if (worse.length > 0 && index === undefined) return { count: countInStore };
   const severityOf = (address: number) => {
     if (hasActors && actor(address) !== undefined) return 0;
@@ -73,15 +72,15 @@ export async function planClassification(
   };
   const { maxListed = MAX_LISTED } = deps;
   const count: CountBySeverity = async (read) => {
-    const { total, addresses } = onlyRow(await read(listAddresses(maxListed), slice));
+    const list = listAddresses(maxListed);
+    const { total, addresses } = onlyRow(list, await read(list, slice));
     return total > maxListed ? countInStore(read) : classify(toAddresses(addresses), severityOf);
   };
   return { count };
 }
 
-/** Classifying blocks the event loop: this many addresses take about two milliseconds. */
+/** Classifying blocks the event loop: this many addresses take one to two milliseconds. */
 const ADDRESSES_PER_TURN = 4_000;
-const TURNS_AFTER = 6;
 
 async function classify(addresses: Uint32Array, severityOf: (address: number) => number): Promise<CountsBySeverity> {
   const counts = new Map<number, number>();
@@ -90,7 +89,7 @@ async function classify(addresses: Uint32Array, severityOf: (address: number) =>
       const severity = severityOf(address);
       counts.set(severity, (counts.get(severity) ?? 0) + 1);
     }
-    await ownTurn(TURNS_AFTER);
+    await ownTurn();
   }
   return counts;
 }
@@ -98,10 +97,4 @@ async function classify(addresses: Uint32Array, severityOf: (address: number) =>
 /** In the byte order of all machines that Node runs on. */
 function toAddresses(base64: string): Uint32Array {
   return new Uint32Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
-}
-
-/** @throws IncompleteAnswerError without a row: such a query always answers with one. */
-function onlyRow<Row>([row]: readonly Row[]): Row {
-  if (row === undefined) throw new IncompleteAnswerError("expected one row, got none");
-  return row;
 }

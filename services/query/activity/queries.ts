@@ -45,8 +45,9 @@ export const MAX_WIDE_BUCKETS = 128;
 export const WHOLE_SLICE = -1;
 
 /**
- * The same for up to {@link MAX_WIDE_BUCKETS} buckets, and for {@link WHOLE_SLICE}. Each row says which buckets its hours are in, as bits from the
- * first bucket that its block touches; an address's rows together have the bits of all its buckets.
+ * The same for up to {@link MAX_WIDE_BUCKETS} buckets, and for {@link WHOLE_SLICE}. Each row says which buckets its
+ * hours are in, as bits from the first bucket that its block touches; an address's rows together have the bits of all
+ * its buckets.
  * @param segments how many buckets a block may touch.
  */
 export const countPerWideBucket = (segments: number) => {
@@ -134,9 +135,9 @@ export const listAddresses = (most: number) =>
 const MAX_INDEXED_ADDRESSES = 1_000;
 
 /**
- * The same addresses by classification, as its severity: the worst of all tags that an address had in these scopes since
- * `since` (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose severity
- * is `own`, so only worse tags are looked for: `worse`, with their `severities`.
+ * The same addresses by classification, as its severity: the worst of all tags that an address had in these scopes
+ * since `since` (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose
+ * severity is `own`, so only worse tags are looked for: `worse`, with their `severities`.
  */
 export const countByClassification = defineQuery({
   name: "tag-activity-classification",

@@ -14,8 +14,8 @@ export type AddressContext = AddressRecord & {
 /** Bounds the memory of a query. */
 const ADDRESSES_PER_QUERY = 5_000;
 /**
- * Rows with details are large, and all of a query's are in memory at once. Fewer would take longer in all: a few hundred
- * addresses are in nearly as many blocks of the table as thousands are.
+ * Rows with details are large, and all of a query's are in memory at once. Fewer would take longer in all: a few
+ * hundred addresses are in nearly as many blocks of the table as thousands are.
  */
 const DETAILS_PER_QUERY = 2_500;
 
@@ -40,7 +40,7 @@ export async function readContexts(
   return contexts;
 }
 
-/** Reads the details of a single address without waiting for whether it was seen: that halves the time. */
+/** Reads the details of a single address without waiting for whether it was seen: that takes a third less time. */
 async function readContext(
   ip: string,
   scopes: readonly Scope[],

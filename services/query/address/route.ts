@@ -1,5 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { isGlobalOnly } from "@noisefloor/domain/access/scope.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
 import { boolean, readParameter, readPath } from "@noisefloor/http/parameters.ts";
@@ -100,9 +100,8 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       });
     const read = async () => {
       if (!quick) return toFullContext(ip, await readContext(), deps.catalogue);
-      const isGlobal = scopes.length === 1 && scopes[0]?.dataset === GLOBAL_SCOPE.dataset;
       // Lookups of single addresses skip admission, so they never wait behind large requests.
-      return toQuickContext(ip, await (isGlobal ? deps.lookUp(ip) : readContext()));
+      return toQuickContext(ip, await (isGlobalOnly(scopes) ? deps.lookUp(ip) : readContext()));
     };
     const context = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, read);
     return { ...context, request_metadata: REQUEST_METADATA };

@@ -1,4 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { DAY_MS, formatDate, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
@@ -134,11 +135,11 @@ export function registerTimeline(app: FastifyInstance, deps: TimelineDeps): void
         tags: known.map(({ id }) => id),
         severities: known.map(({ intention }) => INTENTIONS.indexOf(intention) + 1),
       };
-      const [rows, [seen]] = await Promise.all([
+      const [rows, seen] = await Promise.all([
         deps.read(timelineOf(field), params, deadline.signal),
         deps.read(firstSeen, { ip, scopes, since }, deadline.signal),
       ]);
-      return { firstSeen: seen?.first_seen ?? 0, rows };
+      return { firstSeen: onlyRow(firstSeen, seen).first_seen, rows };
     };
     const timeline = await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, () =>
       app.admission.run(request, TIMELINE_COST, deadline.signal, readTimeline),

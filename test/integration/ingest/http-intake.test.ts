@@ -4,7 +4,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
 import { expectDescribed } from "../../support/oracle/description.ts";
@@ -267,6 +267,18 @@ test("with brokers configured, accepted records are in the topic when the answer
   expect(message?.value.toString()).toBe(line);
   await ingest.stop();
   await published.close();
+});
+
+test("while the brokers cannot be reached, the answer is a 503 with a message alone", async () => {
+  const kafka = freshKafka();
+  const ingest = await ingestOf(world, kafka, now);
+  const published = await makeApp(INGEST_OPERATIONS, ingest.register);
+  onTestFinished(() => published.close());
+  await ingest.stop();
+  expect(await post(JSON.stringify(good("45.1.5.2")), {}, published)).toEqual({
+    status: 503,
+    body: { message: "The brokers cannot be reached at the moment: send the request again later" },
+  });
 });
 
 test("a request with more than 50,000 records is rejected before they cost anything", async () => {

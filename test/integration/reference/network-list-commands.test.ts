@@ -2,12 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { runNetworksImport, runNetworksList, runNetworksRemove } from "@noisefloor/cli/commands/networks.ts";
-import {
-  type NetworkKind,
-  type NetworkList,
-  readNetworkLists,
-  replaceNetworkLists,
-} from "@noisefloor/clickhouse/tables/networks.ts";
+import { readNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
 import { runCommand } from "../../support/commands/run-command.ts";
@@ -19,12 +14,6 @@ beforeEach(async () => {
   world = await createWorld(() => NOW, { pollIntervalMs: 1_000 });
 });
 afterEach(() => world.close());
-
-const importLists = async (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) => {
-  const report = await replaceNetworkLists(world.client, kind, lists, at);
-  await world.networks.refresh();
-  return report;
-};
 
 test("of a folder only lists of the requested kind are imported; all others are named with the reason", async () => {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-lists-"));
@@ -92,8 +81,8 @@ test("an empty, truncated or much smaller list does not replace the stored one, 
 });
 
 test("lists are listed and removed: the networks of a removed list are riot no more", async () => {
-  await importLists("service", [networkList("one", ["5.0.0.0/24"]), networkList("two", ["5.0.0.0/16"])]);
-  await importLists("actor", [networkList("one", ["7.0.0.0/24"])]);
+  await world.replaceNetworks("service", [networkList("one", ["5.0.0.0/24"]), networkList("two", ["5.0.0.0/16"])]);
+  await world.replaceNetworks("actor", [networkList("one", ["7.0.0.0/24"])]);
   const remove = (...ids: string[]) => runCommand(world, (command) => runNetworksRemove("service", ids, command));
   expect((await remove("one", "three")).failure).toBe('there is no list three: see "noisefloor benign list"');
   const listed = async () =>

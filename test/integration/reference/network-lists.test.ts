@@ -3,12 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readNetworkList } from "@noisefloor/cli/reference/network-list-file.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
+import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { networkList } from "../../support/builders/network-list.ts";
 import { observation } from "../../support/builders/observation.ts";
 import { type Random, seeded } from "../../support/builders/random.ts";
+import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
@@ -19,18 +21,12 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const importLists = async (kind: NetworkKind, lists: readonly NetworkList[], at = NOW) => {
-  const report = await replaceNetworkLists(world.client, kind, lists, at);
-  await world.networks.refresh();
-  return report;
-};
-
 const seen = (ip: string, tags: readonly string[] = []) => observation(ip, NOW - 2 * 86_400_000, { tags });
 const TWO_DAYS_AGO = new Date(NOW - 2 * 86_400_000).toISOString().slice(0, 10);
 
 test("riot, noise, both and neither have the right fields", async () => {
   await world.addTags([makeTag("bad", "malicious")]);
-  await importLists("service", [networkList("dns", ["8.8.8.0/24"])]);
+  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"])]);
   await world.store([seen("8.8.8.9", ["bad"]), seen("45.0.0.1", ["bad"]), seen("45.0.0.2")]);
   const asked = ["8.8.8.8", "8.8.8.9", "45.0.0.1", "45.0.0.2"];
   const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));
@@ -95,7 +91,7 @@ test("riot, noise, both and neither have the right fields", async () => {
 test("an address of a known benign actor is benign, by the actor's name, in lookups and in aggregations", async () => {
   const bad = makeTag("bad", "malicious");
   await world.addTags([bad]);
-  await importLists("actor", [networkList("census", ["45.0.0.0/30"], { name: "Census Project" })]);
+  await world.replaceNetworks("actor", [networkList("census", ["45.0.0.0/30"], { name: "Census Project" })]);
   await world.store(["45.0.0.3", "45.0.0.4"].map((ip) => seen(ip, ["bad"])));
   expect((await world.get("/v3/community/45.0.0.3")).body).toMatchObject({
     classification: "benign",
@@ -111,12 +107,12 @@ test("an address of a known benign actor is benign, by the actor's name, in look
 });
 
 test("importing again replaces a list: networks that it no longer has are riot no more, other lists are unchanged", async () => {
-  await importLists(
+  await world.replaceNetworks(
     "service",
     [networkList("one", ["5.0.0.0/24", "5.0.1.0/24"]), networkList("two", ["6.0.0.0/24"])],
     NOW - 10 * 86_400_000,
   );
-  await importLists("service", [networkList("one", ["5.0.1.0/24"])]);
+  await world.replaceNetworks("service", [networkList("one", ["5.0.1.0/24"])]);
   expect((await world.get("/v3/community/5.0.0.1")).status).toBe(404);
   expect((await world.get("/v3/community/5.0.1.1")).body).toMatchObject({ riot: true, last_seen: TODAY });
   expect((await world.get("/v3/community/6.0.0.1")).body).toMatchObject({
@@ -134,7 +130,7 @@ test("of overlapping networks the longest prefix wins, then the list's priority:
       { priority: index % 3 },
     ),
   );
-  await importLists("service", lists);
+  await world.replaceNetworks("service", lists);
   const asked = Array.from({ length: 400 }, () => `45.10.${random.int(0, 7)}.${random.int(0, 255)}`);
   const answers = await Promise.all(asked.map((ip) => world.get(`/v3/community/${ip}`)));
   const named = z.object({ name: z.string().optional() });
@@ -170,7 +166,7 @@ test("a warninglist file is imported as it is published", async () => {
     "cloudflare: 104.16.0.1/13",
     "cloudflare: 0.0.0.0/0",
   ]);
-  await importLists("service", [read.list]);
+  await world.replaceNetworks("service", [read.list]);
   expect((await world.get("/v3/community/104.17.2.3")).body).toMatchObject({
     riot: true,
     name: "Cloudflare IP ranges",
@@ -179,8 +175,9 @@ test("a warninglist file is imported as it is published", async () => {
 });
 
 test("old imports are deleted: only the current ranges and those before them are kept", async () => {
-  for (let round = 0; round < 4; round++) await importLists("service", [networkList("one", [`5.0.${round}.0/24`])]);
-  await importLists("actor", [networkList("other", ["6.0.0.0/24"])]);
+  for (let round = 0; round < 4; round++)
+    await world.replaceNetworks("service", [networkList("one", [`5.0.${round}.0/24`])]);
+  await world.replaceNetworks("actor", [networkList("other", ["6.0.0.0/24"])]);
   const kept = defineQuery({
     name: "test-partitions",
     sql: "SELECT uniqExact(generation) AS generations FROM network_ranges WHERE kind = 'service'",
@@ -194,7 +191,27 @@ test("old imports are deleted: only the current ranges and those before them are
 
 test("lists imported at the same time are all there afterwards", async () => {
   const lists = Array.from({ length: 6 }, (_, index) => networkList(`list-${index}`, [`7.0.${index}.0/24`]));
-  await Promise.all(lists.map((one) => importLists("service", [one])));
+  await Promise.all(lists.map((one) => world.replaceNetworks("service", [one])));
   const answers = await Promise.all(lists.map((_, index) => world.get(`/v3/community/7.0.${index}.1`)));
   expect(answers.map(({ status }) => status)).toEqual(lists.map(() => 200));
+});
+
+test("changed lists and tags show at once when the caches have not been refreshed for more than five seconds", async () => {
+  await world.close();
+  world = await createWorld(() => NOW);
+  const tag = makeTag("port-scan", "suspicious");
+  await world.addTags([tag]);
+  await world.store([seen("45.0.0.7", ["port-scan"])]);
+  await replaceNetworkLists(world.client, "service", [networkList("dns", ["45.0.0.0/24"])], NOW);
+  await writeTags(world.client, [{ ...tag, intention: "malicious" }], Date.now());
+  const late = <T extends object>(cache: T): T & { ageSeconds(): number } => ({ ...cache, ageSeconds: () => 5.1 });
+  const app = await makeApp([], (made, metrics) =>
+    world.register(made, metrics, { networks: late(world.networks), catalogue: late(world.catalogue) }),
+  );
+  onTestFinished(() => app.close());
+  const { body } = await app.inject({ url: "/v3/ip/45.0.0.7?quick=true" });
+  expect(JSON.parse(body)).toMatchObject({
+    business_service_intelligence: { found: true },
+    internet_scanner_intelligence: { classification: "malicious" },
+  });
 });

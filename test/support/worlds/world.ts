@@ -47,8 +47,12 @@ export type World = {
   /** Sends observations through the ordinary pipeline as one batch, with the right to write everywhere. */
   store(observations: readonly Record<string, unknown>[]): Promise<BatchResult<RequestRecord>>;
   addTags(tags: readonly Tag[]): Promise<void>;
-  /** Replaces lists of benign services or actors, as of now. */
-  replaceNetworks(kind: NetworkKind, lists: readonly NetworkList[]): Promise<void>;
+  /** Imports lists of benign services or actors, as of now or of `at`; they show in answers when it resolves. */
+  replaceNetworks(
+    kind: NetworkKind,
+    lists: readonly NetworkList[],
+    at?: number,
+  ): ReturnType<typeof replaceNetworkLists>;
   /** Makes the caches read what has changed. */
   refresh(): Promise<void>;
   /** Creates a workspace, with a random id unless given. @returns its key. */
@@ -139,9 +143,10 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       await writeTags(client, tags, Date.now());
       await catalogue.refresh();
     },
-    async replaceNetworks(kind, lists) {
-      await replaceNetworkLists(client, kind, lists, now());
+    async replaceNetworks(kind, lists, at = now()) {
+      const report = await replaceNetworkLists(client, kind, lists, at);
       await networks.refresh();
+      return report;
     },
     async refresh() {
       await Promise.all([catalogue.refresh(), networks.refresh(), sensors.refresh(), accessCache.refresh()]);
