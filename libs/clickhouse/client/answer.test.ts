@@ -9,19 +9,21 @@ const DOCUMENT = `{
 	"statistics": {"elapsed": 0.001}
 }`;
 
+const rowsOf = (text: string) => [...answerRows(text)].flat();
+
 test("the rows of a whole answer come by their column names", () => {
-  expect(answerRows(DOCUMENT)).toEqual([
+  expect(rowsOf(DOCUMENT)).toEqual([
     { ip: "45.0.0.1", hits: 3 },
     { ip: "45.0.0.2", hits: 4 },
   ]);
-  expect(answerRows('{"meta": [{"name": "ip"}], "data": [], "rows": 0}')).toEqual([]);
+  expect(rowsOf('{"meta": [{"name": "ip"}], "data": [], "rows": 0}')).toEqual([]);
 });
 
 test("an answer cut at any byte is an error that passes by itself, never fewer rows", () => {
   for (let end = 0; end < DOCUMENT.length; end++) {
     let error: unknown;
     try {
-      answerRows(DOCUMENT.slice(0, end));
+      rowsOf(DOCUMENT.slice(0, end));
     } catch (thrown) {
       error = thrown;
     }
@@ -36,5 +38,31 @@ test.each([
   ["an exception", DOCUMENT.replace('"rows": 2', '"rows": 2, "exception": "Code: 241"')],
   ["something else", "Ok.\n"],
 ])("an answer with %s is an error", (_, text) => {
-  expect(() => answerRows(text)).toThrow(IncompleteAnswerError);
+  expect(() => rowsOf(text)).toThrow(IncompleteAnswerError);
+});
+
+/** As the server lays a large document out. */
+function largeDocument(rows: number): string {
+  const lines = Array.from({ length: rows }, (_, index) => `\t\t["path,\\n\\t],\\n ${index}", ${index}, [[1,2],[3]]]`);
+  const meta =
+    '\t[\n\t\t{\n\t\t\t"name": "path",\n\t\t\t"type": "String"\n\t\t},\n\t\t{"name": "number"},\n\t\t{"name": "pairs"}\n\t]';
+  return `{\n\t"meta":\n${meta},\n\n\t"data":\n\t[\n${lines.join(",\n")}\n\t],\n\n\t"rows": ${rows},\n\n\t"statistics": {}\n}\n`;
+}
+
+test("the rows of a large answer come in pieces, all of them, in their order", () => {
+  const pieces = [...answerRows(largeDocument(5_000))];
+  expect(pieces.length).toBeGreaterThan(3);
+  expect(pieces.flat()).toEqual(
+    Array.from({ length: 5_000 }, (_, number) => ({ path: `path,\n\t],\n ${number}`, number, pairs: [[1, 2], [3]] })),
+  );
+});
+
+test("a large answer that is cut or lost a row is an error", () => {
+  const document = largeDocument(2_000);
+  const cuts = Array.from({ length: 200 }, (_, index) => document.slice(0, (document.length * index) / 200));
+  const lost = document.replace(/^.* 1234".*\n/m, "");
+  const failed = document.replace('"rows": 2000', '"rows": 2000, "exception": "Code: 241"');
+  for (const text of [...cuts, document.slice(0, -2), lost, failed]) {
+    expect(() => rowsOf(text)).toThrow(IncompleteAnswerError);
+  }
 });

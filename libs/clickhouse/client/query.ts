@@ -125,17 +125,14 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
     clickhouse_settings: { ...settings, log_comment: definition.name },
     ...(signal === undefined ? {} : { abort_signal: signal }),
   });
-  return parseRows(definition.row, answerRows(await result.text()));
+  return parseRows(definition.row, await result.text());
 }
 
-/** So many rows are validated before other requests get their turn: some rows hold thousands of values. */
-const ROWS_BEFORE_YIELD = 100;
-
-async function parseRows<Row extends z.ZodType>(row: Row, rows: readonly unknown[]): Promise<z.output<Row>[]> {
+async function parseRows<Row extends z.ZodType>(row: Row, text: string): Promise<z.output<Row>[]> {
   const parsed: z.output<Row>[] = [];
-  for (const [index, value] of rows.entries()) {
-    if (index > 0 && index % ROWS_BEFORE_YIELD === 0) await ownTurn();
-    parsed.push(row.parse(value));
+  for (const piece of answerRows(text)) {
+    if (parsed.length > 0) await ownTurn();
+    for (const value of piece) parsed.push(row.parse(value));
   }
   return parsed;
 }

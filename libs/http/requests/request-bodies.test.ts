@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
@@ -108,4 +109,28 @@ test("of large bodies that arrive together each is parsed in a turn of the event
   await Promise.all(Array.from({ length: 20 }, () => made.inject({ method: "POST", url: "/turn", headers, payload })));
   clearImmediate(immediate);
   expect(new Set(turns).size).toBe(20);
+});
+
+test.each([
+  ["a large body is read", 16 * 1024 * KIB, 400],
+  ["the rest of a rejected body is read", 1 * KIB, 413],
+])("others get their turn while %s", async (_, bodyLimit, status) => {
+  const made = await createHttpApp({ log: pino({ level: "silent" }), metrics: createMetrics(), deadlineMs: 10_000 });
+  onTestFinished(() => made.close());
+  made.post("/large", { bodyLimit }, async () => ({}));
+  let waited = 0;
+  // The bytes are there at once: only the pace decides how many turns of the event loop it takes to read them.
+  const payload = Readable.from(Array.from({ length: 64 }, () => Buffer.alloc(64 * KIB, "x")));
+  let immediate = setImmediate(function count() {
+    waited++;
+    immediate = setImmediate(count);
+  });
+  const headers = { "content-type": "application/json" };
+  const [{ statusCode }] = await Promise.all([
+    made.inject({ method: "POST", url: "/large", headers, payload }),
+    once(payload, "end"),
+  ]);
+  clearImmediate(immediate);
+  expect(statusCode).toBe(status);
+  expect(waited).toBeGreaterThan(100);
 });

@@ -1,4 +1,4 @@
-import { type Readable, Transform } from "node:stream";
+import { type Readable, Transform, Writable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { inOwnTurn } from "@noisefloor/domain/time/own-turn.ts";
@@ -30,6 +30,8 @@ const MAX_SLOW_CHECKS = 2;
 const LARGE_BODY_BYTES = 32 * 1024;
 /** Parsing the largest takes ten milliseconds. */
 const TURNS_AFTER_BODY = 32;
+/** How much of a large body is read before other requests get their turn: libuv would read up to 2 MiB at once. */
+const BYTES_BEFORE_YIELD = 128 * 1024;
 /** Slower senders have stalled, or want to hold our memory. */
 const MIN_BYTES_PER_SECOND = 500;
 
@@ -72,7 +74,10 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
   app.addHook("onRequest", (request, reply, done) => {
     if (!appliesTo(request)) return done();
     const sender = senderOf(request);
-    if (!budget.hasSpace(contentLength(request), sender)) return done(busyError);
+    if (!budget.hasSpace(contentLength(request), sender)) {
+      discard(request.raw);
+      return done(busyError);
+    }
     request.reservation = budget.reserve(sender);
     reply.raw.once("close", request.reservation.hold());
     done();
@@ -82,11 +87,13 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
     const { reservation } = request;
     const isGzip = acceptsGzip && request.headers["content-encoding"]?.toLowerCase() === "gzip";
     let arrived = 0;
+    const pace = createPace();
     // Counted as the bytes arrive: Content-Length is only what the sender claims.
     const counted = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
         arrived += chunk.length;
-        return reservation?.grow(chunk.length) ? done(null, chunk) : done(busyError);
+        if (!reservation?.grow(chunk.length)) done(busyError);
+        else pace(chunk.length, () => done(null, chunk));
       },
       flush: (done) => (arrived < LARGE_BODY_BYTES ? done() : inOwnTurn(done, TURNS_AFTER_BODY)),
     });
@@ -111,8 +118,25 @@ function pipeBody(payload: Readable, stages: readonly Transform[], reply: Fastif
     // Stop decompressing, but read the rest: the connection's next request follows it.
     payload.unpipe();
     for (const stage of stages) stage.destroy();
-    payload.resume();
+    discard(payload);
   });
+}
+
+/** Calls back at once or, after every {@link BYTES_BEFORE_YIELD}, once other requests have had their turn. */
+function createPace(): (bytes: number, callback: () => void) => void {
+  let untilYield = BYTES_BEFORE_YIELD;
+  return (bytes, callback) => {
+    untilYield -= bytes;
+    if (untilYield > 0) return callback();
+    untilYield = BYTES_BEFORE_YIELD;
+    inOwnTurn(callback);
+  };
+}
+
+/** Reads the rest of a body that nobody needs: the connection's next request follows it. */
+function discard(payload: Readable): void {
+  const pace = createPace();
+  payload.pipe(new Writable({ write: (chunk: Buffer, _encoding, done) => pace(chunk.length, done) }));
 }
 
 /**

@@ -15,14 +15,25 @@ export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue): Si
   };
 }
 
+/** A sender waits for so few rows, and they are stored in tens of milliseconds. */
+const URGENT_ROWS = 1_000;
+/** After an urgent insert none is urgent for so many times as long: large queries keep most of their speed. */
+const URGENT_PAUSE = 3;
+/** Large queries pause for it, for a little at a time. */
+const URGENT = { priority: "1" } as const;
+
 /**
  * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
  * @param assertSpace throws while the store must not grow.
  */
 export function insertObservations(client: ClickHouseClient, assertSpace: () => void = () => {}): InsertObservations {
+  let urgentFrom = 0;
   return async (rows, token) => {
     assertSpace();
-    await client.insert({
+    const start = performance.now();
+    const isUrgent = rows.length <= URGENT_ROWS && start >= urgentFrom;
+    if (isUrgent) urgentFrom = Number.POSITIVE_INFINITY;
+    const insert = client.insert({
       table: "observations",
       values: rows,
       format: "JSONEachRow",
@@ -30,7 +41,11 @@ export function insertObservations(client: ClickHouseClient, assertSpace: () => 
         insert_deduplication_token: token,
         // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
         deduplicate_blocks_in_dependent_materialized_views: 1,
+        ...(isUrgent ? URGENT : {}),
       },
+    });
+    await insert.finally(() => {
+      if (isUrgent) urgentFrom = performance.now() + (performance.now() - start) * URGENT_PAUSE;
     });
   };
 }

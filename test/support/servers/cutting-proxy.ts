@@ -9,6 +9,8 @@ export type CuttingProxy = {
   readonly url: string;
   /** From now on truncates answers with status 200; undefined passes all on unchanged. */
   cut(how: Cut | undefined): void;
+  /** The parameters of the requests so far. */
+  readonly requests: readonly URLSearchParams[];
   close(): Promise<void>;
 };
 
@@ -19,8 +21,10 @@ export type CuttingProxy = {
 export async function startCuttingProxy(upstream: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(upstream);
   let how: Cut | undefined;
+  const requests: URLSearchParams[] = [];
   const server = createServer((incoming, outgoing) => {
-    const { method, url, headers } = incoming;
+    const { method, url = "", headers } = incoming;
+    requests.push(new URL(url, upstream).searchParams);
     const onward = sendRequest({ hostname, port, method, path: url, headers }, async (answer) => {
       const body = await buffer(answer);
       const { "transfer-encoding": _chunked, "content-length": _length, ...fields } = answer.headers;
@@ -41,6 +45,7 @@ export async function startCuttingProxy(upstream: string): Promise<CuttingProxy>
   if (address === null || typeof address === "string") throw new Error("the proxy does not listen on a port");
   return {
     url: `http://127.0.0.1:${address.port}`,
+    requests,
     cut: (wanted) => {
       how = wanted;
     },

@@ -1,0 +1,25 @@
+import { answerRows } from "@noisefloor/clickhouse/client/answer.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { afterAll, expect, inject, test } from "vitest";
+import { z } from "zod";
+
+const ROWS = 20_000;
+const SQL = `SELECT number AS id, [number, 1] AS pair, char(34, 10, 9, 93, 44, 10) AS text FROM numbers(${ROWS})`;
+const expected = Array.from({ length: ROWS }, (_, id) => ({ id, pair: [id, 1], text: '"\n\t],\n' }));
+
+const client = connect(inject("clickhouse"), "test");
+afterAll(() => client.close());
+
+test("a large answer of the server is parsed in pieces", async () => {
+  const result = await client.query({ query: SQL, format: "JSONCompact" });
+  const pieces = [...answerRows(await result.text())];
+  expect(pieces.length).toBeGreaterThan(10);
+  expect(pieces.flat()).toEqual(expected);
+});
+
+test("a query has all rows of a large answer, checked", async () => {
+  const row = z.object({ id: z.int(), pair: z.tuple([z.int(), z.int()]), text: z.string() });
+  const numbers = defineQuery({ name: "numbers", sql: SQL, params: z.object({}), row });
+  expect(await run(client, numbers, {})).toEqual(expected);
+});

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { InsertObservations } from "@noisefloor/ingest/insert-queue.ts";
+import { toRow } from "@noisefloor/ingest/observation-row.ts";
+import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { addressOf, observation } from "../../support/builders/observation.ts";
+import { type CuttingProxy, startCuttingProxy } from "../../support/servers/cutting-proxy.ts";
+import { createWorld, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+let proxy: CuttingProxy;
+let world: World;
+beforeAll(async () => {
+  const server = inject("clickhouse");
+  proxy = await startCuttingProxy(server.url);
+  world = await createWorld(() => NOW, { server: { ...server, url: proxy.url } });
+});
+afterAll(async () => {
+  await world.close();
+  await proxy.close();
+});
+
+/** @returns the priority of an insert of so many rows: large queries pause for the priority 1. */
+async function priorityOf(insert: InsertObservations, rows: number): Promise<string | null | undefined> {
+  const before = proxy.requests.length;
+  const sent = Array.from({ length: rows }, (_, number) => {
+    const seen = { ...observation(addressOf(number), NOW), dataset: "global" as const, workspace_id: "", tags: [] };
+    return toRow({ observation: seen, observedAt: NOW }, `${before}-${number}`, []);
+  });
+  await insert(sent, `${before}`);
+  const inserts = proxy.requests.slice(before).filter((request) => request.has("insert_deduplication_token"));
+  expect(inserts).toHaveLength(1);
+  return inserts[0]?.get("priority");
+}
+
+test("large queries pause for small inserts, and not for many of them in a row or for a large one", async () => {
+  const insert = insertObservations(world.client);
+  const start = performance.now();
+  expect(await priorityOf(insert, 1)).toBe("1");
+  const untilUrgent = (performance.now() - start) * 4;
+  expect(await priorityOf(insert, 1)).toBeNull();
+  await sleep(untilUrgent);
+  expect(await priorityOf(insert, 1_001)).toBeNull();
+  expect(await priorityOf(insert, 1_000)).toBe("1");
+});
