@@ -3,8 +3,8 @@ import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import kafkajs, { type Consumer, type EachBatchPayload, type KafkaMessage } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
-import { isTransient, toKafkaError } from "./errors.ts";
 import { useStaticMembership } from "./kafkajs-patches/static-membership.ts";
+import { isTransient, toKafkaError } from "./library-errors.ts";
 import { sizeOf, toStreamMessage } from "./message.ts";
 import type { HandleBatch, StreamConsumer } from "./port.ts";
 

@@ -1,4 +1,3 @@
-import kafkajs from "kafkajs";
 import type { ProducedMessage } from "./port.ts";
 
 /** The brokers cannot be reached or rejected a request; the message says which brokers and why. */
@@ -21,47 +20,4 @@ export class MessageTooLargeError extends Error {
     super(`${messages.length} messages exceed the size limit of the topic ${topic}`, options);
     this.messages = messages;
   }
-}
-
-type Brokers = { readonly brokers: readonly string[] };
-
-/** Turns the library's errors into one whose message a user understands; others come back as they are. */
-export function toKafkaError(error: unknown, { brokers }: Brokers): unknown {
-  return error instanceof kafkajs.KafkaJSError ? new KafkaError(describe(error, brokers), { cause: error }) : error;
-}
-
-/** The same, and errors that a retry may clear become a {@link KafkaUnavailableError}. */
-export function toProduceError(error: unknown, { brokers }: Brokers): unknown {
-  return error instanceof kafkajs.KafkaJSError && isTransient(error)
-    ? new KafkaUnavailableError(describe(error, brokers), { cause: error })
-    : toKafkaError(error, { brokers });
-}
-
-function describe({ message }: Error, brokers: readonly string[]): string {
-  return `Kafka at ${brokers.join(", ")} cannot be used: ${message}`;
-}
-
-/** The first error: the library wraps it once more each time that its retries run out. */
-function rootCause(error: unknown): unknown {
-  return error instanceof kafkajs.KafkaJSError && error.cause !== undefined ? rootCause(error.cause) : error;
-}
-
-/** Errors that the library does not retry, although unreachable or overloaded brokers cause them. */
-const UNAVAILABLE: ReadonlySet<string> = new Set([
-  "KafkaJSGroupCoordinatorNotFound",
-  "KafkaJSTimeout",
-  "KafkaJSLockTimeout",
-]);
-
-/** Whether the error clears once the brokers are back, however long that takes. */
-export function isTransient(error: unknown): boolean {
-  const cause = rootCause(error);
-  return cause instanceof kafkajs.KafkaJSError && (cause.retriable || UNAVAILABLE.has(cause.name));
-}
-
-const TOO_LARGE: ReadonlySet<string> = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
-
-export function isMessageTooLarge(error: unknown): boolean {
-  const cause = rootCause(error);
-  return cause instanceof kafkajs.KafkaJSProtocolError && TOO_LARGE.has(cause.type);
 }

@@ -2,7 +2,8 @@ import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import { Partitioners } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
-import { isMessageTooLarge, MessageTooLargeError, toKafkaError, toProduceError } from "./errors.ts";
+import { MessageTooLargeError } from "./errors.ts";
+import { isMessageTooLarge, toKafkaError, toProduceError } from "./library-errors.ts";
 import { sizeOf } from "./message.ts";
 import type { ProducedMessage, StreamProducer } from "./port.ts";
 
