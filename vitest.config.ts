@@ -1,10 +1,13 @@
 import { defineConfig } from "vitest/config";
 import { SlowFirst } from "./test/support/slow-first.ts";
+import { keepTemporaryFilesInMemory } from "./test/support/temporary-folder.ts";
+
+keepTemporaryFilesInMemory();
 
 export default defineConfig({
   test: {
-    // One more than the cores of the smallest machine: tests that wait for a broker or a process leave theirs idle.
-    maxWorkers: 3,
+    // Two more than the cores of the smallest machine: tests that wait for a broker or a process leave theirs idle.
+    maxWorkers: 4,
     // Files of a worker share its modules and its migrated databases: loading and migrating anew costs a second a file.
     isolate: false,
     sequence: { sequencer: SlowFirst },
