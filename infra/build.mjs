@@ -1,4 +1,5 @@
-// Bundles the sources with nearly all packages: to find and read a thousand files took most of a command's time. Run as a program, it builds and ends.
+// Bundles the sources with nearly all packages: to find and read a thousand files took most of a command's time.
+// Run as a program, it builds and ends.
 // Plain JavaScript, as it runs before anything is built.
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -9,7 +10,8 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 const MAIN = "services/cli/main.ts";
 const ENTRIES = [MAIN, "libs/clickhouse/server/embedded-server.mjs"];
-const EXTERNAL = /^(kafkajs|ffi-rs|@fastify\/swagger-ui)$/;
+/** Our patches replace parts of kafkajs' own files, and the others read files beside theirs. */
+const NOT_BUNDLED = /^(kafkajs|ffi-rs|@fastify\/swagger-ui)$/;
 /** Others than the newest are of earlier sources. A process that still runs one loads parts of it as it needs them. */
 const BUILDS_KEPT = 5;
 
@@ -91,15 +93,14 @@ async function bundle(outdir) {
 }
 
 /**
- * Packages that must not be bundled: our patches replace parts of kafkajs' own files, and the others read files beside
- * theirs. The bundle finds them in the root's node_modules by name, and by path those that npm had to put into a
- * workspace's own, as the root has another version.
+ * Leaves {@link NOT_BUNDLED} where they are. The bundle finds them in the root's node_modules by name, and by path
+ * those that npm had to put into a workspace's own, as the root has another version.
  */
 function packages(outdir) {
   return {
     name: "packages",
     setup({ onResolve, resolve }) {
-      onResolve({ filter: EXTERNAL }, async ({ path, importer, resolveDir, kind, pluginData }) => {
+      onResolve({ filter: NOT_BUNDLED }, async ({ path, importer, resolveDir, kind, pluginData }) => {
         if (pluginData === "packages") return undefined;
         const [workspace] = /^(libs|services)\/[^/]+/.exec(relative(ROOT, importer)) ?? [];
         if (workspace === undefined || !existsSync(join(ROOT, workspace, "node_modules", path)))

@@ -5,7 +5,7 @@ const LEAST_FREE_BYTES = 4 * 1024 ** 3;
 
 /**
  * Puts the temporary files of tests in memory where there is enough: they are made and deleted by the hundred thousand,
- * and a third of the CPU time of a small insert was ext4 looking for an inode that was not deleted lately.
+ * and a quarter of the CPU time of a small insert was ext4 looking for an inode that was not deleted lately.
  */
 export function keepTemporaryFilesInMemory(): void {
   if (process.env.TMPDIR !== undefined || !existsSync(MEMORY)) return;
