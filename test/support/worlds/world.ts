@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
@@ -177,6 +178,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       sensors.stop();
       accessCache.stop();
       await limit.close();
+      await rm(file, { force: true });
       await app.close();
       await returnDatabase(database);
     },
