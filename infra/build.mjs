@@ -1,4 +1,4 @@
-// Bundles the sources with nearly all packages: to find and read a thousand files took most of a command's time.
+// Bundles the sources with nearly all packages: to find and read their files one by one took most of a command's time.
 // Run as a program, it builds and ends.
 // Plain JavaScript, as it runs before anything is built.
 import { createHash } from "node:crypto";

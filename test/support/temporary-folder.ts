@@ -4,8 +4,8 @@ const MEMORY = "/dev/shm";
 const LEAST_FREE_BYTES = 4 * 1024 ** 3;
 
 /**
- * Puts the temporary files of tests in memory where there is enough: they are made and deleted by the hundred thousand,
- * and a quarter of the CPU time of a small insert was ext4 looking for an inode that was not deleted lately.
+ * Puts the temporary files of tests in memory where there is enough: each small insert makes dozens, and a quarter of
+ * its CPU time was ext4 looking for an inode that was not deleted lately.
  */
 export function keepTemporaryFilesInMemory(): void {
   if (process.env.TMPDIR !== undefined || !existsSync(MEMORY)) return;

@@ -115,7 +115,7 @@ function pipeBody(payload: Readable, stages: readonly Transform[], reply: Fastif
     source = source.pipe(stage);
   }
   reply.raw.once("close", () => {
-    // Stop decompressing, but read the rest: the connection's next request follows it.
+    // Stop decompressing, but not reading.
     payload.unpipe();
     for (const stage of stages) stage.destroy();
     discard(payload);
@@ -133,7 +133,7 @@ function createPace(): (bytes: number, callback: () => void) => void {
   };
 }
 
-/** Reads the rest of a body that nobody needs: the connection's next request follows it. */
+/** Reads what is left of a body and drops it: the next request on the connection comes after it. */
 function discard(payload: Readable): void {
   const pace = createPace();
   payload.pipe(new Writable({ write: (chunk: Buffer, _encoding, done) => pace(chunk.length, done) }));

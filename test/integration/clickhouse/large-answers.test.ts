@@ -18,8 +18,32 @@ test("a large answer of the server is parsed in pieces", async () => {
   expect(pieces.flat()).toEqual(expected);
 });
 
-test("a query has all rows of a large answer, checked", async () => {
+test("a query has all rows of a large answer, checked, and others get their turn meanwhile", async () => {
   const row = z.object({ id: z.int(), pair: z.tuple([z.int(), z.int()]), text: z.string() });
   const numbers = defineQuery({ name: "numbers", sql: SQL, params: z.object({}), row });
-  expect(await run(client, numbers, {})).toEqual(expected);
+  let turns = 0;
+  const watched = new Proxy(client, {
+    get(target, name) {
+      if (name !== "query") return Reflect.get(target, name);
+      return async (query: Parameters<typeof client.query>[0]) => {
+        const result = await target.query(query);
+        const read = result.text.bind(result);
+        result.text = async () => {
+          const text = await read();
+          // Until here the event loop had nothing to do but to wait for the server.
+          turns = 0;
+          return text;
+        };
+        return result;
+      };
+    },
+  });
+  let immediate = setImmediate(function count() {
+    turns++;
+    immediate = setImmediate(count);
+  });
+  const rows = await run(watched, numbers, {});
+  clearImmediate(immediate);
+  expect(rows).toEqual(expected);
+  expect(turns).toBeGreaterThan(100);
 });

@@ -47,7 +47,10 @@ export async function startSoakServers(startBroker = startRestartableBroker): Pr
 
 /** Dead members keep their partitions for this long, and scenarios spend most of their time waiting for that. */
 const SESSION_TIMEOUT_MS = 4_000;
-/** As in docker-compose.yml. Without a limit V8 collects garbage so rarely that it could not be told from a leak. */
+/**
+ * Half of what docker-compose.yml gives the intake. Without a limit V8 collects garbage so rarely that it could not be
+ * told from a leak.
+ */
 const MEMORY_OPTIONS = "--max-old-space-size=512 --max-semi-space-size=32";
 /** Without progress of the committed offsets for this long, ingest has stalled. */
 const STANDSTILL_MS = 60_000;
