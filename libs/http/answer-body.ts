@@ -41,6 +41,8 @@ const UNRESERVED = 4 * 1024;
 const PIECE_BYTES = 64 * 1024;
 /** How long to serialise before other requests get their turn. */
 const TURN_MS = 2;
+/** How much is written before other requests get theirs: a fast reader would take megabytes in one. */
+const WRITTEN_BEFORE_YIELD = 1024 * 1024;
 /** Arrays with more items are serialised item by item, down to this depth. */
 const LARGE_ARRAY = 100;
 const MAX_DEPTH = 3;
@@ -163,8 +165,15 @@ function isLarge(value: unknown, depth: number): value is object {
 /** The pieces as a stream that releases the memory of each once it is written. */
 export function streamPieces(pieces: readonly Buffer[], memory: AnswerReservation): Readable {
   const left = [...pieces];
-  function* take() {
+  async function* take() {
+    let untilYield = 0;
     for (let piece = left.shift(); piece !== undefined; piece = left.shift()) {
+      // Before the first, too: requests that share an answer get it at the same moment.
+      if (untilYield <= 0) {
+        await ownTurn();
+        untilYield = WRITTEN_BEFORE_YIELD;
+      }
+      untilYield -= piece.length;
       yield piece;
       memory.shrink(piece.length);
     }

@@ -32,7 +32,7 @@ export function inTurnPerConnection(handle: RequestListener, onRejected: OnRejec
   return (request, response) => {
     const { socket } = request;
     const connection = connections.get(socket) ?? open(socket);
-    // The parser still delivers what a single read brought, but no response can be sent any more.
+    // A parser that could not be stopped still delivers what a single read brought.
     if (connection.isCut) return;
     // At once: the connection's next request may be malformed, and a shutdown may start.
     trackResponse(response);
@@ -64,9 +64,22 @@ export function inTurnPerConnection(handle: RequestListener, onRejected: OnRejec
 function cut(socket: Socket, connection: Connection): void {
   connection.isCut = true;
   connection.waiting = [];
+  stopParsing(socket);
   if (connection.active?.headersSent || !socket.writable) {
     socket.destroy();
     return;
   }
   respondAndClose(socket, "pipelining");
+}
+
+/** What Node's parser takes as "this is no HTTP any more": it stops there. */
+const NO_MORE_HTTP = 2;
+
+/**
+ * The parser would make a request and a response of everything that a single read brought: of a flood, most of the time
+ * that it takes. Node's types do not have the parser; where it is not as we know it, nothing is stopped.
+ */
+function stopParsing(socket: Socket): void {
+  const parser: unknown = Reflect.get(socket, "parser");
+  if (typeof parser === "object" && parser !== null && "onIncoming" in parser) parser.onIncoming = () => NO_MORE_HTTP;
 }
