@@ -112,6 +112,23 @@ test("of large bodies that arrive together each is parsed in a turn of the event
 });
 
 test.each([
+  ["before it is read", "/unknown", 404],
+  ["for its type", "/length", 415],
+])("a body that is rejected %s is dropped at a bounded speed", async (_, path, status) => {
+  const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, app.server.address());
+  const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+  const body = Buffer.alloc(8 * 1024 * KIB, "x");
+  const start = performance.now();
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`);
+  socket.write(body);
+  socket.write("GET /unknown HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  const answers = await rest(socket);
+  expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => Number(match[1]))).toEqual([status, 404]);
+  // The second answer comes after the whole body, half a second's worth.
+  expect(performance.now() - start).toBeGreaterThan(400);
+});
+
+test.each([
   ["a large body is read", 16 * 1024 * KIB, 400],
   ["the rest of a rejected body is read", 1 * KIB, 413],
 ])("others get their turn while %s", async (_, bodyLimit, status) => {

@@ -1,9 +1,10 @@
-import { type Readable, Transform, Writable } from "node:stream";
+import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { inOwnTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
+import { discard } from "./discard-bodies.ts";
 import { type MemoryBudget, memoryBudget, type Reservation } from "./memory-budget.ts";
 
 declare module "fastify" {
@@ -74,10 +75,7 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
   app.addHook("onRequest", (request, reply, done) => {
     if (!appliesTo(request)) return done();
     const sender = senderOf(request);
-    if (!budget.hasSpace(contentLength(request), sender)) {
-      discard(request.raw);
-      return done(busyError);
-    }
+    if (!budget.hasSpace(contentLength(request), sender)) return done(busyError);
     request.reservation = budget.reserve(sender);
     reply.raw.once("close", request.reservation.hold());
     done();
@@ -115,7 +113,7 @@ function pipeBody(payload: Readable, stages: readonly Transform[], reply: Fastif
     source = source.pipe(stage);
   }
   reply.raw.once("close", () => {
-    // Stop decompressing, but not reading.
+    // Stop decompressing, but not reading: the connection's next request comes after the rest.
     payload.unpipe();
     for (const stage of stages) stage.destroy();
     discard(payload);
@@ -131,12 +129,6 @@ function createPace(): (bytes: number, callback: () => void) => void {
     untilYield = BYTES_BEFORE_YIELD;
     inOwnTurn(callback);
   };
-}
-
-/** Reads what is left of a body and drops it: the next request on the connection comes after it. */
-function discard(payload: Readable): void {
-  const pace = createPace();
-  payload.pipe(new Writable({ write: (chunk: Buffer, _encoding, done) => pace(chunk.length, done) }));
 }
 
 /**
