@@ -24,7 +24,7 @@ export function countRejections(metrics: Pick<Metrics, "httpRejected">): OnRejec
 }
 
 /** A client that sends more requests on one connection without reading a response is disconnected. */
-export const MAX_PIPELINED_REQUESTS = 100;
+export const MAX_PIPELINED_REQUESTS = 32;
 
 /**
  * A caller's own excess is a 429, a shared limit a 503. Never Retry-After: real clients would sleep for it.

@@ -218,7 +218,7 @@ test("a client that pipelines hundreds of requests on one connection gets a 429 
   await once(socket, "close");
   expect(text).toMatch(/^HTTP\/1.1 429 Too Many Requests\r\n/);
   expect(text.match(/HTTP\/1.1/g)).toHaveLength(1);
-  expect(text).toContain('{"message":"More than 100 requests wait on this connection');
+  expect(text).toContain('{"message":"More than 32 requests wait on this connection');
   expect(await rejected("pipelining")).toBe(1);
   await eventually(async () => expect(app.admission.inFlight(), "its query has ended").toBe(0));
   release();
