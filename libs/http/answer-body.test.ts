@@ -1,7 +1,9 @@
+import { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { JsonText, jsonArrayMaker, serializeAnswer } from "./answer-body.ts";
+import { JsonText, jsonArrayMaker, serializeAnswer, streamPieces } from "./answer-body.ts";
 
 const unlimited = { grow: () => {}, shrink: () => {}, release: () => {} };
 const forEver = new AbortController().signal;
@@ -45,6 +47,20 @@ test("other requests get their turn while a large answer is serialised", async (
   for (; !isDone; turns++) await sleep(0);
   await made;
   expect(turns).toBeGreaterThan(3);
+});
+
+test("other requests get their turn while a large answer is written, however fast its reader is", async () => {
+  const pieces = Array.from({ length: 128 }, () => Buffer.alloc(64 * 1024));
+  let turns = 0;
+  let immediate = setImmediate(function count() {
+    turns++;
+    immediate = setImmediate(count);
+  });
+  const reader = new Writable({ write: (_chunk, _encoding, done) => done() });
+  await pipeline(streamPieces(pieces, unlimited), reader);
+  clearImmediate(immediate);
+  // At least one for each of the eight mebibytes.
+  expect(turns).toBeGreaterThanOrEqual(8);
 });
 
 test("serialising stops when the client has disconnected", async () => {
