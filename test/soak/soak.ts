@@ -9,7 +9,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "20261121" },
     events: { type: "string" },
     quick: { type: "boolean", default: false },
-    minutes: { type: "string", default: "10" },
+    minutes: { type: "string", default: "15" },
   },
 });
 const known = ALL_SCENARIOS.map(({ name }) => name);
