@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { createPace, ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 
 /** An array that is serialised already, so that its items need not all be in memory. */
@@ -166,16 +166,14 @@ function isLarge(value: unknown, depth: number): value is object {
 export function streamPieces(pieces: readonly Buffer[], memory: AnswerReservation): Readable {
   const left = [...pieces];
   async function* take() {
-    let untilYield = 0;
+    const pace = createPace(WRITTEN_BEFORE_YIELD);
+    // Requests that share an answer get it at the same moment.
+    await ownTurn();
     for (let piece = left.shift(); piece !== undefined; piece = left.shift()) {
-      // Before the first, too: requests that share an answer get it at the same moment.
-      if (untilYield <= 0) {
-        await ownTurn();
-        untilYield = WRITTEN_BEFORE_YIELD;
-      }
-      untilYield -= piece.length;
+      const { length } = piece;
       yield piece;
-      memory.shrink(piece.length);
+      memory.shrink(length);
+      await new Promise<void>((settle) => pace(length, settle));
     }
   }
   return Readable.from(take(), { objectMode: false, highWaterMark: PIECE_BYTES });

@@ -1,3 +1,4 @@
+import { contentLength } from "@noisefloor/http/requests/content-length.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Authenticate } from "./auth.ts";
 import { bulkCost } from "./costs.ts";
@@ -9,8 +10,7 @@ const BYTES_PER_ADDRESS = 20;
 export function rejectUnread(app: FastifyInstance, authenticate: Authenticate) {
   return async <Payload>(request: FastifyRequest, _reply: unknown, payload: Payload): Promise<Payload> => {
     authenticate(request);
-    const bytes = Number(request.headers["content-length"] ?? 0);
-    await app.admission.assertCapacity(request, bulkCost(bytes / BYTES_PER_ADDRESS, true));
+    await app.admission.assertCapacity(request, bulkCost(contentLength(request) / BYTES_PER_ADDRESS, true));
     return payload;
   };
 }

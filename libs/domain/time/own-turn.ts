@@ -24,6 +24,20 @@ export function ownTurn(turnsAfter = TURNS_AFTER): Promise<void> {
   return new Promise((settle) => inOwnTurn(settle, turnsAfter));
 }
 
+/** Calls back at once or, after every so many bytes, in a turn of its own. */
+export type Pace = (bytes: number, callback: () => void) => void;
+
+/** The pace of one stream: others get their turn after every `bytesBeforeYield` of it. */
+export function createPace(bytesBeforeYield: number): Pace {
+  let untilYield = bytesBeforeYield;
+  return (bytes, callback) => {
+    untilYield -= bytes;
+    if (untilYield > 0) return callback();
+    untilYield = bytesBeforeYield;
+    inOwnTurn(callback);
+  };
+}
+
 function callNext(): void {
   const next = waiting.shift();
   if (next === undefined) {

@@ -1,7 +1,8 @@
 import { createServer, IncomingMessage } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { inTurnPerConnection } from "./pipelining.ts";
 import { MAX_PIPELINED_REQUESTS } from "./rejections.ts";
 
@@ -20,7 +21,7 @@ test("of a flood on one connection hardly anything is parsed beyond the request 
   );
   const server = createServer({ IncomingMessage: Counted }, handle);
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
-  const { port } = server.address() as AddressInfo;
+  const { port } = z.object({ port: z.int() }).parse(server.address());
   const socket = connect(port, "127.0.0.1");
   socket.end("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(10 * MAX_PIPELINED_REQUESTS));
   const answer = String(await buffer(socket));

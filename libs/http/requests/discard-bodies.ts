@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { type Readable, Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
+import { contentLength } from "./content-length.ts";
 
 /**
  * How much of all rejected bodies together is read in a millisecond. Node copies what arrives into a new buffer each
@@ -11,8 +12,8 @@ const BYTES_PER_MS = 16 * 1024;
 const UNPACED_BYTES = 128 * 1024;
 
 /**
- * Reads and drops the bodies that nobody has read when their response is sent: those of requests that are rejected
- * before that. Node would read them by itself, as fast as they arrive.
+ * Discards the body of a request that was rejected without reading it, such as one with an unknown key. Node alone
+ * would read such a body as fast as it arrives.
  */
 export function discardUnreadBodies(app: FastifyInstance): void {
   app.addHook("onSend", ({ raw }, _reply, payload, done) => {
@@ -45,5 +46,5 @@ function untilRead(bytes: number): number {
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
-  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  return headers["transfer-encoding"] !== undefined || contentLength({ headers }) > 0;
 }

@@ -27,12 +27,10 @@ async function listening(bodyCheckMs: number): Promise<FastifyInstance> {
 }
 
 /** A connection with the header of a POST of this length. */
-function begin(bytes: number, to = app): Socket {
+function begin(bytes: number, to = app, path = "/length", type = "application/json"): Socket {
   const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, to.server.address());
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
-  socket.write(
-    `POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`,
-  );
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${bytes}\r\n\r\n`);
   return socket;
 }
 
@@ -115,11 +113,9 @@ test.each([
   ["before it is read", "/unknown", 404],
   ["for its type", "/length", 415],
 ])("a body that is rejected %s is dropped at a bounded speed", async (_, path, status) => {
-  const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, app.server.address());
-  const socket = connect(port, "127.0.0.1").setEncoding("utf8");
   const body = Buffer.alloc(8 * 1024 * KIB, "x");
   const start = performance.now();
-  socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`);
+  const socket = begin(body.length, app, path, "image/png");
   socket.write(body);
   socket.write("GET /unknown HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   const answers = await rest(socket);

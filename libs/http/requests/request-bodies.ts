@@ -1,9 +1,10 @@
 import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
-import { inOwnTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { createPace, inOwnTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
+import { contentLength } from "./content-length.ts";
 import { discard } from "./discard-bodies.ts";
 import { type MemoryBudget, memoryBudget, type Reservation } from "./memory-budget.ts";
 
@@ -85,7 +86,7 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
     const { reservation } = request;
     const isGzip = acceptsGzip && request.headers["content-encoding"]?.toLowerCase() === "gzip";
     let arrived = 0;
-    const pace = createPace();
+    const pace = createPace(BYTES_BEFORE_YIELD);
     // Counted as the bytes arrive: Content-Length is only what the sender claims.
     const counted = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
@@ -120,17 +121,6 @@ function pipeBody(payload: Readable, stages: readonly Transform[], reply: Fastif
   });
 }
 
-/** Calls back at once or, after every {@link BYTES_BEFORE_YIELD}, once other requests have had their turn. */
-function createPace(): (bytes: number, callback: () => void) => void {
-  let untilYield = BYTES_BEFORE_YIELD;
-  return (bytes, callback) => {
-    untilYield -= bytes;
-    if (untilYield > 0) return callback();
-    untilYield = BYTES_BEFORE_YIELD;
-    inOwnTurn(callback);
-  };
-}
-
 /**
  * Between two checks a body must grow by {@link MIN_BYTES_PER_SECOND}, and by the same fraction of what has arrived as
  * the interval is of {@link REQUEST_TIMEOUT_MS}: so a body with an even pace that arrives in time at all passes.
@@ -155,8 +145,4 @@ function endWhenSlow(body: Transform, arrived: () => number, intervalMs: number,
   timer.unref();
   const stop = () => clearInterval(timer);
   body.once("finish", stop).once("close", stop);
-}
-
-function contentLength(request: FastifyRequest): number {
-  return Number(request.headers["content-length"] ?? 0);
 }

@@ -3,12 +3,12 @@ import { connect, type Socket } from "node:net";
 import { type Read, reader } from "@noisefloor/clickhouse/client/query.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { LimitOptions } from "@noisefloor/http/limits/limits.ts";
+import { MAX_PIPELINED_REQUESTS } from "@noisefloor/http/limits/rejections.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
 import { expectDescribed } from "../../support/oracle/description.ts";
-import { atVolume } from "../../support/volume.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -188,8 +188,8 @@ test("a request with many addresses is rejected before its body has arrived", as
   await Promise.all(asked);
 });
 
-/** Fewer than the limit of a connection. */
-const AHEAD = atVolume(30, 90);
+/** One that is handled, and as many as may wait. */
+const AHEAD = 1 + MAX_PIPELINED_REQUESTS;
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 test("pipelined requests are handled one after the other, in their order", async () => {

@@ -12,7 +12,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const LOWER_E = 0x65;
 const LOWER_U = 0x75;
-/** ASCII codes of lower-case letters have this bit, and those of capitals do not. */
+/** Added to the code of a capital ASCII letter, it gives the lower-case one: `E` is 0x45, `e` is 0x65. */
 const TO_LOWER = 0x20;
 
 /** What may follow a backslash, but for `u`. */
