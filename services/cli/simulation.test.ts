@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { validateObservation, type WireObservation } from "@noisefloor/domain/observation/observation.ts";
+import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
+import type { WireObservation } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { describe, expect, test } from "vitest";
 import { STARTER_TAGS_FILE } from "./paths.ts";

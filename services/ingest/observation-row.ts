@@ -1,14 +1,28 @@
+import { hash } from "node:crypto";
 import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+
+/** How many characters of a request's body are kept, for people to read. */
+const BODY_HEAD_LENGTH = 256;
 
 /** A row of the table `observations`. */
 export type ObservationRow = ReturnType<typeof toRow>;
 
+/** What a row says besides its observation. */
+export type RowIdentity = {
+  readonly observationId: string;
+  readonly tagIds: readonly string[];
+  /** Those of the tags that tagging rules gave. */
+  readonly ruleTagIds?: readonly string[];
+  /** Digests of the records that a session's row is made of, as decimal numbers of 64 bits. */
+  readonly sessionParts?: readonly string[];
+};
+
 /** The row of an accepted observation. Members that it lacks are left out, so that the columns' defaults apply. */
-export function toRow({ observation, observedAt }: ValidObservation, observationId: string, tagIds: readonly string[]) {
+export function toRow({ observation, observedAt }: ValidObservation, identity: RowIdentity) {
   const { http, tls, ssh, metadata } = observation;
   return {
-    observation_id: observationId,
+    observation_id: identity.observationId,
     observed_at: toDateTime64(observedAt),
     dataset: observation.dataset,
     workspace_id: observation.workspace_id,
@@ -17,11 +31,27 @@ export function toRow({ observation, observedAt }: ValidObservation, observation
     source_port: observation.source_port,
     destination_port: observation.destination_port,
     transport: observation.transport,
-    tags: tagIds,
+    tags: identity.tagIds,
+    rule_tags: identity.ruleTagIds,
+    labels: observation.labels,
+    application: observation.application,
+    session_id: observation.session_id,
+    session_parts: identity.sessionParts,
+    credentials: observation.credentials?.map(({ username = "", password = "" }) => ({ username, password })),
+    login_attempts: observation.login_attempts,
+    commands: observation.commands,
+    urls: observation.urls,
+    payload_sha256: observation.payload_sha256,
     http_method: http?.method,
     http_host: http?.host,
     http_path: http?.path,
+    http_query: http?.query,
     http_user_agent: http?.user_agent,
+    http_referer: http?.referer,
+    http_headers: http?.headers,
+    http_cookies: http?.cookies,
+    http_body_head: http?.body === undefined ? undefined : printableHead(http.body),
+    http_body_sha256: http?.body ? hash("sha256", http.body) : undefined,
     tls_ja3: tls?.ja3,
     tls_ja4: tls?.ja4,
     ssh_hassh: ssh?.hassh,
@@ -29,8 +59,19 @@ export function toRow({ observation, observedAt }: ValidObservation, observation
     asn: observation.asn,
     organization: observation.organization,
     country: observation.country,
+    region: observation.region,
     city: observation.city,
+    latitude: observation.latitude,
+    longitude: observation.longitude,
     rdns: observation.rdns,
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
+}
+
+/** Its first characters, with a dot for each that cannot be printed. Cutting may leave half a surrogate pair. */
+function printableHead(body: string): string {
+  return body
+    .slice(0, BODY_HEAD_LENGTH)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, ".")
+    .toWellFormed();
 }

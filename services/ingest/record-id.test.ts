@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { observationSchema } from "@noisefloor/domain/observation/observation.ts";
+import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FALLBACK_ID_HEADER, messageRecordId, observationIdOf, recordIds, requestRecordId } from "./record-id.ts";

@@ -85,7 +85,10 @@ function validateRecord(
   if ("reason" in accepted) return accepted;
   const tagIds = resolveTags(catalogue, accepted.observation.tags);
   if ("reason" in tagIds) return tagIds;
-  return { ...accepted, row: toRow(accepted, observationIdOf(accepted.observation.observation_id, record), tagIds) };
+  return {
+    ...accepted,
+    row: toRow(accepted, { observationId: observationIdOf(accepted.observation.observation_id, record), tagIds }),
+  };
 }
 
 /** The ids behind tag references, without repetition, or a rejection that names the first unknown one. */

@@ -1,12 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import {
-  MAX_OBSERVATION_BYTES,
-  observationJsonSchema,
-  type RejectionReason,
-  validateObservation,
-} from "./observation.ts";
+import { type RejectionReason, validateObservation } from "./observation.ts";
+import { MAX_OBSERVATION_BYTES, observationJsonSchema } from "./schema.ts";
 
 const NOW = Date.parse("2026-11-20T14:00:00Z");
 const CRITERIA = { now: NOW, retentionDays: 100, right: "everything" } as const;
@@ -111,9 +107,40 @@ describe("limits", () => {
     for (const port of [-1, 65_536, 22.5, "22", null]) expect(outcomeOf({ [name]: port })).toBe("invalid-observation");
   });
 
+  test("asn may be written as sensors write it", () => {
+    for (const asn of [14_061, "14061", "AS14061", "as14061"]) {
+      expect(validateObservation({ ...MINIMAL, asn }, CRITERIA)).toMatchObject({ observation: { asn: 14_061 } });
+    }
+  });
+
+  test.each([
+    ["application", ["ssh", "epmapper", "http.2"], ["SSH", "", "s h", characters(33)]],
+    ["session_id", ["07041be58d34"], ["", "a\nb", characters(129), 7]],
+    ["credentials", [[], [{}], [{ username: "root", password: "" }]], [[{ user: "x" }], Array(33).fill({}), "root"]],
+    ["login_attempts", [0, 1_000_000], [-1, 1.5, 1_000_001]],
+    ["commands", [["uname -a"], Array(64).fill("x")], [Array(65).fill("x"), [characters(1_025)], "uname"]],
+    ["urls", [["http://198.51.100.7/x.sh"]], [[characters(2_049)], Array(33).fill("x")]],
+    ["payload_sha256", [["0a".repeat(32)]], [["0A".repeat(32)], ["0a"], "0a".repeat(32)]],
+    ["labels", [["ET SCAN Zmap User-Agent (zgrab)"]], [[""], [characters(257)], Array(65).fill("x")]],
+    ["latitude", [-90, 0, 90], [-91, 91, "1"]],
+    ["longitude", [-180, 180], [-181, 181]],
+  ])("%s takes %j and not %j", (member, good, bad) => {
+    for (const value of good) expect([value, outcomeOf({ [member]: value })]).toEqual([value, "accepted"]);
+    for (const value of bad) expect([value, outcomeOf({ [member]: value })]).not.toEqual([value, "accepted"]);
+  });
+
+  test("of a request, rules may need the query, the body and the names of header fields and cookies", () => {
+    const http = { query: "a=1", referer: "", headers: ["x-api"], cookies: ["sid"], body: characters(4_096) };
+    expect(outcomeOf({ http })).toBe("accepted");
+    for (const bad of [{ body: characters(4_097) }, { headers: Array(65).fill("a") }, { cookies: "sid" }]) {
+      expect(outcomeOf({ http: bad })).not.toBe("accepted");
+    }
+  });
+
   test("asn is 0 to 4294967295", () => {
     expect([0, 4_294_967_295].map((asn) => outcomeOf({ asn }))).toEqual(["accepted", "accepted"]);
-    for (const asn of [-1, 4_294_967_296, "AS1"]) expect(outcomeOf({ asn })).toBe("invalid-observation");
+    for (const asn of [-1, 4_294_967_296, "AS4294967296", "AS", "ASN1", "1.5"])
+      expect(outcomeOf({ asn })).toBe("invalid-observation");
   });
 
   test.each([

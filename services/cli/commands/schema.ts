@@ -1,4 +1,4 @@
-import { observationJsonSchema } from "@noisefloor/domain/observation/observation.ts";
+import { observationJsonSchema } from "@noisefloor/domain/observation/schema.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 
 export const define: DefineCommand = (schema, createContext) => {

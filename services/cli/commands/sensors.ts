@@ -7,7 +7,7 @@ import {
 } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
-import { isSensorId } from "@noisefloor/domain/observation/observation.ts";
+import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { findWorkspace, generateKey } from "../access/api-keys.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";

@@ -1,5 +1,5 @@
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { TRANSPORTS } from "@noisefloor/domain/observation/observation.ts";
+import { TRANSPORTS } from "@noisefloor/domain/observation/schema.ts";
 import { parse } from "csv-parse/sync";
 import { z } from "zod";
 import type { LogFormat } from "./format.ts";

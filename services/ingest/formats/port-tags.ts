@@ -1,4 +1,4 @@
-import type { Transport } from "@noisefloor/domain/observation/observation.ts";
+import type { Transport } from "@noisefloor/domain/observation/schema.ts";
 
 /**
  * Which tag follows from a destination port alone. Only ports with a well known service are here: a busy port that

@@ -1,8 +1,8 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { DATA_CODES, OVER_LIMIT_CODES, TRANSIENT_CODES } from "@noisefloor/clickhouse/client/errors.ts";
-import { defineQuery, run, toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { type InsertQueueOptions, insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
+import { type ObservationRow, toRow } from "@noisefloor/ingest/observation-row.ts";
 import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
@@ -23,33 +23,16 @@ afterEach(() => world.close());
 
 /** The n-th of many distinct observations, each of its own address. */
 function row(n: number, sensor = "s"): ObservationRow {
-  const nothing = undefined;
-  return {
-    observation_id: `o-${n}`,
-    observed_at: toDateTime64(NOW - 60_000 - n),
+  const observedAt = NOW - 60_000 - n;
+  const observation = {
+    observed_at: new Date(observedAt).toISOString(),
     dataset: "global",
-    workspace_id: "",
     sensor_id: sensor,
     source_ip: `45.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
-    source_port: nothing,
-    destination_port: nothing,
-    transport: nothing,
-    tags: [worm.id],
-    http_method: nothing,
-    http_host: nothing,
-    http_path: nothing,
-    http_user_agent: nothing,
-    tls_ja3: nothing,
-    tls_ja4: nothing,
-    ssh_hassh: nothing,
-    ssh_banner: nothing,
-    asn: nothing,
-    organization: nothing,
-    country: nothing,
-    city: nothing,
-    rdns: nothing,
-    metadata: nothing,
-  };
+    tags: [],
+  } as const;
+  const valid = { observation: { ...observation, tags: [] }, observedAt, isFilledIn: false };
+  return toRow(valid, { observationId: `o-${n}`, tagIds: [worm.id] });
 }
 const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index));
 

@@ -25,7 +25,10 @@ async function priorityOf(insert: InsertObservations, rows: number): Promise<str
   const before = proxy.requests.length;
   const sent = Array.from({ length: rows }, (_, number) => {
     const seen = { ...observation(addressOf(number), NOW), dataset: "global" as const, workspace_id: "", tags: [] };
-    return toRow({ observation: seen, observedAt: NOW, isFilledIn: false }, `${before}-${number}`, []);
+    return toRow(
+      { observation: seen, observedAt: NOW, isFilledIn: false },
+      { observationId: `${before}-${number}`, tagIds: [] },
+    );
   });
   await insert(sent, `${before}`);
   const inserts = proxy.requests.slice(before).filter((request) => request.has("insert_deduplication_token"));

@@ -1,5 +1,6 @@
 import { DEAD_LETTER_SOURCES } from "@noisefloor/clickhouse/tables/dead-letters.ts";
-import { parseObservedAt, REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
+import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { DeadLetterFilter } from "@noisefloor/ingest/dead-letters/read.ts";
 import { UserError } from "../../framework/command.ts";

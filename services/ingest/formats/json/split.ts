@@ -1,8 +1,5 @@
-import {
-  MAX_OBSERVATION_BYTES,
-  MAX_OBSERVATIONS_PER_MESSAGE,
-  type Rejection,
-} from "@noisefloor/domain/observation/observation.ts";
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
+import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE } from "@noisefloor/domain/observation/schema.ts";
 import { countElements, endOfValue, isSpace, skipSpace } from "./scan.ts";
 
 const NEWLINE = 0x0a;

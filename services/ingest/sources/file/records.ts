@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
-import { parseObservedAt } from "@noisefloor/domain/observation/observation.ts";
+import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { type DeadLetter, toPayload } from "../../dead-letters/dead-letter.ts";
 import type { FileRecord } from "../../formats/format.ts";
 import { type RecordIds, recordIds } from "../../record-id.ts";

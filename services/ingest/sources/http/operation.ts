@@ -1,4 +1,5 @@
-import { observationSchema, REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
+import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
+import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operation.ts";
 import { z } from "zod";

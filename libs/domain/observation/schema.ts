@@ -1,0 +1,145 @@
+import { z } from "zod";
+import { DATASETS } from "../access/scope.ts";
+
+/** The largest serialized observation, in bytes. */
+export const MAX_OBSERVATION_BYTES = 64 * 1024;
+/** The most observations that one Kafka message may carry. */
+export const MAX_OBSERVATIONS_PER_MESSAGE = 1000;
+
+export const TRANSPORTS = ["tcp", "udp", "icmp", "sctp"] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
+/**
+ * A sensor that cuts a text inside an emoji leaves half a surrogate pair. UTF-8 cannot encode it, so ClickHouse would
+ * reject the whole batch.
+ */
+const text = (maxLength: number) =>
+  z
+    .string()
+    .max(maxLength)
+    .refine((value) => value.isWellFormed(), "must be well-formed Unicode");
+const identifier = (maxLength: number) =>
+  text(maxLength)
+    .min(1)
+    .regex(/^[^\p{Cc}]*$/u, "must not contain control characters");
+const sensorIdSchema = identifier(128);
+const timeSchema = z.iso.datetime({
+  offset: true,
+  error: "must be an RFC 3339 date-time with a zone, like 2026-11-20T14:03:09.5Z",
+});
+const port = z.int().min(0).max(65_535);
+/** How many characters of a request's body rules can match. */
+export const MAX_BODY_LENGTH = 4_096;
+/** An autonomous system number, also as sensors write it: 14061, "14061" or "AS14061". */
+const asnSchema = z
+  .union([z.int(), z.string().regex(/^(?:AS)?\d{1,10}$/i, 'must be a number or a text like "AS14061"')])
+  .transform((value) => (typeof value === "number" ? value : Number(value.replace(/^AS/i, ""))))
+  .pipe(z.int().min(0).max(4_294_967_295));
+
+/**
+ * One event that a sensor saw, in wire schema v1: the only definition of its shape and limits. Lengths count Unicode
+ * code points. Unknown members are rejected, not dropped: anything without a member of its own belongs in `metadata`.
+ */
+export const observationSchema = z
+  .strictObject({
+    observed_at: timeSchema.describe("When the sensor saw it; kept to the millisecond."),
+    sensor_id: sensorIdSchema
+      .optional()
+      .describe(
+        "The sensor that saw it. Required, unless the sensor key is for one sensor: the default is then that one.",
+      ),
+    source_ip: text(64).describe("The observed source: a routable IPv4 address in dotted decimal."),
+    observation_id: identifier(128)
+      .optional()
+      .describe(
+        "The sensor's own id for this observation: the same id sent twice is one observation. Never send it again with " +
+          "another time, address or content.",
+      ),
+    dataset: z.enum(DATASETS).optional().describe("Its dataset. The default is that of the sensor key, or global."),
+    workspace_id: text(64)
+      .regex(/^[A-Za-z0-9_-]+$/, "must be letters, digits, _ and -")
+      .optional()
+      .describe("Its workspace: only in the personal dataset, and required there unless the sensor key has one."),
+    transport: z.enum(TRANSPORTS).optional(),
+    source_port: port.optional(),
+    destination_port: port.optional(),
+    tags: z.array(identifier(128)).max(64).default([]).describe("Tag ids (UUIDs) or slugs from the catalogue."),
+    application: text(32)
+      .regex(/^[a-z0-9][a-z0-9._-]*$/, "must be a lower-case name like ssh")
+      .optional()
+      .describe("The application protocol that the sensor recognised or spoke: ssh, telnet, http, smb, ..."),
+    session_id: identifier(128)
+      .optional()
+      .describe(
+        "The sensor's own id of the session or flow. All that one sensor sends about one session of one source within a " +
+          "day is stored as one observation, to which each record adds what it knows.",
+      ),
+    credentials: z
+      .array(z.strictObject({ username: text(256).optional(), password: text(256).optional() }))
+      .max(32)
+      .optional()
+      .describe("What it tried to log in with."),
+    login_attempts: z.int().min(0).max(1_000_000).optional().describe("How often it tried to log in."),
+    commands: z.array(text(1024)).max(64).optional().describe("What it typed into a shell."),
+    urls: z.array(text(2048)).max(32).optional().describe("What it made the sensor download."),
+    payload_sha256: z
+      .array(z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hexadecimal"))
+      .max(32)
+      .optional()
+      .describe("Digests of the files that it left."),
+    labels: z
+      .array(identifier(256))
+      .max(64)
+      .optional()
+      .describe(
+        "The sensor's own words, like the names of signatures. Tagging rules match them; none is a tag by itself.",
+      ),
+    http: z
+      .strictObject({
+        method: text(32).optional(),
+        host: text(255).optional(),
+        path: text(2048).optional(),
+        query: text(4096).optional().describe("What stands after the ? of the request's target."),
+        user_agent: text(1024).optional(),
+        referer: text(2048).optional(),
+        headers: z.array(text(128)).max(64).optional().describe("The names of the request's header fields."),
+        cookies: z.array(text(128)).max(64).optional().describe("The names of its cookies."),
+        body: text(MAX_BODY_LENGTH)
+          .optional()
+          .describe("The first characters of its body. Rules match them; its digest and a short head are kept."),
+      })
+      .optional(),
+    tls: z.strictObject({ ja3: text(64).optional(), ja4: text(64).optional() }).optional(),
+    ssh: z.strictObject({ hassh: text(64).optional(), banner: text(512).optional() }).optional(),
+    asn: asnSchema.optional().describe("Autonomous system number of the source."),
+    organization: text(256).optional(),
+    country: z
+      .string()
+      .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 alpha-2 code")
+      .optional(),
+    region: text(128).optional(),
+    city: text(128).optional(),
+    latitude: z.number().min(-90).max(90).optional().describe("Degrees north; of the source."),
+    longitude: z.number().min(-180).max(180).optional().describe("Degrees east."),
+    rdns: text(255).optional().describe("Reverse DNS name of the source."),
+    metadata: z.record(z.string(), z.unknown()).optional().describe("Anything else, at most 8 KiB as JSON."),
+  })
+  .meta({ id: "Observation", title: "Noisefloor observation, wire schema v1" });
+
+/** Is this text valid as a `sensor_id`? */
+export function isSensorId(text: string): boolean {
+  return sensorIdSchema.safeParse(text).success;
+}
+
+/** Parses an `observed_at` to milliseconds since 1970 UTC; undefined when the wire schema would reject it. */
+export function parseObservedAt(value: unknown): number | undefined {
+  const parsed = timeSchema.safeParse(value);
+  return parsed.success ? Date.parse(parsed.data) : undefined;
+}
+
+export type WireObservation = z.infer<typeof observationSchema>;
+
+/** The wire schema as JSON Schema 2020-12, for publishers in other languages. */
+export function observationJsonSchema(): object {
+  return z.toJSONSchema(observationSchema, { io: "input", target: "draft-2020-12" });
+}
