@@ -21,3 +21,9 @@ export function isBroker(text: string): boolean {
   const port = /^[^\s:/@]+:(\d{1,5})$/.exec(text)?.[1];
   return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535;
 }
+
+/** Two ports: the one that a sensor listens on, and the one that the Internet sees. */
+export function isPortRewrite(text: string): boolean {
+  const ports = /^(\d{1,5})=(\d{1,5})$/.exec(text)?.slice(1) ?? [];
+  return ports.length === 2 && ports.every((port) => Number(port) >= 1 && Number(port) <= 65_535);
+}

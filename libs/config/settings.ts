@@ -1,7 +1,7 @@
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
-import { isBroker, isHostName, isNetwork, isOrigin } from "./formats.ts";
+import { isBroker, isHostName, isNetwork, isOrigin, isPortRewrite } from "./formats.ts";
 import { plans } from "./plans.ts";
 
 /** 64 bits even in hexadecimal: too many keys to try over a network. */
@@ -63,6 +63,10 @@ export const settingsSchema = z.object({
   LOG_CLIENT_ADDRESSES: flag(false),
   METRICS_TOKEN: z.string().optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: "takes a redis or rediss URL" }).optional(),
+
+  OWN_ADDRESSES: list("takes addresses and networks of your sensors, separated by commas", isNetwork),
+  PORT_REWRITES: list("takes pairs like 2222=22, separated by commas", isPortRewrite),
+  FIELD_MAPS: list("takes paths of YAML files, separated by commas", (path) => path !== ""),
 
   BACKUP_S3_ACCESS_KEY: z.string().optional(),
   BACKUP_S3_SECRET_KEY: z.string().optional(),
@@ -151,6 +155,11 @@ export function readSettings(env: Environment) {
         answerMemoryBytes: variables.ANSWER_MEMORY_MIB * MEBIBYTE,
         connectionsPerClient: variables.MAX_CONNECTIONS_PER_CLIENT,
       },
+    },
+    sensorLogs: {
+      ownAddresses: variables.OWN_ADDRESSES,
+      portRewrites: variables.PORT_REWRITES,
+      fieldMaps: variables.FIELD_MAPS,
     },
     lookupIndexAddresses: variables.LOOKUP_INDEX_ADDRESSES,
     queryTimeoutSeconds: variables.QUERY_TIMEOUT_SECONDS,

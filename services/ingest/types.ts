@@ -11,6 +11,8 @@ export type IncomingRecord = {
   readonly idNamespace?: string | undefined;
   /** The observation read out of `bytes`, when they are in another format or do not say where it belongs. */
   readonly value?: unknown;
+  /** Why its format cannot read it. */
+  readonly rejection?: Rejection | undefined;
 };
 
 export type RejectedRecord<R extends IncomingRecord> = { readonly record: R; readonly rejection: Rejection };

@@ -79,6 +79,7 @@ function validateRecord(
   catalogue: TagCatalogue,
   criteria: ValidationCriteria,
 ): ValidRecord | Rejection {
+  if (record.rejection !== undefined) return record.rejection;
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
   if ("reason" in parsed) return parsed;
   const accepted = validateObservation(parsed.value, criteria);

@@ -14,6 +14,7 @@ const MAX_METADATA_DEPTH = 32;
 /** Why a record was rejected. Dead letters, metrics and responses contain these words: never change a meaning. */
 export const REJECTION_REASONS = [
   "not-json",
+  "unknown-format",
   "invalid-observation",
   "oversize",
   "too-many-observations",

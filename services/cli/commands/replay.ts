@@ -2,18 +2,20 @@ import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts
 import { type DiskGuard, openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation/observation.ts";
+import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
-import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
+import { AUTO, findFormats } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { kafkaSink } from "@noisefloor/ingest/sinks/kafka.ts";
-import { type LogFile, openLogFiles } from "@noisefloor/ingest/sources/file/log-files.ts";
+import { type LogFile, openLogFiles, type ReadFileOptions } from "@noisefloor/ingest/sources/file/log-files.ts";
 import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sources/file/replay.ts";
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
 import type { RejectedRecord, Sink } from "@noisefloor/ingest/types.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
+import { readSensorFormats } from "../formats.ts";
 import { type CloseStack, createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
@@ -24,7 +26,8 @@ import { asCommand, openPreparedStore, type Store } from "../store.ts";
 export const define: DefineCommand = (replay, createContext) => {
   replay
     .argument("<file...>", "the files, oldest first")
-    .requiredOption("--format <name>", "observations (our wire schema, NDJSON) or marx")
+    .option("--format <name>", "the records' format; an unknown name lists all of them", AUTO)
+    .option("--sensor <id>", "the sensor of all records, whatever they say")
     .option("--shift-to <time>", 'move all times so that the newest falls on "now" or an RFC 3339 time')
     .option("--rate <n>", "observations per second at most", positiveInteger)
     .option("--dry-run", "count what a replay would accept and reject, and change nothing", false)
@@ -34,6 +37,7 @@ export const define: DefineCommand = (replay, createContext) => {
 
 export type ReplayOptions = {
   readonly format: string;
+  readonly sensor?: string | undefined;
   /** `now` or an RFC 3339 time. */
   readonly shiftTo?: string | undefined;
   readonly rate?: number | undefined;
@@ -54,7 +58,9 @@ export async function runReplay(
 ): Promise<void> {
   // Read it before the input: an immediate end by Ctrl-C would leave the temporary copy of standard input behind.
   const { signal } = context;
-  const format = findFormat(options.format);
+  const { formats: known, decode: decodeOptions } = readSensorFormats(context.settings);
+  const formats = formatsCalled(options.format, known);
+  const decode = { ...decodeOptions, sensorId: readSensor(options.sensor) };
   const shiftTo = readShiftTo(options.shiftTo);
   const { files, dispose } = await openLogFiles(paths, process.stdin).catch((error: unknown) => {
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
@@ -63,13 +69,13 @@ export async function runReplay(
   closeStack.add(dispose);
   try {
     const { store, target, batches } = await openReplay(options, context, closeStack);
-    const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, format, shiftTo, context);
+    const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, { formats, decode }, shiftTo, context);
     if (shiftTo !== undefined) {
       context.print(`All times move by the same: the newest becomes ${formatTime(shiftTo)}.`);
     }
     const progress = fileProgress("Replaying", files, context.settings.logLevel !== "silent");
     try {
-      const summary = await replay(readRecords(files, { format, shiftMs, onBytes: progress.advance }), {
+      const summary = await replay(readRecords(files, { formats, decode, shiftMs, onBytes: progress.advance }), {
         ...batches,
         rate: options.rate,
         stop: signal,
@@ -170,7 +176,10 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
   "in-the-future": () => "their times are in the future; with --shift-to now the newest falls on the present",
   "not-json": (format) => `they cannot be read as ${format}; look at --format`,
   "invalid-observation": (format) =>
-    `--format ${format} does not accept them; "noisefloor schema" prints what it accepts`,
+    format === "observations"
+      ? '"noisefloor schema" prints what it accepts'
+      : `--format ${format} does not accept them; see "noisefloor dead-letters list"`,
+  "unknown-format": () => "no format recognises them; a field map (FIELD_MAPS) says which of their fields is what",
   "unknown-tag": () => 'they carry tags that are not in the catalogue; import these with "noisefloor tags import"',
   "source-not-routable": () => "their sources are private addresses, which no scan from the Internet has",
 };
@@ -202,14 +211,14 @@ async function openTarget({ settings, log }: CommandContext, store: Store, disk:
 /** By how many milliseconds all times move so that the newest becomes the given one. */
 async function measureShift(
   files: readonly LogFile[],
-  format: LogFormat,
+  reading: Pick<ReadFileOptions, "formats" | "decode">,
   shiftTo: number,
   { settings }: CommandContext,
 ): Promise<number> {
   const progress = fileProgress("Finding the newest time", files, settings.logLevel !== "silent");
   try {
     const newest = await newestTime(files, {
-      format,
+      ...reading,
       latest: Date.now() + MAX_CLOCK_AHEAD_MS,
       onBytes: progress.advance,
     });
@@ -223,11 +232,18 @@ async function measureShift(
   }
 }
 
-function findFormat(name: string): LogFormat {
-  const format = LOG_FORMATS.find((candidate) => candidate.name === name);
-  if (format !== undefined) return format;
-  const known = LOG_FORMATS.map((candidate) => `  ${candidate.name}: ${candidate.description}`).join("\n");
-  throw new UserError(`there is no log format "${name}"; there are\n${known}`);
+function formatsCalled(name: string, known: readonly LogFormat[]): readonly LogFormat[] {
+  const formats = findFormats(name, known);
+  if (formats !== undefined) return formats;
+  const all = known.map((candidate) => `  ${candidate.name}: ${candidate.description}`).join("\n");
+  throw new UserError(
+    `there is no log format "${name}"; there are\n  ${AUTO}: any of these, recognised record by record\n${all}`,
+  );
+}
+
+function readSensor(id: string | undefined): string | undefined {
+  if (id === undefined || isSensorId(id)) return id;
+  throw new UserError("--sensor takes a name of at most 128 characters");
 }
 
 function readShiftTo(text: string | undefined): number | undefined {
@@ -248,5 +264,8 @@ export function printSummary(summary: ReplaySummary, verb: string, print: (line?
   print(`${verb.padEnd(9)} ${summary.accepted}`);
   print(`rejected  ${summary.rejected}`);
   for (const [reason, count] of Object.entries(summary.reasons).sort()) print(`  ${reason.padEnd(22)} ${count}`);
+  const ignored = Object.values(summary.ignored).reduce((sum, count) => sum + count, 0);
+  if (ignored > 0) print(`ignored   ${ignored}`);
+  for (const [reason, count] of Object.entries(summary.ignored).sort()) print(`  ${reason.padEnd(22)} ${count}`);
   print(`seconds   ${seconds.toFixed(1)} (${Math.round(summary.read / seconds)} records/s)`);
 }

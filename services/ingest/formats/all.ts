@@ -1,6 +1,50 @@
 import type { LogFormat } from "./format.ts";
-import { marxFormat } from "./marx.ts";
 import { observationsFormat } from "./observations.ts";
+import { cowrie } from "./sensors/cowrie.ts";
+import { dionaea } from "./sensors/dionaea.ts";
+import { dockerApiHoneypot } from "./sensors/docker-api-honeypot.ts";
+import { dshieldWeb, netfilter } from "./sensors/dshield.ts";
+import { ecs } from "./sensors/ecs.ts";
+import { heralding } from "./sensors/heralding.ts";
+import { honeytrap } from "./sensors/honeytrap.ts";
+import { hpfeeds } from "./sensors/hpfeeds.ts";
+import { marx } from "./sensors/marx.ts";
+import { opencanary } from "./sensors/opencanary.ts";
+import { suricataEve } from "./sensors/suricata-eve.ts";
+import { tpot } from "./sensors/tpot.ts";
+import { zeek } from "./sensors/zeek.ts";
 
-/** Every log format that can be replayed. */
-export const LOG_FORMATS: readonly LogFormat[] = [observationsFormat, marxFormat];
+/**
+ * Every log format, in the order in which `auto` tries them: T-Pot's records look like those of the honeypots that they
+ * come from, and ECS is recognised by members that others may have too.
+ */
+export const LOG_FORMATS: readonly LogFormat[] = [
+  observationsFormat,
+  tpot,
+  cowrie,
+  suricataEve,
+  zeek,
+  dionaea,
+  heralding,
+  honeytrap,
+  opencanary,
+  dshieldWeb,
+  netfilter,
+  dockerApiHoneypot,
+  hpfeeds,
+  marx,
+  ecs,
+];
+
+/** The name that stands for all formats: each record is decoded by the first that recognises it. */
+export const AUTO = "auto";
+
+/** The formats behind a name; undefined for an unknown one. */
+export function findFormats(
+  name: string,
+  formats: readonly LogFormat[] = LOG_FORMATS,
+): readonly LogFormat[] | undefined {
+  if (name === AUTO) return formats;
+  const found = formats.find((format) => format.name === name);
+  return found === undefined ? undefined : [found];
+}

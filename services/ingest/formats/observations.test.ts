@@ -1,13 +1,7 @@
-import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import type { FileRecord } from "./format.ts";
-import { observationsFormat } from "./observations.ts";
+import { readContent } from "../testing/decode.ts";
 
-async function read(content: string): Promise<FileRecord[]> {
-  const records: FileRecord[] = [];
-  for await (const record of observationsFormat.read(Readable.from([Buffer.from(content)]))) records.push(record);
-  return records;
-}
+const read = (content: string) => readContent(content, "observations");
 
 test("a line is one observation", async () => {
   expect(await read('{"sensor_id":"a"}\n\n{"sensor_id":"b"}\r\n')).toEqual([

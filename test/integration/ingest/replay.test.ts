@@ -9,6 +9,7 @@ import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import { openLogFiles } from "@noisefloor/ingest/sources/file/log-files.ts";
 import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { ReplayError, replay } from "@noisefloor/ingest/sources/file/replay.ts";
+import { PLAIN } from "@noisefloor/ingest/testing/decode.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/types.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observationLine as line } from "../../support/builders/observation.ts";
@@ -39,11 +40,11 @@ async function replayFiles(
   options: { rate?: number; shiftTo?: number; stdin?: string; onBytes?: (n: number) => void } = {},
 ) {
   const { files, dispose } = await openLogFiles(paths, Readable.from([options.stdin ?? ""]));
-  const format = observationsFormat;
-  const newest = options.shiftTo === undefined ? undefined : await newestTime(files, { format, latest: NOW });
+  const reading = { formats: [observationsFormat], decode: PLAIN };
+  const newest = options.shiftTo === undefined ? undefined : await newestTime(files, { ...reading, latest: NOW });
   const shiftMs = options.shiftTo === undefined || newest === undefined ? 0 : options.shiftTo - newest;
   const summary = await replay(
-    readRecords(files, { format, shiftMs, ...(options.onBytes ? { onBytes: options.onBytes } : {}) }),
+    readRecords(files, { ...reading, shiftMs, ...(options.onBytes ? { onBytes: options.onBytes } : {}) }),
     {
       catalogue: world.catalogue,
       retentionDays: () => RETENTION_DAYS,

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import type { FileRecord, LogFormat } from "../../formats/format.ts";
+import type { DecodeOptions, FileRecord, LogFormat } from "../../formats/format.ts";
+import { readRecordsOf } from "../../formats/read-file.ts";
 
 /** A file to replay. */
 export type LogFile = {
@@ -53,17 +54,21 @@ export async function openLogFiles(
 }
 
 export type ReadFileOptions = {
-  readonly format: LogFormat;
+  readonly formats: readonly LogFormat[];
+  readonly decode: DecodeOptions;
   /** Called with how many bytes of the file, as it lies on disk, were read since the last call. */
   readonly onBytes?: (bytes: number) => void;
 };
 
 /** The records of a file, unpacked if it is gzip. */
-export async function* readFile(file: LogFile, { format, onBytes }: ReadFileOptions): AsyncGenerator<FileRecord> {
+export async function* readFile(
+  file: LogFile,
+  { formats, decode, onBytes }: ReadFileOptions,
+): AsyncGenerator<FileRecord> {
   const raw = createReadStream(file.path, { highWaterMark: 256 * 1024 });
   let reported = 0;
   try {
-    for await (const record of format.read((await isGzip(file)) ? unpack(raw) : raw)) {
+    for await (const record of readRecordsOf((await isGzip(file)) ? unpack(raw) : raw, formats, decode)) {
       // Polled, because a listener for data would start the stream before it is read.
       if (raw.bytesRead > reported) onBytes?.(raw.bytesRead - reported);
       reported = raw.bytesRead;

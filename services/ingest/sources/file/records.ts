@@ -38,7 +38,8 @@ export async function* readRecords(
     for await (const record of readFile(file, options)) {
       position++;
       const place = { origin: file.name, position, fallbackId: "" };
-      if (isRecord(record.value)) {
+      if (record.ignored !== undefined) yield { ...record, ...place };
+      else if (isRecord(record.value)) {
         const value = identify(shift(record.value, options.shiftMs), record.bytes, nextId);
         yield { ...record, ...place, value, ordinal: ordinalIn(value.observation_id) };
       } else yield { ...record, ...place, ordinal: ordinalIn(nextUnreadableId(record.bytes.toString("latin1"))) };
@@ -99,7 +100,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 function shift(value: Record<string, unknown>, byMs: number): Record<string, unknown> {
   const time = parseObservedAt(value.observed_at);
   if (byMs === 0 || time === undefined) return value;
-  return { ...value, observed_at: new Date(time + byMs).toISOString() };
+  const observed_at = new Date(time + byMs).toISOString();
+  // Shifted otherwise, its parts must not join the session of an earlier replay.
+  const session = typeof value.session_id === "string" ? { session_id: `${value.session_id}${byMs}` } : {};
+  return { ...value, ...session, observed_at };
 }
 
 /** Made of the record's own bytes and its shifted time, so that a file shifted otherwise gives other observations. */

@@ -27,6 +27,8 @@ export type ReplaySummary = {
   accepted: number;
   rejected: number;
   reasons: Record<string, number>;
+  /** Records of a sensor's log that are no observations, by reason. */
+  ignored: Record<string, number>;
   /** Whether it ended before the last record, because nothing was accepted. */
   isHopeless: boolean;
   readonly startedAt: number;
@@ -53,6 +55,7 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
     accepted: 0,
     rejected: 0,
     reasons: {},
+    ignored: {},
     isHopeless: false,
     startedAt: options.now(),
   };
@@ -96,6 +99,10 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
       if (options.stop?.aborted || summary.isHopeless) break;
       if (batch.length > 0 && batchBytes + record.bytes.length > BATCH_BYTES) await flush();
       summary.read++;
+      if (record.ignored !== undefined) {
+        summary.ignored[record.ignored] = (summary.ignored[record.ignored] ?? 0) + 1;
+        continue;
+      }
       batch.push(record);
       batchBytes += record.bytes.length;
       // Until something was accepted, a batch holds no more than may be rejected.

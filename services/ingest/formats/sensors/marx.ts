@@ -1,10 +1,10 @@
+import { hash } from "node:crypto";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { TRANSPORTS } from "@noisefloor/domain/observation/schema.ts";
 import { parse } from "csv-parse/sync";
 import { z } from "zod";
-import type { LogFormat } from "./format.ts";
-import { readLines } from "./lines.ts";
-import { tagsForPort } from "./port-tags.ts";
+import type { DecodeOptions, LogFormat } from "../format.ts";
+import { tagsForPort } from "../port-tags.ts";
 
 const COLUMNS = ["datetime", "host", "src", "proto", "type", "spt", "dpt"] as const;
 type MarxRow = Readonly<Record<(typeof COLUMNS)[number], string>>;
@@ -13,16 +13,22 @@ type MarxRow = Readonly<Record<(typeof COLUMNS)[number], string>>;
  * The CSV of the "marx" AWS honeypots: `datetime,host,src,proto,type,spt,dpt`. `src` is the address as an unsigned
  * integer, times are UTC without a zone, `type` is the ICMP type. The log names no tags: the destination port does.
  */
-export const marxFormat: LogFormat = {
+export const marx: LogFormat = {
   name: "marx",
   description: "CSV of the marx AWS honeypots (datetime,host,src,proto,type,spt,dpt)",
-  async *read(stream) {
-    let header: readonly string[] | undefined;
-    for await (const bytes of readLines(stream)) {
-      const fields = readFields(bytes.toString("utf8"));
-      if (header === undefined) header = fields;
-      else yield { bytes, value: toObservation(toRow(header, fields)) };
-    }
+  text: {
+    recognizes: (line) => line.startsWith("datetime,host,src,"),
+    open() {
+      let header: readonly string[] | undefined;
+      return (line, options) => {
+        const fields = readFields(line);
+        if (header === undefined) {
+          header = fields;
+          return undefined;
+        }
+        return { observation: toObservation(toRow(header, fields), line, options) };
+      };
+    },
   },
 };
 
@@ -51,17 +57,18 @@ function toRow(header: readonly string[], fields: readonly string[]): MarxRow {
   };
 }
 
-function toObservation(row: MarxRow): Record<string, unknown> {
+function toObservation(row: MarxRow, line: string, { sensorId, publicPort }: DecodeOptions): Record<string, unknown> {
   const transport = TRANSPORTS.find((name) => name === row.proto.toLowerCase());
   const destinationPort = toNumber(row.dpt);
   return {
     observed_at: `${row.datetime.replace(" ", "T")}Z`,
-    sensor_id: row.host,
+    observation_id: `raw:${hash("sha256", line).slice(0, 32)}`,
+    sensor_id: sensorId ?? row.host,
     source_ip: toAddress(row.src),
     // An unknown protocol is passed on as it is, and rejected with that reason.
     ...(row.proto === "" ? {} : { transport: transport ?? row.proto }),
     ...optional("source_port", row.spt),
-    ...optional("destination_port", row.dpt),
+    ...optional("destination_port", destinationPort === undefined ? row.dpt : String(publicPort(destinationPort))),
     tags: transport === undefined ? [] : tagsForPort(transport, destinationPort),
     ...(row.type === "" ? {} : { metadata: { icmp_type: toNumber(row.type) ?? row.type } }),
   };

@@ -1,18 +1,16 @@
 import { Readable } from "node:stream";
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import { describe, expect, test } from "vitest";
-import type { FileRecord } from "./format.ts";
-import { marxFormat } from "./marx.ts";
+import { PLAIN, readContent } from "../../testing/decode.ts";
+import type { FileRecord } from "../format.ts";
+import { readRecordsOf } from "../read-file.ts";
+import { marx } from "./marx.ts";
 
 const HEADER = "datetime,host,src,proto,type,spt,dpt";
 const ROW = "2013-03-03 21:53:00,groucho-oregon,1032051418,TCP,,6000,1433";
 const VALIDATION = { now: Date.parse("2013-03-04T00:00:00Z"), retentionDays: 100, right: "everything" } as const;
 
-async function read(...lines: string[]): Promise<FileRecord[]> {
-  const records: FileRecord[] = [];
-  for await (const record of marxFormat.read(Readable.from([Buffer.from(lines.join("\n"))]))) records.push(record);
-  return records;
-}
+const read = (...lines: string[]): Promise<FileRecord[]> => readContent(lines.join("\n"), "marx");
 
 async function observationOf(row: string): Promise<unknown> {
   const [record] = await read(HEADER, row);
@@ -28,6 +26,7 @@ async function outcomeOf(row: string): Promise<string> {
 describe("a row of a marx log", () => {
   test("becomes an observation: an integer is its address, its time is UTC, its port gives the tag", async () => {
     expect(await observationOf(ROW)).toEqual({
+      observation_id: expect.stringMatching(/^raw:[0-9a-f]{32}$/),
       observed_at: "2013-03-03T21:53:00Z",
       sensor_id: "groucho-oregon",
       source_ip: "61.131.218.218",
@@ -42,6 +41,7 @@ describe("a row of a marx log", () => {
   test("of ICMP has a type instead of ports, and gets the ICMP tag", async () => {
     const row = "2013-03-03 21:55:00,zeppo-norcal,3714286530,ICMP,8,,";
     expect(await observationOf(row)).toEqual({
+      observation_id: expect.stringMatching(/^raw:[0-9a-f]{32}$/),
       observed_at: "2013-03-03T21:55:00Z",
       sensor_id: "zeppo-norcal",
       source_ip: "221.99.131.194",
@@ -143,8 +143,7 @@ describe("a file", () => {
   test("that is not UTF-8 keeps its bytes for the dead letter", async () => {
     const odd = Buffer.concat([Buffer.from(ROW.slice(0, 20)), Buffer.from([0xff, 0xfe]), Buffer.from(ROW.slice(20))]);
     const content = Buffer.concat([Buffer.from(`${HEADER}\n`), odd]);
-    const records: FileRecord[] = [];
-    for await (const record of marxFormat.read(Readable.from([content]))) records.push(record);
+    const records = await readContent(content, "marx");
     expect(records.map(({ bytes }) => bytes)).toEqual([odd]);
   });
 
@@ -155,9 +154,7 @@ describe("a file", () => {
       const chunks = Array.from({ length: Math.ceil(content.length / size) }, (_, index) =>
         content.subarray(index * size, (index + 1) * size),
       );
-      const records: FileRecord[] = [];
-      for await (const record of marxFormat.read(Readable.from(chunks))) records.push(record);
-      expect(records).toEqual(whole);
+      expect(await readContent(chunks, "marx")).toEqual(whole);
     }
   });
 
@@ -169,7 +166,7 @@ describe("a file", () => {
       })(),
     );
     const reading = async () => {
-      for await (const _ of marxFormat.read(breaking));
+      for await (const _ of readRecordsOf(breaking, [marx], PLAIN));
     };
     await expect(reading()).rejects.toThrow("the disk is gone");
   });

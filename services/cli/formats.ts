@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { BlockList, isIPv4, isIPv6 } from "node:net";
+import type { Settings } from "@noisefloor/config/settings.ts";
+import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
+import { fieldMapFormat, fieldMapSchema } from "@noisefloor/ingest/formats/field-map.ts";
+import type { DecodeOptions, LogFormat } from "@noisefloor/ingest/formats/format.ts";
+import { parse } from "yaml";
+import { z } from "zod";
+import { UserError } from "./framework/command.ts";
+
+/** What the settings say about sensors' logs. */
+export type SensorFormats = {
+  /** Field maps first: `auto` prefers what the user wrote. */
+  readonly formats: readonly LogFormat[];
+  readonly decode: DecodeOptions;
+};
+
+/** Reads the field maps. @throws UserError for one that cannot be read. */
+export function readSensorFormats({ sensorLogs }: Pick<Settings, "sensorLogs">): SensorFormats {
+  const maps = sensorLogs.fieldMaps.map(readFieldMap);
+  const taken = maps.find(({ name }, index) =>
+    [...LOG_FORMATS, ...maps.slice(0, index)].some((format) => format.name === name),
+  );
+  if (taken !== undefined) throw new UserError(`FIELD_MAPS: the name "${taken.name}" belongs to another format`);
+  const own = networks(sensorLogs.ownAddresses);
+  const rewrites = new Map(
+    sensorLogs.portRewrites.map((pair): [number, number] => {
+      const [from = "", to = ""] = pair.split("=");
+      return [Number(from), Number(to)];
+    }),
+  );
+  return {
+    formats: [...maps, ...LOG_FORMATS],
+    decode: {
+      now: Date.now,
+      isOwnAddress: (address) =>
+        isIPv4(address) ? own.check(address, "ipv4") : isIPv6(address) && own.check(address, "ipv6"),
+      publicPort: (port) => rewrites.get(port) ?? port,
+    },
+  };
+}
+
+function readFieldMap(path: string): LogFormat {
+  try {
+    const map = fieldMapSchema.safeParse(parse(readFileSync(path, "utf8")));
+    if (!map.success) throw new Error(z.prettifyError(map.error));
+    return fieldMapFormat(map.data);
+  } catch (error) {
+    throw new UserError(`FIELD_MAPS: ${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function networks(texts: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of texts) {
+    const [address = "", prefix] = text.split("/");
+    const family = isIPv4(address) ? "ipv4" : "ipv6";
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return list;
+}

@@ -1,0 +1,86 @@
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
+import { isFields } from "./fields.ts";
+import type { Decoded, DecodeOptions, FileRecord, LogFormat } from "./format.ts";
+import { parseRecord } from "./json/split.ts";
+import { observationsFormat } from "./observations.ts";
+
+/** Sensors log whole payloads: their records may be larger than an observation. */
+export const MAX_SENSOR_RECORD_BYTES = 1024 * 1024;
+
+/** Decodes the records of one stream in order; undefined for a line that is no record, like a header. */
+export type Decoder = (bytes: Buffer) => FileRecord | undefined;
+
+const OPEN_BRACE = 0x7b;
+
+/**
+ * Begins a stream of records in some formats: each record is decoded by the first that recognises it, or by the only
+ * one there is. A stream may mix formats; a header holds until another one comes.
+ */
+export function openDecoder(formats: readonly LogFormat[], options: DecodeOptions): Decoder {
+  const [only] = formats.length === 1 ? formats : [];
+  const decodeText = openText(formats);
+  return (bytes) => {
+    if (only === observationsFormat) return decodeOwn(bytes);
+    if (bytes.length > MAX_SENSOR_RECORD_BYTES) {
+      return reject(
+        bytes,
+        "oversize",
+        `the record has ${bytes.length} bytes, at most ${MAX_SENSOR_RECORD_BYTES} are accepted`,
+      );
+    }
+    const text = bytes.toString("utf8");
+    if (bytes[0] !== OPEN_BRACE || (only !== undefined && only.json === undefined)) {
+      const decoded = decodeText(text, options);
+      if (decoded === undefined) return undefined;
+      return decoded === "unknown" ? reject(bytes, ...unknownText(only)) : toRecord(bytes, decoded);
+    }
+    const value = parse(text);
+    if (!isFields(value)) return reject(bytes, "not-json", "the record is not JSON");
+    const format = only ?? formats.find((candidate) => candidate.json?.recognizes(value));
+    if (format?.json === undefined) return reject(bytes, "unknown-format", "no format recognises the record");
+    return format === observationsFormat ? decodeOwn(bytes) : toRecord(bytes, format.json.decode(value, options));
+  };
+}
+
+/** Our own records keep their own limits: one that cannot be parsed is rejected where all of them are. */
+function decodeOwn(bytes: Buffer): FileRecord {
+  const parsed = parseRecord(bytes);
+  return "value" in parsed ? { bytes, value: parsed.value } : { bytes };
+}
+
+function toRecord(bytes: Buffer, decoded: Decoded): FileRecord {
+  return "ignored" in decoded ? { bytes, ignored: decoded.ignored } : { bytes, value: decoded.observation };
+}
+
+function reject(bytes: Buffer, reason: Rejection["reason"], detail: string): FileRecord {
+  return { bytes, rejection: { reason, detail } };
+}
+
+function unknownText(only: LogFormat | undefined): [Rejection["reason"], string] {
+  return only?.text === undefined && only !== undefined
+    ? ["not-json", "the record is not JSON"]
+    : ["unknown-format", "no format recognises the line"];
+}
+
+/** Lines of text belong to the format that last recognised one, unless another one recognises them. */
+function openText(formats: readonly LogFormat[]) {
+  const texts = formats.flatMap(({ text }) => (text === undefined ? [] : [text]));
+  let current = texts.length === 1 && formats.length === 1 ? texts[0] : undefined;
+  let decode = current?.open();
+  return (line: string, options: DecodeOptions): Decoded | undefined | "unknown" => {
+    const recognized = formats.length === 1 ? undefined : texts.find((text) => text.recognizes(line));
+    if (recognized !== undefined && recognized !== current) {
+      current = recognized;
+      decode = recognized.open();
+    }
+    return decode === undefined ? "unknown" : decode(line, options);
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

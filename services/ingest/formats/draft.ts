@@ -1,0 +1,167 @@
+import { hash } from "node:crypto";
+import { TRANSPORTS, type Transport } from "@noisefloor/domain/observation/schema.ts";
+import type { Fields } from "./fields.ts";
+import type { Decoded, DecodeOptions } from "./format.ts";
+import { toTime } from "./times.ts";
+
+/** What a format found in a record. Texts and lists may be longer than the wire schema's: they are cut. */
+export type Draft = {
+  readonly format: string;
+  readonly observedAt: unknown;
+  readonly sensor?: string | undefined;
+  readonly sourceIp: string | undefined;
+  readonly sourcePort?: number | undefined;
+  /** As the sensor writes it, before ports are rewritten. */
+  readonly destinationPort?: number | undefined;
+  /** In either case. */
+  readonly transport?: string | undefined;
+  readonly application?: string | undefined;
+  /** The sensor's id of the session or flow. */
+  readonly session?: string | undefined;
+  /** What makes the record unique at its sensor; left out, all that the draft says. */
+  readonly key?: readonly unknown[];
+  readonly credentials?: readonly { readonly username?: string | undefined; readonly password?: string | undefined }[];
+  readonly loginAttempts?: number | undefined;
+  readonly commands?: readonly string[];
+  readonly urls?: readonly string[];
+  readonly payloadSha256?: readonly (string | undefined)[];
+  readonly labels?: readonly string[];
+  readonly http?: HttpDraft | undefined;
+  readonly ja3?: string | undefined;
+  readonly ja4?: string | undefined;
+  readonly hassh?: string | undefined;
+  readonly sshBanner?: string | undefined;
+  readonly asn?: string | undefined;
+  readonly organization?: string | undefined;
+  readonly country?: string | undefined;
+  readonly city?: string | undefined;
+  readonly rdns?: string | undefined;
+  readonly metadata?: Fields | undefined;
+};
+
+export type HttpDraft = {
+  readonly method?: string | undefined;
+  readonly host?: string | undefined;
+  /** The request's target: a path with or without a query, or a whole URL. */
+  readonly target?: string | undefined;
+  readonly userAgent?: string | undefined;
+  readonly referer?: string | undefined;
+  readonly headers?: readonly string[];
+  readonly cookies?: readonly string[];
+  readonly body?: string | undefined;
+};
+
+/** Makes the observation of a draft. */
+export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
+  if (draft.sourceIp === undefined) return { ignored: "no-source" };
+  const sensor = options.sensorId ?? clip(identifierText(draft.sensor), 128) ?? draft.format;
+  const transport = draft.transport?.toLowerCase();
+  const observation = {
+    observed_at: toTime(draft.observedAt),
+    sensor_id: sensor,
+    source_ip: withoutMapping(draft.sourceIp),
+    transport: isTransport(transport) ? transport : transport?.includes("icmp") ? "icmp" : undefined,
+    source_port: draft.sourcePort,
+    destination_port: draft.destinationPort === undefined ? undefined : options.publicPort(draft.destinationPort),
+    application: applicationName(draft.application),
+    session_id: clip(identifierText(draft.session), 128),
+    credentials: clipList(draft.credentials, 32, ({ username, password }) =>
+      defined({ username: clip(username, 256), password: clip(password, 256) }),
+    ),
+    login_attempts: draft.loginAttempts === 0 ? undefined : draft.loginAttempts,
+    commands: clipTexts(draft.commands, 64, 1_024),
+    urls: clipTexts(draft.urls, 32, 2_048),
+    payload_sha256: clipList(draft.payloadSha256?.filter(isSha256), 32, (digest) => digest?.toLowerCase()),
+    labels: clipTexts(
+      draft.labels?.flatMap((label) => identifierText(label) ?? []),
+      64,
+      256,
+    ),
+    http: draft.http && orUndefined(toHttp(draft.http)),
+    tls: orUndefined(defined({ ja3: clip(draft.ja3, 64), ja4: clip(draft.ja4, 64) })),
+    ssh: orUndefined(defined({ hassh: clip(draft.hassh, 64), banner: clip(draft.sshBanner, 512) })),
+    asn: draft.asn !== undefined && /^(?:AS)?\d{1,9}$/i.test(draft.asn) ? draft.asn : undefined,
+    organization: clip(draft.organization, 256),
+    country: draft.country !== undefined && /^[A-Z]{2}$/.test(draft.country) ? draft.country : undefined,
+    city: clip(draft.city, 128),
+    rdns: clip(draft.rdns, 255),
+    metadata: draft.metadata && orUndefined(defined(draft.metadata)),
+  };
+  const content = defined(observation);
+  const key = JSON.stringify(draft.key === undefined ? content : [draft.format, sensor, ...draft.key]);
+  return { observation: { ...content, observation_id: `raw:${hash("sha256", key).slice(0, 32)}` } };
+}
+
+function toHttp({ target, ...http }: HttpDraft): Fields {
+  const { path, query, host } = splitTarget(target);
+  return defined({
+    method: clip(http.method, 32),
+    host: clip(http.host ?? host, 255),
+    path: clip(path, 2_048),
+    query: clip(query, 4_096),
+    user_agent: clip(http.userAgent, 1_024),
+    referer: clip(http.referer, 2_048),
+    headers: clipTexts(
+      http.headers?.map((name) => name.toLowerCase()),
+      64,
+      128,
+    ),
+    cookies: clipTexts(http.cookies, 64, 128),
+    body: clip(http.body, 4_096),
+  });
+}
+
+/** A proxy's client asks for a whole URL, whose host is the one that it wants to reach. */
+export function splitTarget(target: string | undefined): { path?: string; query?: string; host?: string } {
+  if (target === undefined) return {};
+  const [, host, rest = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)(.*)$/is.exec(target) ?? [undefined, undefined, target];
+  const mark = rest.indexOf("?");
+  const path = mark < 0 ? rest : rest.slice(0, mark);
+  return {
+    path: path === "" ? "/" : path,
+    ...(mark >= 0 && { query: rest.slice(mark + 1) }),
+    ...(host && { host }),
+  };
+}
+
+function isTransport(text: string | undefined): text is Transport {
+  return TRANSPORTS.some((transport) => transport === text);
+}
+
+const isSha256 = (text: string | undefined) => text !== undefined && /^[0-9a-f]{64}$/i.test(text);
+
+/** Dionaea and MHN write IPv4 addresses mapped into IPv6. */
+const withoutMapping = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, "");
+
+function applicationName(text: string | undefined): string | undefined {
+  const name = text?.toLowerCase();
+  return name !== undefined && /^[a-z0-9][a-z0-9._-]{0,31}$/.test(name) ? name : undefined;
+}
+
+/** Identifiers and labels hold no control characters. */
+function identifierText(text: string | undefined): string | undefined {
+  return text?.replaceAll(/\p{Cc}/gu, " ");
+}
+
+/** The first characters of a text; undefined for none. Cutting may leave half a surrogate pair. */
+function clip(text: string | undefined, length: number): string | undefined {
+  return text === undefined || text === "" ? undefined : text.slice(0, length).toWellFormed();
+}
+
+function clipTexts(texts: readonly string[] | undefined, length: number, each: number): string[] | undefined {
+  return clipList(texts === undefined ? undefined : [...new Set(texts)], length, (text) => clip(text, each));
+}
+
+function clipList<T, U>(values: readonly T[] | undefined, length: number, map: (value: T) => U | undefined) {
+  const list = values?.slice(0, length).flatMap((value) => map(value) ?? []);
+  return list === undefined || list.length === 0 ? undefined : list;
+}
+
+/** Without the members that are undefined. */
+function defined(fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+}
+
+function orUndefined(fields: Fields): Fields | undefined {
+  return Object.keys(fields).length === 0 ? undefined : fields;
+}

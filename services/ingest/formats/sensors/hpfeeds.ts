@@ -1,0 +1,103 @@
+import { toObservation } from "../draft.ts";
+import { at, type Fields, isFields, listAt, portAt, textAt, textsAt, toText } from "../fields.ts";
+import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
+import { readHttpRequest } from "./payload.ts";
+
+/** Messages of hpfeeds brokers, as collectors export them: channel, publisher and what it published. */
+export const hpfeeds: LogFormat = {
+  name: "hpfeeds",
+  description: "hpfeeds messages as JSON (channel, ident, payload), also as MHN exports them",
+  json: {
+    recognizes: (record) => textAt(record, "channel") !== undefined && "payload" in record,
+    decode: decodeMessage,
+  },
+};
+
+function decodeMessage(record: Fields, options: DecodeOptions): Decoded {
+  const payload = readPublished(record.payload);
+  if (payload === undefined) return { ignored: "no-source" };
+  const channel = textAt(record, "channel") ?? "";
+  const common = {
+    format: "hpfeeds",
+    observedAt: timeOf(payload, record, options),
+    sensor: textAt(record, "ident") ?? textAt(payload, "sensor"),
+    labels: [`hpfeeds:${channel}`],
+  };
+  if (channel === "cowrie.sessions" || channel === "kippo.sessions") {
+    return toObservation({ ...common, ...sessionOf(payload, channel) }, options);
+  }
+  const request = textAt(payload, "request_raw", "request");
+  return toObservation(
+    {
+      ...common,
+      sourceIp:
+        textAt(payload, "remote_host", "saddr", "attackerIP", "source_ip", "src_ip", "client_ip", "peerIP") ??
+        toText(listAt(payload, "source")[0]),
+      sourcePort:
+        portAt(payload, "remote_port", "sport", "attackerPort", "source_port", "src_port", "client_port") ??
+        portAt({ port: listAt(payload, "source")[1] }, "port"),
+      destinationPort:
+        portAt(
+          payload,
+          "local_port",
+          "dport",
+          "victimPort",
+          "destination_port",
+          "dest_port",
+          "dst_port",
+          "server_port",
+        ) ?? (channel === "glastopf.events" ? 80 : undefined),
+      transport: textAt(payload, "connection_transport", "proto", "protocol", "transport"),
+      application: channel === "glastopf.events" ? "http" : textAt(payload, "connection_protocol", "app_proto"),
+      http: request === undefined ? undefined : { target: textAt(payload, "request_url"), ...readHttpRequest(request) },
+      urls: textsAt(payload, "url"),
+      payloadSha256: textsAt(payload, "sha256"),
+    },
+    options,
+  );
+}
+
+function sessionOf(payload: Fields, channel: string) {
+  const loggedIn = at(payload, "loggedin");
+  const pairs = [...listAt(payload, "credentials"), ...(Array.isArray(loggedIn) ? [loggedIn] : [])];
+  const credentials = pairs.flatMap((pair) =>
+    Array.isArray(pair) ? [{ username: toText(pair[0]), password: toText(pair[1]) }] : [],
+  );
+  const session = textAt(payload, "session");
+  return {
+    sourceIp: textAt(payload, "peerIP"),
+    sourcePort: portAt(payload, "peerPort"),
+    destinationPort: portAt(payload, "hostPort"),
+    transport: "tcp",
+    application: textAt(payload, "protocol") ?? (channel === "kippo.sessions" ? "ssh" : undefined),
+    session,
+    credentials,
+    loginAttempts: credentials.length,
+    commands: [...textsAt(payload, "commands"), ...textsAt(payload, "unknownCommands")],
+    urls: textsAt(payload, "urls"),
+    sshBanner: textAt(payload, "version"),
+    labels: [`hpfeeds:${channel}`, ...(Array.isArray(loggedIn) ? ["cowrie:login.success"] : [])],
+    ...(session !== undefined && { key: [session, textAt(payload, "startTime")] }),
+  };
+}
+
+/** The payload is an object, or the text of one. */
+function readPublished(payload: unknown): Fields | undefined {
+  if (isFields(payload)) return payload;
+  try {
+    const parsed: unknown = JSON.parse(toText(payload) ?? "");
+    return isFields(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Many payloads carry no time: the collector's counts then, else the present. */
+function timeOf(payload: Fields, record: Fields, { now }: DecodeOptions): unknown {
+  return (
+    textAt(payload, "startTime", "timestamp", "time", "@timestamp") ??
+    at(record, "timestamp") ??
+    at(record, "time") ??
+    new Date(now()).toISOString()
+  );
+}

@@ -1,0 +1,54 @@
+import type { HttpDraft } from "../draft.ts";
+
+/** What the first bytes of a connection say. */
+export type PayloadFacts = {
+  readonly application?: string;
+  readonly http?: HttpDraft;
+  readonly sshBanner?: string;
+};
+
+const REQUEST_LINE = /^([A-Z]{3,16}) (\S{1,8192}) HTTP\/\d/;
+
+/** Recognises the commonest openings: a request, an SSH banner, TLS, RDP, SMB, SIP. */
+export function readPayload(bytes: Buffer): PayloadFacts {
+  const text = bytes.toString("latin1");
+  const http = readHttpRequest(text);
+  if (http !== undefined) return { application: "http", http };
+  if (text.startsWith("SSH-")) {
+    const [banner = ""] = text.split(/[\r\n]/);
+    return { application: "ssh", sshBanner: banner };
+  }
+  if (/^[A-Z]+ sips?:\S+ SIP\/2\.0/.test(text)) return { application: "sip" };
+  if (bytes[0] === 0x16 && bytes[1] === 0x03) return { application: "tls" };
+  if (text.slice(4, 8) === "\xffSMB" || text.slice(4, 8) === "\xfeSMB") return { application: "smb" };
+  // TPKT, then a connection request of X.224.
+  if (bytes[0] === 0x03 && bytes[1] === 0x00 && bytes[5] === 0xe0) return { application: "rdp" };
+  return {};
+}
+
+/** Reads an HTTP request as it came over the wire; undefined when it is none. */
+export function readHttpRequest(text: string): HttpDraft | undefined {
+  const [line, method, target] = REQUEST_LINE.exec(text) ?? [];
+  if (line === undefined) return undefined;
+  const end = text.search(/\r?\n\r?\n/);
+  const head = (end < 0 ? text : text.slice(0, end)).split(/\r?\n/).slice(1);
+  const fields = head.flatMap((field): [string, string][] => {
+    const colon = field.indexOf(":");
+    return colon < 1 ? [] : [[field.slice(0, colon).trim(), field.slice(colon + 1).trim()]];
+  });
+  const body = end < 0 ? "" : text.slice(end).replace(/^(?:\r?\n){2}/, "");
+  return { method, target, ...readHeaderFields(fields), ...(body !== "" && { body }) };
+}
+
+/** What rules need of a request's header fields. */
+export function readHeaderFields(fields: readonly (readonly [name: string, value: string])[]): HttpDraft {
+  const fieldValue = (wanted: string) => fields.find(([name]) => name.toLowerCase() === wanted)?.[1];
+  const cookies = (fieldValue("cookie") ?? "").split(";").flatMap((cookie) => cookie.split("=")[0]?.trim() || []);
+  return {
+    host: fieldValue("host"),
+    userAgent: fieldValue("user-agent"),
+    referer: fieldValue("referer"),
+    headers: fields.map(([name]) => name),
+    cookies,
+  };
+}
