@@ -8,6 +8,9 @@ const BODY_HEAD_LENGTH = 256;
 /** A row of the table `observations`. */
 export type ObservationRow = ReturnType<typeof toRow>;
 
+/** What is kept of a request's body. */
+export type KeptBody = { readonly head: string; readonly sha256: string };
+
 /** What a row says besides its observation. */
 export type RowIdentity = {
   readonly observationId: string;
@@ -16,11 +19,14 @@ export type RowIdentity = {
   readonly ruleTagIds?: readonly string[];
   /** Digests of the records that a session's row is made of, as decimal numbers of 64 bits. */
   readonly sessionParts?: readonly string[];
+  /** What was kept of a body that the observation no longer has. */
+  readonly body?: KeptBody | undefined;
 };
 
 /** The row of an accepted observation. Members that it lacks are left out, so that the columns' defaults apply. */
 export function toRow({ observation, observedAt }: ValidObservation, identity: RowIdentity) {
   const { http, tls, ssh, metadata } = observation;
+  const body = http?.body ? keepBody(http.body) : identity.body;
   return {
     observation_id: identity.observationId,
     observed_at: toDateTime64(observedAt),
@@ -50,8 +56,8 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     http_referer: http?.referer,
     http_headers: http?.headers,
     http_cookies: http?.cookies,
-    http_body_head: http?.body === undefined ? undefined : printableHead(http.body),
-    http_body_sha256: http?.body ? hash("sha256", http.body) : undefined,
+    http_body_head: body?.head,
+    http_body_sha256: body?.sha256,
     tls_ja3: tls?.ja3,
     tls_ja4: tls?.ja4,
     ssh_hassh: ssh?.hassh,
@@ -68,10 +74,8 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
   };
 }
 
-/** Its first characters, with a dot for each that cannot be printed. Cutting may leave half a surrogate pair. */
-function printableHead(body: string): string {
-  return body
-    .slice(0, BODY_HEAD_LENGTH)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, ".")
-    .toWellFormed();
+/** Its digest and its first characters, a dot for each that cannot be printed. Cutting may leave half a surrogate pair. */
+function keepBody(body: string): KeptBody {
+  const head = body.slice(0, BODY_HEAD_LENGTH).replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, ".");
+  return { head: head.toWellFormed(), sha256: hash("sha256", body) };
 }

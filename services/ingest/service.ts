@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import { assertTopicsExist } from "@noisefloor/kafka/admin.ts";
 import type { KafkaConnection } from "@noisefloor/kafka/connection.ts";
@@ -17,8 +18,10 @@ import { type InsertQueue, insertQueue } from "./insert-queue.ts";
 import { type IngestMetrics, ingestMetrics } from "./metrics.ts";
 import type { ObservationRow } from "./observation-row.ts";
 import { retry } from "./retry.ts";
+import { createSessions, retryingSessions } from "./sessions/sessions.ts";
 import { clickhouseSink, insertObservations } from "./sinks/clickhouse.ts";
 import { kafkaSink } from "./sinks/kafka.ts";
+import type { RowOptions } from "./sinks/rows.ts";
 import { postObservations } from "./sources/http/operation.ts";
 import { registerIntake } from "./sources/http/route.ts";
 import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
@@ -92,6 +95,14 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   // Each request that waits for the store listens to it; Node would warn of a leak from the eleventh on.
   setMaxListeners(0, shutdown.signal);
   const createFor = (source: Source) => createStores(source, { ...options, counted, shutdown: shutdown.signal });
+  const sessions = createSessions((wanted, times) => readSessions(options.client, wanted, times));
+  const rowsFor = (source: Source): RowOptions => ({
+    sessions: retryingSessions(sessions, {
+      forMs: TIMES[source].retryForMs,
+      signal: shutdown.signal,
+      onRetry: (error, attempt) => log.warn({ err: error, attempt, source }, "reading sessions failed, retrying"),
+    }),
+  });
   const http = createFor("http");
   const stream = kafka && { ...kafka, ...createFor("kafka") };
   const validation = { retentionDays, now };
@@ -104,7 +115,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
         catalogue,
         sensorKeys: options.sensorKeys,
         sensors: options.sensors,
-        sink: kafka === undefined ? clickhouseSink(http.queue) : kafkaSink(kafka.produce, kafka.topic),
+        sink: kafka === undefined ? clickhouseSink(http.queue, rowsFor("http")) : kafkaSink(kafka.produce, kafka.topic),
         deadLetters: http.deadLetters.store,
         // With Kafka, the brokers store what is published until ClickHouse has space again.
         assertSpace: kafka === undefined ? options.disk?.assertSpace : undefined,
@@ -118,7 +129,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
         ...validation,
         catalogue: retryingCatalogue(catalogue, shutdown.signal, log),
         source: stream.source,
-        sink: clickhouseSink(stream.queue),
+        sink: clickhouseSink(stream.queue, rowsFor("kafka")),
         deadLetters: stream.deadLetters.store,
         onOutcome: counted.onOutcome("kafka"),
         log,

@@ -1,5 +1,4 @@
-import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import type { ObservationRow } from "./observation-row.ts";
+import type { Rejection, ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 
 /** One record of a source, not validated yet. */
 export type IncomingRecord = {
@@ -17,12 +16,17 @@ export type IncomingRecord = {
 
 export type RejectedRecord<R extends IncomingRecord> = { readonly record: R; readonly rejection: Rejection };
 
+export type AcceptedRecord<R extends IncomingRecord> = {
+  /** With a value where the sender's right said what its bytes leave out. */
+  readonly record: R;
+  readonly valid: ValidObservation;
+  /** The ids of the tags that its sender gave it, without repetition. */
+  readonly tagIds: readonly string[];
+};
+
 /** A batch after validation: each of its records is accepted or rejected. */
 export type ValidationResult<R extends IncomingRecord> = {
-  /** One for each accepted record, in the same order. */
-  readonly rows: readonly ObservationRow[];
-  /** With a value where the sender's right said what their bytes leave out. */
-  readonly accepted: readonly R[];
+  readonly accepted: readonly AcceptedRecord<R>[];
   readonly rejected: readonly RejectedRecord<R>[];
 };
 

@@ -8,9 +8,7 @@ import {
 } from "@noisefloor/domain/observation/observation.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { parseRecord } from "./formats/json/split.ts";
-import { type ObservationRow, toRow } from "./observation-row.ts";
-import { observationIdOf } from "./record-id.ts";
-import type { IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
+import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
 
 const MAX_DETAIL_LENGTH = 500;
 /** What is validated before other requests get their turn. Bytes count too: few records can take as long as many. */
@@ -41,8 +39,7 @@ export async function validateBatch<R extends IncomingRecord>(
   const { catalogue, right, sensorId, signal } = options;
   const criteria = { now: options.now(), retentionDays: options.retentionDays(), right, sensorId };
   let isFresh = false;
-  const rows: ObservationRow[] = [];
-  const accepted: R[] = [];
+  const accepted: AcceptedRecord<R>[] = [];
   const rejected: RejectedRecord<R>[] = [];
   let since = { records: 0, bytes: 0 };
   for (const record of records) {
@@ -60,14 +57,14 @@ export async function validateBatch<R extends IncomingRecord>(
     }
     if ("reason" in validated) rejected.push({ record, rejection: boundDetail(validated) });
     else {
-      rows.push(validated.row);
-      accepted.push(validated.isFilledIn ? { ...record, value: validated.observation } : record);
+      const { valid, tagIds } = validated;
+      accepted.push({ record: valid.isFilledIn ? { ...record, value: valid.observation } : record, valid, tagIds });
     }
   }
-  return { rows, accepted, rejected };
+  return { accepted, rejected };
 }
 
-type ValidRecord = ValidObservation & { readonly row: ObservationRow };
+type ValidRecord = { readonly valid: ValidObservation; readonly tagIds: readonly string[] };
 
 /** A detail may quote the record. Cut in the middle of a character, ClickHouse would reject its text. */
 export function boundDetail({ reason, detail }: Rejection): Rejection {
@@ -82,14 +79,11 @@ function validateRecord(
   if (record.rejection !== undefined) return record.rejection;
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
   if ("reason" in parsed) return parsed;
-  const accepted = validateObservation(parsed.value, criteria);
-  if ("reason" in accepted) return accepted;
-  const tagIds = resolveTags(catalogue, accepted.observation.tags);
+  const valid = validateObservation(parsed.value, criteria);
+  if ("reason" in valid) return valid;
+  const tagIds = resolveTags(catalogue, valid.observation.tags);
   if ("reason" in tagIds) return tagIds;
-  return {
-    ...accepted,
-    row: toRow(accepted, { observationId: observationIdOf(accepted.observation.observation_id, record), tagIds }),
-  };
+  return { valid, tagIds };
 }
 
 /** The ids behind tag references, without repetition, or a rejection that names the first unknown one. */

@@ -6,8 +6,6 @@ import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
 import { AUTO, findFormats } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
-import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { kafkaSink } from "@noisefloor/ingest/sinks/kafka.ts";
 import { type LogFile, openLogFiles, type ReadFileOptions } from "@noisefloor/ingest/sources/file/log-files.ts";
 import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
@@ -15,6 +13,7 @@ import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sour
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
 import type { RejectedRecord, Sink } from "@noisefloor/ingest/types.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
+import { directSink } from "../direct-sink.ts";
 import { readSensorFormats } from "../formats.ts";
 import { type CloseStack, createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
@@ -196,12 +195,8 @@ const DRY_RUN: ReplayTarget = { verb: "accepted", sink: async () => [], close: a
 
 async function openTarget({ settings, log }: CommandContext, store: Store, disk: DiskGuard): Promise<ReplayTarget> {
   if (settings.kafka === undefined) {
-    const queue = insertQueue({
-      insert: insertObservations(store.client, disk.assertSpace),
-      retryForMs: 60_000,
-      lingerMs: 0,
-    });
-    return { verb: "stored", sink: clickhouseSink(queue), close: async () => {} };
+    const sink = directSink<ReplayRecord>(store.client, { retryForMs: 60_000, assertSpace: disk.assertSpace });
+    return { verb: "stored", sink, close: async () => {} };
   }
   if (settings.kafka.createTopics) await createTopic(settings.kafka, log);
   const producer = await kafkaProducer(settings.kafka.connection, log);

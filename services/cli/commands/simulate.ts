@@ -1,9 +1,8 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
-import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { fileDeadLetter, type ReplayRecord } from "@noisefloor/ingest/sources/file/records.ts";
 import { replay } from "@noisefloor/ingest/sources/file/replay.ts";
+import { directSink } from "../direct-sink.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
@@ -31,7 +30,6 @@ export async function simulateInto(
   );
   const catalogue = await openTagCatalogue(client);
   try {
-    const queue = insertQueue({ insert: insertObservations(client), retryForMs: 30_000, lingerMs: 0 });
     const deadLetters = deadLetterStore(client, { now: Date.now });
     const summary = await replay(toRecords(simulate(days, Date.now())), {
       catalogue,
@@ -39,7 +37,7 @@ export async function simulateInto(
       right: "everything",
       now: Date.now,
       stop: signal,
-      sink: clickhouseSink(queue),
+      sink: directSink(client, { retryForMs: 30_000 }),
       storeDeadLetters: (rejected) => deadLetters(rejected.map(fileDeadLetter)),
     });
     printSummary(summary, "stored", print);

@@ -66,7 +66,7 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
     application: applicationName(draft.application),
     session_id: clip(identifierText(draft.session), 128),
     credentials: clipList(draft.credentials, 32, ({ username, password }) =>
-      defined({ username: clip(username, 256), password: clip(password, 256) }),
+      orUndefined(defined({ username: clip(username, 256), password: clip(password, 256) })),
     ),
     login_attempts: draft.loginAttempts === 0 ? undefined : draft.loginAttempts,
     commands: clipTexts(draft.commands, 64, 1_024),

@@ -1,17 +1,31 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { InsertObservations, InsertQueue } from "../insert-queue.ts";
+import type { ObservationRow } from "../observation-row.ts";
 import type { IncomingRecord, Sink } from "../types.ts";
 import { boundDetail } from "../validate.ts";
+import { makeRows, type RowOptions } from "./rows.ts";
 
-/** Stores accepted records in ClickHouse. */
-export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue): Sink<R> {
-  return async ({ rows, accepted }, options = {}) => {
-    const bytes = accepted.reduce((sum, record) => sum + record.bytes.length, 0);
-    const rejected = await queue.store(rows, bytes, options);
-    return rejected.flatMap(({ index, detail }) => {
-      const record = accepted[index];
-      return record === undefined ? [] : [{ record, rejection: boundDetail({ reason: "rejected-by-store", detail }) }];
-    });
+/** Stores accepted records in ClickHouse. The records of one session are one row: they are rejected together. */
+export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue, rowOptions: RowOptions = {}): Sink<R> {
+  return async ({ accepted }, options = {}) => {
+    const bytes = accepted.reduce((sum, { record }) => sum + record.bytes.length, 0);
+    const { rows, release } = await makeRows(accepted, rowOptions);
+    try {
+      options.signal?.throwIfAborted();
+      const distinct = [...new Set(rows)];
+      const rejected = new Map<ObservationRow | undefined, string>();
+      for (const { index, detail } of await queue.store(distinct, bytes, options))
+        rejected.set(distinct[index], detail);
+      if (rejected.size === 0) return [];
+      return accepted.flatMap(({ record }, index) => {
+        const detail = rejected.get(rows[index]);
+        return detail === undefined
+          ? []
+          : [{ record, rejection: boundDetail({ reason: "rejected-by-store", detail }) }];
+      });
+    } finally {
+      release();
+    }
   };
 }
 

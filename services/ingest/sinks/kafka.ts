@@ -11,7 +11,7 @@ export function kafkaSink<R extends IncomingRecord>(produce: Produce, topic: str
   return async ({ accepted }) => {
     await produce(
       topic,
-      accepted.map(({ value, bytes, fallbackId, idNamespace }) => ({
+      accepted.map(({ record: { value, bytes, fallbackId, idNamespace } }) => ({
         key: null,
         value: value === undefined ? bytes : Buffer.from(JSON.stringify(value)),
         headers: {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { directSink } from "@noisefloor/cli/direct-sink.ts";
 import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
 import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
@@ -15,9 +16,7 @@ import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { Intention } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
-import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { type BatchResult, ingestBatch } from "@noisefloor/ingest/pipeline.ts";
-import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { type RequestRecord, requestDeadLetter } from "@noisefloor/ingest/sources/http/route.ts";
 import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address/benign-networks.ts";
@@ -187,7 +186,7 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
 
 /** A sink that inserts at once and retries nothing. */
 export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Sink<R> {
-  return clickhouseSink(insertQueue({ insert: insertObservations(client), retryForMs: 0, lingerMs: 0 }));
+  return directSink(client, { retryForMs: 0 });
 }
 
 /** Creates a workspace. @returns its key. */

@@ -8,8 +8,7 @@ import {
   openDeadLettersById,
 } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type RetryResult, retryDeadLetters } from "@noisefloor/ingest/dead-letters/retry.ts";
-import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { directSink } from "../../direct-sink.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
 import { progressBar } from "../../framework/progress.ts";
@@ -100,7 +99,6 @@ async function withRetry(
   work: (retry: Retry) => Promise<void>,
 ): Promise<void> {
   const catalogue = await openTagCatalogue(client);
-  const queue = insertQueue({ insert: insertObservations(client), retryForMs: 60_000, lingerMs: 0 });
   try {
     await work((deadLetters) =>
       retryDeadLetters(deadLetters, {
@@ -110,7 +108,7 @@ async function withRetry(
         overridePermission,
         dryRun,
         signal,
-        sink: clickhouseSink(queue),
+        sink: directSink(client, { retryForMs: 60_000 }),
         writeRetries: (retries) => writeRetries(client, retries),
       }),
     );

@@ -79,8 +79,8 @@ test("messages that cannot be split are stored at the same pace", async () => {
 test("when a batch is stored in parts, only the last part waits for other rows", async () => {
   const sunk: unknown[] = [];
   await handle(messagesOf(repeated(`${observation}\n`.repeat(1_000), 30)), {
-    sink: async ({ rows }, sinkOptions) => {
-      sunk.push([rows.length, sinkOptions?.hasMore]);
+    sink: async ({ accepted }, sinkOptions) => {
+      sunk.push([accepted.length, sinkOptions?.hasMore]);
       return [];
     },
   });

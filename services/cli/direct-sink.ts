@@ -1,0 +1,23 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
+import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import { createSessions, retryingSessions } from "@noisefloor/ingest/sessions/sessions.ts";
+import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
+
+export type DirectSinkOptions = {
+  /** A command ends when the store is away for so long. */
+  readonly retryForMs: number;
+  /** Throws while the store must not grow. */
+  readonly assertSpace?: (() => void) | undefined;
+};
+
+/** Where a command stores records itself, without the service. */
+export function directSink<R extends IncomingRecord>(
+  client: ClickHouseClient,
+  { retryForMs, assertSpace }: DirectSinkOptions,
+): Sink<R> {
+  const queue = insertQueue({ insert: insertObservations(client, assertSpace), retryForMs, lingerMs: 0 });
+  const sessions = createSessions((wanted, times) => readSessions(client, wanted, times));
+  return clickhouseSink(queue, { sessions: retryingSessions(sessions, { forMs: retryForMs }) });
+}

@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto";
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+import type { KeptBody } from "../observation-row.ts";
+
+/** Of so many records of a session that count logins, each is counted once however often it comes. */
+const MAX_PARTS = 256;
+const MAX_LOGIN_ATTEMPTS = 1_000_000;
+const MAX_METADATA_BYTES = 8 * 1024;
+/** The wire schema's limits. */
+const MAX = { credentials: 32, commands: 64, urls: 32, payload_sha256: 32, labels: 64, headers: 64, cookies: 64 };
+
+type Observation = ValidObservation["observation"];
+
+/** What is known of a session: the observation that it is stored as. */
+export type SessionState = {
+  readonly observation: Observation;
+  /** When its first record came, in milliseconds since 1970 UTC: part of the row's key, so it stays. */
+  readonly observedAt: number;
+  /** Digests of the records whose logins are counted. */
+  readonly parts: ReadonlySet<string>;
+  readonly tagIds: readonly string[];
+  readonly ruleTagIds: readonly string[];
+  /** What was kept of a body that a record of an earlier batch had. */
+  readonly body?: KeptBody | undefined;
+};
+
+/** One record of a session. */
+export type SessionPart = {
+  readonly valid: ValidObservation;
+  /** Its own id, the same whenever the record comes again. */
+  readonly recordId: string;
+  readonly tagIds: readonly string[];
+};
+
+/**
+ * Adds a record to a session. Whatever comes twice changes nothing: lists are sets, of single values the first one
+ * known counts, and each login is counted once.
+ */
+export function mergePart(session: SessionState | undefined, { valid, recordId, tagIds }: SessionPart): SessionState {
+  const digest = digestOf(recordId);
+  const isCounted = (valid.observation.login_attempts ?? 0) > 0;
+  if (session === undefined) {
+    const { observation, observedAt } = valid;
+    return { observation, observedAt, parts: new Set(isCounted ? [digest] : []), tagIds, ruleTagIds: [] };
+  }
+  const isNew = isCounted && !session.parts.has(digest) && session.parts.size < MAX_PARTS;
+  const [known, added] = [session.observation, valid.observation];
+  const attempts = (known.login_attempts ?? 0) + (isNew ? (added.login_attempts ?? 0) : 0);
+  const http = both(known.http, added.http, (one, other) => ({
+    ...other,
+    ...one,
+    headers: union(one.headers, other.headers, MAX.headers),
+    cookies: union(one.cookies, other.cookies, MAX.cookies),
+  }));
+  const observation: Observation = {
+    ...added,
+    ...known,
+    tags: [],
+    login_attempts: attempts === 0 ? undefined : Math.min(attempts, MAX_LOGIN_ATTEMPTS),
+    credentials: union(known.credentials, added.credentials, MAX.credentials),
+    commands: union(known.commands, added.commands, MAX.commands),
+    urls: union(known.urls, added.urls, MAX.urls),
+    payload_sha256: union(known.payload_sha256, added.payload_sha256, MAX.payload_sha256),
+    labels: union(known.labels, added.labels, MAX.labels),
+    http,
+    tls: both(known.tls, added.tls, (one, other) => ({ ...other, ...one })),
+    ssh: both(known.ssh, added.ssh, (one, other) => ({ ...other, ...one })),
+    metadata: both(known.metadata, added.metadata, (one, other) => withinLimit({ ...other, ...one }, one)),
+  };
+  return {
+    ...session,
+    observation,
+    parts: isNew ? new Set([...session.parts, digest]) : session.parts,
+    tagIds: [...new Set([...session.tagIds, ...tagIds])],
+  };
+}
+
+/** 64 bits of a record's id, as a decimal number: how the column `session_parts` spells it. */
+function digestOf(recordId: string): string {
+  return createHash("sha256").update(recordId).digest().readBigUInt64BE(0).toString();
+}
+
+function both<T>(one: T | undefined, other: T | undefined, merge: (one: T, other: T) => T): T | undefined {
+  if (one === undefined) return other;
+  return other === undefined ? one : merge(one, other);
+}
+
+/** The first distinct values of two lists; objects are compared by their text. */
+function union<T>(one: readonly T[] | undefined, other: readonly T[] | undefined, most: number): T[] | undefined {
+  if (one === undefined && other === undefined) return undefined;
+  const values = new Map<unknown, T>();
+  for (const value of [...(one ?? []), ...(other ?? [])]) {
+    const key = typeof value === "object" ? JSON.stringify(value) : value;
+    if (!values.has(key)) values.set(key, value);
+    if (values.size === most) break;
+  }
+  return [...values.values()];
+}
+
+function withinLimit(merged: Record<string, unknown>, known: Record<string, unknown>): Record<string, unknown> {
+  return Buffer.byteLength(JSON.stringify(merged)) <= MAX_METADATA_BYTES ? merged : known;
+}

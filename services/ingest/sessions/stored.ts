@@ -1,0 +1,65 @@
+import type { StoredSession } from "@noisefloor/clickhouse/tables/sessions.ts";
+import { DATASETS } from "@noisefloor/domain/access/scope.ts";
+import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
+import type { SessionState } from "./merge.ts";
+
+/** The session of a stored row; undefined when the row does not fit the wire schema, as after an earlier version. */
+export function toSession(row: StoredSession): SessionState | undefined {
+  const parsed = observationSchema.safeParse({
+    observed_at: new Date(row.began_at).toISOString(),
+    sensor_id: row.sensor_id,
+    source_ip: row.ip,
+    dataset: row.dataset,
+    session_id: row.session_id,
+    ...(row.login_attempts > 0 && { login_attempts: row.login_attempts }),
+    ...known({
+      workspace_id: row.workspace_id,
+      source_port: row.source_port,
+      destination_port: row.destination_port,
+      transport: row.transport,
+      labels: row.labels,
+      application: row.application,
+      credentials: row.credentials.map(({ username, password }) => known({ username, password })),
+      commands: row.commands,
+      urls: row.urls,
+      payload_sha256: row.payload_sha256,
+      http: known({
+        method: row.http_method,
+        host: row.http_host,
+        path: row.http_path,
+        query: row.http_query,
+        user_agent: row.http_user_agent,
+        referer: row.http_referer,
+        headers: row.http_headers,
+        cookies: row.http_cookies,
+      }),
+      tls: known({ ja3: row.tls_ja3, ja4: row.tls_ja4 }),
+      ssh: known({ hassh: row.ssh_hassh, banner: row.ssh_banner }),
+      asn: row.asn === 0 ? null : row.asn,
+      organization: row.organization,
+      country: row.country,
+      region: row.region,
+      city: row.city,
+      rdns: row.rdns,
+      metadata: row.metadata === "" ? null : JSON.parse(row.metadata),
+    }),
+    ...((row.latitude !== 0 || row.longitude !== 0) && { latitude: row.latitude, longitude: row.longitude }),
+  });
+  const dataset = DATASETS.find((name) => name === row.dataset);
+  if (!parsed.success || dataset === undefined) return undefined;
+  return {
+    observation: { ...parsed.data, sensor_id: row.sensor_id, dataset },
+    observedAt: row.began_at,
+    parts: new Set(row.parts),
+    tagIds: row.tags,
+    ruleTagIds: row.rule_tags,
+    body: row.http_body_sha256 === "" ? undefined : { head: row.http_body_head, sha256: row.http_body_sha256 },
+  };
+}
+
+/** Without the members that the row does not know: its columns' defaults. */
+function known(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const isKnown = (value: unknown) =>
+    value !== null && value !== "" && !(typeof value === "object" && value !== null && Object.keys(value).length === 0);
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isKnown(value)));
+}

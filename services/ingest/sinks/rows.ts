@@ -1,0 +1,78 @@
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { type ObservationRow, toRow } from "../observation-row.ts";
+import { observationIdOf } from "../record-id.ts";
+import type { SessionState } from "../sessions/merge.ts";
+import type { JoiningPart, Sessions } from "../sessions/sessions.ts";
+import type { AcceptedRecord, IncomingRecord } from "../types.ts";
+
+/** So many rows are made before other requests get their turn. */
+const BEFORE_YIELD = 500;
+
+export type RowOptions = {
+  /** Joins the records of a session into one row. Without it each record is a row of its own. */
+  readonly sessions?: Sessions | undefined;
+};
+
+export type MadeRows = {
+  /** One for each record, in the same order; the records of one session have the same. */
+  readonly rows: readonly ObservationRow[];
+  /** Called when the rows are stored, or will not be. */
+  release(): void;
+};
+
+/** Makes the rows of accepted records. */
+export async function makeRows<R extends IncomingRecord>(
+  accepted: readonly AcceptedRecord<R>[],
+  { sessions }: RowOptions,
+): Promise<MadeRows> {
+  const parts = new Map<AcceptedRecord<R>, JoiningPart>();
+  if (sessions !== undefined) {
+    for (const one of accepted) {
+      const part = toPart(one);
+      if (part !== undefined) parts.set(one, part);
+    }
+  }
+  const joined = sessions === undefined || parts.size === 0 ? undefined : await sessions.join([...parts.values()]);
+  try {
+    const states = new Map([...parts.keys()].map((one, index) => [one, joined?.states[index]]));
+    const made = new Map<SessionState, ObservationRow>();
+    const rows: ObservationRow[] = [];
+    for (const [index, one] of accepted.entries()) {
+      if (index > 0 && index % BEFORE_YIELD === 0) await ownTurn();
+      const state = states.get(one);
+      if (state === undefined) {
+        rows.push(toRow(one.valid, { observationId: idOf(one), tagIds: one.tagIds }));
+        continue;
+      }
+      const row = made.get(state) ?? toSessionRow(state, parts.get(one)?.observationId ?? idOf(one));
+      made.set(state, row);
+      rows.push(row);
+    }
+    return { rows, release: () => joined?.release() };
+  } catch (error) {
+    joined?.release();
+    throw error;
+  }
+}
+
+const idOf = <R extends IncomingRecord>({ record, valid }: AcceptedRecord<R>) =>
+  observationIdOf(valid.observation.observation_id, record);
+
+/** A record of a session; undefined for one that stands alone. */
+function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): JoiningPart | undefined {
+  const { record, valid, tagIds } = accepted;
+  const session = valid.observation.session_id;
+  if (session === undefined) return undefined;
+  // A key's sessions are its own, as its observations are.
+  return { valid, tagIds, recordId: idOf(accepted), observationId: observationIdOf(`session:${session}`, record) };
+}
+
+function toSessionRow(
+  { observation, observedAt, parts, tagIds, ruleTagIds, body }: SessionState,
+  observationId: string,
+) {
+  return toRow(
+    { observation, observedAt, isFilledIn: false },
+    { observationId, tagIds, ruleTagIds, sessionParts: [...parts], body },
+  );
+}
