@@ -27,3 +27,8 @@ export function isPortRewrite(text: string): boolean {
   const ports = /^(\d{1,5})=(\d{1,5})$/.exec(text)?.slice(1) ?? [];
   return ports.length === 2 && ports.every((port) => Number(port) >= 1 && Number(port) <= 65_535);
 }
+
+/** A topic and the format of its records. */
+export function isRawTopic(text: string): boolean {
+  return /^[A-Za-z0-9._-]{1,249}=[a-z0-9-]{1,64}$/.test(text);
+}

@@ -1,7 +1,7 @@
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
-import { isBroker, isHostName, isNetwork, isOrigin, isPortRewrite } from "./formats.ts";
+import { isBroker, isHostName, isNetwork, isOrigin, isPortRewrite, isRawTopic } from "./formats.ts";
 import { plans } from "./plans.ts";
 
 /** 64 bits even in hexadecimal: too many keys to try over a network. */
@@ -79,6 +79,7 @@ export const settingsSchema = z.object({
     .regex(/^[A-Za-z0-9._-]{1,100}$/, "takes letters, digits, dots, _ and -")
     .optional(),
   KAFKA_TOPIC: z.string().default("scan.observations"),
+  KAFKA_RAW_TOPICS: list("takes pairs like cowrie=cowrie or honeypots=auto, separated by commas", isRawTopic),
   KAFKA_CREATE_TOPICS: flag(true),
   KAFKA_PARTITIONS: wholeNumber(1, 1_000).default(3),
   KAFKA_SESSION_TIMEOUT_SECONDS: wholeNumber(3, 1_800).default(30),
@@ -112,6 +113,14 @@ const isSet = (value: Variables[keyof Variables]) => value !== undefined && valu
 const hasBrokers = ({ KAFKA_BROKERS }: Variables) => KAFKA_BROKERS.length > 0;
 
 const CHECKS: readonly Check<Variables>[] = [
+  {
+    of: ["KAFKA_RAW_TOPICS"],
+    message: "names a topic twice, or KAFKA_TOPIC, whose messages are observations",
+    isMet({ KAFKA_RAW_TOPICS, KAFKA_TOPIC }) {
+      const topics = [KAFKA_TOPIC, ...KAFKA_RAW_TOPICS.map((pair) => pair.split("=")[0])];
+      return new Set(topics).size === topics.length;
+    },
+  },
   ...pair("TLS_CERT_FILE", "TLS_KEY_FILE"),
   {
     of: ["HTTPS_PORT", "HTTP_PORT"],
@@ -212,6 +221,10 @@ function kafkaSettings(variables: Variables) {
     instanceId: variables.KAFKA_INSTANCE_ID,
     sessionTimeoutMs: variables.KAFKA_SESSION_TIMEOUT_SECONDS * 1_000,
     topic: variables.KAFKA_TOPIC,
+    rawTopics: variables.KAFKA_RAW_TOPICS.map((pair) => {
+      const [topic = "", format = ""] = pair.split("=");
+      return { topic, format };
+    }),
     createTopics: variables.KAFKA_CREATE_TOPICS,
     partitions: variables.KAFKA_PARTITIONS,
   };

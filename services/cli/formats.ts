@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
+import { findFormats, LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import { fieldMapFormat, fieldMapSchema } from "@noisefloor/ingest/formats/field-map.ts";
 import type { DecodeOptions, LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import { parse } from "yaml";
@@ -16,12 +16,15 @@ export type SensorFormats = {
 };
 
 /** Reads the field maps. @throws UserError for one that cannot be read. */
-export function readSensorFormats({ sensorLogs }: Pick<Settings, "sensorLogs">): SensorFormats {
+export function readSensorFormats({ sensorLogs, kafka }: Pick<Settings, "sensorLogs" | "kafka">): SensorFormats {
   const maps = sensorLogs.fieldMaps.map(readFieldMap);
   const taken = maps.find(({ name }, index) =>
     [...LOG_FORMATS, ...maps.slice(0, index)].some((format) => format.name === name),
   );
   if (taken !== undefined) throw new UserError(`FIELD_MAPS: the name "${taken.name}" belongs to another format`);
+  const formats = [...maps, ...LOG_FORMATS];
+  const unknown = kafka?.rawTopics.find(({ format }) => findFormats(format, formats) === undefined);
+  if (unknown !== undefined) throw new UserError(`KAFKA_RAW_TOPICS: there is no log format "${unknown.format}"`);
   const own = networks(sensorLogs.ownAddresses);
   const rewrites = new Map(
     sensorLogs.portRewrites.map((pair): [number, number] => {
@@ -30,7 +33,7 @@ export function readSensorFormats({ sensorLogs }: Pick<Settings, "sensorLogs">):
     }),
   );
   return {
-    formats: [...maps, ...LOG_FORMATS],
+    formats,
     decode: {
       now: Date.now,
       isOwnAddress: (address) =>

@@ -39,6 +39,11 @@ export function ingestMetrics(metrics: IngestMetrics) {
     for (const outcome of ["accepted", ...REJECTION_REASONS]) metrics.ingestRecords.inc({ source, outcome }, 0);
     return (outcome, records) => metrics.ingestRecords.inc({ source, outcome }, records);
   };
+  /** Records of a sensor's log that are no observations, whatever the reason. */
+  const onIgnored = (source: string) => {
+    metrics.ingestRecords.inc({ source, outcome: "ignored" }, 0);
+    return (_reason: string, records: number) => metrics.ingestRecords.inc({ source, outcome: "ignored" }, records);
+  };
   const onDeadLetters = (source: string) => {
     metrics.deadLetterBytes.inc({ source }, 0);
     metrics.deadLettersNotKept.inc({ source }, 0);
@@ -47,5 +52,5 @@ export function ingestMetrics(metrics: IngestMetrics) {
       onBeyondQuota: (records: number) => metrics.deadLettersNotKept.inc({ source }, records),
     };
   };
-  return { onInsert, onOutcome, onDeadLetters };
+  return { onInsert, onOutcome, onIgnored, onDeadLetters };
 }

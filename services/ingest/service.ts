@@ -4,16 +4,11 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
-import { assertTopicsExist } from "@noisefloor/kafka/admin.ts";
-import type { KafkaConnection } from "@noisefloor/kafka/connection.ts";
-import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
-import { pollConsumerLag } from "@noisefloor/kafka/consumer-lag.ts";
-import type { Produce, StreamConsumer } from "@noisefloor/kafka/port.ts";
-import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { type LimitedDeadLetterStore, limitedDeadLetterStore } from "./dead-letters/quota.ts";
-import { mostRecordsIn } from "./formats/json/split.ts";
+import { findFormats } from "./formats/all.ts";
+import type { DecodeOptions, LogFormat } from "./formats/format.ts";
 import { type InsertQueue, insertQueue } from "./insert-queue.ts";
 import { type IngestMetrics, ingestMetrics } from "./metrics.ts";
 import type { ObservationRow } from "./observation-row.ts";
@@ -22,26 +17,17 @@ import { createSessions, retryingSessions } from "./sessions/sessions.ts";
 import { clickhouseSink, insertObservations } from "./sinks/clickhouse.ts";
 import { kafkaSink } from "./sinks/kafka.ts";
 import type { RowOptions } from "./sinks/rows.ts";
-import { postObservations } from "./sources/http/operation.ts";
+import { getSplunkHealth, postObservations, postSplunkEvents, postTpotBatch } from "./sources/http/operation.ts";
 import { registerIntake } from "./sources/http/route.ts";
 import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
+import { connectTopics, type KafkaSettings } from "./sources/kafka/connect.ts";
 import { startKafkaIngest } from "./sources/kafka/consumer.ts";
-import { createTopic } from "./sources/kafka/topics.ts";
-
-export type KafkaSettings = {
-  readonly connection: KafkaConnection;
-  readonly groupId: string;
-  /** Makes this process a static member of the group. */
-  readonly instanceId?: string | undefined;
-  /** After so long without a heartbeat a process's partitions go to the others. */
-  readonly sessionTimeoutMs: number;
-  readonly topic: string;
-  readonly createTopics: boolean;
-  readonly partitions: number;
-};
 
 export type IngestOptions = SensorKeys & {
   readonly client: ClickHouseClient;
+  /** Every format that senders may name. */
+  readonly formats: readonly LogFormat[];
+  readonly decode: DecodeOptions;
   readonly catalogue: TagCatalogue;
   readonly retentionDays: () => number;
   /** Without it nothing is rejected for want of space. */
@@ -59,7 +45,12 @@ export type IngestOptions = SensorKeys & {
 };
 
 /** Every operation of the intake. */
-export const INGEST_OPERATIONS: readonly Operation[] = [postObservations];
+export const INGEST_OPERATIONS: readonly Operation[] = [
+  postObservations,
+  postTpotBatch,
+  postSplunkEvents,
+  getSplunkHealth,
+];
 
 /**
  * An HTTP request is answered with 503 when the store is away for so long; Kafka waits without end, for it would
@@ -90,7 +81,7 @@ export type Ingest = {
 export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const { catalogue, retentionDays, now, metrics, log } = options;
   const counted = ingestMetrics(metrics);
-  const kafka = options.kafka === undefined ? undefined : await connectKafka(options.kafka, metrics, log);
+  const kafka = options.kafka === undefined ? undefined : await connectTopics(options.kafka, metrics, log);
   const shutdown = new AbortController();
   // Each request that waits for the store listens to it; Node would warn of a leak from the eleventh on.
   setMaxListeners(0, shutdown.signal);
@@ -107,14 +98,18 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const stream = kafka && { ...kafka, ...createFor("kafka") };
   const validation = { retentionDays, now };
   return {
-    failure: kafka?.source.failure ?? new Promise<never>(() => {}),
-    checks: kafka === undefined ? {} : { kafka: async () => assertAlive(kafka.source) },
+    failure: kafka?.failure ?? new Promise<never>(() => {}),
+    checks: kafka === undefined ? {} : { kafka: kafka.assertAlive },
     register(app) {
       registerIntake(app, {
         ...validation,
         catalogue,
         sensorKeys: options.sensorKeys,
         sensors: options.sensors,
+        isWorkspaceKey: options.isWorkspaceKey,
+        formats: options.formats,
+        decode: options.decode,
+        onIgnored: counted.onIgnored("http"),
         sink: kafka === undefined ? clickhouseSink(http.queue, rowsFor("http")) : kafkaSink(kafka.produce, kafka.topic),
         deadLetters: http.deadLetters.store,
         // With Kafka, the brokers store what is published until ClickHouse has space again.
@@ -125,15 +120,20 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
     isOpen: () => isIntakeOpen(options),
     async start() {
       if (stream === undefined) return;
-      await startKafkaIngest({
-        ...validation,
-        catalogue: retryingCatalogue(catalogue, shutdown.signal, log),
-        source: stream.source,
-        sink: clickhouseSink(stream.queue, rowsFor("kafka")),
-        deadLetters: stream.deadLetters.store,
-        onOutcome: counted.onOutcome("kafka"),
-        log,
-      });
+      const counting = { onOutcome: counted.onOutcome("kafka"), onIgnored: counted.onIgnored("kafka") };
+      for (const { source, format } of stream.topics) {
+        const formats = format === undefined ? undefined : findFormats(format, options.formats);
+        await startKafkaIngest({
+          ...validation,
+          catalogue: retryingCatalogue(catalogue, shutdown.signal, log),
+          source,
+          raw: formats && { formats, decode: options.decode, onIgnored: counting.onIgnored },
+          sink: clickhouseSink(stream.queue, rowsFor("kafka")),
+          deadLetters: stream.deadLetters.store,
+          onOutcome: counting.onOutcome,
+          log,
+        });
+      }
     },
     async stop() {
       shutdown.abort();
@@ -206,53 +206,5 @@ function retryingCatalogue(catalogue: TagCatalogue, shutdown: AbortSignal, log: 
         signal: signal === undefined ? shutdown : AbortSignal.any([signal, shutdown]),
         onRetry: (error, attempt) => log.warn({ err: error, attempt }, "reading the tag catalogue failed, retrying"),
       }),
-  };
-}
-
-async function assertAlive(source: StreamConsumer): Promise<void> {
-  if (!source.isAlive()) throw new Error("no fetch or heartbeat for 60 s");
-}
-
-type Kafka = {
-  readonly source: StreamConsumer;
-  readonly produce: Produce;
-  readonly topic: string;
-  stop(): Promise<void>;
-};
-
-async function connectKafka(kafka: KafkaSettings, metrics: IngestMetrics, log: Logger): Promise<Kafka> {
-  const { connection, topic, groupId, instanceId, sessionTimeoutMs } = kafka;
-  if (kafka.createTopics) await createTopic(kafka, log);
-  else await assertTopicsExist(connection, [topic], log);
-  const producer = await kafkaProducer(connection, log);
-  const source = kafkaConsumer(
-    connection,
-    {
-      topic,
-      groupId,
-      instanceId,
-      sessionTimeoutMs,
-      fromBeginning: true,
-      recordsIn: mostRecordsIn,
-      onRestart: () => metrics.kafkaRestarts.inc(),
-    },
-    log,
-  );
-  const lag = pollConsumerLag(connection, kafka, log);
-  metrics.gaugeBy(
-    "noisefloor_kafka_consumer_lag",
-    "Messages of the topic that the consumer group has not committed yet, by partition",
-    "partition",
-    () => lag.current(),
-  );
-  return {
-    source,
-    produce: producer.produce,
-    topic,
-    async stop() {
-      await source.stop();
-      await lag.stop();
-      await producer.close();
-    },
   };
 }

@@ -1,4 +1,5 @@
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
+import { readSensorFormats } from "../formats.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
@@ -9,7 +10,7 @@ import type { ServiceContext } from "./service-context.ts";
 export async function openIngest(
   context: ServiceContext,
   clients: Pick<Clients, "polling" | "inserts">,
-  { catalogue, retentionDays, sensors }: Caches,
+  { catalogue, retentionDays, sensors, access }: Caches,
   index: Pick<OpenAddressIndex, "onStored"> | undefined,
 ): Promise<Ingest | undefined> {
   if (sensors === undefined) return undefined;
@@ -20,6 +21,8 @@ export async function openIngest(
     retentionDays,
     sensorKeys: settings.http.sensorKeys,
     sensors,
+    isWorkspaceKey: (key) => access?.callerOf(key) !== undefined,
+    ...readSensorFormats(settings),
     disk: await openDisk(context, clients.polling),
     deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
     kafka: settings.kafka,

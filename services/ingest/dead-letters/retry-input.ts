@@ -44,9 +44,18 @@ function senderOf({ publishRight, keyId, keySensorId }: OpenedDeadLetter): Sende
   return right && { right, keyId: keyId || undefined, sensorId: keySensorId || undefined };
 }
 
-function requestRecord({ origin, position, payload: bytes }: OpenedDeadLetter, sender: Sender): RetryInput {
+function requestRecord({ origin, position, payload: bytes, value }: OpenedDeadLetter, sender: Sender): RetryInput {
   const fallbackId = requestRecordId(origin, position - 1);
-  return { kind: "records", records: [{ bytes, fallbackId, idNamespace: idNamespaceOf(sender) }], sender };
+  return {
+    kind: "records",
+    records: [{ bytes, ...decoded(value), fallbackId, idNamespace: idNamespaceOf(sender) }],
+    sender,
+  };
+}
+
+/** The observation that was read out of a record in a sensor's own format. */
+function decoded(value: string): { readonly value?: unknown } {
+  return value === "" ? {} : { value: JSON.parse(value) };
 }
 
 /**
@@ -55,11 +64,11 @@ function requestRecord({ origin, position, payload: bytes }: OpenedDeadLetter, s
  */
 function fileRecord({ payload: bytes, value }: OpenedDeadLetter, sender: Sender): RetryInput {
   if (value === "") return impossible("no observation could be read out of its line: replay its file instead");
-  return { kind: "records", records: [{ bytes, value: JSON.parse(value), fallbackId: "" }], sender };
+  return { kind: "records", records: [{ bytes, ...decoded(value), fallbackId: "" }], sender };
 }
 
 function messageRecords(deadLetter: OpenedDeadLetter, sender: Sender): RetryInput {
-  const { message, position, payload, firstReason } = deadLetter;
+  const { message, position, payload, firstReason, value } = deadLetter;
   if (message === undefined) return impossible("its message's topic was not stored");
   const isWhole = position === 0 && WHOLE_MESSAGE_REASONS.has(firstReason);
   const parts = isWhole ? splitMessage(payload) : [payload];
@@ -67,6 +76,7 @@ function messageRecords(deadLetter: OpenedDeadLetter, sender: Sender): RetryInpu
   const idNamespace = idNamespaceOfMessage(message);
   const records = parts.map((bytes, index) => ({
     bytes,
+    ...decoded(value),
     fallbackId: messageRecordId(message, position + index),
     idNamespace,
   }));

@@ -1,6 +1,12 @@
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import type { Produce } from "@noisefloor/kafka/port.ts";
 import { FALLBACK_ID_HEADER, ID_NAMESPACE_HEADER } from "../record-id.ts";
 import type { IncomingRecord, Sink } from "../types.ts";
+
+/** One process joins the records of a session: they go to one partition. */
+function keyOf({ sensor_id, session_id }: ValidObservation["observation"]): Buffer | null {
+  return session_id === undefined ? null : Buffer.from(`${sensor_id}/${session_id}`);
+}
 
 /**
  * Publishes accepted records, in their own bytes unless these are in another format or do not say where the observation
@@ -11,8 +17,8 @@ export function kafkaSink<R extends IncomingRecord>(produce: Produce, topic: str
   return async ({ accepted }) => {
     await produce(
       topic,
-      accepted.map(({ record: { value, bytes, fallbackId, idNamespace } }) => ({
-        key: null,
+      accepted.map(({ record: { value, bytes, fallbackId, idNamespace }, valid }) => ({
+        key: keyOf(valid.observation),
         value: value === undefined ? bytes : Buffer.from(JSON.stringify(value)),
         headers: {
           [FALLBACK_ID_HEADER]: fallbackId,

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { z } from "zod";
 import { openCommandLine } from "../../support/worlds/command-line.ts";
 import { environmentOf, startIngest } from "../../support/worlds/ingest-process.ts";

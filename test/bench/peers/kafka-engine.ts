@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { z } from "zod";
 
 const COLUMNS = `observation_id String, observed_at String, sensor_id String, source_ip IPv4, source_port UInt16,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
 import { CompressionTypes, Kafka, logLevel, type Message, Partitioners } from "kafkajs";
 import { silent } from "../../support/worlds/http.ts";

@@ -6,7 +6,9 @@ import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import { createIngest, INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { PLAIN } from "@noisefloor/ingest/testing/decode.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import getPort from "get-port";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -42,6 +44,8 @@ test("while the store is down, Kafka waits and HTTP gets a 503; when it is back,
     client,
     catalogue,
     sensors,
+    formats: LOG_FORMATS,
+    decode: PLAIN,
     retentionDays: () => 100,
     sensorKeys: [],
     log: silent,

@@ -1,7 +1,7 @@
 import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters/list-and-show.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { listDeadLetters } from "../../support/commands/dead-letters.ts";

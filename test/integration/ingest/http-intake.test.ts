@@ -51,7 +51,10 @@ test("accepted observations can be read as soon as the answer has arrived", asyn
   const { status, body } = await post(JSON.stringify([good("45.1.0.1"), good("45.1.0.2")]), {
     "content-type": "application/json",
   });
-  expect({ status, body }).toEqual({ status: 202, body: { accepted: 2, rejected: 0, reasons: {}, rejections: [] } });
+  expect({ status, body }).toEqual({
+    status: 202,
+    body: { accepted: 2, rejected: 0, ignored: 0, reasons: {}, rejections: [] },
+  });
   expect((await world.get("/v3/community/45.1.0.2")).status).toBe(200);
 });
 
@@ -200,7 +203,7 @@ test("invalid gzip in a body too large to be read is rejected, and the service g
   });
   expect(status).toBe(413);
   const answer = await fetch(`http://127.0.0.1:${port}/v1/observations`, { method: "POST", body: "{}" });
-  expect(answer.status).toBe(202);
+  expect(answer.status).toBe(422);
   await open.close();
 });
 

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
 import type { HandleBatch, StreamConsumer, StreamProducer } from "@noisefloor/kafka/port.ts";

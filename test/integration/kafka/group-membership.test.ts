@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { type ConsumerOptions, kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";

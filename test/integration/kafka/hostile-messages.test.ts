@@ -1,6 +1,6 @@
 import { StoreFullError } from "@noisefloor/clickhouse/client/errors.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { createMetrics, type Metrics } from "@noisefloor/telemetry/metrics.ts";
 import { pino } from "pino";

@@ -1,4 +1,4 @@
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
 import { beforeEach, expect, onTestFinished, test } from "vitest";

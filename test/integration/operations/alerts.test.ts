@@ -137,7 +137,7 @@ describe.concurrent("alerts", () => {
     );
     expect(counts.every(({ value }) => value === 0)).toBe(true);
     const of = (name: string) => counts.filter((sample) => sample.name === name && sample.labels.instance !== "query");
-    expect(of("noisefloor_ingest_records_total")).toHaveLength(2 * (1 + REJECTION_REASONS.length));
+    expect(of("noisefloor_ingest_records_total")).toHaveLength(2 * (2 + REJECTION_REASONS.length));
     expect(of("noisefloor_insert_duration_seconds_count")).toHaveLength(4);
   });
 

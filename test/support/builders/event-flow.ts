@@ -1,4 +1,4 @@
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { CompressionTypes, Kafka, logLevel, type Message, Partitioners } from "kafkajs";
 import type { KnownMessage } from "./known-events.ts";
 import type { Random } from "./random.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { Kafka, logLevel, Partitioners, type Producer, type ProducerConfig } from "kafkajs";
 import { onTestFinished } from "vitest";
 

@@ -6,6 +6,7 @@ import type { FuzzRequest } from "./drafts.ts";
 const intakeAnswer = z.object({
   accepted: z.int(),
   rejected: z.int(),
+  ignored: z.int(),
   reasons: z.record(z.string(), z.int()),
   rejections: z.array(z.object({ position: z.int(), reason: z.string() })),
 });
@@ -37,13 +38,15 @@ export class Ledger {
 
   /** Enters an answer. @returns what does not add up, if anything. */
   enter(request: FuzzRequest, answer: FuzzAnswer): string | undefined {
-    this.count(String(answer.headers[OPERATION_HEADER] ?? "none"), answer.status);
-    if (answer.status !== 202) return undefined;
-    const { accepted, rejected, reasons, rejections } = intakeAnswer.parse(JSON.parse(answer.text));
+    const operation = String(answer.headers[OPERATION_HEADER] ?? "none");
+    this.count(operation, answer.status);
+    const isCounted = operation === "postObservations" || operation === "postTpotBatch";
+    if (!isCounted || (answer.status !== 202 && answer.status !== 422)) return undefined;
+    const { accepted, rejected, ignored, reasons, rejections } = intakeAnswer.parse(JSON.parse(answer.text));
     this.accepted += accepted;
     this.rejected += rejected;
     const sent = request.records?.length ?? recordsIn(request);
-    if (sent !== undefined && accepted + rejected !== sent) return `${sent} records were sent`;
+    if (sent !== undefined && accepted + rejected + ignored !== sent) return `${sent} records were sent`;
     if (Object.values(reasons).reduce((sum, count) => sum + count, 0) !== rejected) return "reasons of other records";
     for (const reason of Object.keys(reasons)) this.reasons.add(reason);
     for (const { position, reason } of rejections) {

@@ -1,6 +1,6 @@
 import type { CommandContext } from "@noisefloor/cli/framework/command.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { withoutCompiling } from "./databases.ts";
 import { silent } from "./http.ts";
 import type { World } from "./world.ts";

@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import type { Ingest, IngestOptions, KafkaSettings } from "@noisefloor/ingest/service.ts";
+import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
+import type { Ingest, IngestOptions } from "@noisefloor/ingest/service.ts";
 import { createIngest } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
+import { PLAIN } from "@noisefloor/ingest/testing/decode.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
@@ -38,6 +41,8 @@ export function ingestOf(
     client,
     catalogue,
     sensors,
+    formats: LOG_FORMATS,
+    decode: PLAIN,
     retentionDays,
     sensorKeys,
     kafka,

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import getPort from "get-port";
 import type { CommandLine, Finished } from "./command-line.ts";
 import { withoutCompiling } from "./databases.ts";

@@ -4,7 +4,7 @@ import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
-import type { KafkaSettings } from "@noisefloor/ingest/service.ts";
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
 import getPort from "get-port";
 import { type EventFlow, startFlow } from "../builders/event-flow.ts";

@@ -1,8 +1,11 @@
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
-import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
+import { isSensorId, observationSchema } from "@noisefloor/domain/observation/schema.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operation.ts";
+import type { Parameter } from "@noisefloor/http/parameters.ts";
 import { z } from "zod";
+import { AUTO, LOG_FORMATS } from "../../formats/all.ts";
+import { observationsFormat } from "../../formats/observations.ts";
 
 /** The largest request body, after it is unpacked. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
@@ -11,6 +14,31 @@ export const MAX_RECORDS = 50_000;
 /** How many rejections an answer lists one by one; the counts by reason cover all. */
 export const LISTED_REJECTIONS = 100;
 
+/** `format`: what the records are. */
+export const FORMAT: Parameter<string> = {
+  name: "format",
+  description:
+    "What the records are: our own `observations`, the log of a sensor like `cowrie` or `suricata-eve`, or `auto`, " +
+    "which recognises each record by itself.",
+  takes: `one of ${[AUTO, ...LOG_FORMATS.map(({ name }) => name)].join(", ")}, or the name of a field map`,
+  schema: z
+    .string()
+    .regex(/^[a-z0-9-]{1,64}$/)
+    .default(observationsFormat.name),
+  describedBy: "output",
+  example: "cowrie",
+};
+
+/** `sensor`: the sensor of all records. */
+export const SENSOR: Parameter<string | undefined> = {
+  name: "sensor",
+  description: "The sensor of all records in a sensor's own format, whatever they say.",
+  takes: "the name of a sensor, at most 128 characters",
+  schema: z.string().refine(isSensorId).optional(),
+  describedBy: "output",
+  example: "honeypot-1",
+};
+
 const reason = z.enum(REJECTION_REASONS);
 const count = z.int().min(0);
 
@@ -18,6 +46,7 @@ const answerSchema = z
   .strictObject({
     accepted: count,
     rejected: count,
+    ignored: count.describe("Records of a sensor's log that are no observations, like its own traffic."),
     reasons: z.partialRecord(reason, count.min(1)).describe("How many were rejected for each reason."),
     rejections: z
       .array(z.strictObject({ position: count.min(1), reason, detail: z.string() }))
@@ -36,11 +65,12 @@ export const postObservations = defineOperation({
   summary: "Store what sensors saw",
   description:
     `At most ${MAX_RECORDS} observations and ${MAX_BODY_BYTES / 1024 / 1024} MiB, after unpacking when ` +
-    "`Content-Encoding` is gzip. One object, an array of them, or NDJSON, whatever the Content-Type says. The answer " +
+    "`Content-Encoding` is gzip. One object, an array of them, or lines, whatever the Content-Type says. The key comes " +
+    "as header `key`, or as password of HTTP Basic authentication. The answer " +
     "comes once the accepted ones are safe; the rejected ones are kept as dead letters with their bytes and reason, up to a quota per key and day. An " +
     "`observation_id` names one observation for good.",
   pathParameters: {},
-  queryParameters: [],
+  queryParameters: [FORMAT, SENSOR],
   body: {
     mediaTypes: ["application/json", "application/x-ndjson"],
     description: "Observations.",
@@ -61,11 +91,23 @@ export const postObservations = defineOperation({
     example: {
       accepted: 1,
       rejected: 1,
+      ignored: 0,
       reasons: { "unknown-tag": 1 },
       rejections: [{ position: 2, reason: "unknown-tag", detail: 'no tag is called "ssh-scaner"' }],
     },
   },
   errorResponses: {
+    422: {
+      description: "None was accepted.",
+      schema: answerSchema,
+      example: {
+        accepted: 0,
+        rejected: 1,
+        ignored: 0,
+        reasons: { "not-json": 1 },
+        rejections: [{ position: 1, reason: "not-json", detail: "the record is not JSON" }],
+      },
+    },
     400: errorResponse(
       "The body is empty, or neither NDJSON nor a JSON array, or not the gzip it says it is.",
       "The request body is empty",
@@ -73,4 +115,93 @@ export const postObservations = defineOperation({
     413: errorResponse("The body is too large.", `The request body has more than ${MAX_RECORDS} observations`),
     415: errorResponse("The Content-Encoding is not supported.", "Content-Encoding must be gzip or left out"),
   },
+});
+
+/** `POST /`: what a T-Pot sensor sends when its `TPOT_HIVE_IP` names us. */
+export const postTpotBatch = defineOperation({
+  id: "postTpotBatch",
+  method: "POST",
+  path: "/",
+  keyOf: "sensor",
+  group: "Intake",
+  summary: "Store what a T-Pot sensor sends",
+  description:
+    "A JSON array of the records of T-Pot's Logstash, with the sensor's key as password of HTTP Basic authentication. " +
+    "Otherwise the same as `POST /v1/observations?format=tpot`.",
+  pathParameters: {},
+  queryParameters: [],
+  body: {
+    mediaTypes: ["application/json"],
+    description: "Records of T-Pot's Logstash.",
+    schema: z.array(z.looseObject({})),
+    example: [{ type: "Cowrie", "@timestamp": "2026-11-20T14:03:09.5Z", src_ip: "192.175.48.6", dest_port: 22 }],
+  },
+  success: postObservations.success,
+  errorResponses: postObservations.errorResponses,
+});
+
+const hecAnswerSchema = z.strictObject({ text: z.string(), code: z.int() }).meta({ id: "EventCollectorAnswer" });
+
+/** `POST /services/collector/event`: Splunk's HTTP Event Collector, which Cowrie and most shippers speak. */
+export const postSplunkEvents = defineOperation({
+  id: "postSplunkEvents",
+  method: "POST",
+  path: "/services/collector/event",
+  keyOf: "sensor",
+  group: "Intake",
+  summary: "Store what a Splunk client sends",
+  description:
+    "Events in the envelopes of Splunk's HTTP Event Collector, one after the other; `Authorization: Splunk <sensor key>`. " +
+    "`sourcetype` may name a format, like `cowrie`; else each record is recognised by itself. The answer comes once the " +
+    "accepted ones are safe; the rejected ones are kept as dead letters.",
+  pathParameters: {},
+  queryParameters: [],
+  body: {
+    mediaTypes: ["application/json"],
+    description: "Envelopes with an `event` each.",
+    schema: z.looseObject({ event: z.union([z.string(), z.looseObject({})]), sourcetype: z.string().optional() }),
+    example: {
+      sourcetype: "cowrie",
+      event: {
+        eventid: "cowrie.session.connect",
+        timestamp: "2026-11-20T14:03:09.5Z",
+        session: "07041be58d34",
+        sensor: "honeypot-1",
+        src_ip: "192.175.48.6",
+        dst_port: 22,
+        protocol: "ssh",
+      },
+    },
+  },
+  success: {
+    status: 200,
+    description: "They are stored.",
+    schema: hecAnswerSchema,
+    example: { text: "Success", code: 0 },
+  },
+  errorResponses: {
+    400: errorResponse("The body holds no events.", "No data"),
+    413: errorResponse("The body is too large.", `The request body has more than ${MAX_RECORDS} observations`),
+    415: errorResponse("The Content-Encoding is not supported.", "Content-Encoding must be gzip or left out"),
+    422: errorResponse("None was accepted.", "not-json: the record is not JSON"),
+  },
+});
+
+/** `GET /services/collector/health`: shippers ask it before they send. */
+export const getSplunkHealth = defineOperation({
+  id: "getSplunkHealth",
+  method: "GET",
+  path: "/services/collector/health",
+  keyOf: "sensor",
+  group: "Intake",
+  summary: "Whether the event collector takes events",
+  pathParameters: {},
+  queryParameters: [],
+  success: {
+    status: 200,
+    description: "It does.",
+    schema: hecAnswerSchema,
+    example: { text: "HEC is healthy", code: 17 },
+  },
+  errorResponses: {},
 });

@@ -1,18 +1,30 @@
-import { randomUUID } from "node:crypto";
-import { idNamespaceOf, type Sender } from "@noisefloor/domain/access/publishing.ts";
+import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
-import { memoryBudget, type Reservation } from "@noisefloor/http/requests/memory-budget.ts";
+import { readParameter } from "@noisefloor/http/parameters.ts";
+import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
 import { KafkaUnavailableError } from "@noisefloor/kafka/errors.ts";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
-import { splitPayload } from "../../formats/json/split.ts";
+import { findFormats } from "../../formats/all.ts";
+import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
+import { tpot } from "../../formats/sensors/tpot.ts";
 import { type BatchOptions, type BatchResult, countReasons, ingestBatch } from "../../pipeline.ts";
-import { requestRecordId } from "../../record-id.ts";
-import type { IncomingRecord, RejectedRecord } from "../../types.ts";
-import { LISTED_REJECTIONS, MAX_BODY_BYTES, MAX_RECORDS, postObservations } from "./operation.ts";
+import type { RejectedRecord } from "../../types.ts";
+import {
+  FORMAT,
+  getSplunkHealth,
+  LISTED_REJECTIONS,
+  MAX_BODY_BYTES,
+  postObservations,
+  postSplunkEvents,
+  postTpotBatch,
+  SENSOR,
+} from "./operation.ts";
+import { BUSY, type RequestRecord, type RequestRecords, readRecords, splitBody } from "./read-records.ts";
 import { budgetShareOf, readSenders, type SensorKeys } from "./senders.ts";
+import { readSplunkEvents } from "./splunk-events.ts";
 
 /**
  * How long storing may take. Longer than a query: after a timeout a client sends the whole request again, and
@@ -21,35 +33,28 @@ import { budgetShareOf, readSenders, type SensorKeys } from "./senders.ts";
 const STORE_TIMEOUT_MS = 120_000;
 
 /**
- * What all requests may take in memory until they are stored: their bodies, unpacked, and RECORD_BYTES for each of
- * their records. While the store is behind, requests keep their reservations, and further ones get a 503. The largest
+ * What all requests may take in memory until they are stored: their bodies, unpacked, and their records. While the store is behind, requests keep their reservations, and further ones get a 503. The largest
  * request fits into half of it, the most that one sender may take.
  */
 const MEMORY_BYTES = 128 * 1024 * 1024;
-/** Measured: 330 to 410 for one that is rejected, if only of two bytes, and 580 to 900 for one that is stored. */
-const RECORD_BYTES = 500;
-
-const BUSY = "The intake is busy: send the request again in a few seconds";
-
-/** A record of a request. */
-export type RequestRecord = IncomingRecord & {
-  /** The request that it came in. */
-  readonly origin: string;
-  /** Its place there, from 1. */
-  readonly position: number;
-  readonly sender: Sender;
-};
 
 export type HttpIntakeOptions = SensorKeys &
   Omit<BatchOptions<RequestRecord>, "right" | "sensorId" | "signal" | "deadLettersFirst" | "storeDeadLetters"> & {
     readonly deadLetters: DeadLetterStore;
+    /** Every format that a request may name. */
+    readonly formats: readonly LogFormat[];
+    readonly decode: DecodeOptions;
+    /** Called with how many records were no observations. */
+    readonly onIgnored?: ((reason: IgnoredReason, records: number) => void) | undefined;
     /** Throws while nothing can be stored: no body is read then. */
     readonly assertSpace?: (() => void) | undefined;
   };
 
+type RequestResult = BatchResult<RequestRecord> & { readonly ignored: number };
+
 /**
- * `POST /v1/observations`: NDJSON or a JSON array, plain or gzip. 202 with what was accepted and rejected, only after
- * the accepted ones are safe.
+ * `POST /v1/observations`, and what T-Pot and Splunk clients send: plain or gzip. Each answers only after the accepted
+ * records are safe.
  */
 export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions): void {
   const budget = memoryBudget(MEMORY_BYTES);
@@ -78,30 +83,80 @@ export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions)
     limitBodies(scope, { budget, senderOf: budgetShareOf, busyMessage: BUSY, acceptsGzip: true });
     // Fastify would reject a misspelled type. The body is parsed whatever the header says.
     scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
-    registerOperation(
-      scope,
-      postObservations,
-      async (request, _reply, { signal }) => {
-        // The answer may be over before the work is: after the deadline, or when the client has gone away.
-        const release = request.reservation?.hold();
-        const result = await ingestRequest(request, senderOf(request), signal, options)
-          .catch(toUnavailable)
-          .finally(release);
-        return formatResult(result);
-      },
-      { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { hasOwnBodyLimits: true } },
-    );
+    registerRoutes(scope, senderOf, options);
   });
+  registerOperation(app, getSplunkHealth, async () => ({ text: "HEC is healthy", code: 17 }));
+}
+
+/** What the records of a request are. */
+type Given = { readonly formats: readonly LogFormat[]; readonly sensorId?: string | undefined };
+
+function registerRoutes(
+  scope: FastifyInstance,
+  senderOf: (request: FastifyRequest) => Sender,
+  options: HttpIntakeOptions,
+): void {
+  const routeOptions = { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { hasOwnBodyLimits: true } };
+  const ingest = async (
+    request: FastifyRequest,
+    parts: readonly Buffer[],
+    { formats, sensorId }: Given,
+    signal: AbortSignal | undefined,
+  ): Promise<RequestResult> => {
+    // The answer may be over before the work is: after the deadline, or when the client has gone away.
+    const release = request.reservation?.hold();
+    try {
+      const sender = senderOf(request);
+      const decode = { ...options.decode, sensorId };
+      const records = await readRecords(parts, { sender, reservation: request.reservation, formats, decode });
+      return await ingestRequest(records, sender, signal, options).catch(toUnavailable);
+    } finally {
+      release?.();
+    }
+  };
+  registerOperation(
+    scope,
+    postObservations,
+    async (request, reply, { signal }) => {
+      const formats = findFormats(readParameter(request.query, FORMAT), options.formats);
+      if (formats === undefined) throw new HttpError(400, `Invalid parameter: format takes ${FORMAT.takes}`);
+      const sensorId = readParameter(request.query, SENSOR);
+      return answer(reply, await ingest(request, splitBody(request.body), { formats, sensorId }, signal));
+    },
+    routeOptions,
+  );
+  registerOperation(
+    scope,
+    postTpotBatch,
+    async (request, reply, { signal }) =>
+      answer(reply, await ingest(request, splitBody(request.body), { formats: [tpot] }, signal)),
+    routeOptions,
+  );
+  registerOperation(
+    scope,
+    postSplunkEvents,
+    async (request, _reply, { signal }) => {
+      const { events, sourcetype } = readSplunkEvents(request.body);
+      const formats = (sourcetype && findFormats(sourcetype, options.formats)) || options.formats;
+      const { accepted, rejected } = await ingest(request, events, { formats }, signal);
+      const [problem] = rejected;
+      if (problem !== undefined && accepted === 0) {
+        throw new HttpError(422, `${problem.rejection.reason}: ${problem.rejection.detail}`);
+      }
+      return { text: "Success", code: 0 };
+    },
+    routeOptions,
+  );
 }
 
 async function ingestRequest(
-  request: FastifyRequest,
+  { records, ignored }: RequestRecords,
   sender: Sender,
   signal: AbortSignal | undefined,
   options: HttpIntakeOptions,
-): Promise<BatchResult<RequestRecord>> {
+): Promise<RequestResult> {
   const { right, sensorId } = sender;
-  return ingestBatch(readRecords(request.body, sender, request.reservation), {
+  const result = await ingestBatch(records, {
     ...options,
     right,
     sensorId,
@@ -110,33 +165,17 @@ async function ingestRequest(
     sink: (validated) => options.sink(validated, { signal }),
     storeDeadLetters: (rejected) => options.deadLetters(rejected.map(requestDeadLetter)),
   });
-}
-
-function readRecords(body: unknown, sender: Sender, reservation: Reservation | undefined): RequestRecord[] {
-  if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "The request body is empty");
-  const parts = splitPayload(body, MAX_RECORDS);
-  if ("reason" in parts && parts.reason === "too-many-observations") {
-    throw new HttpError(413, `The request body has more than ${MAX_RECORDS} observations`);
+  let count = 0;
+  for (const [reason, some] of ignored) {
+    options.onIgnored?.(reason, some);
+    count += some;
   }
-  if (!Array.isArray(parts))
-    throw new HttpError(400, "The request body must be NDJSON or a JSON array of observations");
-  // Before anything else is made of them: a hundred bytes of gzip may hold as many records as a request may have.
-  if (!reservation?.grow(parts.length * RECORD_BYTES)) throw new HttpError(503, BUSY);
-  const origin = randomUUID();
-  const idNamespace = idNamespaceOf(sender);
-  return parts.map((bytes, index) => ({
-    bytes,
-    origin,
-    position: index + 1,
-    fallbackId: requestRecordId(origin, index),
-    idNamespace,
-    sender,
-  }));
+  return { ...result, ignored: count };
 }
 
 export function requestDeadLetter({ record, rejection }: RejectedRecord<RequestRecord>): DeadLetter {
-  const { origin, position, sender, bytes } = record;
-  return { source: "http", origin, position, rejection, sender, ...toPayload(bytes) };
+  const { origin, position, sender, bytes, value } = record;
+  return { source: "http", origin, position, rejection, sender, value, ...toPayload(bytes) };
 }
 
 function toUnavailable(error: unknown): never {
@@ -144,10 +183,13 @@ function toUnavailable(error: unknown): never {
   throw new HttpError(503, "The brokers cannot be reached at the moment: send the request again later");
 }
 
-function formatResult({ accepted, rejected }: BatchResult<RequestRecord>) {
+/** A request of which nothing was accepted is an error for its sender, though its records are kept as dead letters. */
+function answer(reply: FastifyReply, { accepted, rejected, ignored }: RequestResult) {
+  if (accepted === 0 && rejected.length > 0) reply.code(422);
   return {
     accepted,
     rejected: rejected.length,
+    ignored,
     reasons: Object.fromEntries(countReasons(rejected)),
     rejections: rejected.slice(0, LISTED_REJECTIONS).map(({ record, rejection }) => ({
       position: record.position,

@@ -10,7 +10,25 @@ export type SensorKeys = {
   readonly sensorKeys: readonly string[];
   /** Keys of the store: each may publish to its one dataset or workspace. */
   readonly sensors: SensorKeyCache;
+  /** Whether a key is a workspace's, when this process knows them. */
+  readonly isWorkspaceKey?: ((key: string) => boolean) | undefined;
 };
+
+const WORKSPACE_KEY =
+  "Unauthorized: this is a workspace's key, which only asks questions. Make a sensor key: noisefloor sensors create";
+
+/**
+ * A request's key: the header `key`, else what `Authorization` carries, as the password of Basic authentication or
+ * behind `Splunk` or `Bearer`. Empty when there is none.
+ */
+function keyOf({ headers }: FastifyRequest): string {
+  if (typeof headers.key === "string" && headers.key !== "") return headers.key;
+  const [, scheme = "", credentials = ""] = /^(Basic|Splunk|Bearer) +(\S+) *$/i.exec(headers.authorization ?? "") ?? [];
+  if (scheme.toLowerCase() !== "basic") return credentials;
+  return Buffer.from(credentials, "base64")
+    .toString("utf8")
+    .replace(/^[^:]*:/, "");
+}
 
 /** Whether observations are taken without a key. */
 export function isIntakeOpen({ sensorKeys, sensors }: SensorKeys): boolean {
@@ -25,14 +43,14 @@ export function isIntakeOpen({ sensorKeys, sensors }: SensorKeys): boolean {
 export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Sender {
   const shared = keys.sensorKeys.map((key) => ({ digest: sha256(key), sender: senderOfSettings(key) }));
   return (request) => {
-    const key = typeof request.headers.key === "string" ? request.headers.key : "";
+    const key = keyOf(request);
     if (key === "" && isIntakeOpen(keys)) return { right: "shared-datasets" };
     const sender = keys.sensors.senderOf(key);
     if (sender !== undefined) return sender;
     const digest = sha256(key);
     // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
     const [known] = shared.filter((one) => timingSafeEqual(one.digest, digest));
-    if (known === undefined) throw new HttpError(401, "Unauthorized");
+    if (known === undefined) throw new HttpError(401, keys.isWorkspaceKey?.(key) ? WORKSPACE_KEY : "Unauthorized");
     return known.sender;
   };
 }
@@ -49,8 +67,8 @@ function senderOfSettings(key: string): Sender {
  * Who shares in the memory budget: a request's key, which was checked before, or its address while none is required.
  */
 export function budgetShareOf(request: FastifyRequest): string {
-  const { key } = request.headers;
-  if (typeof key === "string" && key !== "") return `key ${key}`;
+  const key = keyOf(request);
+  if (key !== "") return `key ${key}`;
   return clientNetwork(request.ip, request.socket.remoteAddress);
 }
 

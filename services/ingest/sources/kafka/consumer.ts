@@ -2,6 +2,8 @@ import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import type { StreamBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import type { Logger } from "pino";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
+import { openDecoder } from "../../formats/decoder.ts";
+import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
 import { splitMessage } from "../../formats/json/split.ts";
 import { type BatchOptions, ingestBatch } from "../../pipeline.ts";
 import { idNamespaceOfMessage, messageRecordId } from "../../record-id.ts";
@@ -22,7 +24,17 @@ export type KafkaIngestOptions = Omit<
 > & {
   readonly deadLetters: DeadLetterStore;
   readonly source: StreamConsumer;
+  /** Of a topic with a sensor's own records. Left out, they are observations of the wire schema. */
+  readonly raw?: RawRecords | undefined;
   readonly log: Logger;
+};
+
+/** How to decode the records of a raw topic. */
+export type RawRecords = {
+  readonly formats: readonly LogFormat[];
+  readonly decode: DecodeOptions;
+  /** Called with how many records were no observations. */
+  readonly onIgnored: (reason: IgnoredReason, records: number) => void;
 };
 
 /** Runs the consumer: each message's records are stored, or are stored dead letters, before its offset is committed. */
@@ -40,11 +52,11 @@ export async function startKafkaIngest(options: KafkaIngestOptions): Promise<voi
   );
 }
 
-type MessagesOptions = BatchOptions<MessageRecord> & { readonly log: Logger };
+type MessagesOptions = BatchOptions<MessageRecord> & Pick<KafkaIngestOptions, "raw" | "log">;
 
 async function ingestMessages(messages: readonly StreamMessage[], options: MessagesOptions): Promise<void> {
   let rejected = 0;
-  for (const { records, unreadable, isLast } of unpack(messages)) {
+  for (const { records, unreadable, isLast } of unpack(messages, options.raw)) {
     const result = await ingestBatch(records, { ...options, hasMore: options.hasMore || !isLast });
     rejected += result.rejected.length + unreadable.length;
     options.signal?.throwIfAborted();
@@ -74,7 +86,7 @@ type Unpacked = {
 };
 
 /** A batch's records, some at a time: the next messages are split when those before are ingested. */
-function* unpack(messages: readonly StreamMessage[]): Generator<Unpacked> {
+function* unpack(messages: readonly StreamMessage[], raw: RawRecords | undefined): Generator<Unpacked> {
   let records: MessageRecord[] = [];
   let unreadable: RejectedRecord<MessageRecord>[] = [];
   for (const [place, message] of messages.entries()) {
@@ -88,7 +100,7 @@ function* unpack(messages: readonly StreamMessage[]): Generator<Unpacked> {
       fallbackId: messageRecordId(message, index),
       idNamespace,
     });
-    if (Array.isArray(parts)) records.push(...parts.map(toRecord));
+    if (Array.isArray(parts)) records.push(...decodeParts(parts.map(toRecord), raw));
     else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
     const isLast = place === messages.length - 1;
     if (!isLast && records.length + unreadable.length < RECORDS_AT_ONCE) continue;
@@ -96,6 +108,17 @@ function* unpack(messages: readonly StreamMessage[]): Generator<Unpacked> {
     records = [];
     unreadable = [];
   }
+}
+
+/** The observations among a message's records. A header holds for the lines after it in the same message. */
+function decodeParts(records: readonly MessageRecord[], raw: RawRecords | undefined): readonly MessageRecord[] {
+  if (raw === undefined) return records;
+  const decode = openDecoder(raw.formats, raw.decode);
+  return records.flatMap((record) => {
+    const decoded = decode(record.bytes);
+    if (decoded?.ignored !== undefined) raw.onIgnored(decoded.ignored, 1);
+    return decoded === undefined || decoded.ignored !== undefined ? [] : [{ ...record, ...decoded }];
+  });
 }
 
 function unreadableBatch(detail: string): Rejection {

@@ -23,11 +23,20 @@ const MAX_HEADERS = 100;
 /** The dead letters of rejected records, with the message that each came in. */
 export function messageDeadLetters(rejected: readonly RejectedRecord<MessageRecord>[]): DeadLetter[] {
   const columns = new Map<StreamMessage, MessageColumns>();
-  return rejected.map(({ record: { message: whole, index, bytes }, rejection }) => {
+  return rejected.map(({ record: { message: whole, index, bytes, value }, rejection }) => {
     const message = columns.get(whole) ?? toColumns(whole);
     columns.set(whole, message);
     const origin = `${message.topic}/${message.partition}/${message.offset}`;
-    return { source: "kafka", origin, position: index, rejection, sender: TOPIC_SENDER, message, ...toPayload(bytes) };
+    return {
+      source: "kafka",
+      origin,
+      position: index,
+      rejection,
+      sender: TOPIC_SENDER,
+      message,
+      value,
+      ...toPayload(bytes),
+    };
   });
 }
 
