@@ -68,6 +68,12 @@ export const settingsSchema = z.object({
   PORT_REWRITES: list("takes pairs like 2222=22, separated by commas", isPortRewrite),
   FIELD_MAPS: list("takes paths of YAML files, separated by commas", (path) => path !== ""),
 
+  HPFEEDS_URL: z
+    .url({ protocol: /^hpfeedss?$/, error: "takes a URL like hpfeeds://ident:secret@broker.example.org:10000" })
+    .refine((url) => !URL.canParse(url) || new URL(url).username !== "", "takes an ident and a secret in the URL")
+    .optional(),
+  HPFEEDS_CHANNELS: list("takes names of channels, separated by commas", (name) => name !== ""),
+
   BACKUP_S3_ACCESS_KEY: z.string().optional(),
   BACKUP_S3_SECRET_KEY: z.string().optional(),
 
@@ -91,6 +97,7 @@ export const settingsSchema = z.object({
   KAFKA_SASL_PASSWORD: z.string().default(""),
 });
 
+const DEFAULT_HPFEEDS_PORT = 10_000;
 const MEBIBYTE = 1024 * 1024;
 
 type Variables = z.output<typeof settingsSchema>;
@@ -128,6 +135,11 @@ const CHECKS: readonly Check<Variables>[] = [
     // Both may be 0, for any free port.
     isMet: ({ TLS_CERT_FILE, TLS_KEY_FILE, HTTPS_PORT, HTTP_PORT }) =>
       (TLS_CERT_FILE === undefined && TLS_KEY_FILE === undefined) || HTTPS_PORT !== HTTP_PORT || HTTPS_PORT === 0,
+  },
+  {
+    of: ["HPFEEDS_URL", "HPFEEDS_CHANNELS"],
+    message: "are set both or neither: a broker sends nothing but the channels that it is asked for",
+    isMet: ({ HPFEEDS_URL, HPFEEDS_CHANNELS }) => (HPFEEDS_URL !== undefined) === HPFEEDS_CHANNELS.length > 0,
   },
   ...pair("BACKUP_S3_ACCESS_KEY", "BACKUP_S3_SECRET_KEY"),
   // Without a mechanism, the client would ignore user name and password and connect unauthenticated.
@@ -177,6 +189,7 @@ export function readSettings(env: Environment) {
     redisUrl: variables.REDIS_URL,
     backupS3: backupS3Settings(variables),
     kafka: kafkaSettings(variables),
+    hpfeeds: hpfeedsSettings(variables),
   };
 }
 
@@ -201,6 +214,20 @@ function backupS3Settings({ BACKUP_S3_ACCESS_KEY: accessKey, BACKUP_S3_SECRET_KE
 /** Undefined without a certificate: HTTPS is then disabled. */
 function tlsSettings({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HTTPS_PORT: port }: Variables) {
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, port };
+}
+
+/** Undefined without a URL: no broker is subscribed to. */
+function hpfeedsSettings({ HPFEEDS_URL: url, HPFEEDS_CHANNELS: channels }: Variables) {
+  if (url === undefined) return undefined;
+  const { protocol, hostname: host, port, username, password } = new URL(url);
+  return {
+    host,
+    port: port === "" ? DEFAULT_HPFEEDS_PORT : Number(port),
+    tls: protocol === "hpfeedss:",
+    ident: decodeURIComponent(username),
+    secret: decodeURIComponent(password),
+    channels,
+  };
 }
 
 /** Undefined without brokers: HTTP and files are then the only sources. */

@@ -17,6 +17,8 @@ import { createSessions, retryingSessions } from "./sessions/sessions.ts";
 import { clickhouseSink, insertObservations } from "./sinks/clickhouse.ts";
 import { kafkaSink } from "./sinks/kafka.ts";
 import type { RowOptions } from "./sinks/rows.ts";
+import { startHpfeedsIngest } from "./sources/hpfeeds/ingest.ts";
+import type { HpfeedsSettings, Subscriber } from "./sources/hpfeeds/subscriber.ts";
 import { getSplunkHealth, postObservations, postSplunkEvents, postTpotBatch } from "./sources/http/operation.ts";
 import { registerIntake } from "./sources/http/route.ts";
 import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
@@ -36,6 +38,8 @@ export type IngestOptions = SensorKeys & {
   readonly deadLetterBytesPerDay?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
+  /** A broker to subscribe to. */
+  readonly hpfeeds?: HpfeedsSettings | undefined;
   /** Called with the rows of each insert that has succeeded. */
   readonly onStored?: ((rows: readonly ObservationRow[]) => void) | undefined;
   readonly metrics: IngestMetrics;
@@ -59,6 +63,7 @@ export const INGEST_OPERATIONS: readonly Operation[] = [
 const TIMES = {
   http: { retryForMs: 10_000, lingerMs: 20 },
   kafka: { retryForMs: Number.POSITIVE_INFINITY, lingerMs: 1_000 },
+  hpfeeds: { retryForMs: Number.POSITIVE_INFINITY, lingerMs: 1_000 },
 } as const;
 type Source = keyof typeof TIMES;
 
@@ -96,6 +101,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   });
   const http = createFor("http");
   const stream = kafka && { ...kafka, ...createFor("kafka") };
+  let feed: (Stores & { subscriber: Subscriber | undefined }) | undefined;
   const validation = { retentionDays, now };
   return {
     failure: kafka?.failure ?? new Promise<never>(() => {}),
@@ -119,6 +125,24 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
     },
     isOpen: () => isIntakeOpen(options),
     async start() {
+      if (options.hpfeeds !== undefined) {
+        feed = { ...createFor("hpfeeds"), subscriber: undefined };
+        feed.subscriber = startHpfeedsIngest({
+          ...validation,
+          settings: options.hpfeeds,
+          catalogue: retryingCatalogue(catalogue, shutdown.signal, log),
+          decode: options.decode,
+          sink:
+            kafka === undefined
+              ? clickhouseSink(feed.queue, rowsFor("hpfeeds"))
+              : kafkaSink(kafka.produce, kafka.topic),
+          deadLetters: feed.deadLetters.store,
+          onOutcome: counted.onOutcome("hpfeeds"),
+          onIgnored: counted.onIgnored("hpfeeds"),
+          metrics,
+          log,
+        });
+      }
       if (stream === undefined) return;
       const counting = { onOutcome: counted.onOutcome("kafka"), onIgnored: counted.onIgnored("kafka") };
       for (const { source, format } of stream.topics) {
@@ -137,6 +161,8 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
     },
     async stop() {
       shutdown.abort();
+      await feed?.subscriber?.stop();
+      await feed?.deadLetters.close();
       await stream?.stop();
       await stream?.deadLetters.close();
       await http.deadLetters.close();

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineQuery, run, runForOne, toDateTime64 } from "../client/query.ts";
 
 /** What a dead letter's record came over. */
-export const DEAD_LETTER_SOURCES = ["http", "file", "kafka"] as const;
+export const DEAD_LETTER_SOURCES = ["http", "file", "kafka", "hpfeeds"] as const;
 export type DeadLetterSource = (typeof DEAD_LETTER_SOURCES)[number];
 
 /** The Kafka message that a dead letter's record came in. */

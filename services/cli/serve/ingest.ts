@@ -26,6 +26,7 @@ export async function openIngest(
     disk: await openDisk(context, clients.polling),
     deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
     kafka: settings.kafka,
+    hpfeeds: settings.hpfeeds,
     onStored: index?.onStored,
     metrics,
     log,

@@ -34,7 +34,7 @@ export function toRetryInput(deadLetter: OpenedDeadLetter): RetryInput {
   const sender = senderOf(deadLetter);
   if (sender === undefined) return impossible(`"${deadLetter.publishRight}" is no right to publish`);
   if (source === "http") return requestRecord(deadLetter, sender);
-  return source === "file" ? fileRecord(deadLetter, sender) : messageRecords(deadLetter, sender);
+  return source === "kafka" ? messageRecords(deadLetter, sender) : fileRecord(deadLetter, sender);
 }
 
 const impossible = (why: string): RetryInput => ({ kind: "impossible", why });
@@ -63,7 +63,7 @@ function decoded(value: string): { readonly value?: unknown } {
  * its time was shifted, and the id comes from both.
  */
 function fileRecord({ payload: bytes, value }: OpenedDeadLetter, sender: Sender): RetryInput {
-  if (value === "") return impossible("no observation could be read out of its line: replay its file instead");
+  if (value === "") return impossible("no observation could be read out of it: replay its file, if it came from one");
   return { kind: "records", records: [{ bytes, ...decoded(value), fallbackId: "" }], sender };
 }
 

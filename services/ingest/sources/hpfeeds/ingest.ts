@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import type { Logger } from "pino";
+import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
+import { openDecoder } from "../../formats/decoder.ts";
+import type { DecodeOptions, IgnoredReason } from "../../formats/format.ts";
+import { hpfeeds } from "../../formats/sensors/hpfeeds.ts";
+import type { IngestMetrics } from "../../metrics.ts";
+import { type BatchOptions, ingestBatch } from "../../pipeline.ts";
+import type { IncomingRecord, RejectedRecord } from "../../types.ts";
+import { type HpfeedsSettings, type PublishedMessage, type Subscriber, subscribe } from "./subscriber.ts";
+
+export type HpfeedsIngestOptions = Omit<
+  BatchOptions<IncomingRecord>,
+  "right" | "sensorId" | "signal" | "hasMore" | "storeDeadLetters"
+> & {
+  readonly settings: HpfeedsSettings;
+  readonly decode: DecodeOptions;
+  readonly deadLetters: DeadLetterStore;
+  /** Called with how many messages were no observations. */
+  readonly onIgnored: (reason: IgnoredReason, records: number) => void;
+  readonly metrics: Pick<IngestMetrics, "gauge">;
+  readonly log: Logger;
+};
+
+/** Stores what a broker's publishers send. The broker keeps nothing: what it sends while we are away is lost. */
+export function startHpfeedsIngest({ settings, ...options }: HpfeedsIngestOptions): Subscriber {
+  const decode = openDecoder([hpfeeds], options.decode);
+  const subscriber = subscribe(settings, {
+    log: options.log,
+    async onMessages(messages) {
+      const records = messages.flatMap((message): IncomingRecord[] => {
+        const bytes = toRecord(message);
+        const decoded = decode(bytes);
+        if (decoded?.ignored !== undefined) options.onIgnored(decoded.ignored, 1);
+        if (decoded === undefined || decoded.ignored !== undefined) return [];
+        return [{ ...decoded, fallbackId: `hpfeeds:${digestOf(bytes)}` }];
+      });
+      // The broker decides who may publish.
+      const result = await ingestBatch(records, {
+        ...options,
+        right: "everything",
+        storeDeadLetters: (rejected) => options.deadLetters(rejected.map(toDeadLetter)),
+      });
+      if (result.rejected.length > 0) {
+        options.log.warn({ rejected: result.rejected.length }, "records rejected, see the dead letters");
+      }
+    },
+  });
+  options.metrics.gauge(
+    "noisefloor_hpfeeds_connected_timestamp_seconds",
+    "Since when the hpfeeds broker is connected, in seconds since 1970; absent while it is not",
+    () => {
+      const since = subscriber.connectedSince();
+      return since === undefined ? undefined : since / 1_000;
+    },
+  );
+  options.metrics.gauge(
+    "noisefloor_hpfeeds_gaps",
+    "How often the connection to the hpfeeds broker has ended: what was published meanwhile is lost",
+    subscriber.gaps,
+  );
+  return subscriber;
+}
+
+/** A message in the form in which collectors export them. */
+function toRecord({ channel, ident, payload }: PublishedMessage): Buffer {
+  return Buffer.from(JSON.stringify({ channel, ident, payload: payload.toString("utf8") }));
+}
+
+const digestOf = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+
+function toDeadLetter({ record: { bytes, value }, rejection }: RejectedRecord<IncomingRecord>): DeadLetter {
+  const origin = `hpfeeds:${digestOf(bytes)}`;
+  return {
+    source: "hpfeeds",
+    origin,
+    position: 0,
+    rejection,
+    sender: { right: "everything" },
+    value,
+    ...toPayload(bytes),
+  };
+}
