@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runTagsImport, runTagsList, runTagsRemove } from "@noisefloor/cli/commands/tags.ts";
+import { runTagsImport, runTagsList, runTagsRemove } from "@noisefloor/cli/commands/tags/catalogue.ts";
 import { importTags } from "@noisefloor/cli/reference/import-tags.ts";
 import { addStarterTags } from "@noisefloor/cli/reference/starter-tags.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";

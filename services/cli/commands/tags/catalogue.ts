@@ -1,35 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
-import { type CommandContext, UserError } from "../framework/command.ts";
-import { confirm } from "../framework/confirm.ts";
-import type { DefineCommand } from "../framework/define-command.ts";
-import { type OutputOptions, printable, show } from "../framework/output.ts";
-import { importTags, readTagsInUse } from "../reference/import-tags.ts";
-import { readStarterTags } from "../reference/starter-tags.ts";
-import { readTagFile } from "../reference/tag-file.ts";
-import { withStore, withStoreToRead } from "../store.ts";
-
-export const define: DefineCommand = (tags, createContext) => {
-  tags
-    .command("import")
-    .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
-    .argument("<file>")
-    .action(async (file: string) => runTagsImport(file, await createContext()));
-  tags
-    .command("list")
-    .description("list them")
-    .option("--json", "as JSON", false)
-    .action(async (options: { json: boolean }) => runTagsList(options, await createContext()));
-  tags
-    .command("remove")
-    .description("remove tags from the catalogue; those of the starter catalogue stay")
-    .argument("<tag...>", "their slugs or ids")
-    .option("--yes", "also when observations carry them", false)
-    .action(async (references: string[], options: { yes: boolean }) =>
-      runTagsRemove(references, options, await createContext()),
-    );
-};
+import { type CommandContext, UserError } from "../../framework/command.ts";
+import { confirm } from "../../framework/confirm.ts";
+import { type OutputOptions, printable, show } from "../../framework/output.ts";
+import { importTags, readTagsInUse } from "../../reference/import-tags.ts";
+import { readStarterTags } from "../../reference/starter-tags.ts";
+import { readTagFile } from "../../reference/tag-file.ts";
+import { withStore, withStoreToRead } from "../../store.ts";
 
 /** `noisefloor tags import`. */
 export async function runTagsImport(file: string, context: CommandContext): Promise<void> {
