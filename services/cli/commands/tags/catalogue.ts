@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { confirm } from "../../framework/confirm.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
 import { importTags, readTagsInUse } from "../../reference/import-tags.ts";
-import { readStarterTags } from "../../reference/starter-tags.ts";
+import { readTagsOfFiles } from "../../reference/starter-tags.ts";
 import { readTagFile } from "../../reference/tag-file.ts";
 import { withStore, withStoreToRead } from "../../store.ts";
 
@@ -14,7 +15,7 @@ export async function runTagsImport(file: string, context: CommandContext): Prom
   const { print } = context;
   const { tags, rejected } = await readTagsFrom(file);
   await withStore(context, async (client) => {
-    const starter = await readStarterTags(Date.now());
+    const { starter } = await readTagsOfFiles(context.settings, Date.now());
     const result = await importTags(client, tags, Date.now(), starter);
     const all = [...rejected, ...result.rejected];
     for (const { entry, reason } of all) print(`rejected ${printable(entry)}: ${reason}`);
@@ -41,13 +42,15 @@ async function readTagsFrom(file: string) {
 /** `noisefloor tags list`. */
 export function runTagsList(options: OutputOptions, context: CommandContext): Promise<void> {
   return withStoreToRead(context, async (client) => {
-    const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
+    const { starter, own } = await readTagsOfFiles(context.settings, Date.now());
+    const starterIds = new Set(starter.map(({ id }) => id));
+    const ownIds = new Set(own.map(({ id }) => id));
     const rows = (await readTags(client)).map(({ slug, id, name, intention, category }) => ({
       slug,
       id,
       intention,
       category,
-      from: starter.has(id) ? "starter" : "import",
+      from: ownIds.has(id) ? "rules" : starterIds.has(id) ? "starter" : "import",
       name,
     }));
     show(rows, options, context);
@@ -68,14 +71,7 @@ export function runTagsRemove(
         throw new UserError(`there is no tag "${printable(reference)}": see "noisefloor tags list"`);
       return tag;
     });
-    const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
-    const starterSlugs = found.filter(({ id }) => starter.has(id)).map(({ slug }) => slug);
-    if (starterSlugs.length > 0) {
-      const slugs = starterSlugs.join(", ");
-      throw new UserError(
-        `tags of the starter catalogue cannot be removed, as every start adds them: ${slugs}. Import tags in their place`,
-      );
-    }
+    await assertNotOfFiles(found, context);
     const ids = found.map(({ id }) => id);
     const inUse = await readTagsInUse(client, ids);
     const carried = found.filter(({ id }) => inUse.has(id)).map(({ slug }) => slug);
@@ -85,4 +81,20 @@ export function runTagsRemove(
     await deleteTags(client, ids);
     context.print(`removed   ${new Set(found).size}`);
   });
+}
+
+/** Throws a UserError when every start would add one of the tags again. */
+async function assertNotOfFiles(tags: readonly Tag[], { settings }: CommandContext): Promise<void> {
+  const { starter, own } = await readTagsOfFiles(settings, Date.now());
+  const slugsIn = (list: readonly Tag[]) =>
+    tags.filter(({ id }) => list.some((tag) => tag.id === id)).map(({ slug }) => slug);
+  const ofOwn = slugsIn(own);
+  if (ofOwn.length > 0) {
+    throw new UserError(`remove the files of these tags from TAG_RULES_DIR first: ${ofOwn.join(", ")}`);
+  }
+  const ofStarter = slugsIn(starter);
+  if (ofStarter.length === 0) return;
+  throw new UserError(
+    `tags of the starter catalogue cannot be removed, as every start adds them: ${ofStarter.join(", ")}. Import tags in their place`,
+  );
 }

@@ -1,5 +1,6 @@
 import type { DefineCommand } from "../../framework/define-command.ts";
 import type { OutputOptions } from "../../framework/output.ts";
+import type { ExplainOptions } from "./explain.ts";
 
 export const define: DefineCommand = (tags, createContext) => {
   tags
@@ -32,4 +33,13 @@ export const define: DefineCommand = (tags, createContext) => {
     .description("run the examples and counterexamples of rules; exit code 1 when one fails")
     .argument("[dir...]", "folders; ours and TAG_RULES_DIR when left out")
     .action(async (folders: string[]) => (await import("./lint.ts")).runTagsTest(folders, await createContext()));
+  tags
+    .command("explain")
+    .description("show which rules match an observation and why, and which lack one clause only")
+    .argument("<event>", 'an observation as JSON, a file with one, or "-" for standard input; members may be missing')
+    .option("--all", "every rule that lacks one clause, instead of the ten closest", false)
+    .option("--json", "as JSON", false)
+    .action(async (event: string, options: ExplainOptions) =>
+      (await import("./explain.ts")).runTagsExplain(event, options, await createContext()),
+    );
 };

@@ -1,14 +1,13 @@
 import { relative } from "node:path";
 import type { RuleProblem } from "@noisefloor/ingest/tagging/rule.ts";
-import { type LintResult, lintFolders } from "@noisefloor/ingest/tagging/rule-files/lint.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { printable } from "../../framework/output.ts";
-import { TAGS_DIRECTORY } from "../../paths.ts";
+import { lintRules } from "./rule-folders.ts";
 
 /** `noisefloor tags lint`. @throws UserError when a file has an error. */
 export async function runTagsLint(folders: readonly string[], context: CommandContext): Promise<void> {
   const { print } = context;
-  const { files, tags, problems } = await lint(folders, context);
+  const { files, tags, problems } = await lintRules(folders, context);
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const errors = problems.filter(({ severity }) => severity === "error");
   for (const problem of [...warnings, ...errors]) print(formatProblem(problem));
@@ -24,7 +23,7 @@ export async function runTagsLint(folders: readonly string[], context: CommandCo
 /** `noisefloor tags test`. @throws UserError when an example fails, or a file has an error. */
 export async function runTagsTest(folders: readonly string[], context: CommandContext): Promise<void> {
   const { print } = context;
-  const { tags, problems } = await lint(folders, context);
+  const { tags, problems } = await lintRules(folders, context);
   const errors = problems.filter(({ severity }) => severity === "error");
   for (const error of errors) print(formatProblem(error));
   const rules = tags.flatMap(({ rule }) => rule ?? []);
@@ -32,16 +31,6 @@ export async function runTagsTest(folders: readonly string[], context: CommandCo
   print(`examples         ${rules.reduce((sum, { examples }) => sum + examples.length, 0)}`);
   print(`counterexamples  ${rules.reduce((sum, { counterexamples }) => sum + counterexamples.length, 0)}`);
   if (errors.length > 0) throw new UserError(`the files have ${errors.length} errors, listed above`);
-}
-
-async function lint(folders: readonly string[], { settings }: CommandContext): Promise<LintResult> {
-  const { tagRulesDirectory } = settings;
-  const standard = [TAGS_DIRECTORY, ...(tagRulesDirectory === undefined ? [] : [tagRulesDirectory])];
-  try {
-    return await lintFolders(folders.length > 0 ? folders : standard);
-  } catch (error) {
-    throw new UserError(error instanceof Error ? error.message : String(error));
-  }
 }
 
 function formatProblem({ file, severity, message }: RuleProblem): string {

@@ -6,7 +6,7 @@ import { holds } from "../matching/holds.ts";
 import type { TaggingRule } from "../rule.ts";
 import { parseMatch } from "../rule-files/parse-match.ts";
 import { naivelyHolds, naivelyMatches, type RawCondition, type RawFields } from "../testing/naive-match.ts";
-import { compileTagger } from "./tagger.ts";
+import { createTagger } from "./tagger.ts";
 
 /** Few and short, so that random rules and random texts often meet. Cases, encodings and odd letters among them. */
 const PIECES = [
@@ -155,7 +155,7 @@ test("the compiled rules give the same tags as looking at one rule's fields afte
       fc.array(observations, { minLength: 1, maxLength: 6 }),
       (matches, events) => {
         const rules = matches.map((match, index) => ruleOf(`rule-${index}`, match));
-        const { tagsFor } = compileTagger(rules);
+        const { tagsFor } = createTagger(rules);
         for (const event of events) {
           const expected = rules.filter((_, index) => naivelyMatches(matches[index] ?? {}, event));
           expect(tagsFor(event)).toEqual(expected.map(({ slug }) => slug).toSorted());
@@ -181,7 +181,7 @@ test("conditions over named selections mean what Sigma says", () => {
       fc.array(observations, { minLength: 1, maxLength: 4 }),
       (written, events) => {
         const rules = written.map(([{ text }, named], index) => ruleOf(`rule-${index}`, { condition: text, ...named }));
-        const { tagsFor } = compileTagger(rules);
+        const { tagsFor } = createTagger(rules);
         for (const event of events) {
           const expected = rules.filter((_, index) => {
             const [condition, named] = written[index] ?? [];

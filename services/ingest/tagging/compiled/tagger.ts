@@ -1,3 +1,4 @@
+import { type Explanation, explainRules } from "../explain.ts";
 import { type TaggedEvent, toEvent } from "../matching/event.ts";
 import type { Taggable } from "../matching/fields.ts";
 import { atomHolds } from "../matching/holds.ts";
@@ -5,9 +6,10 @@ import type { Atom, TaggingRule } from "../rule.ts";
 import { compileRule, type Program } from "./compile-rule.ts";
 import { signalBuilder } from "./signals.ts";
 
-export type MatchTags = {
+export type CompiledTagger = {
   /** The slugs of the rules that match, sorted. */
   tagsFor(observation: Taggable): readonly string[];
+  explain(observation: Taggable): Explanation;
   /** How many rules were evaluated so far: those of which something necessary was found in an event. */
   evaluated(): number;
 };
@@ -19,7 +21,7 @@ const NO_TAGS: readonly string[] = [];
  * they ask for are looked for at once, and a rule is evaluated only when something was found without which it cannot
  * match.
  */
-export function compileTagger(rules: readonly TaggingRule[]): MatchTags {
+export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
   const builder = signalBuilder();
   const tests = new Map<string, number>();
   const testNumber = (atom: Atom) => {
@@ -87,6 +89,7 @@ export function compileTagger(rules: readonly TaggingRule[]): MatchTags {
 
   return {
     evaluated: () => evaluated,
+    explain: (observation) => explainRules(rules, toEvent(observation)),
     tagsFor(observation) {
       const event = toEvent(observation);
       current++;

@@ -1,7 +1,7 @@
 import type { RuleProblem } from "../rule.ts";
 import type { ParsedTag } from "./parse-tag.ts";
 import { type RuleFile, readRuleFile } from "./read-file.ts";
-import { listRuleFiles, readRuleText } from "./read-folder.ts";
+import { type FileVersion, listRuleFiles, readRuleText } from "./read-folder.ts";
 
 /** The tags of one or several folders. */
 export type LintResult = {
@@ -34,14 +34,21 @@ export async function lintFolders(folders: readonly string[]): Promise<LintResul
 
 async function readFolder(folder: string): Promise<RuleFile[]> {
   const files: RuleFile[] = [];
-  for (const { file } of await listRuleFiles(folder)) files.push(await readRules(file));
+  for (const version of await listRuleFiles(folder)) files.push(await readRules(version));
   return files;
 }
 
+/** As they were read last. A start reads all files for the catalogue, and once more for their rules. */
+const known = new Map<string, { readonly version: string; readonly content: RuleFile }>();
+
 /** @returns an unreadable file as one with an error. */
-export async function readRules(file: string): Promise<RuleFile> {
+export async function readRules({ file, version }: FileVersion): Promise<RuleFile> {
+  const before = known.get(file);
+  if (before?.version === version) return before.content;
   try {
-    return readRuleFile(file, await readRuleText(file));
+    const content = readRuleFile(file, await readRuleText(file));
+    known.set(file, { version, content });
+    return content;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { file, tags: [], problems: [{ file, severity: "error", message }] };
