@@ -38,9 +38,11 @@ async function write(file: string, text: string): Promise<void> {
   await rename(join(root, "next"), join(root, file));
 }
 
+const folder = (name: string) => ({ path: join(root, name), examples: "checked" }) as const;
+
 async function open(options: Partial<TaggerOptions> = {}): Promise<OpenTagger> {
   const log = pino({ level: "warn" }, { write: (line: string) => void warnings.push(line) });
-  tagger = await openTagger({ folders: [join(root, "ours"), join(root, "own")], pollMs: 20, log, ...options });
+  tagger = await openTagger({ folders: [folder("ours"), folder("own")], pollMs: 20, log, ...options });
   return tagger;
 }
 
@@ -105,7 +107,7 @@ test("a slug in two files of a folder is an error, and so is a folder that there
   await write("own/one.yaml", ruleText("one", "/a"));
   await write("own/web/one.yaml", ruleText("one", "/b"));
   await expect(open()).rejects.toThrow(/web\/one\.yaml: slug: "one" stands in .*own\/one\.yaml already/);
-  await expect(open({ folders: [join(root, "none")] })).rejects.toThrow(/look at TAG_RULES_DIR/);
+  await expect(open({ folders: [folder("none")] })).rejects.toThrow(/look at TAG_RULES_DIR/);
 });
 
 test("rules are used once their tags are in the catalogue: until then those before stay", async () => {

@@ -206,7 +206,7 @@ function parseText(field: TextFieldName, key: Key, value: string, report: Report
       report.error(`${key.key}: "${value.slice(0, 100)}" ${regex}`);
       return undefined;
     }
-    if (regex.literal === "") {
+    if (regex.literals.length === 0) {
       report.warning(
         `${key.key}: "${value.slice(0, 100)}" has no fixed text that could be looked for first, so it is slow`,
       );

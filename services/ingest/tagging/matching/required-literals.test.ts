@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { requiredLiteral } from "./required-literal.ts";
+import { requiredLiterals } from "./required-literals.ts";
 
 test.each([
   ["wp-content", "wp-content"],
@@ -10,27 +10,36 @@ test.each([
   ["x(?:abc)?yz", "yz"],
   ["abc*d", "ab"],
   ["ab{0,3}cd", "cd"],
-  ["(abc|abd)ef", "ef"],
+  ["(abc|b)def", "def"],
   ["\\$\\{jndi:(ldap|rmi)", "${jndi:"],
   ["^/Setup\\.php$", "/setup.php"],
   ["[x\\]]y[[:alpha:]]z", "y"],
   ["(?s)abc", "abc"],
   ["é+tude", "tude"],
+  ["echo -[en]+ \\\\x41", "echo -"],
 ])("%s cannot match without %s", (pattern, literal) => {
-  expect(requiredLiteral(pattern, false)).toBe(literal);
+  expect(requiredLiterals(pattern, false)).toEqual([literal]);
 });
 
-test.each(["abc|def", "[a-z]+", "(abc)?", "a*", "\\x41bc", "\\Qa.b\\E", "(?P<a", "\\101"])(
+test.each(["abc|d*", "abc|[0-9]", "[a-z]+", "(abc)?", "a*", "\\x41bc", "\\Qa.b\\E", "(?P<a", "\\101"])(
   "of %s no text is certain",
   (pattern) => {
-    expect(requiredLiteral(pattern, false)).toBe("");
+    expect(requiredLiterals(pattern, false)).toEqual([]);
   },
 );
 
+test("of several alternatives, each match contains what one of them requires", () => {
+  expect(requiredLiterals("abc|def", false)).toEqual(["abc", "def"]);
+  expect(requiredLiterals("[;&](?:wget|curl +-o|tftp)[ +]", false)).toEqual(["wget", "curl ", "tftp"]);
+  expect(requiredLiterals("a(b|c)", false)).toEqual(["a"]);
+  expect(requiredLiterals("[;|`$]", false)).toEqual([";", "|", "`", "$"]);
+  expect(requiredLiterals("[;|]?", false)).toEqual([]);
+});
+
 test("where case counts, a flag against it makes no text certain", () => {
-  expect(requiredLiteral("ABC", true)).toBe("ABC");
-  expect(requiredLiteral("(?i)ABC", true)).toBe("");
-  expect(requiredLiteral("x(?i:ABC)", true)).toBe("");
+  expect(requiredLiterals("ABC", true)).toEqual(["ABC"]);
+  expect(requiredLiterals("(?i)ABC", true)).toEqual([]);
+  expect(requiredLiterals("x(?i:ABC)", true)).toEqual([]);
 });
 
 test("whatever matches contains the text", () => {
@@ -48,9 +57,11 @@ test("whatever matches contains the text", () => {
   const texts = fc.array(fc.constantFrom("a", "b", "c", "."), { maxLength: 10 }).map((parts) => parts.join(""));
   fc.assert(
     fc.property(pattern, fc.array(texts, { minLength: 20, maxLength: 20 }), (source, samples) => {
-      const literal = requiredLiteral(source, false);
+      const literals = requiredLiterals(source, false);
+      if (literals.length === 0) return;
       const regex = new RegExp(source);
-      for (const sample of samples) if (regex.test(sample)) expect(sample).toContain(literal);
+      for (const sample of samples)
+        if (regex.test(sample)) expect(literals.some((one) => sample.includes(one))).toBe(true);
     }),
     { numRuns: 300 },
   );
