@@ -3,6 +3,7 @@ import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { createSessions, retryingSessions } from "@noisefloor/ingest/sessions/sessions.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
 import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
 
 export type DirectSinkOptions = {
@@ -10,14 +11,15 @@ export type DirectSinkOptions = {
   readonly retryForMs: number;
   /** Throws while the store must not grow. */
   readonly assertSpace?: (() => void) | undefined;
+  readonly rows?: Omit<RowOptions, "sessions">;
 };
 
 /** Where a command stores records itself, without the service. */
 export function directSink<R extends IncomingRecord>(
   client: ClickHouseClient,
-  { retryForMs, assertSpace }: DirectSinkOptions,
+  { retryForMs, assertSpace, rows = {} }: DirectSinkOptions,
 ): Sink<R> {
   const queue = insertQueue({ insert: insertObservations(client, assertSpace), retryForMs, lingerMs: 0 });
   const sessions = createSessions((wanted, times) => readSessions(client, wanted, times));
-  return clickhouseSink(queue, { sessions: retryingSessions(sessions, { forMs: retryForMs }) });
+  return clickhouseSink(queue, { ...rows, sessions: retryingSessions(sessions, { forMs: retryForMs }) });
 }

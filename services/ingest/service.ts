@@ -24,6 +24,7 @@ import { registerIntake } from "./sources/http/route.ts";
 import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
 import { connectTopics, type KafkaSettings } from "./sources/kafka/connect.ts";
 import { startKafkaIngest } from "./sources/kafka/consumer.ts";
+import { assignTags, type Tagger } from "./tagging/assign-tags.ts";
 
 export type IngestOptions = SensorKeys & {
   readonly client: ClickHouseClient;
@@ -32,6 +33,8 @@ export type IngestOptions = SensorKeys & {
   readonly decode: DecodeOptions;
   readonly catalogue: TagCatalogue;
   readonly retentionDays: () => number;
+  /** Gives observations the tags of rules. */
+  readonly tagger?: Tagger | undefined;
   /** Without it nothing is rejected for want of space. */
   readonly disk?: DiskGuard | undefined;
   /** What the dead letters of one sender, or of Kafka as a whole, may take a UTC day. */
@@ -84,7 +87,7 @@ export type Ingest = {
 
 /** Sets up every source of observations that the settings ask for. */
 export async function createIngest(options: IngestOptions): Promise<Ingest> {
-  const { catalogue, retentionDays, now, metrics, log } = options;
+  const { catalogue, tagger, retentionDays, now, metrics, log } = options;
   const counted = ingestMetrics(metrics);
   const kafka = options.kafka === undefined ? undefined : await connectTopics(options.kafka, metrics, log);
   const shutdown = new AbortController();
@@ -93,6 +96,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const createFor = (source: Source) => createStores(source, { ...options, counted, shutdown: shutdown.signal });
   const sessions = createSessions((wanted, times) => readSessions(options.client, wanted, times));
   const rowsFor = (source: Source): RowOptions => ({
+    assignTags: tagger && ((observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger)),
     sessions: retryingSessions(sessions, {
       forMs: TIMES[source].retryForMs,
       signal: shutdown.signal,

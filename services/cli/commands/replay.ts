@@ -1,26 +1,23 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { type DiskGuard, openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
 import { AUTO, findFormats } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
-import { kafkaSink } from "@noisefloor/ingest/sinks/kafka.ts";
 import { type LogFile, openLogFiles, type ReadFileOptions } from "@noisefloor/ingest/sources/file/log-files.ts";
 import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sources/file/replay.ts";
-import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
-import type { RejectedRecord, Sink } from "@noisefloor/ingest/types.ts";
-import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
-import { directSink } from "../direct-sink.ts";
+import type { RejectedRecord } from "@noisefloor/ingest/types.ts";
 import { readSensorFormats } from "../formats.ts";
 import { type CloseStack, createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { fileProgress } from "../framework/progress.ts";
-import { asCommand, openPreparedStore, type Store } from "../store.ts";
+import { DRY_RUN, openTarget, type ReplayTarget } from "../replay-target.ts";
+import { asCommand, openPreparedStore } from "../store.ts";
 
 export const define: DefineCommand = (replay, createContext) => {
   replay
@@ -108,7 +105,7 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
   closeStack.add(catalogue.stop);
   const disk = await openDiskGuard(store.client, { floorBytes: settings.minFreeDiskBytes });
   closeStack.add(disk.stop);
-  const target = dryRun ? DRY_RUN : await openTarget(context, store, disk);
+  const target = dryRun ? DRY_RUN : await openTarget(context, store, catalogue, disk);
   closeStack.add(target.close);
   const deadLetters = limitedDeadLetterStore(store.client, {
     source: "file",
@@ -182,26 +179,6 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
   "unknown-tag": () => 'they carry tags that are not in the catalogue; import these with "noisefloor tags import"',
   "source-not-routable": () => "their sources are private addresses, which no scan from the Internet has",
 };
-
-/** Where accepted records go, and what the summary calls that. */
-type ReplayTarget = {
-  readonly verb: string;
-  readonly sink: Sink<ReplayRecord>;
-  readonly close: () => Promise<void>;
-};
-
-/** A dry run stores nothing. */
-const DRY_RUN: ReplayTarget = { verb: "accepted", sink: async () => [], close: async () => {} };
-
-async function openTarget({ settings, log }: CommandContext, store: Store, disk: DiskGuard): Promise<ReplayTarget> {
-  if (settings.kafka === undefined) {
-    const sink = directSink<ReplayRecord>(store.client, { retryForMs: 60_000, assertSpace: disk.assertSpace });
-    return { verb: "stored", sink, close: async () => {} };
-  }
-  if (settings.kafka.createTopics) await createTopic(settings.kafka, log);
-  const producer = await kafkaProducer(settings.kafka.connection, log);
-  return { verb: "published", sink: kafkaSink(producer.produce, settings.kafka.topic), close: producer.close };
-}
 
 /** By how many milliseconds all times move so that the newest becomes the given one. */
 async function measureShift(

@@ -1,5 +1,6 @@
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
 import { readSensorFormats } from "../formats.ts";
+import { openRuleTagger } from "../reference/rule-tagger.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
@@ -15,9 +16,12 @@ export async function openIngest(
 ): Promise<Ingest | undefined> {
   if (sensors === undefined) return undefined;
   const { settings, log, metrics, closeStack } = context;
+  const tagger = await openRuleTagger({ settings, log }, clients.inserts, catalogue);
+  closeStack.add(tagger.stop);
   const ingest = await createIngest({
     client: clients.inserts,
     catalogue,
+    tagger,
     retentionDays,
     sensorKeys: settings.http.sensorKeys,
     sensors,

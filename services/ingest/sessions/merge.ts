@@ -19,7 +19,8 @@ export type SessionState = {
   /** Digests of the records whose logins are counted. */
   readonly parts: ReadonlySet<string>;
   readonly tagIds: readonly string[];
-  readonly ruleTagIds: readonly string[];
+  /** Those that rules have given it so far: all states of a session share the set. */
+  readonly ruleTagIds: Set<string>;
   /** What was kept of a body that a record of an earlier batch had. */
   readonly body?: KeptBody | undefined;
 };
@@ -41,7 +42,7 @@ export function mergePart(session: SessionState | undefined, { valid, recordId, 
   const isCounted = (valid.observation.login_attempts ?? 0) > 0;
   if (session === undefined) {
     const { observation, observedAt } = valid;
-    return { observation, observedAt, parts: new Set(isCounted ? [digest] : []), tagIds, ruleTagIds: [] };
+    return { observation, observedAt, parts: new Set(isCounted ? [digest] : []), tagIds, ruleTagIds: new Set() };
   }
   const isNew = isCounted && !session.parts.has(digest) && session.parts.size < MAX_PARTS;
   const [known, added] = [session.observation, valid.observation];

@@ -52,7 +52,7 @@ export function toSession(row: StoredSession): SessionState | undefined {
     observedAt: row.began_at,
     parts: new Set(row.parts),
     tagIds: row.tags,
-    ruleTagIds: row.rule_tags,
+    ruleTagIds: new Set(row.rule_tags),
     body: row.http_body_sha256 === "" ? undefined : { head: row.http_body_head, sha256: row.http_body_sha256 },
   };
 }

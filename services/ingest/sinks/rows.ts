@@ -1,16 +1,22 @@
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { type ObservationRow, toRow } from "../observation-row.ts";
 import { observationIdOf } from "../record-id.ts";
 import type { SessionState } from "../sessions/merge.ts";
 import type { JoiningPart, Sessions } from "../sessions/sessions.ts";
+import type { AssignedTags } from "../tagging/assign-tags.ts";
 import type { AcceptedRecord, IncomingRecord } from "../types.ts";
 
 /** So many rows are made before other requests get their turn. */
 const BEFORE_YIELD = 500;
 
+type Observation = ValidObservation["observation"];
+
 export type RowOptions = {
   /** Joins the records of a session into one row. Without it each record is a row of its own. */
   readonly sessions?: Sessions | undefined;
+  /** Adds the tags of rules to those that the sender named. */
+  readonly assignTags?: ((observation: Observation, tagIds: readonly string[]) => AssignedTags) | undefined;
 };
 
 export type MadeRows = {
@@ -23,7 +29,7 @@ export type MadeRows = {
 /** Makes the rows of accepted records. */
 export async function makeRows<R extends IncomingRecord>(
   accepted: readonly AcceptedRecord<R>[],
-  { sessions }: RowOptions,
+  { sessions, assignTags = (_observation, tagIds) => ({ tagIds }) }: RowOptions,
 ): Promise<MadeRows> {
   const parts = new Map<AcceptedRecord<R>, JoiningPart>();
   if (sessions !== undefined) {
@@ -41,11 +47,15 @@ export async function makeRows<R extends IncomingRecord>(
       if (index > 0 && index % BEFORE_YIELD === 0) await ownTurn();
       const state = states.get(one);
       if (state === undefined) {
-        rows.push(toRow(one.valid, { observationId: idOf(one), tagIds: one.tagIds }));
+        rows.push(toRow(one.valid, { observationId: idOf(one), ...assignTags(one.valid.observation, one.tagIds) }));
         continue;
       }
-      const row = made.get(state) ?? toSessionRow(state, parts.get(one)?.observationId ?? idOf(one));
-      made.set(state, row);
+      let row = made.get(state);
+      if (row === undefined) {
+        const { ruleTagIds = [] } = assignTags(state.observation, []);
+        row = toSessionRow(state, ruleTagIds, parts.get(one)?.observationId ?? idOf(one));
+        made.set(state, row);
+      }
       rows.push(row);
     }
     return { rows, release: () => joined?.release() };
@@ -67,12 +77,13 @@ function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): JoiningP
   return { valid, tagIds, recordId: idOf(accepted), observationId: observationIdOf(`session:${session}`, record) };
 }
 
-function toSessionRow(
-  { observation, observedAt, parts, tagIds, ruleTagIds, body }: SessionState,
-  observationId: string,
-) {
+/** A tag that a session has once got stays: rules that forbid something may match only its first records. */
+function toSessionRow(session: SessionState, newRuleTagIds: readonly string[], observationId: string) {
+  const { observation, observedAt, parts, ruleTagIds, body } = session;
+  for (const id of newRuleTagIds) ruleTagIds.add(id);
+  const tagIds = [...new Set([...session.tagIds, ...ruleTagIds])];
   return toRow(
     { observation, observedAt, isFilledIn: false },
-    { observationId, tagIds, ruleTagIds, sessionParts: [...parts], body },
+    { observationId, tagIds, ruleTagIds: [...ruleTagIds], sessionParts: [...parts], body },
   );
 }

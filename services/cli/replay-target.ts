@@ -1,0 +1,40 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { kafkaSink } from "@noisefloor/ingest/sinks/kafka.ts";
+import type { ReplayRecord } from "@noisefloor/ingest/sources/file/records.ts";
+import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
+import type { Sink } from "@noisefloor/ingest/types.ts";
+import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
+import { directSink } from "./direct-sink.ts";
+import type { CommandContext } from "./framework/command.ts";
+import { openRuleTagger, rowsOf } from "./reference/rule-tagger.ts";
+import type { Store } from "./store.ts";
+
+/** Where a replay's accepted records go, and what the summary calls that. */
+export type ReplayTarget = {
+  readonly verb: string;
+  readonly sink: Sink<ReplayRecord>;
+  readonly close: () => Promise<void>;
+};
+
+/** A dry run stores nothing. */
+export const DRY_RUN: ReplayTarget = { verb: "accepted", sink: async () => [], close: async () => {} };
+
+/** The topic when brokers are configured, whose consumer then gives the observations their tags; else ClickHouse. */
+export async function openTarget(
+  context: CommandContext,
+  { client }: Store,
+  catalogue: TagCatalogue,
+  disk: DiskGuard,
+): Promise<ReplayTarget> {
+  const { settings, log } = context;
+  if (settings.kafka === undefined) {
+    const tagger = await openRuleTagger(context, client, catalogue);
+    const rows = rowsOf(catalogue, tagger);
+    const sink = directSink<ReplayRecord>(client, { retryForMs: 60_000, assertSpace: disk.assertSpace, rows });
+    return { verb: "stored", sink, close: async () => tagger.stop() };
+  }
+  if (settings.kafka.createTopics) await createTopic(settings.kafka, log);
+  const producer = await kafkaProducer(settings.kafka.connection, log);
+  return { verb: "published", sink: kafkaSink(producer.produce, settings.kafka.topic), close: producer.close };
+}
