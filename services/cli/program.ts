@@ -37,7 +37,11 @@ const COMMANDS: readonly Entry[] = [
     description: "store the observations of a simulated sensor fleet, for trying things out",
     load: () => import("./commands/simulate.ts"),
   },
-  { name: "tags", description: "the tag catalogue", load: () => import("./commands/tags.ts") },
+  {
+    name: "tags",
+    description: "the tag catalogue, and the rules that give observations tags",
+    load: () => import("./commands/tags/command.ts"),
+  },
   {
     name: "benign",
     description: "networks of known benign services (riot)",

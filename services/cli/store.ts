@@ -16,7 +16,7 @@ import {
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
-import { addStarterTags } from "./reference/starter-tags.ts";
+import { addTagsOfFiles } from "./reference/starter-tags.ts";
 import { formatLoss, isMuch } from "./retention-loss.ts";
 
 /** A ClickHouse that is ready for use. */
@@ -129,8 +129,8 @@ export async function openStore(
     await dropLeftovers(server, log);
     const retentionDays = await setRetention(client, settings.retentionDays, log, confirmLoss);
     await setDurability(client, settings.isDurable, log);
-    const tags = await addStarterTags(client, Date.now());
-    if (tags > 0) log.info({ tags }, "tags of the starter catalogue were added");
+    const tags = await addTagsOfFiles(client, settings, Date.now());
+    if (tags > 0) log.info({ tags }, "tags of the starter catalogue and of TAG_RULES_DIR were added or changed");
     return { server, client, retentionDays, close };
   } catch (error) {
     const explained = await explainLoss(server, error);

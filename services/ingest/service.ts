@@ -24,6 +24,7 @@ import { registerIntake } from "./sources/http/route.ts";
 import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
 import { startKafkaIngest } from "./sources/kafka/consumer.ts";
 import { createTopic } from "./sources/kafka/topics.ts";
+import type { Tagger } from "./tagging/assign-tags.ts";
 
 export type KafkaSettings = {
   readonly connection: KafkaConnection;
@@ -41,6 +42,8 @@ export type IngestOptions = SensorKeys & {
   readonly client: ClickHouseClient;
   readonly catalogue: TagCatalogue;
   readonly retentionDays: () => number;
+  /** Gives observations the tags of rules. */
+  readonly tagger?: Tagger | undefined;
   /** Without it nothing is rejected for want of space. */
   readonly disk?: DiskGuard | undefined;
   /** What the dead letters of one sender, or of Kafka as a whole, may take a UTC day. */
@@ -85,7 +88,7 @@ export type Ingest = {
 
 /** Sets up every source of observations that the settings ask for. */
 export async function createIngest(options: IngestOptions): Promise<Ingest> {
-  const { catalogue, retentionDays, now, metrics, log } = options;
+  const { catalogue, tagger, retentionDays, now, metrics, log } = options;
   const counted = ingestMetrics(metrics);
   const kafka = options.kafka === undefined ? undefined : await connectKafka(options.kafka, metrics, log);
   const shutdown = new AbortController();
@@ -102,6 +105,8 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       registerIntake(app, {
         ...validation,
         catalogue,
+        // With Kafka, requests publish what they got, and the rows are made from the topic.
+        tagger: kafka === undefined ? tagger : undefined,
         sensorKeys: options.sensorKeys,
         sensors: options.sensors,
         sink: kafka === undefined ? clickhouseSink(http.queue) : kafkaSink(kafka.produce, kafka.topic),
@@ -117,6 +122,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       await startKafkaIngest({
         ...validation,
         catalogue: retryingCatalogue(catalogue, shutdown.signal, log),
+        tagger,
         source: stream.source,
         sink: clickhouseSink(stream.queue),
         deadLetters: stream.deadLetters.store,

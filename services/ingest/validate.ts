@@ -10,6 +10,7 @@ import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import { type ObservationRow, toRow } from "./observation-row.ts";
 import { observationIdOf } from "./record-id.ts";
+import { assignTags, type Tagger } from "./tagging/assign-tags.ts";
 import type { IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
 
 const MAX_DETAIL_LENGTH = 500;
@@ -24,6 +25,8 @@ export type ValidationOptions = {
   readonly right: PublishRight;
   /** The one sensor that their sender's key was made for; left out when it may send for any. */
   readonly sensorId?: string | undefined;
+  /** Gives observations the tags of rules; without it they have only those that their senders name. */
+  readonly tagger?: Tagger | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Ends the wait for a catalogue that cannot be read. */
@@ -38,7 +41,7 @@ export async function validateBatch<R extends IncomingRecord>(
   records: readonly R[],
   options: ValidationOptions,
 ): Promise<ValidationResult<R>> {
-  const { catalogue, right, sensorId, signal } = options;
+  const { catalogue, right, sensorId, signal, tagger } = options;
   const criteria = { now: options.now(), retentionDays: options.retentionDays(), right, sensorId };
   let isFresh = false;
   const rows: ObservationRow[] = [];
@@ -52,11 +55,11 @@ export async function validateBatch<R extends IncomingRecord>(
     }
     since.records++;
     since.bytes += record.bytes.length;
-    let validated = validateRecord(record, catalogue, criteria);
+    let validated = validateRecord(record, catalogue, tagger, criteria);
     if ("reason" in validated && validated.reason === "unknown-tag" && !isFresh) {
       await catalogue.refresh(signal);
       isFresh = true;
-      validated = validateRecord(record, catalogue, criteria);
+      validated = validateRecord(record, catalogue, tagger, criteria);
     }
     if ("reason" in validated) rejected.push({ record, rejection: boundDetail(validated) });
     else {
@@ -77,17 +80,19 @@ export function boundDetail({ reason, detail }: Rejection): Rejection {
 function validateRecord(
   record: IncomingRecord,
   catalogue: TagCatalogue,
+  tagger: Tagger | undefined,
   criteria: ValidationCriteria,
 ): ValidRecord | Rejection {
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
   if ("reason" in parsed) return parsed;
   const accepted = validateObservation(parsed.value, criteria);
   if ("reason" in accepted) return accepted;
-  const tagIds = resolveTags(catalogue, accepted.observation.tags);
-  if ("reason" in tagIds) return tagIds;
+  const senderTagIds = resolveTags(catalogue, accepted.observation.tags);
+  if ("reason" in senderTagIds) return senderTagIds;
+  const tags = assignTags(accepted.observation, senderTagIds, catalogue, tagger);
   return {
     ...accepted,
-    row: toRow(accepted, { observationId: observationIdOf(accepted.observation.observation_id, record), tagIds }),
+    row: toRow(accepted, { observationId: observationIdOf(accepted.observation.observation_id, record), ...tags }),
   };
 }
 

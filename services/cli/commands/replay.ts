@@ -19,6 +19,7 @@ import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { fileProgress } from "../framework/progress.ts";
+import { openRuleTagger } from "../reference/rule-tagger.ts";
 import { asCommand, openPreparedStore, type Store } from "../store.ts";
 
 export const define: DefineCommand = (replay, createContext) => {
@@ -101,6 +102,12 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
   closeStack.add(store.close);
   const catalogue = await openTagCatalogue(store.client);
   closeStack.add(catalogue.stop);
+  // With Kafka, the consumer makes the rows and gives them their tags.
+  const tagger =
+    settings.kafka === undefined
+      ? await openRuleTagger(context, store.client, catalogue, { addTags: !dryRun })
+      : undefined;
+  if (tagger !== undefined) closeStack.add(tagger.stop);
   const disk = await openDiskGuard(store.client, { floorBytes: settings.minFreeDiskBytes });
   closeStack.add(disk.stop);
   const target = dryRun ? DRY_RUN : await openTarget(context, store, disk);
@@ -115,6 +122,7 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
   closeStack.add(deadLetters.close);
   const batches = {
     catalogue,
+    tagger,
     retentionDays: () => store.retentionDays,
     right: "everything",
     now: Date.now,

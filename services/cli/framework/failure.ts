@@ -3,11 +3,12 @@ import { ConfigError } from "@noisefloor/config/env.ts";
 import { ListenError } from "@noisefloor/http/server/listen.ts";
 import { TlsFilesError } from "@noisefloor/http/server/tls.ts";
 import { ReplayError } from "@noisefloor/ingest/sources/file/replay.ts";
+import { TagRulesError } from "@noisefloor/ingest/tagging/open-tagger.ts";
 import { KafkaError } from "@noisefloor/kafka/errors.ts";
 import { UserError } from "./command.ts";
 
 /** Errors that the user can fix: their message is enough. All others are faults of ours and keep their stack. */
-const USER_ERRORS = [UserError, ConfigError, StoreError, KafkaError, TlsFilesError, ListenError];
+const USER_ERRORS = [UserError, ConfigError, StoreError, KafkaError, TlsFilesError, ListenError, TagRulesError];
 
 /** What to print of the error that ended a command. */
 export function formatFailure(thrown: unknown): unknown {

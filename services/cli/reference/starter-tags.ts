@@ -1,23 +1,84 @@
-import { readFile } from "node:fs/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
-import { STARTER_TAGS_FILE } from "../paths.ts";
-import { readTagFile } from "./tag-file.ts";
+import { lintFolders } from "@noisefloor/ingest/tagging/rule-files/lint.ts";
+import type { TagEntry } from "@noisefloor/ingest/tagging/rule-files/parse-tag.ts";
+import { TAGS_DIRECTORY } from "../paths.ts";
+import { toTag } from "./tag-file.ts";
+
+/** The tags of files: the starter catalogue, and the operator's own. */
+export type TagsOfFiles = {
+  readonly starter: readonly Tag[];
+  /** Of TAG_RULES_DIR; each replaces the starter tag of the same slug. */
+  readonly own: readonly Tag[];
+};
 
 /** The starter catalogue. @param now becomes the date of a tag that has none. */
 export async function readStarterTags(now: number): Promise<Tag[]> {
-  return readTagFile(await readFile(STARTER_TAGS_FILE, "utf8"), formatDate(now)).tags;
+  return toTags(
+    (await lintFolders([TAGS_DIRECTORY])).tags.map(({ entry }) => entry),
+    now,
+  );
 }
 
-/** Adds the tags of the starter catalogue whose slugs and ids are not in use. @returns how many it added. */
-export async function addStarterTags(client: ClickHouseClient, now: number): Promise<number> {
-  const tags = await readStarterTags(now);
-  const known = await readTags(client);
-  const slugs = new Set(known.map((tag) => tag.slug));
-  const ids = new Set(known.map((tag) => tag.id));
-  const missing = tags.filter((tag) => !slugs.has(tag.slug) && !ids.has(tag.id));
-  await writeTags(client, missing, now);
-  return missing.length;
+/** Tags with errors are left out: the commands that use their rules end with the errors. */
+export async function readTagsOfFiles(
+  { tagRulesDirectory: folder }: Pick<Settings, "tagRulesDirectory">,
+  now: number,
+): Promise<TagsOfFiles> {
+  const starter = await readStarterTags(now);
+  if (folder === undefined) return { starter, own: [] };
+  const { tags } = await lintFolders([folder]).catch(() => ({ tags: [] }));
+  return {
+    starter,
+    own: toTags(
+      tags.map(({ entry }) => entry),
+      now,
+    ),
+  };
 }
+
+export function toTags(entries: readonly TagEntry[], now: number): Tag[] {
+  return entries.flatMap((entry) => {
+    const tag = toTag(entry, formatDate(now));
+    return typeof tag === "string" ? [] : [tag];
+  });
+}
+
+/** Adds the tags of all files to the catalogue. @returns how many it added or changed. */
+export async function addTagsOfFiles(
+  client: ClickHouseClient,
+  settings: Pick<Settings, "tagRulesDirectory">,
+  now: number,
+): Promise<number> {
+  return addTags(client, await readTagsOfFiles(settings, now), now);
+}
+
+/**
+ * Adds those whose slugs and ids are not in use. The operator's own also replace what the catalogue says of them, or a
+ * change of their files would never show.
+ * @returns how many it added or changed.
+ */
+export async function addTags(client: ClickHouseClient, { starter, own }: TagsOfFiles, now: number): Promise<number> {
+  const known = await readTags(client);
+  const byId = new Map(known.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag]));
+  const slugs = new Set(known.map((tag) => tag.slug));
+  const ownSlugs = new Set(own.map((tag) => tag.slug));
+  const written = [...own, ...starter.filter((tag) => !ownSlugs.has(tag.slug))].filter(
+    (tag) => !slugs.has(tag.slug) && !byId.has(tag.id),
+  );
+  for (const tag of own) {
+    const current = byId.get(tag.id);
+    if (current === undefined || current.slug !== tag.slug) continue;
+    // The day a tag was created is part of its history.
+    const next = { ...tag, created_at: current.created_at };
+    if (Object.entries(next).some(([member, value]) => !isSame(value, Reflect.get(current, member))))
+      written.push(next);
+  }
+  await writeTags(client, written, now);
+  return written.length;
+}
+
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);

@@ -69,7 +69,8 @@ function parse(text: string): unknown {
   }
 }
 
-function toTag(value: unknown, today: string): Tag | string {
+/** @returns what is wrong with an entry that is no tag. */
+export function toTag(value: unknown, today: string): Tag | string {
   const entry = entrySchema.safeParse(value);
   if (!entry.success) return formatIssues(entry.error);
   const { related, related_tags, ...rest } = entry.data;

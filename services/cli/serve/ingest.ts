@@ -1,4 +1,5 @@
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
+import { openRuleTagger } from "../reference/rule-tagger.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
@@ -14,9 +15,12 @@ export async function openIngest(
 ): Promise<Ingest | undefined> {
   if (sensors === undefined) return undefined;
   const { settings, log, metrics, closeStack } = context;
+  const tagger = await openRuleTagger({ settings, log }, clients.inserts, catalogue);
+  closeStack.add(tagger.stop);
   const ingest = await createIngest({
     client: clients.inserts,
     catalogue,
+    tagger,
     retentionDays,
     sensorKeys: settings.http.sensorKeys,
     sensors,

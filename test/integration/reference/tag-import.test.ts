@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runTagsImport, runTagsList, runTagsRemove } from "@noisefloor/cli/commands/tags.ts";
+import { runTagsImport, runTagsList, runTagsRemove } from "@noisefloor/cli/commands/tags/catalogue.ts";
 import { importTags } from "@noisefloor/cli/reference/import-tags.ts";
-import { addStarterTags } from "@noisefloor/cli/reference/starter-tags.ts";
+import { addTagsOfFiles } from "@noisefloor/cli/reference/starter-tags.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
@@ -27,7 +27,7 @@ test("an import reports replaced starter tags and fails if no tag is accepted, a
     await writeFile(join(folder, "tags.json"), JSON.stringify({ tags }));
     return runCommand(world, (command) => runTagsImport(join(folder, "tags.json"), command));
   };
-  await addStarterTags(world.client, NOW);
+  await addTagsOfFiles(world.client, { tagRulesDirectory: undefined }, NOW);
   const own = { slug: "telnet-scanner", name: "Ours" };
   const other = { id: "5f0f2e6a-9c1b-4b7a-8d53-1c2d3e4f5a6b", slug: "mirai", name: "Theirs" };
   const { output, failure } = await bring([own, other, { slug: "new-one", name: "New" }]);
@@ -81,12 +81,15 @@ test("an import changes a tag even if the clock of the importing machine is behi
 });
 
 test("an imported tag takes the slug of a starter tag, unless observations already carry the starter tag", async () => {
-  await addStarterTags(world.client, NOW);
+  await addTagsOfFiles(world.client, { tagRulesDirectory: undefined }, NOW);
   await world.catalogue.refresh();
   await world.store([seen("45.0.0.1", ["ssh-scanner"])]);
   const result = await importTags(world.client, [makeTag("mirai", "malicious"), makeTag("ssh-scanner", "benign")], NOW);
   expect(result).toMatchObject({ added: 0, replaced: ["mirai"], rejected: [{ entry: "ssh-scanner" }] });
-  expect(await addStarterTags(world.client, NOW + 1), "a taken slug is not taken back").toBe(0);
+  expect(
+    await addTagsOfFiles(world.client, { tagRulesDirectory: undefined }, NOW + 1),
+    "a taken slug is not taken back",
+  ).toBe(0);
 });
 
 test("the tag list is filtered by part of the name, slug and CVE together, and shows relations", async () => {

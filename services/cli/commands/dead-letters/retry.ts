@@ -13,6 +13,7 @@ import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/cli
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
 import { progressBar } from "../../framework/progress.ts";
+import { openRuleTagger } from "../../reference/rule-tagger.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store.ts";
 import { type FilterOptions, readFilter } from "./filter.ts";
 import { assertId } from "./list-and-show.ts";
@@ -96,15 +97,18 @@ type Retry = (deadLetters: readonly OpenedDeadLetter[]) => Promise<RetryResult[]
 async function withRetry(
   { client, retentionDays }: Store,
   { overridePermission, dryRun }: RetryOptions,
-  signal: AbortSignal,
+  context: CommandContext,
   work: (retry: Retry) => Promise<void>,
 ): Promise<void> {
+  const { signal } = context;
   const catalogue = await openTagCatalogue(client);
+  const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
   const queue = insertQueue({ insert: insertObservations(client), retryForMs: 60_000, lingerMs: 0 });
   try {
     await work((deadLetters) =>
       retryDeadLetters(deadLetters, {
         catalogue,
+        tagger,
         retentionDays: () => retentionDays,
         now: Date.now,
         overridePermission,
@@ -115,6 +119,7 @@ async function withRetry(
       }),
     );
   } finally {
+    tagger.stop();
     catalogue.stop();
   }
 }
@@ -124,11 +129,12 @@ async function retryById(
   store: Store,
   ids: readonly string[],
   options: RetryOptions,
-  { signal }: CommandContext,
+  context: CommandContext,
   tally: Tally,
 ): Promise<string[]> {
+  const { signal } = context;
   const missing = new Set(ids);
-  await withRetry(store, options, signal, async (retry) => {
+  await withRetry(store, options, context, async (retry) => {
     for await (const deadLetters of openDeadLettersById(store.client, ids)) {
       if (signal.aborted) break;
       for (const result of await retry(deadLetters)) {
@@ -145,13 +151,14 @@ async function retrySelected(
   store: Store,
   filter: DeadLetterFilter,
   options: RetryOptions,
-  { settings, signal }: CommandContext,
+  context: CommandContext,
   tally: Tally,
 ): Promise<void> {
+  const { settings, signal } = context;
   const total = await countDeadLetters(store.client);
   const progress = progressBar("Retrying", total, settings.logLevel !== "silent");
   try {
-    await withRetry(store, options, signal, async (retry) => {
+    await withRetry(store, options, context, async (retry) => {
       for await (const deadLetters of openDeadLetters(store.client, filter, progress.advance)) {
         if (signal.aborted) break;
         for (const result of await retry(deadLetters)) count(tally, result);

@@ -1,42 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
-import { type CommandContext, UserError } from "../framework/command.ts";
-import { confirm } from "../framework/confirm.ts";
-import type { DefineCommand } from "../framework/define-command.ts";
-import { type OutputOptions, printable, show } from "../framework/output.ts";
-import { importTags, readTagsInUse } from "../reference/import-tags.ts";
-import { readStarterTags } from "../reference/starter-tags.ts";
-import { readTagFile } from "../reference/tag-file.ts";
-import { withStore, withStoreToRead } from "../store.ts";
-
-export const define: DefineCommand = (tags, createContext) => {
-  tags
-    .command("import")
-    .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
-    .argument("<file>")
-    .action(async (file: string) => runTagsImport(file, await createContext()));
-  tags
-    .command("list")
-    .description("list them")
-    .option("--json", "as JSON", false)
-    .action(async (options: { json: boolean }) => runTagsList(options, await createContext()));
-  tags
-    .command("remove")
-    .description("remove tags from the catalogue; those of the starter catalogue stay")
-    .argument("<tag...>", "their slugs or ids")
-    .option("--yes", "also when observations carry them", false)
-    .action(async (references: string[], options: { yes: boolean }) =>
-      runTagsRemove(references, options, await createContext()),
-    );
-};
+import { type CommandContext, UserError } from "../../framework/command.ts";
+import { confirm } from "../../framework/confirm.ts";
+import { type OutputOptions, printable, show } from "../../framework/output.ts";
+import { importTags, readTagsInUse } from "../../reference/import-tags.ts";
+import { readTagsOfFiles } from "../../reference/starter-tags.ts";
+import { readTagFile } from "../../reference/tag-file.ts";
+import { withStore, withStoreToRead } from "../../store.ts";
 
 /** `noisefloor tags import`. */
 export async function runTagsImport(file: string, context: CommandContext): Promise<void> {
   const { print } = context;
   const { tags, rejected } = await readTagsFrom(file);
   await withStore(context, async (client) => {
-    const starter = await readStarterTags(Date.now());
+    const { starter } = await readTagsOfFiles(context.settings, Date.now());
     const result = await importTags(client, tags, Date.now(), starter);
     const all = [...rejected, ...result.rejected];
     for (const { entry, reason } of all) print(`rejected ${printable(entry)}: ${reason}`);
@@ -63,13 +42,15 @@ async function readTagsFrom(file: string) {
 /** `noisefloor tags list`. */
 export function runTagsList(options: OutputOptions, context: CommandContext): Promise<void> {
   return withStoreToRead(context, async (client) => {
-    const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
+    const { starter, own } = await readTagsOfFiles(context.settings, Date.now());
+    const starterIds = new Set(starter.map(({ id }) => id));
+    const ownIds = new Set(own.map(({ id }) => id));
     const rows = (await readTags(client)).map(({ slug, id, name, intention, category }) => ({
       slug,
       id,
       intention,
       category,
-      from: starter.has(id) ? "starter" : "import",
+      from: ownIds.has(id) ? "rules" : starterIds.has(id) ? "starter" : "import",
       name,
     }));
     show(rows, options, context);
@@ -90,14 +71,7 @@ export function runTagsRemove(
         throw new UserError(`there is no tag "${printable(reference)}": see "noisefloor tags list"`);
       return tag;
     });
-    const starter = new Set((await readStarterTags(Date.now())).map(({ id }) => id));
-    const starterSlugs = found.filter(({ id }) => starter.has(id)).map(({ slug }) => slug);
-    if (starterSlugs.length > 0) {
-      const slugs = starterSlugs.join(", ");
-      throw new UserError(
-        `tags of the starter catalogue cannot be removed, as every start adds them: ${slugs}. Import tags in their place`,
-      );
-    }
+    await assertNotOfFiles(found, context);
     const ids = found.map(({ id }) => id);
     const inUse = await readTagsInUse(client, ids);
     const carried = found.filter(({ id }) => inUse.has(id)).map(({ slug }) => slug);
@@ -107,4 +81,20 @@ export function runTagsRemove(
     await deleteTags(client, ids);
     context.print(`removed   ${new Set(found).size}`);
   });
+}
+
+/** Throws a UserError when every start would add one of the tags again. */
+async function assertNotOfFiles(tags: readonly Tag[], { settings }: CommandContext): Promise<void> {
+  const { starter, own } = await readTagsOfFiles(settings, Date.now());
+  const slugsIn = (list: readonly Tag[]) =>
+    tags.filter(({ id }) => list.some((tag) => tag.id === id)).map(({ slug }) => slug);
+  const ofOwn = slugsIn(own);
+  if (ofOwn.length > 0) {
+    throw new UserError(`remove the files of these tags from TAG_RULES_DIR first: ${ofOwn.join(", ")}`);
+  }
+  const ofStarter = slugsIn(starter);
+  if (ofStarter.length === 0) return;
+  throw new UserError(
+    `tags of the starter catalogue cannot be removed, as every start adds them: ${ofStarter.join(", ")}. Import tags in their place`,
+  );
 }

@@ -1,0 +1,84 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { formatIssue } from "@noisefloor/domain/observation/format-issue.ts";
+import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
+import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
+import type { HeldClause, MissingClause } from "@noisefloor/ingest/tagging/explain.ts";
+import type { Taggable } from "@noisefloor/ingest/tagging/matching/fields.ts";
+import { type CommandContext, UserError } from "../../framework/command.ts";
+import { type OutputOptions, printable } from "../../framework/output.ts";
+import { lintRules } from "./rule-folders.ts";
+
+export type ExplainOptions = OutputOptions & {
+  /** Also the rules beyond the first {@link MOST_SHOWN} that lack one clause. */
+  readonly all: boolean;
+};
+
+const MOST_SHOWN = 10;
+/** A rule may have hundreds of values. */
+const MOST_VALUES = 5;
+
+/** `noisefloor tags explain`. @param event JSON, the path of a file, or `-`. */
+export async function runTagsExplain(event: string, options: ExplainOptions, context: CommandContext): Promise<void> {
+  const observation = await readObservation(event);
+  const { tags, problems } = await lintRules([], context);
+  const broken = new Set(problems.filter(({ severity }) => severity === "error").map(({ file }) => file));
+  for (const file of broken)
+    context.log.warn({ file }, 'a file has errors and is left out, see "noisefloor tags lint"');
+  const explanation = createTagger(tags.flatMap(({ rule }) => rule ?? [])).explain(observation);
+  const { print } = context;
+  if (options.json) {
+    print(JSON.stringify(explanation));
+    return;
+  }
+  const { matched, almost } = explanation;
+  print(matched.length === 0 ? "No rule matches." : `Rules that match: ${matched.length}`);
+  for (const { slug, clauses } of matched) {
+    print(`  ${slug}`);
+    for (const clause of clauses) print(`    holds    ${formatHeld(clause)}`);
+  }
+  const shown = options.all ? almost : almost.slice(0, MOST_SHOWN);
+  if (shown.length > 0) print(`Rules that lack one clause: ${almost.length}`);
+  for (const { slug, missing, clauses } of shown) {
+    print(`  ${slug}`);
+    print(`    missing  ${formatMissing(missing)}`);
+    for (const clause of clauses) print(`    holds    ${formatHeld(clause)}`);
+  }
+  if (shown.length < almost.length) print(`  and ${almost.length - shown.length} more; --all shows them`);
+}
+
+/** All members may be missing: one asks about a path as often as about a whole observation. */
+const eventSchema = observationSchema.partial();
+
+async function readObservation(event: string): Promise<Taggable> {
+  const parsed = eventSchema.safeParse(await readJson(event), { error: formatIssue });
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the observation"}: ${message}`);
+  throw new UserError(`${issues.join("; ")}. "noisefloor schema" prints what an observation has`);
+}
+
+async function readJson(event: string): Promise<unknown> {
+  try {
+    if (event.trimStart().startsWith("{")) return JSON.parse(event);
+    return JSON.parse(event === "-" ? await text(process.stdin) : await readFile(event, "utf8"));
+  } catch (error) {
+    throw new UserError(`cannot read the observation: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function formatHeld({ key, values, found }: HeldClause): string {
+  return printable(`${key}: ${formatList(values)}${found.length === 0 ? "" : `, in ${formatList(found)}`}`);
+}
+
+function formatMissing({ key, values, found, isExcluded }: MissingClause): string {
+  const has = found.length === 0 ? "the observation has none" : `the observation has ${formatList(found)}`;
+  return printable(isExcluded ? `not ${key}: ${formatList(values)}; ${has}` : `${key}: ${formatList(values)}; ${has}`);
+}
+
+function formatList(values: readonly string[]): string {
+  const rest = values.length > MOST_VALUES ? ` and ${values.length - MOST_VALUES} more` : "";
+  return `${values
+    .slice(0, MOST_VALUES)
+    .map((value) => JSON.stringify(value))
+    .join(", ")}${rest}`;
+}

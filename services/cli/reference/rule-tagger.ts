@@ -1,0 +1,30 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { type OpenTagger, openTagger } from "@noisefloor/ingest/tagging/open-tagger.ts";
+import type { CommandContext } from "../framework/command.ts";
+import { TAGS_DIRECTORY } from "../paths.ts";
+import { addTags, toTags } from "./starter-tags.ts";
+
+/**
+ * Opens the tagging rules of Noisefloor and of TAG_RULES_DIR.
+ * @param options `addTags`: whether their tags enter the catalogue, also those of files that appear later.
+ * @throws TagRulesError when a file has an error.
+ */
+export function openRuleTagger(
+  { settings, log }: Pick<CommandContext, "settings" | "log">,
+  client: ClickHouseClient,
+  catalogue: TagCatalogue,
+  options: { readonly addTags: boolean } = { addTags: true },
+): Promise<OpenTagger> {
+  const { tagRulesDirectory } = settings;
+  return openTagger({
+    folders: [TAGS_DIRECTORY, ...(tagRulesDirectory === undefined ? [] : [tagRulesDirectory])],
+    async onTags([starter = [], own = []]) {
+      if (!options.addTags) return;
+      const now = Date.now();
+      const added = await addTags(client, { starter: toTags(starter, now), own: toTags(own, now) }, now);
+      if (added > 0) await catalogue.refresh();
+    },
+    log,
+  });
+}

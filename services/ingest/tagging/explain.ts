@@ -1,0 +1,127 @@
+import type { TaggedEvent } from "./matching/event.ts";
+import { atomHolds, holds } from "./matching/holds.ts";
+import type { Atom, Clause, Expression, TaggingRule } from "./rule.ts";
+
+/** A field of a rule that holds, and why. */
+export type HeldClause = {
+  /** As the rule has it, like `path|endswith`. */
+  readonly key: string;
+  /** The rule's values that fit. */
+  readonly values: readonly string[];
+  /** The observation's, in the form that was compared. */
+  readonly found: readonly string[];
+};
+
+export type MissingClause = {
+  readonly key: string;
+  /** The rule's values, of which none fits, or with |all those that do not; after a "not", those that do. */
+  readonly values: readonly string[];
+  /** The observation's, empty when it has none. */
+  readonly found: readonly string[];
+  /** It holds, and must not. */
+  readonly isExcluded: boolean;
+};
+
+export type Explanation = {
+  readonly matched: readonly { readonly slug: string; readonly clauses: readonly HeldClause[] }[];
+  /** Rules that lack one clause and have another, those of which most holds first. */
+  readonly almost: readonly {
+    readonly slug: string;
+    readonly missing: MissingClause;
+    readonly clauses: readonly HeldClause[];
+  }[];
+};
+
+/** Explains which rules match an event, and which would if one clause more held. For people: it tries every rule. */
+export function explainRules(rules: readonly TaggingRule[], event: TaggedEvent): Explanation {
+  const measured = rules
+    .map(({ slug, match }) => ({ slug, ...measure(match, event) }))
+    .toSorted((one, other) => (one.slug < other.slug ? -1 : 1));
+  return {
+    matched: measured.filter(({ missing }) => missing.length === 0).map(({ slug, held }) => ({ slug, clauses: held })),
+    almost: measured
+      .flatMap(({ slug, held, missing: [missing, ...more] }) =>
+        missing === undefined || more.length > 0 || held.length === 0 ? [] : [{ slug, missing, clauses: held }],
+      )
+      .toSorted((one, other) => weightOf(other.clauses) - weightOf(one.clauses)),
+  };
+}
+
+/** What holds of an expression, and the fewest clauses that would have to change for all of it to hold. */
+type Measure = { readonly held: readonly HeldClause[]; readonly missing: readonly MissingClause[] };
+
+function measure(expression: Expression, event: TaggedEvent): Measure {
+  switch (expression.kind) {
+    case "clause":
+      return measureClause(expression, event);
+    case "and": {
+      const parts = expression.parts.map((part) => measure(part, event));
+      return { held: parts.flatMap(({ held }) => held), missing: parts.flatMap(({ missing }) => missing) };
+    }
+    case "or": {
+      const parts = expression.parts.map((part) => measure(part, event));
+      const holding = parts.filter(({ missing }) => missing.length === 0);
+      if (holding.length > 0) return { held: holding.flatMap(({ held }) => held), missing: [] };
+      return parts.reduce((best, part) => (part.missing.length < best.missing.length ? part : best));
+    }
+    case "not": {
+      if (!holds(expression.part, event)) return { held: [], missing: [] };
+      const { held } = measure(expression.part, event);
+      const [first] = held;
+      const { key, values, found } = first ?? { key: "not", values: [], found: [] };
+      return { held: [], missing: [{ key, values, found, isExcluded: true }] };
+    }
+  }
+}
+
+function measureClause({ key, needs, atoms }: Clause, event: TaggedEvent): Measure {
+  const [first] = atoms;
+  const found = first === undefined ? [] : foundBy(first, event).map((text) => text.slice(0, MAX_SHOWN));
+  const fitting = atoms.filter((atom) => atomHolds(atom, event));
+  const isHeld = needs === "any" ? fitting.length > 0 : fitting.length === atoms.length;
+  if (isHeld) return { held: [{ key, values: fitting.map(formatAtom), found }], missing: [] };
+  const others = atoms.filter((atom) => !fitting.includes(atom));
+  return { held: [], missing: [{ key, values: others.map(formatAtom), found, isExcluded: false }] };
+}
+
+/** A body has 4 KiB. */
+const MAX_SHOWN = 200;
+
+function foundBy(atom: Atom, event: TaggedEvent): readonly string[] {
+  switch (atom.kind) {
+    case "number": {
+      const value = event.number(atom.field);
+      return value === undefined ? [] : [String(value)];
+    }
+    case "text":
+    case "wildcard":
+    case "regex":
+      return event.texts(atom.field, atom.form);
+    case "network":
+    case "exists":
+      return [];
+  }
+}
+
+function formatAtom(atom: Atom): string {
+  switch (atom.kind) {
+    case "text":
+      return atom.text;
+    case "wildcard":
+    case "network":
+      return atom.source;
+    case "regex":
+      return atom.regex.source;
+    case "number":
+      return String(atom.value);
+    case "exists":
+      return "true";
+  }
+}
+
+/** Nearly every observation has these, so having them is no sign that a rule is close. */
+const ORDINARY = /^(?:transport|method|application|country)\b/;
+
+function weightOf(clauses: readonly HeldClause[]): number {
+  return clauses.reduce((sum, { key }) => sum + (ORDINARY.test(key) ? 0.01 : 1), 0);
+}

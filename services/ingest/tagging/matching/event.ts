@@ -1,0 +1,51 @@
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import {
+  FIELDS,
+  type FieldName,
+  fieldNames,
+  type NumberFieldName,
+  type Taggable,
+  type TextFieldName,
+} from "./fields.ts";
+import { TEXT_FORMS, type TextForm, toForm } from "./text-form.ts";
+
+/** An observation as rules see it. */
+export type TaggedEvent = {
+  /** The values of a text field that the observation has, in this form. */
+  texts(field: TextFieldName, form: TextForm): readonly string[];
+  number(field: NumberFieldName): number | undefined;
+  /** The source's address as a number of 32 bits. */
+  address(): number | undefined;
+  exists(field: FieldName): boolean;
+};
+
+const FIELD_SLOT = new Map(fieldNames().map((field, index) => [field, index * TEXT_FORMS.length] as const));
+const FORM_SLOT: Readonly<Record<TextForm, number>> = { normal: 0, cased: 1, raw: 2, "raw-cased": 3 };
+
+/** Each text is decoded and folded once, and only if a rule asks for it. */
+export function toEvent(observation: Taggable): TaggedEvent {
+  const forms: (readonly string[] | undefined)[] = new Array(FIELD_SLOT.size * TEXT_FORMS.length);
+  const texts = (field: TextFieldName, form: TextForm): readonly string[] => {
+    const slot = (FIELD_SLOT.get(field) ?? 0) + FORM_SLOT[form];
+    const known = forms[slot];
+    if (known !== undefined) return known;
+    const { read, isDecoded } = FIELDS[field];
+    const values = read(observation);
+    const found = values.length === 0 ? values : values.map((value) => toForm(value, form, isDecoded));
+    forms[slot] = found;
+    return found;
+  };
+  const address = () => {
+    const text = FIELDS.source_ip.read(observation);
+    return text === undefined ? undefined : ipv4ToNumber(text);
+  };
+  return {
+    texts,
+    number: (field) => FIELDS[field].read(observation),
+    address,
+    exists(field) {
+      const value = FIELDS[field].read(observation);
+      return typeof value === "object" ? value.length > 0 : value !== undefined;
+    },
+  };
+}
