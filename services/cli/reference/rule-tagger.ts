@@ -2,8 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type OpenTagger, openTagger } from "@noisefloor/ingest/tagging/open-tagger.ts";
 import type { CommandContext } from "../framework/command.ts";
-import { TAGS_DIRECTORY } from "../paths.ts";
-import { addTags, toTags } from "./starter-tags.ts";
+import { addTags, ownFolder, STARTER_FOLDER, toTags } from "./starter-tags.ts";
 
 /**
  * Opens the tagging rules of Noisefloor and of TAG_RULES_DIR.
@@ -18,7 +17,7 @@ export function openRuleTagger(
 ): Promise<OpenTagger> {
   const { tagRulesDirectory } = settings;
   return openTagger({
-    folders: [TAGS_DIRECTORY, ...(tagRulesDirectory === undefined ? [] : [tagRulesDirectory])],
+    folders: [STARTER_FOLDER, ...(tagRulesDirectory === undefined ? [] : [ownFolder(tagRulesDirectory)])],
     async onTags([starter = [], own = []]) {
       if (!options.addTags) return;
       const now = Date.now();

@@ -3,8 +3,9 @@ import { readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
-import { lintFolders } from "@noisefloor/ingest/tagging/rule-files/lint.ts";
+import { type RuleFolder, readFolder } from "@noisefloor/ingest/tagging/rule-files/lint.ts";
 import type { TagEntry } from "@noisefloor/ingest/tagging/rule-files/parse-tag.ts";
+import type { RuleFile } from "@noisefloor/ingest/tagging/rule-files/read-file.ts";
 import { TAGS_DIRECTORY } from "../paths.ts";
 import { toTag } from "./tag-file.ts";
 
@@ -15,12 +16,12 @@ export type TagsOfFiles = {
   readonly own: readonly Tag[];
 };
 
+export const STARTER_FOLDER: RuleFolder = { path: TAGS_DIRECTORY, examples: "skipped" };
+export const ownFolder = (path: string): RuleFolder => ({ path, examples: "checked" });
+
 /** The starter catalogue. @param now becomes the date of a tag that has none. */
 export async function readStarterTags(now: number): Promise<Tag[]> {
-  return toTags(
-    (await lintFolders([TAGS_DIRECTORY])).tags.map(({ entry }) => entry),
-    now,
-  );
+  return toTags(entriesOf(await readFolder(STARTER_FOLDER)), now);
 }
 
 /** Tags with errors are left out: the commands that use their rules end with the errors. */
@@ -30,15 +31,10 @@ export async function readTagsOfFiles(
 ): Promise<TagsOfFiles> {
   const starter = await readStarterTags(now);
   if (folder === undefined) return { starter, own: [] };
-  const { tags } = await lintFolders([folder]).catch(() => ({ tags: [] }));
-  return {
-    starter,
-    own: toTags(
-      tags.map(({ entry }) => entry),
-      now,
-    ),
-  };
+  return { starter, own: toTags(entriesOf(await readFolder(ownFolder(folder)).catch(() => [])), now) };
 }
+
+const entriesOf = (files: readonly RuleFile[]) => files.flatMap(({ tags }) => tags.map(({ entry }) => entry));
 
 export function toTags(entries: readonly TagEntry[], now: number): Tag[] {
   return entries.flatMap((entry) => {

@@ -2,14 +2,14 @@ import type { Logger } from "pino";
 import type { Tagger } from "./assign-tags.ts";
 import { createTagger } from "./compiled/tagger.ts";
 import type { RuleProblem } from "./rule.ts";
-import { duplicates, readRules } from "./rule-files/lint.ts";
+import { duplicates, type RuleFolder, readRules } from "./rule-files/lint.ts";
 import type { ParsedTag, TagEntry } from "./rule-files/parse-tag.ts";
 import type { RuleFile } from "./rule-files/read-file.ts";
 import { type FileVersion, listRuleFiles } from "./rule-files/read-folder.ts";
 
 export type TaggerOptions = {
   /** Folders of rules. A tag of a later one replaces that of an earlier one with the same slug. */
-  readonly folders: readonly string[];
+  readonly folders: readonly RuleFolder[];
   /** How often they are looked at; a change shows after about as long. */
   readonly pollMs?: number;
   /**
@@ -86,15 +86,15 @@ type KnownFile = {
 };
 
 /** A folder as it was read last; a change leads to another object. */
-type FolderState = { readonly folder: string; readonly files: ReadonlyMap<string, KnownFile> };
+type FolderState = { readonly folder: RuleFolder; readonly files: ReadonlyMap<string, KnownFile> };
 
-async function readAtStart(folders: readonly string[]): Promise<FolderState[]> {
+async function readAtStart(folders: readonly RuleFolder[]): Promise<FolderState[]> {
   const problems: RuleProblem[] = [];
   const states: FolderState[] = [];
   for (const folder of folders) {
     const files = new Map<string, KnownFile>();
-    for (const { file, version } of await listAtStart(folder)) {
-      files.set(file, { version, good: await readRules({ file, version }) });
+    for (const { file, version } of await listAtStart(folder.path)) {
+      files.set(file, { version, good: await readRules({ file, version }, folder.examples) });
     }
     const read = [...files.values()].map(({ good }) => good);
     problems.push(...read.flatMap((file) => file.problems), ...duplicates(read));
@@ -128,7 +128,7 @@ async function rereadAll(states: readonly FolderState[], log: Logger): Promise<F
 
 /** @returns the same object when no file has changed. */
 async function reread(state: FolderState, log: Logger): Promise<FolderState> {
-  const listed = await listRuleFiles(state.folder);
+  const listed = await listRuleFiles(state.folder.path);
   const isSame =
     listed.length === state.files.size &&
     listed.every(({ file, version }) => state.files.get(file)?.version === version);
@@ -137,7 +137,10 @@ async function reread(state: FolderState, log: Logger): Promise<FolderState> {
   for (const { file, version } of listed) {
     const known = state.files.get(file);
     const isKnown = known?.version === version;
-    files.set(file, isKnown ? known : { version, good: await rereadFile({ file, version }, known?.good, log) });
+    files.set(
+      file,
+      isKnown ? known : { version, good: await rereadFile({ file, version }, state.folder, known?.good, log) },
+    );
   }
   const doubled = duplicates([...files.values()].map(({ good }) => good));
   for (const { file, message } of doubled)
@@ -145,9 +148,14 @@ async function reread(state: FolderState, log: Logger): Promise<FolderState> {
   return { ...state, files };
 }
 
-async function rereadFile(version: FileVersion, good: RuleFile | undefined, log: Logger): Promise<RuleFile> {
+async function rereadFile(
+  version: FileVersion,
+  { examples }: RuleFolder,
+  good: RuleFile | undefined,
+  log: Logger,
+): Promise<RuleFile> {
   const { file } = version;
-  const read = await readRules(version);
+  const read = await readRules(version, examples);
   const errors = read.problems.filter(({ severity }) => severity === "error").map(({ message }) => message);
   if (errors.length === 0) return read;
   const outcome = good === undefined ? "it is not used" : "its rules stay as they were before the change";

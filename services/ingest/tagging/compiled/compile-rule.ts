@@ -5,8 +5,8 @@ import type { SignalBuilder } from "./signals.ts";
 export type Program =
   /** Holds when one of the signals does, or all. */
   | { readonly kind: "any" | "all"; readonly signals: Uint32Array }
-  /** Tested only when its signal holds, if it has one, and once an event. */
-  | { readonly kind: "test"; readonly atom: Atom; readonly signal: number | undefined; readonly test: number }
+  /** Tested only when one of its signals holds, and once an event. */
+  | { readonly kind: "test"; readonly atom: Atom; readonly signals: Uint32Array; readonly test: number }
   | { readonly kind: "and" | "or"; readonly parts: readonly Program[] }
   | { readonly kind: "not"; readonly part: Program };
 
@@ -23,8 +23,11 @@ export type CompiledRule = {
 export type RuleCompiler = {
   readonly signals: SignalBuilder;
   /** The number of a test; the same comparison has the same number in all rules. */
-  testNumber(atom: Exclude<Atom, { kind: "exists" | "network" | "text" }>): number;
+  testNumber(atom: TestedAtom): number;
 };
+
+/** An atom that the signals alone do not decide. */
+type TestedAtom = Exclude<Atom, { kind: "exists" | "network" | "text" }>;
 
 const COSTS = { signals: 0, number: 1, wildcard: 2, regexAfterLiteral: 3, regex: 4 } as const;
 
@@ -97,19 +100,21 @@ function compileAtom(atom: Atom, compiler: RuleCompiler): CompiledRule {
       return bySignal(signals.exists(atom.field), RARITIES.presence);
     case "number": {
       if (atom.operator === "equals") return bySignal(signals.number(atom.field, atom.value), RARITIES.value);
-      return byTest(atom, signals.exists(atom.field), RARITIES.presence, COSTS.number, compiler);
+      return byTest(atom, [signals.exists(atom.field)], RARITIES.presence, COSTS.number, compiler);
     }
     case "wildcard": {
       const { literal } = atom.pattern;
       const signal =
         literal === "" ? signals.exists(atom.field) : signals.text(atom.field, atom.form, "contains", literal);
-      return byTest(atom, signal, rarityOf(atom.field, literal), COSTS.wildcard, compiler);
+      return byTest(atom, [signal], rarityOf(atom.field, literal), COSTS.wildcard, compiler);
     }
     case "regex": {
-      const { literal } = atom.regex;
-      if (literal === "") return byTest(atom, signals.exists(atom.field), RARITIES.presence, COSTS.regex, compiler);
-      const signal = signals.text(atom.field, atom.form, "contains", literal);
-      return byTest(atom, signal, rarityOf(atom.field, literal), COSTS.regexAfterLiteral, compiler);
+      const { literals } = atom.regex;
+      if (literals.length === 0)
+        return byTest(atom, [signals.exists(atom.field)], RARITIES.presence, COSTS.regex, compiler);
+      const found = literals.map((literal) => signals.text(atom.field, atom.form, "contains", literal));
+      const rarity = Math.min(...literals.map((literal) => rarityOf(atom.field, literal)));
+      return byTest(atom, found, rarity, COSTS.regexAfterLiteral, compiler);
     }
   }
 }
@@ -123,15 +128,15 @@ function bySignal(signal: number, rarity: number): CompiledRule {
 }
 
 function byTest(
-  atom: Exclude<Atom, { kind: "exists" | "network" | "text" }>,
-  signal: number,
+  atom: TestedAtom,
+  signals: readonly number[],
   rarity: number,
   cost: number,
   { testNumber }: RuleCompiler,
 ): CompiledRule {
   return {
-    program: { kind: "test", atom, signal, test: testNumber(atom) },
-    trigger: { signals: new Set([signal]), rarity },
+    program: { kind: "test", atom, signals: Uint32Array.from(signals), test: testNumber(atom) },
+    trigger: { signals: new Set(signals), rarity },
     cost,
   };
 }

@@ -164,7 +164,7 @@ test("the compiled rules give the same tags as looking at one rule's fields afte
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -191,6 +191,6 @@ test("conditions over named selections mean what Sigma says", () => {
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });

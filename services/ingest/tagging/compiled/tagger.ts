@@ -70,8 +70,8 @@ export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
       case "all":
         return program.signals.every(isSeen);
       case "test": {
-        const { signal, test, atom } = program;
-        if (signal !== undefined && !isSeen(signal)) return false;
+        const { signals: needed, test, atom } = program;
+        if (!needed.some(isSeen)) return false;
         if (testSeen[test] !== current) {
           testSeen[test] = current;
           testResult[test] = atomHolds(atom, event) ? 1 : 0;

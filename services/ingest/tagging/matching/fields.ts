@@ -2,7 +2,7 @@ import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { TRANSPORTS, type WireObservation } from "@noisefloor/domain/observation/schema.ts";
 
 /** What rules look at: an observation, of which any member may be missing. */
-export type Taggable = Partial<WireObservation>;
+export type Taggable = { readonly [Member in keyof WireObservation]?: WireObservation[Member] | undefined };
 
 type TextField = {
   readonly type: "text";

@@ -1,11 +1,11 @@
 import { RE2JS, RE2JSException, RE2Set } from "re2js";
-import { requiredLiteral } from "./required-literal.ts";
+import { type RequiredLiterals, requiredLiterals } from "./required-literals.ts";
 
 /** A regular expression of a rule: RE2's language, matched in time linear in the text. */
 export type Regex = {
   readonly source: string;
-  /** A text that whatever matches contains, in the case of the texts it is matched with; empty when none is known. */
-  readonly literal: string;
+  /** Texts of which whatever matches contains one, in the case of what it is matched with; empty when none are known. */
+  readonly literals: RequiredLiterals;
   readonly matches: (text: string) => boolean;
 };
 
@@ -26,7 +26,7 @@ export function compileRegex(source: string, isCased: boolean): Regex | string {
     }
     const set = new RE2Set(RE2Set.UNANCHORED, flags, MAX_CACHE_BYTES);
     set.add(source);
-    return { source, literal: requiredLiteral(source, isCased), matches: (text) => set.match(text).length > 0 };
+    return { source, literals: requiredLiterals(source, isCased), matches: (text) => set.match(text).length > 0 };
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
     return `is not a regular expression of RE2: ${error.message.replace(/^error parsing regexp: /, "").replace("`(?i)", "`")}`;

@@ -1,5 +1,5 @@
 import type { RuleProblem } from "../rule.ts";
-import type { ParsedTag } from "./parse-tag.ts";
+import type { ExampleCheck, ParsedTag } from "./parse-tag.ts";
 import { type RuleFile, readRuleFile } from "./read-file.ts";
 import { type FileVersion, listRuleFiles, readRuleText } from "./read-folder.ts";
 
@@ -11,13 +11,16 @@ export type LintResult = {
   readonly problems: readonly RuleProblem[];
 };
 
+/** A folder of rules. */
+export type RuleFolder = { readonly path: string; readonly examples: ExampleCheck };
+
 /**
  * Reads and checks all files of folders. A tag of a later folder replaces one of an earlier folder; within a folder a
  * slug may stand once.
  * @throws Error when a folder cannot be read.
  */
 export async function lintFolders(folders: readonly string[]): Promise<LintResult> {
-  const read = await Promise.all(folders.map(readFolder));
+  const read = await Promise.all(folders.map((path) => readFolder({ path, examples: "checked" })));
   const problems = read.flatMap((files) => [...files.flatMap((file) => file.problems), ...duplicates(files)]);
   const bySlug = new Map<string, ParsedTag>();
   for (const tag of read.flat().flatMap(({ tags }) => tags)) bySlug.set(tag.entry.slug, tag);
@@ -32,9 +35,10 @@ export async function lintFolders(folders: readonly string[]): Promise<LintResul
   return { files: read.flat().length, tags: [...bySlug.values()], problems };
 }
 
-async function readFolder(folder: string): Promise<RuleFile[]> {
+/** The files of a folder, in the order of their paths. @throws Error when it cannot be read. */
+export async function readFolder({ path, examples }: RuleFolder): Promise<RuleFile[]> {
   const files: RuleFile[] = [];
-  for (const version of await listRuleFiles(folder)) files.push(await readRules(version));
+  for (const version of await listRuleFiles(path)) files.push(await readRules(version, examples));
   return files;
 }
 
@@ -42,12 +46,13 @@ async function readFolder(folder: string): Promise<RuleFile[]> {
 const known = new Map<string, { readonly version: string; readonly content: RuleFile }>();
 
 /** @returns an unreadable file as one with an error. */
-export async function readRules({ file, version }: FileVersion): Promise<RuleFile> {
+export async function readRules({ file, version }: FileVersion, examplesAre: ExampleCheck): Promise<RuleFile> {
+  const key = `${examplesAre} ${version}`;
   const before = known.get(file);
-  if (before?.version === version) return before.content;
+  if (before?.version === key) return before.content;
   try {
-    const content = readRuleFile(file, await readRuleText(file));
-    known.set(file, { version, content });
+    const content = readRuleFile(file, await readRuleText(file), examplesAre);
+    known.set(file, { version: key, content });
     return content;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

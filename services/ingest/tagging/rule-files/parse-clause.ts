@@ -202,9 +202,16 @@ function parseText(field: TextFieldName, key: Key, value: string, report: Report
   const isCased = options.has("cased");
   if (comparison === "re") {
     const regex = compileRegex(value, isCased);
-    if (typeof regex !== "string") return { kind: "regex", field, form, regex };
-    report.error(`${key.key}: "${value.slice(0, 100)}" ${regex}`);
-    return undefined;
+    if (typeof regex === "string") {
+      report.error(`${key.key}: "${value.slice(0, 100)}" ${regex}`);
+      return undefined;
+    }
+    if (regex.literals.length === 0) {
+      report.warning(
+        `${key.key}: "${value.slice(0, 100)}" has no fixed text that could be looked for first, so it is slow`,
+      );
+    }
+    return { kind: "regex", field, form, regex };
   }
   const wanted = isCased ? value : foldCase(value);
   if (!options.has("raw") && FIELDS[field].isDecoded && /%[0-9a-f]{2}/i.test(value)) {

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import type { RuleProblem } from "../rule.ts";
-import { type ParsedTag, parseTag } from "./parse-tag.ts";
+import { type ExampleCheck, type ParsedTag, parseTag } from "./parse-tag.ts";
 
 /** What a file holds: its tags without errors, and all that is wrong with it. */
 export type RuleFile = {
@@ -21,7 +21,7 @@ const slugged = z.object({ slug: z.string() });
  * Reads a file of one tag, or of a list of them ({tags: [...]}).
  * @param file its path, for messages; the name of a file of one tag is the tag's slug.
  */
-export function readRuleFile(file: string, text: string): RuleFile {
+export function readRuleFile(file: string, text: string, examplesAre: ExampleCheck = "checked"): RuleFile {
   const problems: RuleProblem[] = [];
   const parsed = parseYaml(text);
   if (typeof parsed === "string") return { file, tags: [], problems: [{ file, severity: "error", message: parsed }] };
@@ -40,7 +40,7 @@ export function readRuleFile(file: string, text: string): RuleFile {
     if (!list.success && named.success && slugOf(file) !== slug) {
       report.error(`slug: is "${slug}", so the file's name must be ${slug}.yaml`);
     }
-    const tag = parseTag(value, report);
+    const tag = parseTag(value, report, examplesAre);
     return tag !== undefined && isGood ? [tag] : [];
   });
   return { file, tags, problems };

@@ -1,44 +1,67 @@
+/** Texts of which every match contains at least one. */
+export type RequiredLiterals = readonly string[];
+
+/** A set of more is not worth looking for. */
+const MAX_LITERALS = 64;
+
 /**
- * The longest text that every match of a regular expression contains, so that it need not run where that text is
- * missing; empty when none is certain. It gives up rather than guess: a wrong text would lose matches.
+ * Texts of which every match of a regular expression contains at least one, so that it need not run where all of them
+ * are missing; empty when none are certain. It gives up rather than guess: a wrong text would lose matches.
  */
-export function requiredLiteral(source: string, isCased: boolean): string {
+export function requiredLiterals(source: string, isCased: boolean): RequiredLiterals {
   // Escapes that change the meaning of what follows, and flags within groups, are not worth the code.
-  if (/\\[QExuUpPCk0-9]/.test(source) || (isCased && /\(\?[a-zA-Z]*i/.test(source))) return "";
-  const literals: string[] = [];
-  const end = readAlternation(source, 0, isCased, literals);
-  if (end !== source.length) return "";
-  return literals.reduce((longest, literal) => (literal.length > longest.length ? literal : longest), "");
+  const escapes = source.replaceAll("\\\\", "");
+  if (/\\[QExuUpPCk0-9]/.test(escapes) || (isCased && /\(\?[a-zA-Z]*i/.test(source))) return [];
+  const found: RequiredLiterals[] = [];
+  const end = readAlternation(source, 0, isCased, found);
+  return end === source.length ? best(found) : [];
 }
 
 const IMPOSSIBLE = -1;
 
+/** The set whose shortest text is the longest: the one that the fewest texts hold. */
+function best(sets: readonly RequiredLiterals[]): RequiredLiterals {
+  const shortest = (literals: RequiredLiterals) => Math.min(...literals.map(({ length }) => length));
+  let chosen: RequiredLiterals = [];
+  for (const set of sets) {
+    if (set.length === 0 || shortest(set) === 0) continue;
+    if (chosen.length === 0 || shortest(set) > shortest(chosen)) chosen = set;
+  }
+  return chosen;
+}
+
 /**
- * Reads alternatives up to a closing bracket or the end, and adds the texts that all matches contain. Where there are
- * several alternatives, no text is in all of them.
+ * Reads alternatives up to a closing bracket or the end, and adds the sets of texts of which all matches contain one.
+ * Of several alternatives, it is one that the first requires, or one that the second requires, and so on.
  * @returns where it ends.
  */
-function readAlternation(source: string, start: number, isCased: boolean, literals: string[]): number {
-  const own: string[] = [];
-  let at = readSequence(source, start, isCased, own);
-  let alternatives = 1;
-  while (at !== IMPOSSIBLE && source[at] === "|") {
-    alternatives++;
-    at = readSequence(source, at + 1, isCased, []);
+function readAlternation(source: string, start: number, isCased: boolean, sets: RequiredLiterals[]): number {
+  const alternatives: RequiredLiterals[][] = [];
+  let at = start - 1;
+  do {
+    const own: RequiredLiterals[] = [];
+    at = readSequence(source, at + 1, isCased, own);
+    alternatives.push(own);
+  } while (at !== IMPOSSIBLE && source[at] === "|");
+  const [only = []] = alternatives;
+  if (alternatives.length === 1) sets.push(...only);
+  else {
+    const chosen = alternatives.map(best);
+    const union = [...new Set(chosen.flat())];
+    if (chosen.every((set) => set.length > 0) && union.length <= MAX_LITERALS) sets.push(union);
   }
-  if (alternatives === 1) literals.push(...own);
   return at;
 }
 
-function readSequence(source: string, start: number, isCased: boolean, literals: string[]): number {
+function readSequence(source: string, start: number, isCased: boolean, sets: RequiredLiterals[]): number {
   let run = "";
   let at = start;
   const endRun = () => {
-    literals.push(run);
+    if (run !== "") sets.push([run]);
     run = "";
   };
   while (at < source.length && source[at] !== "|" && source[at] !== ")") {
-    const inner: string[] = [];
+    const inner: RequiredLiterals[] = [];
     const atom = readAtom(source, at, isCased, inner);
     if (atom.end === IMPOSSIBLE) return IMPOSSIBLE;
     const repeat = readRepeat(source, atom.end);
@@ -48,7 +71,7 @@ function readSequence(source: string, start: number, isCased: boolean, literals:
       // A character that comes at least once still ends the run before it: "ab+" requires "ab".
       if (atom.character !== undefined && !repeat.isOptional) run += atom.character;
       endRun();
-      if (!repeat.isOptional) literals.push(...inner);
+      if (!repeat.isOptional) sets.push(...inner);
     }
   }
   endRun();
@@ -61,7 +84,7 @@ type ReadAtom = {
   readonly character?: string | undefined;
 };
 
-function readAtom(source: string, at: number, isCased: boolean, literals: string[]): ReadAtom {
+function readAtom(source: string, at: number, isCased: boolean, sets: RequiredLiterals[]): ReadAtom {
   const character = source.charAt(at);
   if (character === "(") {
     const opening = /^\((?:\?(?:P?<\w+>|[a-z]*:))?/.exec(source.slice(at, at + 100))?.[0] ?? "(";
@@ -70,10 +93,17 @@ function readAtom(source: string, at: number, isCased: boolean, literals: string
       const flags = /^\(\?[a-z]+\)/.exec(source.slice(at, at + 100))?.[0];
       return { end: flags === undefined ? IMPOSSIBLE : at + flags.length };
     }
-    const end = readAlternation(source, at + opening.length, isCased, literals);
+    const end = readAlternation(source, at + opening.length, isCased, sets);
     return { end: end === IMPOSSIBLE || source[end] !== ")" ? IMPOSSIBLE : end + 1 };
   }
-  if (character === "[") return { end: endOfClass(source, at) };
+  if (character === "[") {
+    const end = endOfClass(source, at);
+    const members = end === IMPOSSIBLE ? "" : source.slice(at + 1, end - 1);
+    if (/^[^\\^[\]\u0080-\uffff-]{1,8}$/.test(members)) {
+      sets.push([...members].map((member) => (isCased ? member : member.toLowerCase())));
+    }
+    return { end };
+  }
   if (character === "\\") {
     const escaped = source.charAt(at + 1);
     return { end: at + 2, character: /[A-Za-z0-9]/.test(escaped) ? undefined : certain(escaped, isCased) };

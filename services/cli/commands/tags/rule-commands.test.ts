@@ -1,0 +1,101 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readSettings } from "@noisefloor/config/settings.ts";
+import { createLogger } from "@noisefloor/telemetry/logger.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { CommandContext } from "../../framework/command.ts";
+import { runTagsExplain } from "./explain.ts";
+import { runTagsLint, runTagsTest } from "./lint.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "noisefloor-rules-"));
+  await writeFile(join(folder, "panel.yaml"), rule("panel", "examples: [{method: POST, path: /a/panel}]"));
+});
+afterAll(async () => rm(folder, { recursive: true, force: true }));
+
+const rule = (slug: string, examples: string) => `
+slug: ${slug}
+name: Panel
+category: activity
+intention: malicious
+description: A test.
+match: {method: POST, path|endswith: /panel}
+${examples}
+counterexamples: [{path: /a/panel}, {path: /}]
+`;
+
+async function run(command: (context: CommandContext) => Promise<void>) {
+  const lines: string[] = [];
+  const context: CommandContext = {
+    settings: readSettings({ LOG_LEVEL: "silent", TAG_RULES_DIR: folder }),
+    log: createLogger("test", "silent"),
+    signal: new AbortController().signal,
+    print: (line = "") => void lines.push(line),
+    isTerminal: false,
+    ask: undefined,
+  };
+  const failure = await command(context).then(
+    () => "",
+    (error: unknown) => String(error),
+  );
+  return { output: lines.join("\n"), failure };
+}
+
+test("lint and test count rules and examples, and succeed when all is well", async () => {
+  const lint = await run((context) => runTagsLint([folder], context));
+  expect(lint).toEqual({
+    output: expect.stringMatching(/^files +1\ntags +1\nrules +1\nwarnings +0\nerrors +0$/),
+    failure: "",
+  });
+  const tested = await run((context) => runTagsTest([folder], context));
+  expect(tested).toEqual({ output: "rules            1\nexamples         1\ncounterexamples  2", failure: "" });
+});
+
+test("without a folder they check our rules and those of TAG_RULES_DIR", async () => {
+  const { output, failure } = await run((context) => runTagsLint([], context));
+  expect(failure).toBe("");
+  expect(Number(/^tags +(\d+)$/m.exec(output)?.[1])).toBeGreaterThan(50);
+});
+
+test("an error is listed with its file and makes both fail", async () => {
+  const bad = await mkdtemp(join(tmpdir(), "noisefloor-rules-"));
+  await writeFile(join(bad, "other.yaml"), rule("other", "examples: [{path: /x}]"));
+  for (const command of [runTagsLint, runTagsTest]) {
+    const { output, failure } = await run((context) => command([bad], context));
+    expect(output).toMatch(/^error +.*other\.yaml: examples\[1\]: the rule does not match \{"path":"\/x"\}$/m);
+    expect(failure).toBe("UserError: the files have 1 errors, listed above");
+  }
+  await rm(bad, { recursive: true });
+  expect((await run((context) => runTagsLint([bad], context))).failure).toMatch(/^UserError: ENOENT/);
+});
+
+test("explain says which rule matches and which lacks one clause, for people and for programs", async () => {
+  const event = JSON.stringify({ http: { method: "POST", path: "/A/Panel" } });
+  const { output } = await run((context) => runTagsExplain(event, { json: false, all: false }, context));
+  expect(output).toContain(
+    '  panel\n    holds    method: "post", in "post"\n    holds    path|endswith: "/panel", in "/a/panel"',
+  );
+  const file = join(folder, "event.json");
+  await writeFile(file, JSON.stringify({ http: { method: "GET", path: "/a/panel" } }));
+  const almost = await run((context) => runTagsExplain(file, { json: false, all: true }, context));
+  expect(almost.output).toContain('  panel\n    missing  method: "post"; the observation has "get"');
+  const json = await run((context) => runTagsExplain(file, { json: true, all: false }, context));
+  expect(JSON.parse(json.output)).toMatchObject({
+    almost: expect.arrayContaining([
+      {
+        slug: "panel",
+        missing: { key: "method", values: ["post"], found: ["get"], isExcluded: false },
+        clauses: [expect.anything()],
+      },
+    ]),
+  });
+});
+
+test("an event that is no observation is explained, too", async () => {
+  const explain = (event: string) => run((context) => runTagsExplain(event, { json: false, all: false }, context));
+  expect((await explain('{"htp": {}}')).failure).toMatch(/unknown members: "htp"\. "noisefloor schema" prints/);
+  expect((await explain("{")).failure).toMatch(/^UserError: cannot read the observation: /);
+  expect((await explain("/no/such/file")).failure).toMatch(/^UserError: cannot read the observation: ENOENT/);
+});

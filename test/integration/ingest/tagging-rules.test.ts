@@ -1,0 +1,119 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openRuleTagger } from "@noisefloor/cli/reference/rule-tagger.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { readTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { readSettings } from "@noisefloor/config/settings.ts";
+import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import type { OpenTagger } from "@noisefloor/ingest/tagging/open-tagger.ts";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import type { FastifyInstance } from "fastify";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
+import { eventually } from "../../support/eventually.ts";
+import { freshKafka, ingestOf } from "../../support/worlds/consuming-world.ts";
+import { makeApp, silent } from "../../support/worlds/http.ts";
+import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const now = () => NOW;
+let world: World;
+let app: FastifyInstance;
+let tagger: OpenTagger;
+let folder: string;
+
+const ruleText = (slug: string, path: string, more = "") => `
+slug: ${slug}
+name: ${slug}
+category: activity
+intention: malicious
+description: A test.
+match: {path: ${path}}
+examples: [{path: ${path}}]
+counterexamples: [{path: /other}]
+${more}
+`;
+
+beforeAll(async () => {
+  world = await createWorld(now);
+  await world.addTags([makeTag("named-by-sender", "unknown")]);
+  folder = await mkdtemp(join(tmpdir(), "noisefloor-rules-"));
+  await mkdir(join(folder, "web"));
+  await writeFile(join(folder, "panel.yaml"), ruleText("panel", "/panel"));
+  await writeFile(join(folder, "web", "shell.yaml"), ruleText("shell", "'*shell*'"));
+  const settings = readSettings({ TAG_RULES_DIR: folder });
+  tagger = await openRuleTagger({ settings, log: silent }, world.client, world.catalogue);
+  const ingest = await ingestOf(world, undefined, now, [], createMetrics(), () => RETENTION_DAYS, { tagger });
+  app = await makeApp(INGEST_OPERATIONS, ingest.register);
+});
+afterAll(async () => {
+  await app.close();
+  tagger.stop();
+  await world.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const storedTags = defineQuery({
+  name: "test-stored-tags",
+  sql: `SELECT arrayMap(x -> toString(x), tags) AS tags, arrayMap(x -> toString(x), rule_tags) AS rule_tags
+    FROM observations FINAL WHERE source_ip = {ip:IPv4}`,
+  params: z.object({ ip: z.string() }),
+  row: z.object({ tags: z.array(z.string()), rule_tags: z.array(z.string()) }),
+});
+const storedFor = async (ip: string) => (await run(world.client, storedTags, { ip }))[0];
+
+const post = (ip: string, more: Record<string, unknown>) =>
+  app.inject({ method: "POST", url: "/v1/observations", payload: [observation(ip, NOW - 1_000, more)] });
+
+const slugOf = (slug: string) => world.catalogue.resolve(slug)?.id;
+
+test("an observation is stored with the tags of the rules that it matches, beside those that its sender named", async () => {
+  const answer = await post("45.7.0.1", { tags: ["named-by-sender"], http: { path: "/Panel" } });
+  expect(answer.json()).toMatchObject({ accepted: 1 });
+  expect(await storedFor("45.7.0.1")).toEqual({
+    tags: [slugOf("named-by-sender"), tagIdFromSlug("panel")],
+    rule_tags: [tagIdFromSlug("panel")],
+  });
+  await world.refresh();
+  expect(await world.get("/v3/ip/45.7.0.1")).toMatchObject({ status: 200 });
+});
+
+test("a tag that sender and rule name is stored once, and as one that a rule gave", async () => {
+  await post("45.7.0.2", { tags: ["panel"], http: { path: "/panel" } });
+  expect(await storedFor("45.7.0.2")).toEqual({ tags: [tagIdFromSlug("panel")], rule_tags: [tagIdFromSlug("panel")] });
+});
+
+test("an observation that no rule matches has its sender's tags only", async () => {
+  await post("45.7.0.3", { tags: ["named-by-sender"], http: { path: "/nothing" } });
+  expect(await storedFor("45.7.0.3")).toEqual({ tags: [slugOf("named-by-sender")], rule_tags: [] });
+});
+
+test("the tag of a new rule enters the catalogue, and a change of what its file says shows there", async () => {
+  await writeFile(join(folder, "late.yaml"), ruleText("late", "/late", "cves: [CVE-2026-10001]"));
+  await eventually(async () => expect(tagger.tagsFor({ http: { path: "/late" } })).toEqual(["late"]));
+  await post("45.7.0.4", { http: { path: "/late" } });
+  expect(await storedFor("45.7.0.4")).toMatchObject({ rule_tags: [tagIdFromSlug("late")] });
+  await writeFile(join(folder, "late.yaml"), ruleText("late", "/later", "cves: [CVE-2026-10002]"));
+  await eventually(async () => expect(tagger.tagsFor({ http: { path: "/later" } })).toEqual(["late"]));
+  expect((await readTags(world.client)).find(({ slug }) => slug === "late")?.cves).toEqual(["CVE-2026-10002"]);
+});
+
+test("observations of the topic get the tags of rules as well", async () => {
+  const kafka = freshKafka();
+  const ingest = await ingestOf(world, kafka, now, [], createMetrics(), () => RETENTION_DAYS, { tagger });
+  const durable = await makeApp(INGEST_OPERATIONS, ingest.register);
+  await ingest.start();
+  const payload = [observation("45.7.0.5", NOW - 1_000, { http: { path: "/x/shell.php" } })];
+  await durable.inject({ method: "POST", url: "/v1/observations", payload });
+  await eventually(async () =>
+    expect(await storedFor("45.7.0.5")).toEqual({
+      tags: [tagIdFromSlug("shell")],
+      rule_tags: [tagIdFromSlug("shell")],
+    }),
+  );
+  await durable.close();
+  await ingest.stop();
+});
