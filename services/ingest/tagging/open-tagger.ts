@@ -50,6 +50,10 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
   const poll = async () => {
     const next = await rereadAll(states, log);
     if (next.every((state, index) => state === states[index])) return;
+    if (hasSameTags(next, states)) {
+      states = next;
+      return;
+    }
     await onTags(entriesOf(next));
     ({ tagger, count } = compile(next));
     states = next;
@@ -161,6 +165,15 @@ async function rereadFile(
   const outcome = good === undefined ? "it is not used" : "its rules stay as they were before the change";
   log.warn({ file, errors: errors.slice(0, MAX_LISTED) }, `a file of tagging rules has errors; ${outcome}`);
   return good ?? { ...read, tags: [] };
+}
+
+/** After a change that was an error, too. */
+function hasSameTags(next: readonly FolderState[], before: readonly FolderState[]): boolean {
+  const contents = (states: readonly FolderState[]) =>
+    states.flatMap(({ files }) => [...files.values()].map(({ good }) => good).filter(({ tags }) => tags.length > 0));
+  const known = contents(before);
+  const found = contents(next);
+  return found.length === known.length && found.every((content, index) => content === known[index]);
 }
 
 function tagsOf(states: readonly FolderState[]): ParsedTag[][] {
