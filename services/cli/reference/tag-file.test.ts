@@ -1,12 +1,8 @@
-import { readFile } from "node:fs/promises";
-import { PORT_TAGS, tagsForPort } from "@noisefloor/ingest/formats/port-tags.ts";
 import { describe, expect, test } from "vitest";
 import { stringify as toYaml } from "yaml";
-import { STARTER_TAGS_FILE } from "../paths.ts";
 import { readTagFile } from "./tag-file.ts";
 
 const TODAY = "2026-11-20";
-const starterFile = await readFile(STARTER_TAGS_FILE, "utf8");
 const ID = "5f0f2e6a-9c1b-4b7a-8d53-1c2d3e4f5a6b";
 const FULL = {
   id: ID,
@@ -134,29 +130,5 @@ describe("an invalid entry", () => {
     const { tags, rejected } = read([FULL, { slug: "zmap", name: "ZMap" }, { slug: "mirai", name: "Another" }]);
     expect(tags.map(({ name }) => name)).toEqual(["Mirai", "ZMap"]);
     expect(rejected).toEqual([{ entry: "mirai", reason: `an entry above has the slug, with the id ${ID}` }]);
-  });
-});
-
-describe("the starter catalogue", () => {
-  const { tags, rejected } = readTagFile(starterFile, TODAY);
-  const slugs = new Set(tags.map(({ slug }) => slug));
-
-  test("is accepted as a whole", () => {
-    expect(rejected).toEqual([]);
-    expect(tags.length).toBeGreaterThan(50);
-  });
-
-  test("has every tag that follows from a port", () => {
-    const needed = [...new Set([...PORT_TAGS.map(({ slug }) => slug), ...tagsForPort("icmp", undefined)])];
-    expect(needed.filter((slug) => !slugs.has(slug))).toEqual([]);
-  });
-
-  test("relates tags only to others that it has", () => {
-    const ids = new Set(tags.map(({ id }) => id));
-    expect(tags.flatMap(({ slug, related }) => related.filter((id) => !ids.has(id)).map(() => slug))).toEqual([]);
-  });
-
-  test("recommends to block only what is malicious", () => {
-    expect(tags.filter((tag) => tag.recommend_block && tag.intention !== "malicious")).toEqual([]);
   });
 });

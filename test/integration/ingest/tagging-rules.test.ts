@@ -106,7 +106,7 @@ test("observations of the topic get the tags of rules as well", async () => {
   const ingest = await ingestOf(world, kafka, now, [], createMetrics(), () => RETENTION_DAYS, { tagger });
   const durable = await makeApp(INGEST_OPERATIONS, ingest.register);
   await ingest.start();
-  const payload = [observation("45.7.0.5", NOW - 1_000, { http: { path: "/x/shell.php" } })];
+  const payload = [observation("45.7.0.5", NOW - 1_000, { http: { path: "/x/a-shell.txt" } })];
   await durable.inject({ method: "POST", url: "/v1/observations", payload });
   await eventually(async () =>
     expect(await storedFor("45.7.0.5")).toEqual({
