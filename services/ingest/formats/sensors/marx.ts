@@ -4,14 +4,13 @@ import { TRANSPORTS } from "@noisefloor/domain/observation/schema.ts";
 import { parse } from "csv-parse/sync";
 import { z } from "zod";
 import type { DecodeOptions, LogFormat } from "../format.ts";
-import { tagsForPort } from "../port-tags.ts";
 
 const COLUMNS = ["datetime", "host", "src", "proto", "type", "spt", "dpt"] as const;
 type MarxRow = Readonly<Record<(typeof COLUMNS)[number], string>>;
 
 /**
  * The CSV of the "marx" AWS honeypots: `datetime,host,src,proto,type,spt,dpt`. `src` is the address as an unsigned
- * integer, times are UTC without a zone, `type` is the ICMP type. The log names no tags: the destination port does.
+ * integer, times are UTC without a zone, `type` is the ICMP type.
  */
 export const marx: LogFormat = {
   name: "marx",
@@ -69,7 +68,6 @@ function toObservation(row: MarxRow, line: string, { sensorId, publicPort }: Dec
     ...(row.proto === "" ? {} : { transport: transport ?? row.proto }),
     ...optional("source_port", row.spt),
     ...optional("destination_port", destinationPort === undefined ? row.dpt : String(publicPort(destinationPort))),
-    tags: transport === undefined ? [] : tagsForPort(transport, destinationPort),
     ...(row.type === "" ? {} : { metadata: { icmp_type: toNumber(row.type) ?? row.type } }),
   };
 }
