@@ -1,10 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { validateObservation } from "@noisefloor/domain/observation/observation.ts";
 import type { WireObservation } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { describe, expect, test } from "vitest";
-import { STARTER_TAGS_FILE } from "./paths.ts";
-import { readTagFile } from "./reference/tag-file.ts";
+import { readStarterTags } from "./reference/starter-tags.ts";
 import { simulate } from "./simulation.ts";
 
 const NOW = Date.parse("2026-11-20T14:23:45Z");
@@ -39,8 +37,7 @@ describe("a simulated fleet", () => {
   });
 
   test("uses only tags that the starter catalogue has", async () => {
-    const { tags } = readTagFile(await readFile(STARTER_TAGS_FILE, "utf8"), "2026-11-20");
-    const slugs = new Set(tags.map(({ slug }) => slug));
+    const slugs = new Set((await readStarterTags(NOW)).map(({ slug }) => slug));
     const used = new Set(accepted(2).flatMap((observation) => observation.tags));
     expect(used.size).toBeGreaterThan(5);
     expect([...used].filter((slug) => !slugs.has(slug))).toEqual([]);

@@ -1,12 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { PORT_TAGS, tagsForPort } from "@noisefloor/ingest/formats/port-tags.ts";
+import { lintFolders } from "@noisefloor/ingest/tagging/rule-files/lint.ts";
 import { describe, expect, test } from "vitest";
 import { stringify as toYaml } from "yaml";
-import { STARTER_TAGS_FILE } from "../paths.ts";
+import { TAGS_DIRECTORY } from "../paths.ts";
+import { readStarterTags } from "./starter-tags.ts";
 import { readTagFile } from "./tag-file.ts";
 
 const TODAY = "2026-11-20";
-const starterFile = await readFile(STARTER_TAGS_FILE, "utf8");
 const ID = "5f0f2e6a-9c1b-4b7a-8d53-1c2d3e4f5a6b";
 const FULL = {
   id: ID,
@@ -137,12 +137,13 @@ describe("an invalid entry", () => {
   });
 });
 
-describe("the starter catalogue", () => {
-  const { tags, rejected } = readTagFile(starterFile, TODAY);
+describe("the starter catalogue", async () => {
+  const tags = await readStarterTags(Date.parse(TODAY));
   const slugs = new Set(tags.map(({ slug }) => slug));
 
-  test("is accepted as a whole", () => {
-    expect(rejected).toEqual([]);
+  test("is accepted as a whole, and its rules match their examples", async () => {
+    const { problems } = await lintFolders([TAGS_DIRECTORY]);
+    expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
     expect(tags.length).toBeGreaterThan(50);
   });
 
