@@ -3,26 +3,28 @@ import { at, type Fields, listAt, objectAt, portAt, textAt, textsAt, toText } fr
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 
 /** Dionaea's names of the modules that answered, and what others call these protocols. */
-const APPLICATIONS: Readonly<Record<string, string>> = {
-  smbd: "smb",
-  mssqld: "mssql",
-  mysqld: "mysql",
-  httpd: "http",
-  ftpd: "ftp",
-  mqttd: "mqtt",
-  mongod: "mongodb",
-  pptpd: "pptp",
-  memcached: "memcached",
-  epmapper: "epmapper",
-  sipsession: "sip",
-  sipcall: "sip",
-  tftpserverhandler: "tftp",
-  upnpd: "upnp",
-  printerd: "printer",
-  blackhole: "",
-  mirrord: "",
-  pcap: "",
-};
+const APPLICATIONS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    smbd: "smb",
+    mssqld: "mssql",
+    mysqld: "mysql",
+    httpd: "http",
+    ftpd: "ftp",
+    mqttd: "mqtt",
+    mongod: "mongodb",
+    pptpd: "pptp",
+    memcached: "memcached",
+    epmapper: "epmapper",
+    sipsession: "sip",
+    sipcall: "sip",
+    tftpserverhandler: "tftp",
+    upnpd: "upnp",
+    printerd: "printer",
+    blackhole: "",
+    mirrord: "",
+    pcap: "",
+  }),
+);
 
 /** Dionaea's JSON log: its flat form, and the nested one of older versions. */
 export const dionaea: LogFormat = {
@@ -52,7 +54,7 @@ export function decodeDionaea(record: Fields, options: DecodeOptions): Decoded {
       sourcePort: portAt(record, "src_port") ?? portAt(connection, "remote.port"),
       destinationPort: portAt(record, "dst_port", "dest_port") ?? portAt(connection, "local.port"),
       transport: textAt(connection, "transport"),
-      application: APPLICATIONS[protocol.toLowerCase()] ?? protocol,
+      application: APPLICATIONS.get(protocol.toLowerCase()) ?? protocol,
       credentials: credentialsOf(record),
       loginAttempts: credentialsOf(record).length,
       commands: commands.map((command, index) => [command, words[index] ?? ""].join(" ").trim()),

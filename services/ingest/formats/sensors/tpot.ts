@@ -8,27 +8,29 @@ import { readHeaderFields, readHttpRequest } from "./payload.ts";
 import { cveLabels, decodeEve } from "./suricata-eve.ts";
 
 /** What a sensor of this type speaks, where its records do not say. */
-const APPLICATIONS: Readonly<Record<string, string>> = {
-  adbhoney: "adb",
-  ciscoasa: "http",
-  citrixhoneypot: "http",
-  elasticpot: "elasticsearch",
-  h0neytr4p: "http",
-  hellpot: "http",
-  ipphoney: "ipp",
-  log4pot: "http",
-  mailoney: "smtp",
-  medpot: "hl7",
-  miniprint: "printer",
-  nginx: "http",
-  rdphoneypot: "rdp",
-  redishoneypot: "redis",
-  sentrypeer: "sip",
-  tanner: "http",
-  wordpot: "http",
-  dicompot: "dicom",
-  endlessh: "ssh",
-};
+const APPLICATIONS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    adbhoney: "adb",
+    ciscoasa: "http",
+    citrixhoneypot: "http",
+    elasticpot: "elasticsearch",
+    h0neytr4p: "http",
+    hellpot: "http",
+    ipphoney: "ipp",
+    log4pot: "http",
+    mailoney: "smtp",
+    medpot: "hl7",
+    miniprint: "printer",
+    nginx: "http",
+    rdphoneypot: "rdp",
+    redishoneypot: "redis",
+    sentrypeer: "sip",
+    tanner: "http",
+    wordpot: "http",
+    dicompot: "dicom",
+    endlessh: "ssh",
+  }),
+);
 
 /** Records of T-Pot's Logstash: any of its honeypots, with `type`, `src_ip`, `dest_port` and the sensor's names. */
 export const tpot: LogFormat = {
@@ -84,7 +86,7 @@ function decodeGeneric(record: Fields, type: string, options: DecodeOptions): De
       transport: textAt(record, "proto", "protocol", "transport") ?? "tcp",
       application:
         textAt(record, "app_proto") ??
-        APPLICATIONS[type] ??
+        APPLICATIONS.get(type) ??
         (type === "heralding" ? textAt(record, "proto") : undefined),
       session: textAt(record, "session", "session_id"),
       credentials: isLogin ? [{ username, password }] : [],
