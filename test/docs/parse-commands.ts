@@ -14,7 +14,8 @@ export async function parseCommands(lines: readonly (readonly string[])[]): Prom
   const commands = withSubcommands(program);
   for (const command of commands) command.exitOverride().configureOutput({ writeOut: () => {}, writeErr: () => {} });
   const options = commands
-    .filter((command) => command.commands.length === 0)
+    // `tags import FILE` does something by itself, and so does `tags import sigma FILE`.
+    .filter((command) => command.commands.length === 0 || command.registeredArguments.length > 0)
     .map((command) => [nameOf(command), command.options.map(({ long }) => long ?? "")] as const);
   return { problems: lines.map((line) => problemOf(program, line)), options: Object.fromEntries(options) };
 }

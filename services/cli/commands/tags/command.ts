@@ -3,11 +3,21 @@ import type { OutputOptions } from "../../framework/output.ts";
 import type { ExplainOptions } from "./explain.ts";
 
 export const define: DefineCommand = (tags, createContext) => {
-  tags
+  const imports = tags
     .command("import")
     .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
     .argument("<file>")
     .action(async (file: string) => (await import("./catalogue.ts")).runTagsImport(file, await createContext()));
+  imports
+    .command("sigma")
+    .description(
+      "make tagging rules of Sigma rules about web servers, proxies and Zeek's http, refusing what cannot be said",
+    )
+    .argument("<file...>", "one rule each")
+    .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
+    .action(async (files: string[], options: { to: string }) =>
+      (await import("./import-sigma.ts")).runTagsImportSigma(files, options, await createContext()),
+    );
   tags
     .command("list")
     .description("list them")

@@ -41,7 +41,7 @@ export function matchesWildcards({ segments }: WildcardPattern, text: string): b
     if (found === -1) return false;
     from = found + segment.length;
   }
-  return from <= end;
+  return true;
 }
 
 function findSegment(segment: readonly (string | undefined)[], text: string, from: number, end: number): number {

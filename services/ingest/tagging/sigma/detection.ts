@@ -1,0 +1,96 @@
+import { z } from "zod";
+import type { SigmaField } from "./fields.ts";
+
+/** Why a rule cannot be said in ours. */
+export class SigmaError extends Error {
+  override name = "SigmaError";
+}
+
+type Fields = Readonly<Record<string, SigmaField>>;
+
+const mapSchema = z.record(z.string(), z.unknown());
+const scalarSchema = z.union([z.string(), z.number()]);
+const PARTS = ["contains", "startswith", "endswith"];
+const KEPT = [...PARTS, "all", "re", "cidr", "exists", "cased", "lt", "lte", "gt", "gte"];
+/** Fields of ours that are URL-decoded before they are compared, which Sigma's are not. */
+const DECODED = ["path", "query", "uri", "host", "user_agent", "referer"];
+
+/** @returns a `match` of ours. @throws SigmaError */
+export function convertDetection(detection: Readonly<Record<string, unknown>>, fields: Fields): unknown {
+  const { condition, timeframe, ...selections } = detection;
+  if (typeof condition !== "string") throw new SigmaError("condition: takes one text");
+  if (timeframe !== undefined || condition.includes("|")) {
+    throw new SigmaError("condition: a rule looks at one observation, and cannot count several");
+  }
+  const converted = Object.entries(selections).map(
+    ([name, selection]) => [name, convertSelection(name, selection, fields)] as const,
+  );
+  return { condition, ...Object.fromEntries(converted) };
+}
+
+function convertSelection(name: string, selection: unknown, fields: Fields): unknown {
+  if (Array.isArray(selection)) return selection.map((part: unknown) => convertFields(name, part, fields));
+  return convertFields(name, selection, fields);
+}
+
+function convertFields(name: string, value: unknown, fields: Fields): Record<string, unknown> {
+  const map = mapSchema.safeParse(value);
+  if (!map.success) throw new SigmaError(`${name}: keywords search a whole log line, and an observation is none`);
+  const entries = Object.entries(map.data).map(([key, one]) => convertField(key, one, fields));
+  const keys = entries.map(([key]) => key);
+  const double = keys.find((key, index) => keys.indexOf(key) !== index);
+  if (double !== undefined) throw new SigmaError(`${name}: two of its fields are ${double} in ours`);
+  return Object.fromEntries(entries);
+}
+
+function convertField(key: string, value: unknown, fields: Fields): readonly [string, unknown] {
+  const [name = "", ...modifiers] = key.split("|");
+  const target = fields[name];
+  if (target === undefined) {
+    throw new SigmaError(`${key}: an observation has no ${name}; fields are ${Object.keys(fields).join(", ")}`);
+  }
+  const unknown = modifiers.find(
+    (modifier) => !KEPT.includes(modifier) && !(modifier === "i" && modifiers.includes("re")),
+  );
+  if (unknown !== undefined) throw new SigmaError(`${key}: the modifier ${unknown} is not known`);
+  if (value === null) return [`${target.field}|exists`, false];
+  if (modifiers.includes("exists")) return [`${target.field}|exists`, value];
+  const values = z.array(scalarSchema).safeParse(Array.isArray(value) ? value : [value]);
+  if (!values.success) throw new SigmaError(`${key}: takes texts and numbers`);
+  const isWhole = !modifiers.some((modifier) => modifier === "contains" || modifier === "endswith");
+  if (target.isPartOnly && isWhole && !values.data.every((one) => /^\*/.test(String(one)))) {
+    throw new SigmaError(`${key}: only a part of it can be compared, with contains or endswith`);
+  }
+  return convertValues(target.field, modifiers, values.data);
+}
+
+function convertValues(
+  field: string,
+  modifiers: readonly string[],
+  values: readonly (string | number)[],
+): readonly [string, unknown] {
+  if (field === "destination_port" || field === "source_ip") return [[field, ...modifiers].join("|"), one(values)];
+  const texts = values.map(String);
+  const isRegex = modifiers.includes("re");
+  const isEncoded = DECODED.includes(field) && (isRegex || texts.some((text) => /%[0-9a-f]{2}/i.test(text)));
+  const raw = isEncoded ? ["raw"] : [];
+  if (isRegex) {
+    // Sigma's regular expressions heed case unless they are told not to.
+    const cased = modifiers.includes("i") ? [] : ["cased"];
+    const kept = modifiers.filter((modifier) => modifier !== "i" && modifier !== "cased");
+    return [[field, ...kept, ...cased, ...raw].join("|"), one(texts)];
+  }
+  const part = modifiers.find((modifier) => PARTS.includes(modifier));
+  if (part === undefined || !texts.some(hasWildcard)) {
+    return [[field, ...modifiers, ...raw].join("|"), one(part === undefined ? texts : texts.map(withoutEscapes))];
+  }
+  // Ours take wildcards only where the whole text is compared.
+  const before = part === "startswith" ? "" : "*";
+  const after = part === "endswith" ? "" : "*";
+  const others = modifiers.filter((modifier) => modifier !== part);
+  return [[field, ...others, ...raw].join("|"), one(texts.map((text) => `${before}${text}${after}`))];
+}
+
+const one = <T>(values: readonly T[]): T | readonly T[] | undefined => (values.length === 1 ? values[0] : values);
+const hasWildcard = (text: string) => /[*?]/.test(text.replaceAll(/\\[*?\\]/g, ""));
+const withoutEscapes = (text: string) => text.replaceAll(/\\([*?\\])/g, "$1");
