@@ -93,10 +93,11 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
 }
 
 function toHttp({ target, ...http }: HttpDraft): Fields {
-  const { path, query, host } = splitTarget(target);
+  // A whole URL stays one: its sender takes the sensor for a proxy.
+  const [path, query] = splitQuery(target);
   return defined({
     method: clip(http.method, 32),
-    host: clip(http.host ?? host, 255),
+    host: clip(http.host, 255),
     path: clip(path, 2_048),
     query: clip(query, 4_096),
     user_agent: clip(http.userAgent, 1_024),
@@ -111,7 +112,12 @@ function toHttp({ target, ...http }: HttpDraft): Fields {
   });
 }
 
-/** A proxy's client asks for a whole URL, whose host is the one that it wants to reach. */
+function splitQuery(target: string | undefined): readonly (string | undefined)[] {
+  const mark = target?.indexOf("?") ?? -1;
+  return mark < 0 ? [target] : [target?.slice(0, mark), target?.slice(mark + 1)];
+}
+
+/** The parts of a request's target that a log writes as a whole URL. */
 export function splitTarget(target: string | undefined): { path?: string; query?: string; host?: string } {
   if (target === undefined) return {};
   const [, host, rest = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)(.*)$/is.exec(target) ?? [undefined, undefined, target];
