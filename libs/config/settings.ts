@@ -15,6 +15,7 @@ export const settingsSchema = z.object({
   DEAD_LETTERS_MIB_PER_DAY: wholeNumber(1, 1_000_000).default(64),
   MIN_FREE_DISK_MIB: wholeNumber(0, 100_000_000).optional(),
   DURABLE_INTAKE: optionalFlag(),
+  MMDB_PATHS: list("takes paths of files, separated by commas"),
 
   DATA_DIR: z.string().default("./.data"),
   CLICKHOUSE_URL: z
@@ -134,6 +135,7 @@ export function readSettings(env: Environment) {
     deadLetterBytesPerDay: variables.DEAD_LETTERS_MIB_PER_DAY * MEBIBYTE,
     minFreeDiskBytes: variables.MIN_FREE_DISK_MIB === undefined ? undefined : variables.MIN_FREE_DISK_MIB * MEBIBYTE,
     isDurable: variables.DURABLE_INTAKE,
+    mmdbPaths: variables.MMDB_PATHS,
     clickhouse: clickhouseSettings(variables),
     http: {
       host: variables.HTTP_HOST,

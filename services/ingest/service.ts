@@ -12,6 +12,7 @@ import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { type LimitedDeadLetterStore, limitedDeadLetterStore } from "./dead-letters/quota.ts";
+import type { Enricher } from "./enrichment/enricher.ts";
 import { mostRecordsIn } from "./formats/json/split.ts";
 import { type InsertQueue, insertQueue } from "./insert-queue.ts";
 import { type IngestMetrics, ingestMetrics } from "./metrics.ts";
@@ -47,6 +48,8 @@ export type IngestOptions = SensorKeys & {
   readonly deadLetterBytesPerDay?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
+  /** Without it observations are stored without what their sensor left out. */
+  readonly enricher?: Enricher | undefined;
   /** Called with the rows of each insert that has succeeded. */
   readonly onStored?: ((rows: readonly ObservationRow[]) => void) | undefined;
   readonly metrics: IngestMetrics;
@@ -102,6 +105,8 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       registerIntake(app, {
         ...validation,
         catalogue,
+        // With Kafka, what is published stays as the sensor sent it, and its consumer enriches.
+        enricher: kafka === undefined ? options.enricher : undefined,
         sensorKeys: options.sensorKeys,
         sensors: options.sensors,
         sink: kafka === undefined ? clickhouseSink(http.queue) : kafkaSink(kafka.produce, kafka.topic),
@@ -117,6 +122,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       await startKafkaIngest({
         ...validation,
         catalogue: retryingCatalogue(catalogue, shutdown.signal, log),
+        enricher: options.enricher,
         source: stream.source,
         sink: clickhouseSink(stream.queue),
         deadLetters: stream.deadLetters.store,

@@ -7,6 +7,7 @@ import {
   validateObservation,
 } from "@noisefloor/domain/observation/observation.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import type { Enricher } from "./enrichment/enricher.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import { type ObservationRow, toRow } from "./observation-row.ts";
 import { observationIdOf } from "./record-id.ts";
@@ -26,6 +27,8 @@ export type ValidationOptions = {
   readonly sensorId?: string | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
+  /** Fills in the network and the country of a source; left out, rows have what the sensor said. */
+  readonly enricher?: Pick<Enricher, "enrich"> | undefined;
   /** Ends the wait for a catalogue that cannot be read. */
   readonly signal?: AbortSignal | undefined;
 };
@@ -38,7 +41,7 @@ export async function validateBatch<R extends IncomingRecord>(
   records: readonly R[],
   options: ValidationOptions,
 ): Promise<ValidationResult<R>> {
-  const { catalogue, right, sensorId, signal } = options;
+  const { catalogue, right, sensorId, enricher, signal } = options;
   const criteria = { now: options.now(), retentionDays: options.retentionDays(), right, sensorId };
   let isFresh = false;
   const rows: ObservationRow[] = [];
@@ -52,11 +55,11 @@ export async function validateBatch<R extends IncomingRecord>(
     }
     since.records++;
     since.bytes += record.bytes.length;
-    let validated = validateRecord(record, catalogue, criteria);
+    let validated = validateRecord(record, catalogue, criteria, enricher);
     if ("reason" in validated && validated.reason === "unknown-tag" && !isFresh) {
       await catalogue.refresh(signal);
       isFresh = true;
-      validated = validateRecord(record, catalogue, criteria);
+      validated = validateRecord(record, catalogue, criteria, enricher);
     }
     if ("reason" in validated) rejected.push({ record, rejection: boundDetail(validated) });
     else {
@@ -78,6 +81,7 @@ function validateRecord(
   record: IncomingRecord,
   catalogue: TagCatalogue,
   criteria: ValidationCriteria,
+  enricher: ValidationOptions["enricher"],
 ): ValidRecord | Rejection {
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
   if ("reason" in parsed) return parsed;
@@ -85,6 +89,7 @@ function validateRecord(
   if ("reason" in accepted) return accepted;
   const tagIds = resolveTags(catalogue, accepted.observation.tags);
   if ("reason" in tagIds) return tagIds;
+  enricher?.enrich(accepted.observation);
   return {
     ...accepted,
     row: toRow(accepted, { observationId: observationIdOf(accepted.observation.observation_id, record), tagIds }),

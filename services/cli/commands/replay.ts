@@ -3,6 +3,7 @@ import { type DiskGuard, openDiskGuard } from "@noisefloor/clickhouse/server/dis
 import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation/observation.ts";
 import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
+import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
@@ -113,8 +114,13 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     log,
   });
   closeStack.add(deadLetters.close);
+  // What goes to the brokers stays as it is in the file, and their consumer enriches.
+  const storesRows = !dryRun && settings.kafka === undefined;
+  const enricher = storesRows ? await openEnricher({ mmdbPaths: settings.mmdbPaths, log }) : undefined;
+  if (enricher !== undefined) closeStack.add(enricher.stop);
   const batches = {
     catalogue,
+    enricher,
     retentionDays: () => store.retentionDays,
     right: "everything",
     now: Date.now,

@@ -1,3 +1,4 @@
+import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
 import type { Caches } from "./caches.ts";
@@ -14,6 +15,8 @@ export async function openIngest(
 ): Promise<Ingest | undefined> {
   if (sensors === undefined) return undefined;
   const { settings, log, metrics, closeStack } = context;
+  const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
+  closeStack.add(enricher.stop);
   const ingest = await createIngest({
     client: clients.inserts,
     catalogue,
@@ -23,6 +26,7 @@ export async function openIngest(
     disk: await openDisk(context, clients.polling),
     deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
     kafka: settings.kafka,
+    enricher,
     onStored: index?.onStored,
     metrics,
     log,

@@ -8,6 +8,7 @@ import {
   openDeadLettersById,
 } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type RetryResult, retryDeadLetters } from "@noisefloor/ingest/dead-letters/retry.ts";
+import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
@@ -96,15 +97,17 @@ type Retry = (deadLetters: readonly OpenedDeadLetter[]) => Promise<RetryResult[]
 async function withRetry(
   { client, retentionDays }: Store,
   { overridePermission, dryRun }: RetryOptions,
-  signal: AbortSignal,
+  { settings, signal, log }: CommandContext,
   work: (retry: Retry) => Promise<void>,
 ): Promise<void> {
   const catalogue = await openTagCatalogue(client);
+  const enricher = dryRun ? undefined : await openEnricher({ mmdbPaths: settings.mmdbPaths, log });
   const queue = insertQueue({ insert: insertObservations(client), retryForMs: 60_000, lingerMs: 0 });
   try {
     await work((deadLetters) =>
       retryDeadLetters(deadLetters, {
         catalogue,
+        enricher,
         retentionDays: () => retentionDays,
         now: Date.now,
         overridePermission,
@@ -115,6 +118,7 @@ async function withRetry(
       }),
     );
   } finally {
+    enricher?.stop();
     catalogue.stop();
   }
 }
@@ -124,13 +128,13 @@ async function retryById(
   store: Store,
   ids: readonly string[],
   options: RetryOptions,
-  { signal }: CommandContext,
+  context: CommandContext,
   tally: Tally,
 ): Promise<string[]> {
   const missing = new Set(ids);
-  await withRetry(store, options, signal, async (retry) => {
+  await withRetry(store, options, context, async (retry) => {
     for await (const deadLetters of openDeadLettersById(store.client, ids)) {
-      if (signal.aborted) break;
+      if (context.signal.aborted) break;
       for (const result of await retry(deadLetters)) {
         missing.delete(result.deadLetter.id);
         count(tally, result);
@@ -145,13 +149,14 @@ async function retrySelected(
   store: Store,
   filter: DeadLetterFilter,
   options: RetryOptions,
-  { settings, signal }: CommandContext,
+  context: CommandContext,
   tally: Tally,
 ): Promise<void> {
+  const { settings, signal } = context;
   const total = await countDeadLetters(store.client);
   const progress = progressBar("Retrying", total, settings.logLevel !== "silent");
   try {
-    await withRetry(store, options, signal, async (retry) => {
+    await withRetry(store, options, context, async (retry) => {
       for await (const deadLetters of openDeadLetters(store.client, filter, progress.advance)) {
         if (signal.aborted) break;
         for (const result of await retry(deadLetters)) count(tally, result);
