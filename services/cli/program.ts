@@ -33,6 +33,11 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/replay.ts"),
   },
   {
+    name: "enrich",
+    description: "fill in the networks and countries that stored observations lack",
+    load: () => import("./commands/enrich.ts"),
+  },
+  {
     name: "simulate",
     description: "store the observations of a simulated sensor fleet, for trying things out",
     load: () => import("./commands/simulate.ts"),
