@@ -3,4 +3,5 @@ import { fileURLToPath } from "node:url";
 /** Paths of the project's files that commands read. */
 export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("../../infra/clickhouse/migrations", import.meta.url));
 export const STARTER_TAGS_FILE = fileURLToPath(new URL("../../infra/tags/starter.yaml", import.meta.url));
+export const STARTER_NETWORKS_DIRECTORY = fileURLToPath(new URL("../../infra/networks/starter", import.meta.url));
 export const KNOWN_LISTS_DIRECTORY = fileURLToPath(new URL("../../infra/networks", import.meta.url));

@@ -24,7 +24,7 @@ const COMMANDS: readonly Entry[] = [
   { name: "query", description: "run the query interface", load: () => import("./commands/query.ts") },
   {
     name: "migrate",
-    description: "bring the schema up to date, set the retention, add missing starter tags; then end",
+    description: "bring the schema up to date, set the retention, add what a new store starts with; then end",
     load: () => import("./commands/migrate.ts"),
   },
   {

@@ -12,6 +12,7 @@ import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { progressBar } from "../framework/progress.ts";
 import { type KnownLists, readKnownLists } from "../reference/known-lists.ts";
 import { findListFiles, listIdOf, type ReadNetworkList, readNetworkList } from "../reference/network-list-file.ts";
+import { isStarter } from "../reference/starter-networks.ts";
 import { withStore, withStoreToRead } from "../store.ts";
 
 const COMMANDS: Record<NetworkKind, string> = { service: "benign", actor: "actors" };
@@ -71,7 +72,8 @@ export async function runNetworksImport(
   for (const { entry, reason } of rejected) print(`rejected ${printable(entry)}: ${reason}`);
   for (const { file, reason } of skipped) print(`skipped ${printable(file)}: ${reason}`);
   await withStore(context, async (client) => {
-    const stored = new Map((await readNetworkLists(client, kind)).map((list) => [list.listId, list.networks]));
+    const own = (await readNetworkLists(client, kind)).filter((list) => !isStarter(list));
+    const stored = new Map(own.map((list) => [list.listId, list.networks]));
     const shrunken = options.force ? [] : findShrunken(lists, stored);
     for (const { listId, reason } of shrunken) print(`skipped ${listId}: ${reason}`);
     const shrunkenIds = shrunken.map(({ listId }) => listId);
