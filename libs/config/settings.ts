@@ -16,6 +16,7 @@ export const settingsSchema = z.object({
   MIN_FREE_DISK_MIB: wholeNumber(0, 100_000_000).optional(),
   DURABLE_INTAKE: optionalFlag(),
   MMDB_PATHS: list("takes paths of files, separated by commas"),
+  BENIGN_UPDATE: z.enum(["off", "daily"], "takes off or daily").default("off"),
 
   DATA_DIR: z.string().default("./.data"),
   CLICKHOUSE_URL: z
@@ -136,6 +137,7 @@ export function readSettings(env: Environment) {
     minFreeDiskBytes: variables.MIN_FREE_DISK_MIB === undefined ? undefined : variables.MIN_FREE_DISK_MIB * MEBIBYTE,
     isDurable: variables.DURABLE_INTAKE,
     mmdbPaths: variables.MMDB_PATHS,
+    updatesBenignDaily: variables.BENIGN_UPDATE === "daily",
     clickhouse: clickhouseSettings(variables),
     http: {
       host: variables.HTTP_HOST,

@@ -5,3 +5,6 @@ export const MIGRATIONS_DIRECTORY = fileURLToPath(new URL("../../infra/clickhous
 export const STARTER_TAGS_FILE = fileURLToPath(new URL("../../infra/tags/starter.yaml", import.meta.url));
 export const STARTER_NETWORKS_DIRECTORY = fileURLToPath(new URL("../../infra/networks/starter", import.meta.url));
 export const KNOWN_LISTS_DIRECTORY = fileURLToPath(new URL("../../infra/networks", import.meta.url));
+export const OPERATOR_DOMAINS_FILE = fileURLToPath(
+  new URL("../../infra/networks/operator-domains.yaml", import.meta.url),
+);

@@ -1,6 +1,7 @@
 import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
+import { startBenignUpdate } from "./benign-update.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
 import { openDisk } from "./disk.ts";
@@ -15,6 +16,10 @@ export async function openIngest(
 ): Promise<Ingest | undefined> {
   if (sensors === undefined) return undefined;
   const { settings, log, metrics, closeStack } = context;
+  // Here and not beside the queries, whose user may not write.
+  if (settings.updatesBenignDaily) {
+    closeStack.add(startBenignUpdate({ client: clients.inserts, metrics, log, now: Date.now }).stop);
+  }
   const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
   closeStack.add(enricher.stop);
   const ingest = await createIngest({
