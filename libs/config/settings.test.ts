@@ -37,6 +37,8 @@ const INVALID: Record<string, string> = {
   LOG_CLIENT_ADDRESSES: "yes",
   PLANS_URL: "noise.example/plans",
   REDIS_URL: "http://cache.example",
+  MMDB_PATHS: " , ",
+  BENIGN_UPDATE: "hourly",
   KAFKA_BROKERS: "a:9092,b",
   KAFKA_INSTANCE_ID: "one two",
   KAFKA_CREATE_TOPICS: "maybe",
@@ -237,6 +239,18 @@ test("sensor keys are a list of keys of at least 16 characters", () => {
   for (const short of ["0123456789abcde", `${keys[0]},short`]) {
     expect(messageFor({ SENSOR_KEYS: short })).toContain("SENSOR_KEYS: takes keys of at least 16 characters");
   }
+});
+
+test("the lists of benign networks are updated daily only if that is asked for", () => {
+  expect(readSettings({}).updatesBenignDaily).toBe(false);
+  expect(readSettings({ BENIGN_UPDATE: "daily" }).updatesBenignDaily).toBe(true);
+});
+
+test("the files of networks and countries are a list of paths", () => {
+  expect(readSettings({ MMDB_PATHS: "/data/city.mmdb, /data/asn.mmdb" }).mmdbPaths).toEqual([
+    "/data/city.mmdb",
+    "/data/asn.mmdb",
+  ]);
 });
 
 describe("allowed hosts", () => {

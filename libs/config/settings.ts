@@ -16,6 +16,8 @@ export const settingsSchema = z.object({
   MIN_FREE_DISK_MIB: wholeNumber(0, 100_000_000).optional(),
   DURABLE_INTAKE: optionalFlag(),
   TAG_RULES_DIR: z.string().optional(),
+  MMDB_PATHS: list("takes paths of files, separated by commas"),
+  BENIGN_UPDATE: z.enum(["off", "daily"], "takes off or daily").default("off"),
 
   DATA_DIR: z.string().default("./.data"),
   CLICKHOUSE_URL: z
@@ -161,6 +163,8 @@ export function readSettings(env: Environment) {
     minFreeDiskBytes: variables.MIN_FREE_DISK_MIB === undefined ? undefined : variables.MIN_FREE_DISK_MIB * MEBIBYTE,
     isDurable: variables.DURABLE_INTAKE,
     tagRulesDirectory: variables.TAG_RULES_DIR,
+    mmdbPaths: variables.MMDB_PATHS,
+    updatesBenignDaily: variables.BENIGN_UPDATE === "daily",
     clickhouse: clickhouseSettings(variables),
     http: {
       host: variables.HTTP_HOST,

@@ -105,6 +105,17 @@ export function createMetrics() {
       help: "Restarts of the consumer after an error, such as a long outage of the brokers",
       registers,
     }),
+    databaseReloadFailures: new Counter({
+      name: "noisefloor_database_reload_failures_total",
+      help: "Times that a database of networks and countries (MMDB_PATHS) could not be read; the earlier one stays in use",
+      registers,
+    }),
+    benignUpdates: new Counter({
+      name: "noisefloor_benign_updates_total",
+      help: "Unattended updates of the lists of benign services and scan operators, by outcome: updated, failed",
+      labelNames: ["outcome"],
+      registers,
+    }),
     /** Adds a gauge that is read at each scrape, and left out while `read` returns undefined. */
     gauge(name: `noisefloor_${string}`, help: string, read: () => number | undefined): void {
       new Gauge({

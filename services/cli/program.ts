@@ -24,13 +24,18 @@ const COMMANDS: readonly Entry[] = [
   { name: "query", description: "run the query interface", load: () => import("./commands/query.ts") },
   {
     name: "migrate",
-    description: "bring the schema up to date, set the retention, add missing starter tags; then end",
+    description: "bring the schema up to date, set the retention, add what a new store starts with; then end",
     load: () => import("./commands/migrate.ts"),
   },
   {
     name: "replay",
     description: 'store log files (also .gz; "-" is standard input)',
     load: () => import("./commands/replay.ts"),
+  },
+  {
+    name: "enrich",
+    description: "fill in the networks and countries that stored observations lack",
+    load: () => import("./commands/enrich.ts"),
   },
   {
     name: "simulate",

@@ -7,7 +7,7 @@ import type { Sink } from "@noisefloor/ingest/types.ts";
 import { kafkaProducer } from "@noisefloor/kafka/producer.ts";
 import { directSink } from "./direct-sink.ts";
 import type { CommandContext } from "./framework/command.ts";
-import { openRuleTagger, rowsOf } from "./reference/rule-tagger.ts";
+import { openRows } from "./row-options.ts";
 import type { Store } from "./store.ts";
 
 /** Where a replay's accepted records go, and what the summary calls that. */
@@ -29,10 +29,9 @@ export async function openTarget(
 ): Promise<ReplayTarget> {
   const { settings, log } = context;
   if (settings.kafka === undefined) {
-    const tagger = await openRuleTagger(context, client, catalogue);
-    const rows = rowsOf(catalogue, tagger);
+    const { rows, stop } = await openRows(context, client, catalogue);
     const sink = directSink<ReplayRecord>(client, { retryForMs: 60_000, assertSpace: disk.assertSpace, rows });
-    return { verb: "stored", sink, close: async () => tagger.stop() };
+    return { verb: "stored", sink, close: async () => stop() };
   }
   if (settings.kafka.createTopics) await createTopic(settings.kafka, log);
   const producer = await kafkaProducer(settings.kafka.connection, log);

@@ -16,6 +16,7 @@ import {
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { MIGRATIONS_DIRECTORY } from "./paths.ts";
+import { addStarterNetworks } from "./reference/starter-networks.ts";
 import { addTagsOfFiles } from "./reference/starter-tags.ts";
 import { formatLoss, isMuch } from "./retention-loss.ts";
 
@@ -111,7 +112,8 @@ async function openConnection({ clickhouse }: Settings, options: OpenOptions) {
 
 /**
  * Opens the configured or embedded ClickHouse for `start`, `ingest` or `migrate`, which alone prepare a store: they
- * make one where there is none, bring its schema up to date, and set its retention, durability and starter tags.
+ * make one where there is none, bring its schema up to date, set its retention and durability, and add what a new store
+ * starts with: tags, and lists of benign networks.
  * @param confirmLoss called before a shorter retention deletes more than a tenth of what is stored.
  */
 export async function openStore(
@@ -131,6 +133,8 @@ export async function openStore(
     await setDurability(client, settings.isDurable, log);
     const tags = await addTagsOfFiles(client, settings, Date.now());
     if (tags > 0) log.info({ tags }, "tags of the starter catalogue and of TAG_RULES_DIR were added or changed");
+    const networks = await addStarterNetworks(client);
+    if (networks > 0) log.info({ lists: networks }, "starter lists of benign services and scan operators were added");
     return { server, client, retentionDays, close };
   } catch (error) {
     const explained = await explainLoss(server, error);

@@ -15,6 +15,7 @@ export type IngestMetrics = Pick<
   | "gauge"
   | "gaugeBy"
   | "kafkaRestarts"
+  | "databaseReloadFailures"
 >;
 
 /**

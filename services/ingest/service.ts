@@ -7,6 +7,7 @@ import type { Operation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { type LimitedDeadLetterStore, limitedDeadLetterStore } from "./dead-letters/quota.ts";
+import type { Enricher } from "./enrichment/enricher.ts";
 import { findFormats } from "./formats/all.ts";
 import type { DecodeOptions, LogFormat } from "./formats/format.ts";
 import { type InsertQueue, insertQueue } from "./insert-queue.ts";
@@ -43,6 +44,8 @@ export type IngestOptions = SensorKeys & {
   readonly kafka: KafkaSettings | undefined;
   /** A broker to subscribe to. */
   readonly hpfeeds?: HpfeedsSettings | undefined;
+  /** Without it observations are stored without what their sensor left out. */
+  readonly enricher?: Enricher | undefined;
   /** Called with the rows of each insert that has succeeded. */
   readonly onStored?: ((rows: readonly ObservationRow[]) => void) | undefined;
   readonly metrics: IngestMetrics;
@@ -87,7 +90,7 @@ export type Ingest = {
 
 /** Sets up every source of observations that the settings ask for. */
 export async function createIngest(options: IngestOptions): Promise<Ingest> {
-  const { catalogue, tagger, retentionDays, now, metrics, log } = options;
+  const { catalogue, enricher, tagger, retentionDays, now, metrics, log } = options;
   const counted = ingestMetrics(metrics);
   const kafka = options.kafka === undefined ? undefined : await connectTopics(options.kafka, metrics, log);
   const shutdown = new AbortController();
@@ -96,6 +99,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const createFor = (source: Source) => createStores(source, { ...options, counted, shutdown: shutdown.signal });
   const sessions = createSessions((wanted, times) => readSessions(options.client, wanted, times));
   const rowsFor = (source: Source): RowOptions => ({
+    enrich: enricher?.enrich,
     assignTags: tagger && ((observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger)),
     sessions: retryingSessions(sessions, {
       forMs: TIMES[source].retryForMs,

@@ -57,6 +57,14 @@ test("only start and migrate create a store: all other commands name the folder 
   expect(await readdir(dataDir)).toEqual([]);
 });
 
+test("a fresh install knows the well known benign services", async () => {
+  expect(await getJson(`${service.url}/v3/community/8.8.8.8`)).toMatchObject({
+    riot: true,
+    classification: "benign",
+    name: "Google Public DNS",
+  });
+});
+
 test("commands beside a running service use its store, and the service shows the change within five seconds", async () => {
   const file = join(dataDir, "tags.yaml");
   await writeFile(
@@ -69,11 +77,11 @@ test("commands beside a running service use its store, and the service shows the
     /rejected Bad Slug: slug: .*\nadded {5}1\nchanged {3}0\nreplaced {2}0\nunchanged 0\nrejected {2}1\n/,
   );
   const list = join(dataDir, "resolvers.json");
-  await writeFile(list, JSON.stringify({ name: "Resolvers", type: "cidr", list: ["9.9.9.0/24"] }));
+  await writeFile(list, JSON.stringify({ name: "Resolvers", type: "cidr", list: ["5.9.9.0/24"] }));
   expect(await noisefloor(["benign", "import", list]).finished).toMatchObject({ code: 0 });
   await eventually(async () => {
     expect(await getJson(`${service.url}/v3/tags?slug=brand-new`)).toMatchObject({ tags: [{ name: "Brand New" }] });
-    expect(await getJson(`${service.url}/v3/community/9.9.9.9`)).toMatchObject({ riot: true, name: "Resolvers" });
+    expect(await getJson(`${service.url}/v3/community/5.9.9.9`)).toMatchObject({ riot: true, name: "Resolvers" });
   }, 5_000);
 });
 
@@ -186,6 +194,7 @@ test("help names every command", async () => {
     "query",
     "migrate",
     "replay",
+    "enrich",
     "simulate",
     "tags",
     "benign",

@@ -67,6 +67,11 @@ export async function replaceNetworkLists(
   return switchRanges(client, kind);
 }
 
+/** Whether lists of a kind were ever stored, even if all of them have been removed since. */
+export async function hasNetworkHistory(client: ClickHouseClient, kind: NetworkKind): Promise<boolean> {
+  return (await runForOne(client, latestGeneration, { kind })).generation > 0;
+}
+
 const storedLists = defineQuery({
   name: "stored-network-lists",
   sql: `SELECT list_id AS listId, name, category, trust_level AS trustLevel, networks,

@@ -1,17 +1,15 @@
 import { dirname, relative } from "node:path";
-import {
-  type NetworkKind,
-  readNetworkLists,
-  removeNetworkLists,
-  replaceNetworkLists,
-} from "@noisefloor/clickhouse/tables/networks.ts";
+import { type NetworkKind, readNetworkLists, removeNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { type OutputOptions, printable, show } from "../framework/output.ts";
 import { progressBar } from "../framework/progress.ts";
 import { type KnownLists, readKnownLists } from "../reference/known-lists.ts";
+import { readMassScanners } from "../reference/mass-scanner-file.ts";
 import { findListFiles, listIdOf, type ReadNetworkList, readNetworkList } from "../reference/network-list-file.ts";
+import { storeLists } from "../reference/store-lists.ts";
+import { MISP_WARNINGLISTS, updateNetworks } from "../reference/update-networks.ts";
 import { withStore, withStoreToRead } from "../store.ts";
 
 const COMMANDS: Record<NetworkKind, string> = { service: "benign", actor: "actors" };
@@ -34,6 +32,11 @@ export function defineNetworks(kind: NetworkKind): DefineCommand {
       .action(async (path: string, options: ImportOptions) =>
         runNetworksImport(kind, path, options, await createContext()),
       );
+    lists
+      .command("update")
+      .description("download the MISP warninglists and import those that Noisefloor knows")
+      .option("--from <url or file>", "another archive (.tar.gz) of the same form", MISP_WARNINGLISTS)
+      .action(async (options: { from: string }) => runNetworksUpdate(kind, options.from, await createContext()));
     lists
       .command("list")
       .description("list them")
@@ -71,27 +74,31 @@ export async function runNetworksImport(
   for (const { entry, reason } of rejected) print(`rejected ${printable(entry)}: ${reason}`);
   for (const { file, reason } of skipped) print(`skipped ${printable(file)}: ${reason}`);
   await withStore(context, async (client) => {
-    const stored = new Map((await readNetworkLists(client, kind)).map((list) => [list.listId, list.networks]));
-    const shrunken = options.force ? [] : findShrunken(lists, stored);
-    for (const { listId, reason } of shrunken) print(`skipped ${listId}: ${reason}`);
-    const shrunkenIds = shrunken.map(({ listId }) => listId);
-    const imported = lists.filter(({ list }) => !shrunkenIds.includes(list.listId));
+    const { imported, kept, ranges, stored } = await storeLists(client, kind, lists, { force: options.force });
+    for (const { listId, reason } of kept) print(`skipped ${listId}: ${reason}`);
     if (imported.length > 0) {
-      const networkLists = imported.map(({ list }) => list);
-      const { ranges } = await replaceNetworkLists(client, kind, networkLists, Date.now());
-      print(`lists     ${imported.length}`);
-      print(`networks  ${networkLists.reduce((sum, { networks }) => sum + networks.length, 0)}`);
-      print(`ipv6      ${imported.reduce((sum, { ipv6 }) => sum + ipv6, 0)} (not used)`);
-      print(`rejected  ${rejected.length}`);
-      print(`skipped   ${skipped.length + shrunken.length}`);
-      print(`ranges    ${ranges} without overlap, over all lists`);
+      const counts = { rejected: rejected.length, skipped: skipped.length + kept.length, ranges };
+      for (const line of formatImport(imported, counts)) print(line);
     }
     const unreadableIds = skipped.filter(({ isUnreadable }) => isUnreadable).map(({ file }) => listIdOf(file));
     assertImported(path, imported.length, [
       ...unreadableIds.filter((listId) => stored.has(listId)),
-      ...shrunkenIds.filter((listId) => stored.get(listId)),
+      ...kept.filter(({ isStored }) => isStored).map(({ listId }) => listId),
     ]);
   });
+}
+
+type Counts = { readonly rejected: number; readonly skipped: number; readonly ranges: number };
+
+function formatImport(imported: readonly ReadNetworkList[], { rejected, skipped, ranges }: Counts): string[] {
+  return [
+    `lists     ${imported.length}`,
+    `networks  ${imported.reduce((sum, { list }) => sum + list.networks.length, 0)}`,
+    `ipv6      ${imported.reduce((sum, { ipv6 }) => sum + ipv6, 0)} (not used)`,
+    `rejected  ${rejected}`,
+    `skipped   ${skipped}`,
+    `ranges    ${ranges} without overlap, over all lists`,
+  ];
 }
 
 /** @param unchanged stored lists that the files hold, but that were not imported. */
@@ -108,21 +115,6 @@ function assertImported(path: string, imported: number, unchanged: readonly stri
   }
 }
 
-/** The lists that lost more than half of their stored networks, or are empty: their download may be incomplete. */
-function findShrunken(lists: readonly ReadNetworkList[], stored: ReadonlyMap<string, number>) {
-  return lists.flatMap(({ list: { listId, networks }, ipv6, rejected }) => {
-    const before = stored.get(listId) ?? 0;
-    if (networks.length > 0 && networks.length >= before / 2) return [];
-    const found = networks.length > 0 ? `it holds ${networks.length} networks` : formatEmpty(ipv6, rejected.length);
-    return [{ listId, reason: before === 0 ? found : `${found}, where ${before} networks are stored` }];
-  });
-}
-
-function formatEmpty(ipv6: number, rejected: number): string {
-  if (ipv6 > 0) return `its ${ipv6} networks are IPv6, which is not used`;
-  return rejected > 0 ? `all of its ${rejected} entries are bad` : "it is empty";
-}
-
 async function readLists(kind: NetworkKind, path: string, { force }: ImportOptions, showsProgress: boolean) {
   const files = await findListFiles(path).catch((error: unknown) => {
     throw new UserError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
@@ -133,6 +125,10 @@ async function readLists(kind: NetworkKind, path: string, { force }: ImportOptio
   const skipped: SkippedFile[] = [];
   for (const file of files) {
     try {
+      if (file.endsWith(".txt")) {
+        lists.push(...(await readMassScanners(kind, file, known)));
+        continue;
+      }
       const read = await readNetworkList(file, known);
       const isInSubfolder = file !== path && relative(path, dirname(file)) !== "";
       const isForced = force && file === path;
@@ -142,8 +138,9 @@ async function readLists(kind: NetworkKind, path: string, { force }: ImportOptio
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       skipped.push({ file, reason, isUnreadable: true });
+    } finally {
+      progress.advance(1);
     }
-    progress.advance(1);
   }
   progress.end();
   return { lists, rejected: lists.flatMap(({ rejected }) => rejected), skipped };
@@ -160,6 +157,20 @@ function findMismatch(
   if (isInSubfolder && !known.has(listId))
     return "no list of this kind by that name is known: import it by its own path";
   return undefined;
+}
+
+/** `noisefloor benign update` and `noisefloor actors update`. A download that is broken changes nothing. */
+export function runNetworksUpdate(kind: NetworkKind, from: string, context: CommandContext): Promise<void> {
+  return withStore(context, async (client) => {
+    const updated = await updateNetworks(client, { kind, from, now: Date.now() }).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new UserError(`nothing was changed: ${reason}`);
+    });
+    const { imported, kept, ranges } = updated;
+    for (const { listId, reason } of kept) context.print(`skipped ${listId}: ${reason}`);
+    const rejected = imported.reduce((sum, list) => sum + list.rejected.length, 0);
+    for (const line of formatImport(imported, { rejected, skipped: kept.length, ranges })) context.print(line);
+  });
 }
 
 /** `noisefloor benign list` and `noisefloor actors list`. */

@@ -115,6 +115,7 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     log,
   });
   closeStack.add(deadLetters.close);
+  // What goes to the brokers stays as it is in the file, and their consumer enriches.
   const batches = {
     catalogue,
     retentionDays: () => store.retentionDays,

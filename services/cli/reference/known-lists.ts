@@ -6,7 +6,7 @@ import { z } from "zod";
 import { KNOWN_LISTS_DIRECTORY } from "../paths.ts";
 
 /** Facts about a published network list that its own file lacks. The YAML files say what each member means. */
-const knownListSchema = z.strictObject({
+export const knownListSchema = z.strictObject({
   organization: z.string().min(1),
   category: z.string().min(1),
   trust_level: z.enum(["1", "2", "3"]),

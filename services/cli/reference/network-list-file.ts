@@ -16,7 +16,7 @@ const warninglistSchema = z.object({
 });
 
 /** A wider network is a mistake that would mark a large part of the Internet as harmless. */
-const WIDEST_PREFIX = 8;
+export const WIDEST_PREFIX = 8;
 
 export type ReadNetworkList = {
   readonly list: NetworkList;
@@ -52,15 +52,19 @@ export function listIdOf(file: string): string {
  * @throws Error when the file is no such list.
  */
 export async function readNetworkList(file: string, knownLists: KnownLists): Promise<ReadNetworkList> {
-  const parsed = warninglistSchema.safeParse(JSON.parse(await readFile(file, "utf8")));
+  return parseNetworkList(listIdOf(file), await readFile(file, "utf8"), knownLists);
+}
+
+/** The same of the text of a file. */
+export function parseNetworkList(listId: string, text: string, knownLists: KnownLists): ReadNetworkList {
+  const parsed = warninglistSchema.safeParse(JSON.parse(text));
   if (!parsed.success) throw new Error("the file is no warninglist: it takes {name, list: [...]}");
   const { name, description, type, list } = parsed.data;
   if (type !== "cidr" && type !== "ip") throw new Error(`the list holds entries of type "${type}", not networks`);
-  const listId = listIdOf(file);
   const rejected: RejectedEntry[] = [];
   const networks: Ipv4Network[] = [];
   let ipv6 = 0;
-  for (const entry of list.map((text) => text.trim())) {
+  for (const entry of list.map((item) => item.trim())) {
     if (ipaddr.IPv6.isValid(entry) || ipaddr.IPv6.isValidCIDR(entry)) {
       ipv6++;
       continue;

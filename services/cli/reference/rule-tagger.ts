@@ -1,7 +1,5 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
-import { assignTags, type Tagger } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import { type OpenTagger, openTagger } from "@noisefloor/ingest/tagging/open-tagger.ts";
 import type { CommandContext } from "../framework/command.ts";
 import { addTags, ownFolder, STARTER_FOLDER, toTags } from "./starter-tags.ts";
@@ -28,9 +26,4 @@ export function openRuleTagger(
     },
     log,
   });
-}
-
-/** How a command makes rows with the tags of rules. */
-export function rowsOf(catalogue: TagCatalogue, tagger: Tagger): Pick<RowOptions, "assignTags"> {
-  return { assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger) };
 }

@@ -1,7 +1,9 @@
+import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
 import { readSensorFormats } from "../formats.ts";
 import { openRuleTagger } from "../reference/rule-tagger.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
+import { startBenignUpdate } from "./benign-update.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
 import { openDisk } from "./disk.ts";
@@ -18,6 +20,12 @@ export async function openIngest(
   const { settings, log, metrics, closeStack } = context;
   const tagger = await openRuleTagger({ settings, log }, clients.inserts, catalogue);
   closeStack.add(tagger.stop);
+  // Here and not beside the queries, whose user may not write.
+  if (settings.updatesBenignDaily) {
+    closeStack.add(startBenignUpdate({ client: clients.inserts, metrics, log, now: Date.now }).stop);
+  }
+  const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
+  closeStack.add(enricher.stop);
   const ingest = await createIngest({
     client: clients.inserts,
     catalogue,
@@ -31,6 +39,7 @@ export async function openIngest(
     deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
     kafka: settings.kafka,
     hpfeeds: settings.hpfeeds,
+    enricher,
     onStored: index?.onStored,
     metrics,
     log,

@@ -15,6 +15,8 @@ type Observation = ValidObservation["observation"];
 export type RowOptions = {
   /** Joins the records of a session into one row. Without it each record is a row of its own. */
   readonly sessions?: Sessions | undefined;
+  /** Fills in the network and country of the source, where its sensor left them out. */
+  readonly enrich?: ((observation: Observation) => void) | undefined;
   /** Adds the tags of rules to those that the sender named. */
   readonly assignTags?: ((observation: Observation, tagIds: readonly string[]) => AssignedTags) | undefined;
 };
@@ -29,7 +31,7 @@ export type MadeRows = {
 /** Makes the rows of accepted records. */
 export async function makeRows<R extends IncomingRecord>(
   accepted: readonly AcceptedRecord<R>[],
-  { sessions, assignTags = (_observation, tagIds) => ({ tagIds }) }: RowOptions,
+  { sessions, enrich = () => {}, assignTags = (_observation, tagIds) => ({ tagIds }) }: RowOptions,
 ): Promise<MadeRows> {
   const parts = new Map<AcceptedRecord<R>, JoiningPart>();
   if (sessions !== undefined) {
@@ -47,11 +49,13 @@ export async function makeRows<R extends IncomingRecord>(
       if (index > 0 && index % BEFORE_YIELD === 0) await ownTurn();
       const state = states.get(one);
       if (state === undefined) {
+        enrich(one.valid.observation);
         rows.push(toRow(one.valid, { observationId: idOf(one), ...assignTags(one.valid.observation, one.tagIds) }));
         continue;
       }
       let row = made.get(state);
       if (row === undefined) {
+        enrich(state.observation);
         const { ruleTagIds = [] } = assignTags(state.observation, []);
         row = toSessionRow(state, ruleTagIds, parts.get(one)?.observationId ?? idOf(one));
         made.set(state, row);

@@ -7,12 +7,14 @@ const MAX_VALUES = 1_000;
 
 const distinct = (column: string) =>
   `arraySlice(arraySort(groupUniqArrayIf(${column}, ${column} != '')), 1, ${MAX_VALUES})`;
+/** The same for a column whose values are lists. */
+const distinctMembers = (column: string) => `arraySlice(arraySort(groupUniqArrayArray(${column})), 1, ${MAX_VALUES})`;
 /** Fingerprints with their destination port; 0 where the sensor reported none. */
 const fingerprints = (column: string) =>
   `arraySlice(arraySort(groupUniqArrayIf((${column}, ifNull(destination_port, 0)), ${column} != '')), 1, ${MAX_VALUES})`;
 /** The value of the latest observation that has one; of simultaneous observations, of the one with the highest id. */
-const latest = (column: string, empty: string) =>
-  `argMaxIf(${column}, (observed_at, observation_id), ${column} != ${empty})`;
+const latestIf = (value: string, isKnown: string) => `argMaxIf(${value}, (observed_at, observation_id), ${isKnown})`;
+const latest = (column: string, empty: string) => latestIf(column, `${column} != ${empty}`);
 
 /**
  * Aggregates the observations of some addresses since `since` (milliseconds), one row an address. FINAL: an observation
@@ -30,13 +32,17 @@ export const addressDetails = defineQuery({
       ${distinct("http_method")} AS methods,
       ${distinct("http_path")} AS paths,
       ${distinct("http_user_agent")} AS user_agents,
+      ${distinctMembers("http_headers")} AS headers,
+      ${distinctMembers("http_cookies")} AS cookies,
       ${fingerprints("tls_ja3")} AS ja3,
       ${distinct("tls_ja4")} AS ja4,
       ${fingerprints("ssh_hassh")} AS hassh,
       ${latest("asn", "0")} AS asn,
       ${latest("organization", "''")} AS organization,
       ${latest("country", "''")} AS country,
+      ${latest("region", "''")} AS region,
       ${latest("city", "''")} AS city,
+      ${latestIf("(latitude, longitude)", "(latitude, longitude) != (0, 0)")} AS coordinates,
       ${latest("rdns", "''")} AS rdns
     FROM observations FINAL
     WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
@@ -53,13 +59,18 @@ export const addressDetails = defineQuery({
     methods: z.array(z.string()),
     paths: z.array(z.string()),
     user_agents: z.array(z.string()),
+    headers: z.array(z.string()),
+    cookies: z.array(z.string()),
     ja3: z.array(z.tuple([z.string(), z.int()])),
     ja4: z.array(z.string()),
     hassh: z.array(z.tuple([z.string(), z.int()])),
     asn: z.int(),
     organization: z.string(),
     country: z.string(),
+    region: z.string(),
     city: z.string(),
+    /** Degrees north and east; both 0 where no observation has them. */
+    coordinates: z.tuple([z.number(), z.number()]),
     rdns: z.string(),
   }),
 });

@@ -97,6 +97,7 @@ function toScanner(
 }
 
 function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
+  const [latitude, longitude] = details.coordinates;
   return {
     asn: details.asn === 0 ? "" : `AS${details.asn}`,
     source_country: countryName(details.country),
@@ -111,7 +112,7 @@ function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
     os: "",
     sensor_count: details.sensors,
     sensor_hits: details.hits,
-    region: "",
+    region: details.region,
     mobile: false,
     single_destination: false,
     destination_countries: [],
@@ -120,8 +121,8 @@ function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
     destination_cities: [],
     carrier: "",
     datacenter: "",
-    longitude: 0,
-    latitude: 0,
+    longitude,
+    latitude,
   };
 }
 
@@ -132,10 +133,10 @@ function toRawData(details: AddressDetails): z.input<typeof rawDataSchema> {
     hassh: details.hassh.map(([fingerprint, port]) => ({ fingerprint, port })),
     http: {
       md5: [],
-      cookie_keys: [],
+      cookie_keys: details.cookies,
       request_authorization: [],
       request_cookies: [],
-      request_header: [],
+      request_header: details.headers,
       method: details.methods,
       path: details.paths,
       request_origin: [],

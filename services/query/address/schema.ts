@@ -48,7 +48,7 @@ export const metadataSchema = z
     os: z.string(),
     sensor_count: count.describe("Distinct sensors."),
     sensor_hits: count.describe("Distinct observations."),
-    region: z.string(),
+    region: z.string().describe("Of the source, as is the city."),
     mobile: z.boolean(),
     single_destination: z.boolean(),
     destination_countries: texts,
@@ -57,8 +57,8 @@ export const metadataSchema = z
     destination_cities: texts,
     carrier: z.string(),
     datacenter: z.string(),
-    longitude: z.number(),
-    latitude: z.number(),
+    longitude: z.number().describe("Degrees east; 0 where it is unknown."),
+    latitude: z.number().describe("Degrees north; 0 where it is unknown."),
   })
   .meta({ id: "ScannerMetadata" });
 
@@ -72,10 +72,10 @@ export const rawDataSchema = z
     hassh: fingerprints,
     http: z.strictObject({
       md5: texts,
-      cookie_keys: texts,
+      cookie_keys: texts.describe("The names of the cookies sent."),
       request_authorization: texts,
       request_cookies: texts,
-      request_header: texts,
+      request_header: texts.describe("The names of the header fields sent."),
       method: texts,
       path: texts,
       request_origin: texts,

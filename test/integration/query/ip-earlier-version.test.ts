@@ -37,7 +37,7 @@ test("riot, context and metadata of the earlier version answer in their flat for
       country_code: "VN",
       source_country: "Vietnam",
       source_country_code: "VN",
-      region: "",
+      region: "Hanoi Region",
       rdns: "x.example.org",
       os: "",
       tor: false,

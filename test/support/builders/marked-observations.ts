@@ -24,13 +24,17 @@ export type Marked = Seen & {
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly userAgent: string | undefined;
+  readonly headers?: readonly string[] | undefined;
+  readonly cookies?: readonly string[] | undefined;
   readonly ja3: string | undefined;
   readonly ja4: string | undefined;
   readonly hassh: string | undefined;
   readonly asn: number | undefined;
   readonly organization: string | undefined;
   readonly country: string | undefined;
+  readonly region?: string | undefined;
   readonly city: string | undefined;
+  readonly coordinates?: readonly [latitude: number, longitude: number] | undefined;
   readonly rdns: string | undefined;
 };
 
@@ -99,13 +103,18 @@ function makeMembers(random: Random, scope: MarkedScope, tags: readonly Tag[]): 
     method: marked("M"),
     path: marked("/path"),
     userAgent: marked("agent"),
+    headers: some(() => [`header-${mark}-${random.int(0, 4)}`, `Host-${mark}`]),
+    cookies: some(() => [`cookie-${mark}-${random.int(0, 4)}`]),
     ja3: marked("ja3"),
     ja4: marked("ja4"),
     hassh: marked("hassh"),
     asn: some(() => 64_500 + number),
     organization: marked("organization"),
     country: some(() => random.pick(["DE", "VN", "BR"])),
+    region: marked("region"),
     city: marked("city"),
+    // Halves, which a Float32 holds exactly; their whole part is the scope's.
+    coordinates: some(() => [number + random.int(0, 1) / 2, -number - 0.5]),
     rdns: marked("rdns"),
   };
 }
@@ -122,13 +131,22 @@ export function toWire(one: Marked): Record<string, unknown> {
     destination_port: one.port,
     transport: one.transport,
     tags: one.tagIds,
-    http: { method: one.method, path: one.path, user_agent: one.userAgent },
+    http: {
+      method: one.method,
+      path: one.path,
+      user_agent: one.userAgent,
+      headers: one.headers,
+      cookies: one.cookies,
+    },
     tls: { ja3: one.ja3, ja4: one.ja4 },
     ssh: { hassh: one.hassh },
     asn: one.asn,
     organization: one.organization,
     country: one.country,
+    region: one.region,
     city: one.city,
+    latitude: one.coordinates?.[0],
+    longitude: one.coordinates?.[1],
     rdns: one.rdns,
   };
 }

@@ -132,6 +132,7 @@ function expectedMetadata(seen: readonly Marked[]) {
   };
   const asn = latest((one) => one.asn);
   const country = latest((one) => one.country) ?? "";
+  const [latitude, longitude] = latest((one) => one.coordinates) ?? [0, 0];
   return {
     asn: asn === undefined ? "" : `AS${asn}`,
     source_country: COUNTRIES[country] ?? "",
@@ -146,7 +147,7 @@ function expectedMetadata(seen: readonly Marked[]) {
     os: "",
     sensor_count: new Set(seen.map(({ sensorId }) => sensorId)).size,
     sensor_hits: seen.length,
-    region: "",
+    region: latest((one) => one.region) ?? "",
     mobile: false,
     single_destination: false,
     destination_countries: [],
@@ -155,8 +156,8 @@ function expectedMetadata(seen: readonly Marked[]) {
     destination_cities: [],
     carrier: "",
     datacenter: "",
-    longitude: 0,
-    latitude: 0,
+    longitude,
+    latitude,
   };
 }
 
@@ -180,10 +181,10 @@ function expectedRawData(seen: readonly Marked[]) {
     hassh: fingerprints((one) => one.hassh),
     http: {
       md5: [],
-      cookie_keys: [],
+      cookie_keys: sorted(seen.flatMap(({ cookies = [] }) => cookies)),
       request_authorization: [],
       request_cookies: [],
-      request_header: [],
+      request_header: sorted(seen.flatMap(({ headers = [] }) => headers)),
       method: all((one) => one.method),
       path: all((one) => one.path),
       request_origin: [],
@@ -205,8 +206,9 @@ export function expectedFlat(ip: string, known: Known) {
   const ids = new Set(seen.flatMap(({ tagIds }) => tagIds));
   const tags = known.tags.filter(({ id }) => ids.has(id)).sort((a, b) => (a.id < b.id ? -1 : 1));
   const { scan, ja3, hassh, http } = expectedRawData(seen);
-  const { asn, organization, source_city, source_country, source_country_code, rdns, sensor_count, sensor_hits } =
-    expectedMetadata(seen);
+  const metadata = expectedMetadata(seen);
+  const { asn, organization, region, source_city, source_country, source_country_code, rdns } = metadata;
+  const { sensor_count, sensor_hits } = metadata;
   return {
     ip,
     seen: true,
@@ -230,7 +232,7 @@ export function expectedFlat(ip: string, known: Known) {
       country_code: source_country_code,
       source_country,
       source_country_code,
-      region: "",
+      region,
       rdns,
       os: "",
       tor: false,

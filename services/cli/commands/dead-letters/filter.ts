@@ -1,9 +1,8 @@
 import { DEAD_LETTER_SOURCES } from "@noisefloor/clickhouse/tables/dead-letters.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
-import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
-import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { DeadLetterFilter } from "@noisefloor/ingest/dead-letters/read.ts";
 import { UserError } from "../../framework/command.ts";
+import { readSince } from "../../framework/since.ts";
 
 export type FilterOptions = {
   readonly reason?: string | undefined;
@@ -26,11 +25,4 @@ export function readFilter(
     throw new UserError(`there is no source "${source}"; there are ${DEAD_LETTER_SOURCES.join(", ")}`);
   }
   return { reason, source: known, since: since === undefined ? undefined : readSince(since, now), includeDone };
-}
-
-function readSince(text: string, now: number): number {
-  const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
-  const time = count === undefined ? parseObservedAt(text) : now - Number(count) * (unit === "h" ? HOUR_MS : DAY_MS);
-  if (time !== undefined) return time;
-  throw new UserError(`--since takes a time like 2026-11-20T14:00:00Z, or 12h or 7d, not "${text}"`);
 }

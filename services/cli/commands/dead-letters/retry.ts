@@ -12,7 +12,7 @@ import { directSink } from "../../direct-sink.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
 import { progressBar } from "../../framework/progress.ts";
-import { openRuleTagger, rowsOf } from "../../reference/rule-tagger.ts";
+import { openRows } from "../../row-options.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store.ts";
 import { type FilterOptions, readFilter } from "./filter.ts";
 import { assertId } from "./list-and-show.ts";
@@ -101,7 +101,7 @@ async function withRetry(
 ): Promise<void> {
   const { signal } = context;
   const catalogue = await openTagCatalogue(client);
-  const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
+  const making = await openRows(context, client, catalogue, { dryRun });
   try {
     await work((deadLetters) =>
       retryDeadLetters(deadLetters, {
@@ -111,12 +111,12 @@ async function withRetry(
         overridePermission,
         dryRun,
         signal,
-        sink: directSink(client, { retryForMs: 60_000, rows: rowsOf(catalogue, tagger) }),
+        sink: directSink(client, { retryForMs: 60_000, rows: making.rows }),
         writeRetries: (retries) => writeRetries(client, retries),
       }),
     );
   } finally {
-    tagger.stop();
+    making.stop();
     catalogue.stop();
   }
 }
@@ -129,11 +129,10 @@ async function retryById(
   context: CommandContext,
   tally: Tally,
 ): Promise<string[]> {
-  const { signal } = context;
   const missing = new Set(ids);
   await withRetry(store, options, context, async (retry) => {
     for await (const deadLetters of openDeadLettersById(store.client, ids)) {
-      if (signal.aborted) break;
+      if (context.signal.aborted) break;
       for (const result of await retry(deadLetters)) {
         missing.delete(result.deadLetter.id);
         count(tally, result);

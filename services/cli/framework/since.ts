@@ -1,0 +1,14 @@
+import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
+import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import { UserError } from "./command.ts";
+
+/**
+ * The value of an option `--since` in milliseconds since 1970 UTC: an RFC 3339 time, or hours or days before `now`.
+ * @throws UserError when it is neither.
+ */
+export function readSince(text: string, now: number): number {
+  const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
+  const time = count === undefined ? parseObservedAt(text) : now - Number(count) * (unit === "h" ? HOUR_MS : DAY_MS);
+  if (time !== undefined) return time;
+  throw new UserError(`--since takes a time like 2026-11-20T14:00:00Z, or 12h or 7d, not "${text}"`);
+}

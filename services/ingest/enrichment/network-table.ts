@@ -1,0 +1,104 @@
+import { readFile } from "node:fs/promises";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import type { FactsSource } from "./facts.ts";
+import { MAX_ORGANIZATION, readText } from "./read-record.ts";
+
+const COMMA = 0x2c;
+const NEWLINE = 0x0a;
+const ZERO = 0x30;
+/** Some milliseconds of reading; the file of the whole Internet has 400,000 lines. */
+const LINES_BEFORE_YIELD = 20_000;
+/** Of the shortest line, `0,0,0,`, with its line feed: no file has more lines than this makes of its size. */
+const SHORTEST_LINE = 7;
+
+/**
+ * Opens a CSV file of networks: `first,last,number,organisation` with addresses as numbers, ascending, an
+ * organisation in double quotes where it contains a comma.
+ * @throws Error when it is no such file.
+ */
+export async function openNetworkTable(name: string, path: string): Promise<FactsSource> {
+  const table = await parseNetworkTable(await readFile(path));
+  return {
+    name,
+    builtAt: undefined,
+    lookUp(ip) {
+      const place = findRange(table, ipv4ToNumber(ip));
+      const asn = place === undefined ? 0 : (table.asn[place] ?? 0);
+      if (asn === 0) return undefined;
+      const organization = table.organizations.get(asn);
+      return organization === undefined ? { asn } : { asn, organization };
+    },
+  };
+}
+
+/** Ascending ranges, both ends inclusive, in the first `size` places of the columns. */
+type NetworkTable = {
+  size: number;
+  readonly first: Uint32Array;
+  readonly last: Uint32Array;
+  readonly asn: Uint32Array;
+  readonly organizations: Map<number, string>;
+};
+
+/** By bytes: a text of each line, and its parts, would take ten times as long. */
+async function parseNetworkTable(bytes: Buffer): Promise<NetworkTable> {
+  const most = Math.ceil(bytes.length / SHORTEST_LINE);
+  const column = () => new Uint32Array(most);
+  const table: NetworkTable = { size: 0, first: column(), last: column(), asn: column(), organizations: new Map() };
+  let position = 0;
+  const readNumber = () => {
+    let value = 0;
+    const start = position;
+    for (let byte = bytes[position] ?? NEWLINE; byte !== COMMA; byte = bytes[++position] ?? NEWLINE) {
+      if (byte < ZERO || byte > ZERO + 9) throw malformed(table.size);
+      value = value * 10 + byte - ZERO;
+    }
+    if (position === start || value > 0xffffffff) throw malformed(table.size);
+    position++;
+    return value;
+  };
+  while (position < bytes.length) {
+    if (table.size % LINES_BEFORE_YIELD === LINES_BEFORE_YIELD - 1) await ownTurn();
+    const [first, last, asn] = [readNumber(), readNumber(), readNumber()];
+    const before = table.size - 1;
+    if (last < first || (before >= 0 && first <= (table.first[before] ?? 0))) throw malformed(table.size);
+    // Published files have a few ranges that reach into the next one. The next one is the more precise.
+    if (before >= 0 && first <= (table.last[before] ?? 0)) table.last[before] = first - 1;
+    const newline = bytes.indexOf(NEWLINE, position);
+    const end = newline === -1 ? bytes.length : newline;
+    if (!table.organizations.has(asn)) {
+      const organization = readText(unquote(bytes.toString("utf8", position, end).trim()), MAX_ORGANIZATION);
+      if (organization !== undefined) table.organizations.set(asn, organization);
+    }
+    table.first[table.size] = first;
+    table.last[table.size] = last;
+    table.asn[table.size] = asn;
+    table.size++;
+    position = end + 1;
+  }
+  if (table.size === 0) throw new Error("it is empty");
+  return trim(table);
+}
+
+const malformed = (lines: number) => new Error(`line ${lines + 1} is not an ascending range of addresses`);
+
+const unquote = (text: string) =>
+  text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1).replaceAll('""', '"') : text;
+
+/** A copy without the places that no line took. */
+function trim({ size, first, last, asn, organizations }: NetworkTable): NetworkTable {
+  return { size, first: first.slice(0, size), last: last.slice(0, size), asn: asn.slice(0, size), organizations };
+}
+
+function findRange({ size, first, last }: NetworkTable, address: number): number | undefined {
+  let low = 0;
+  let high = size - 1;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    if ((first[middle] ?? 0) > address) high = middle - 1;
+    else if ((last[middle] ?? 0) < address) low = middle + 1;
+    else return middle;
+  }
+  return undefined;
+}
