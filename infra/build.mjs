@@ -2,14 +2,26 @@
 // Run as a program, it builds and ends.
 // Plain JavaScript, as it runs before anything is built.
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
 const MAIN = "services/cli/main.ts";
 const ENTRIES = [MAIN, "libs/clickhouse/server/embedded-server.mjs"];
+/** Rules that come with Noisefloor: to parse hundreds of YAML files takes a second. */
+const TAGS = "infra/tags";
 /** Our patches replace parts of kafkajs' own files, and the others read files beside theirs. */
 const NOT_BUNDLED = /^(kafkajs|ffi-rs|@fastify\/swagger-ui)$/;
 /** Others than the newest are of earlier sources. A process that still runs one loads parts of it as it needs them. */
@@ -41,7 +53,25 @@ function fingerprint() {
   };
   for (const file of ["infra/build.mjs", "package-lock.json"]) add(file);
   for (const folder of ["libs", "services"]) addFolder(folder);
+  for (const file of ruleFiles()) add(file);
   return hash.digest("hex").slice(0, 16);
+}
+
+function ruleFiles() {
+  const names = readdirSync(join(ROOT, TAGS), { recursive: true });
+  return names.filter((name) => name.endsWith(".yaml")).map((name) => `${TAGS}/${name}`);
+}
+
+/** Writes what the files of rules hold, without the examples, which only tests need. */
+function prepareRules(outdir) {
+  const prepared = {};
+  for (const file of ruleFiles()) {
+    const path = join(ROOT, file);
+    const { size, mtimeMs } = statSync(path);
+    const { examples: _examples, counterexamples: _counterexamples, ...value } = parse(readFileSync(path, "utf8"));
+    prepared[relative(TAGS, file)] = { stamp: `${size}/${Math.floor(mtimeMs / 1_000)}`, value };
+  }
+  writeFileSync(join(outdir, "prepared-tags.json"), JSON.stringify(prepared));
 }
 
 function newestBuilds() {
@@ -88,6 +118,7 @@ async function bundle(outdir) {
     },
     plugins: [packages(outdir)],
   });
+  prepareRules(outdir);
   // Its compiler is a process of its own, which would stay for as long as ours.
   await esbuild.stop();
 }

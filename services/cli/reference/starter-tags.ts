@@ -5,8 +5,9 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { type RuleFolder, readFolder } from "@noisefloor/ingest/tagging/rule-files/lint.ts";
 import type { TagEntry } from "@noisefloor/ingest/tagging/rule-files/parse-tag.ts";
+import { openPrepared } from "@noisefloor/ingest/tagging/rule-files/prepared.ts";
 import type { RuleFile } from "@noisefloor/ingest/tagging/rule-files/read-file.ts";
-import { TAGS_DIRECTORY } from "../paths.ts";
+import { PREPARED_TAGS_FILE, TAGS_DIRECTORY } from "../paths.ts";
 import { toTag } from "./tag-file.ts";
 
 /** The tags of files: the starter catalogue, and the operator's own. */
@@ -16,7 +17,11 @@ export type TagsOfFiles = {
   readonly own: readonly Tag[];
 };
 
-export const STARTER_FOLDER: RuleFolder = { path: TAGS_DIRECTORY, examples: "skipped" };
+export const STARTER_FOLDER: RuleFolder = {
+  path: TAGS_DIRECTORY,
+  examples: "skipped",
+  prepared: openPrepared(PREPARED_TAGS_FILE, TAGS_DIRECTORY),
+};
 export const ownFolder = (path: string): RuleFolder => ({ path, examples: "checked" });
 
 /** The starter catalogue. @param now becomes the date of a tag that has none. */

@@ -97,8 +97,8 @@ async function readAtStart(folders: readonly RuleFolder[]): Promise<FolderState[
   const states: FolderState[] = [];
   for (const folder of folders) {
     const files = new Map<string, KnownFile>();
-    for (const { file, version } of await listAtStart(folder.path)) {
-      files.set(file, { version, good: await readRules({ file, version }, folder.examples) });
+    for (const listed of await listAtStart(folder.path)) {
+      files.set(listed.file, { version: listed.version, good: await readRules(listed, folder) });
     }
     const read = [...files.values()].map(({ good }) => good);
     problems.push(...read.flatMap((file) => file.problems), ...duplicates(read));
@@ -132,18 +132,21 @@ async function rereadAll(states: readonly FolderState[], log: Logger): Promise<F
 
 /** @returns the same object when no file has changed. */
 async function reread(state: FolderState, log: Logger): Promise<FolderState> {
+  // They come with a build and change with the next one.
+  if (state.folder.prepared !== undefined) return state;
   const listed = await listRuleFiles(state.folder.path);
   const isSame =
     listed.length === state.files.size &&
     listed.every(({ file, version }) => state.files.get(file)?.version === version);
   if (isSame) return state;
   const files = new Map<string, KnownFile>();
-  for (const { file, version } of listed) {
+  for (const version of listed) {
+    const { file } = version;
     const known = state.files.get(file);
-    const isKnown = known?.version === version;
+    const isKnown = known?.version === version.version;
     files.set(
       file,
-      isKnown ? known : { version, good: await rereadFile({ file, version }, state.folder, known?.good, log) },
+      isKnown ? known : { version: version.version, good: await rereadFile(version, state.folder, known?.good, log) },
     );
   }
   const doubled = duplicates([...files.values()].map(({ good }) => good));
@@ -154,12 +157,12 @@ async function reread(state: FolderState, log: Logger): Promise<FolderState> {
 
 async function rereadFile(
   version: FileVersion,
-  { examples }: RuleFolder,
+  folder: RuleFolder,
   good: RuleFile | undefined,
   log: Logger,
 ): Promise<RuleFile> {
   const { file } = version;
-  const read = await readRules(version, examples);
+  const read = await readRules(version, folder);
   const errors = read.problems.filter(({ severity }) => severity === "error").map(({ message }) => message);
   if (errors.length === 0) return read;
   const outcome = good === undefined ? "it is not used" : "its rules stay as they were before the change";

@@ -78,7 +78,8 @@ export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
     const ip = readPath(readParameter(request.query, FORM_ADDRESS), ADDRESS);
     return reply.redirect(`${base}/ip/${ip}`, 303);
   });
-  sealRoutes(app, ["/", "/plans", "/ip/:ip", "/riot/:ip", "/lookup"]);
+  // After the intake's routes, which take POST on the first of them.
+  app.after(() => sealRoutes(app, ["/", "/plans", "/ip/:ip", "/riot/:ip", "/lookup"]));
 }
 
 function addPage(app: FastifyInstance, base: string, url: string, operation: string, render: Render): void {

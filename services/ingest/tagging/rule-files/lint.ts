@@ -1,6 +1,7 @@
 import type { RuleProblem } from "../rule.ts";
 import type { ExampleCheck, ParsedTag } from "./parse-tag.ts";
-import { type RuleFile, readRuleFile } from "./read-file.ts";
+import type { PreparedRules } from "./prepared.ts";
+import { checkRuleFile, type RuleFile, readRuleFile } from "./read-file.ts";
 import { type FileVersion, listRuleFiles, readRuleText } from "./read-folder.ts";
 
 /** The tags of one or several folders. */
@@ -12,7 +13,12 @@ export type LintResult = {
 };
 
 /** A folder of rules. */
-export type RuleFolder = { readonly path: string; readonly examples: ExampleCheck };
+export type RuleFolder = {
+  readonly path: string;
+  readonly examples: ExampleCheck;
+  /** Of files whose examples are skipped. */
+  readonly prepared?: PreparedRules | undefined;
+};
 
 /**
  * Reads and checks all files of folders. A tag of a later folder replaces one of an earlier folder; within a folder a
@@ -36,9 +42,9 @@ export async function lintFolders(folders: readonly string[]): Promise<LintResul
 }
 
 /** The files of a folder, in the order of their paths. @throws Error when it cannot be read. */
-export async function readFolder({ path, examples }: RuleFolder): Promise<RuleFile[]> {
+export async function readFolder(folder: RuleFolder): Promise<RuleFile[]> {
   const files: RuleFile[] = [];
-  for (const version of await listRuleFiles(path)) files.push(await readRules(version, examples));
+  for (const version of await listRuleFiles(folder.path)) files.push(await readRules(version, folder));
   return files;
 }
 
@@ -46,12 +52,20 @@ export async function readFolder({ path, examples }: RuleFolder): Promise<RuleFi
 const known = new Map<string, { readonly version: string; readonly content: RuleFile }>();
 
 /** @returns an unreadable file as one with an error. */
-export async function readRules({ file, version }: FileVersion, examplesAre: ExampleCheck): Promise<RuleFile> {
-  const key = `${examplesAre} ${version}`;
+export async function readRules(
+  from: FileVersion,
+  { examples, prepared }: Pick<RuleFolder, "examples" | "prepared">,
+): Promise<RuleFile> {
+  const { file, version } = from;
+  const key = `${examples} ${version}`;
   const before = known.get(file);
   if (before?.version === key) return before.content;
   try {
-    const content = readRuleFile(file, await readRuleText(file), examplesAre);
+    const value = prepared?.valueOf(from);
+    const content =
+      value === undefined
+        ? readRuleFile(file, await readRuleText(file), examples)
+        : checkRuleFile(file, value, examples);
     known.set(file, { version: key, content });
     return content;
   } catch (error) {

@@ -22,11 +22,16 @@ const slugged = z.object({ slug: z.string() });
  * @param file its path, for messages; the name of a file of one tag is the tag's slug.
  */
 export function readRuleFile(file: string, text: string, examplesAre: ExampleCheck = "checked"): RuleFile {
-  const problems: RuleProblem[] = [];
   const parsed = parseYaml(text);
   if (typeof parsed === "string") return { file, tags: [], problems: [{ file, severity: "error", message: parsed }] };
-  const list = listSchema.safeParse(parsed.value);
-  const values = list.success ? list.data.tags : [parsed.value];
+  return checkRuleFile(file, parsed.value, examplesAre);
+}
+
+/** Checks what a file holds, once it is parsed. */
+export function checkRuleFile(file: string, value: unknown, examplesAre: ExampleCheck): RuleFile {
+  const problems: RuleProblem[] = [];
+  const list = listSchema.safeParse(value);
+  const values = list.success ? list.data.tags : [value];
   const tags = values.flatMap((value, index) => {
     const named = slugged.safeParse(value);
     const slug = named.success ? named.data.slug : `tag ${index + 1}`;

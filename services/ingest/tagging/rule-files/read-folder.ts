@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { MAX_FILE_BYTES } from "./read-file.ts";
 
 /** A file as it stands on disk: any change of its content changes `version`. */
-export type FileVersion = { readonly file: string; readonly version: string };
+export type FileVersion = {
+  readonly file: string;
+  readonly version: string;
+  /** Size and seconds of the last change: what a copy of the file keeps. */
+  readonly stamp: string;
+};
 
 /**
  * The files of rules in a folder and the folders below it (*.yaml, *.yml), in the order of their paths.
@@ -18,7 +23,7 @@ export async function listRuleFiles(folder: string): Promise<FileVersion[]> {
   const versions = await Promise.all(
     files.map(async (file) => {
       const { size, mtimeMs, ino } = await stat(file);
-      return { file, version: `${ino}/${size}/${mtimeMs}` };
+      return { file, version: `${ino}/${size}/${mtimeMs}`, stamp: `${size}/${Math.floor(mtimeMs / 1_000)}` };
     }),
   );
   return versions;
