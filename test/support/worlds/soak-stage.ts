@@ -16,12 +16,13 @@ import { assertAnswers } from "../oracle/check-answers.ts";
 import { assertStored } from "../oracle/check-stored.ts";
 import { type RestartableBroker, startRestartableBroker } from "../servers/providers.ts";
 import { type RestartableStore, startRestartableStore } from "../servers/restartable-store.ts";
+import { addCaller } from "./callers.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
 import { endOffsets, readProgress } from "./consuming-world.ts";
 import { MIGRATIONS } from "./databases.ts";
 import { silent } from "./http.ts";
 import { environmentOf, type IngestProcess, startIngest } from "./ingest-process.ts";
-import { addCaller, makeTag } from "./world.ts";
+import { makeTag } from "./world.ts";
 
 /** The servers that scenarios may kill, one after the other. */
 export type SoakServers = {
