@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention, DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/schema/retention.ts";
 import { z } from "zod";
 import { type Caches, NEVER_MS, openCaches, stopCaches, watchCaches } from "./caches.ts";
 import { addCaller } from "./callers.ts";
@@ -52,9 +53,8 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
     caches,
     async giveBack() {
       const unchanged = takeUnchanged();
-      // A test may have dropped a table that this reads.
-      const state = await readState(client).catch(() => undefined);
-      if (state === undefined || state.schema !== schema) {
+      const state = await emptied(client, schema, caller);
+      if (state === undefined) {
         stopCaches(unchanged);
         await client.command({
           query: "DROP DATABASE {name:Identifier}",
@@ -63,15 +63,36 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
         await client.close();
         return;
       }
-      const isCallerLeft = state.access === caller.rows;
-      const filled = state.filled.filter((table) => !(isCallerLeft && ACCESS_TABLES.includes(table)));
-      await Promise.all(filled.map((table) => client.command({ query: `TRUNCATE TABLE ${table}` })));
       const { accessCache, ...others } = unchanged;
-      if (!isCallerLeft) accessCache?.stop();
-      const kept = isCallerLeft ? { caller, caches: unchanged } : { caller: undefined, caches: others };
+      if (!state.isCallerLeft) accessCache?.stop();
+      const kept = state.isCallerLeft ? { caller, caches: unchanged } : { caller: undefined, caches: others };
       unused.set(server.url, [...(unused.get(server.url) ?? []), { connection, client, schema, ...kept }]);
     },
   };
+}
+
+/**
+ * Removes all rows but those of the caller, and these too if there are others.
+ * @returns undefined when the schema is not the one that the database began with.
+ */
+async function emptied(
+  client: ClickHouseClient,
+  schema: string,
+  caller: Caller,
+): Promise<{ readonly isCallerLeft: boolean } | undefined> {
+  try {
+    const { access, filled, ...state } = await readState(client);
+    const isCallerLeft = access === caller.rows;
+    const removed = filled.filter((table) => !(isCallerLeft && ACCESS_TABLES.includes(table)));
+    await Promise.all(removed.map((table) => client.command({ query: `TRUNCATE TABLE ${table}` })));
+    if (state.schema === schema) return { isCallerLeft };
+    // Many tests change the retention alone.
+    await applyRetention(client, DEFAULT_RETENTION_DAYS);
+    return (await readState(client)).schema === schema ? { isCallerLeft } : undefined;
+  } catch {
+    // A test has dropped a table that this needs.
+    return undefined;
+  }
 }
 
 async function findUnused(server: ClickHouseConnection): Promise<Unused | undefined> {

@@ -82,13 +82,18 @@ export type Stage = {
   close(): Promise<void>;
 };
 
-/** @param defaultAsked for how many addresses `verify` compares every answer, by default. */
-export async function openStage(
-  servers: SoakServers,
-  seed: number,
-  count: number,
-  defaultAsked: number,
-): Promise<Stage> {
+/** What a scenario has to store and to compare. */
+export type StageOptions = {
+  readonly seed: number;
+  readonly events: number;
+  /** The events' ages. Each week is a partition, in which an insert makes parts of its own. */
+  readonly days: number;
+  /** For how many addresses `verify` compares every answer, by default. */
+  readonly addressesAsked: number;
+};
+
+export async function openStage(servers: SoakServers, options: StageOptions): Promise<Stage> {
+  const { seed, days, addressesAsked: defaultAsked } = options;
   const name = randomUUID().replaceAll("-", "");
   const connection = { ...servers.store.connection, database: `soak_${name}` };
   await migrate(connection, MIGRATIONS);
@@ -108,7 +113,7 @@ export async function openStage(
   };
   await createTopic(kafka, silent);
   const random = seeded(seed);
-  const events = makeEvents(random, count, tags, Date.now());
+  const events = makeEvents(random, { count: options.events, tags, days }, Date.now());
   const commandLine = await openCommandLine();
   const processes: IngestProcess[] = [];
   let flows = 0;
