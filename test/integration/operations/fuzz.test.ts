@@ -14,9 +14,9 @@ import { atVolume } from "../../support/volume.ts";
 
 /** For other requests: FUZZ_SEED=2 npx vitest run --project integration test/integration/operations/fuzz.test.ts */
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
-const LEAST_REQUESTS = atVolume(750, 10_000);
+const LEAST_REQUESTS = atVolume(1_500, 10_000);
 /** `npm test` runs one batch in this many. */
-const THINNING = atVolume(8, 1);
+const THINNING = atVolume(4, 1);
 /** Concurrent requests. */
 const AT_ONCE = 16;
 /** Batches of requests for each operation: few where queries are large, many where no query runs. */
@@ -25,7 +25,7 @@ const BATCHES: Readonly<Record<string, number>> = {
   getIP: 40,
   getIPs: 100,
   getTagActivity: 70,
-  postObservations: 45,
+  postObservations: 75,
   listTags: 140,
   ping: 140,
   legacyMetadata: 140,
@@ -34,7 +34,7 @@ const BATCHES_OF_OTHERS = 25;
 /** Batches of requests that every operation must reject before any query. */
 const REJECTED_BATCHES = 45;
 const RAW_BATCHES = 90;
-const LEAST_OF_A_STATUS = atVolume(1, 10);
+const LEAST_OF_A_STATUS = atVolume(2, 10);
 /** A failure needs one case to look at, and not the very smallest. */
 const MOST_SHRINKING_MS = 120_000;
 
@@ -117,8 +117,8 @@ test("every record is accepted or rejected, and each rejected one is kept byte f
     return left < 0;
   });
   expect(lost).toEqual([]);
-  expect(ledger.accepted).toBeGreaterThan(atVolume(8, 100));
-  expect(ledger.listed.length).toBeGreaterThan(atVolume(40, 500));
+  expect(ledger.accepted).toBeGreaterThan(atVolume(15, 100));
+  expect(ledger.listed.length).toBeGreaterThan(atVolume(80, 500));
   // Over HTTP too many records reject the whole request, ClickHouse rejects no valid row, and batches are Kafka's.
   const elsewhere = new Set<string>(["too-many-observations", "rejected-by-store", "unreadable-batch"]);
   expect([...ledger.reasons].sort()).toEqual(REJECTION_REASONS.filter((reason) => !elsewhere.has(reason)).sort());
@@ -139,7 +139,7 @@ test.each([
 ])("a request %s gets the error that its operation describes", async (_what, write, status) => {
   for (const operation of fuzzed.operations) {
     const plain = fuzzed.requestsFor(operation).filter(({ expects }) => expects === "accepted");
-    for (const request of fc.sample(plain, { seed: SEED, numRuns: 10 })) {
+    for (const request of fc.sample(plain, { seed: SEED, numRuns: atVolume(3, 10) })) {
       const [answer] = answersIn(await exchange(port, write({ ...request, headers: {} }), true));
       if (answer === undefined) throw new Error("no answer");
       expect(answer.status).toBe(status);
