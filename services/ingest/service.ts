@@ -40,6 +40,8 @@ export type IngestOptions = SensorKeys & {
   readonly disk?: DiskGuard | undefined;
   /** What the dead letters of one sender, or of Kafka as a whole, may take a UTC day. */
   readonly deadLetterBytesPerDay?: number | undefined;
+  /** What all HTTP requests in memory may take together; 128 MiB unless given. */
+  readonly requestMemoryBytes?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
   /** A broker to subscribe to. */
@@ -128,6 +130,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
         deadLetters: http.deadLetters.store,
         // With Kafka, the brokers store what is published until ClickHouse has space again.
         assertSpace: kafka === undefined ? options.disk?.assertSpace : undefined,
+        memoryBytes: options.requestMemoryBytes,
         onOutcome: counted.onOutcome("http"),
       });
     },

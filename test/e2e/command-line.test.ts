@@ -25,6 +25,9 @@ beforeAll(async () => {
 afterAll(() => commandLine.close());
 
 const noisefloor: CommandLine["run"] = (args, env) => commandLine.run(args, env);
+/** As a process of its own would, but for its start: for all but one command of a kind. */
+const here = (args: readonly string[], env: Record<string, string> = {}) =>
+  runInProcess(args, { DATA_DIR: dataDir, ...env });
 
 /** A data directory without a store. */
 async function openEmpty() {
@@ -78,7 +81,7 @@ test("commands beside a running service use its store, and the service shows the
   );
   const list = join(dataDir, "resolvers.json");
   await writeFile(list, JSON.stringify({ name: "Resolvers", type: "cidr", list: ["5.9.9.0/24"] }));
-  expect(await noisefloor(["benign", "import", list]).finished).toMatchObject({ code: 0 });
+  expect(await here(["benign", "import", list])).toMatchObject({ code: 0 });
   await eventually(async () => {
     expect(await getJson(`${service.url}/v3/tags?slug=brand-new`)).toMatchObject({ tags: [{ name: "Brand New" }] });
     expect(await getJson(`${service.url}/v3/community/5.9.9.9`)).toMatchObject({ riot: true, name: "Resolvers" });
@@ -96,8 +99,8 @@ test("a command that does not know the service's retention deletes nothing", asy
   expect((await fetch(`${url}/v1/observations`, { method: "POST", body: JSON.stringify(old) })).status).toBe(202);
   const file = join(dataDir, "tags.yaml");
   await writeFile(file, "tags: [{slug: one, name: One}]");
-  expect(await noisefloor(["tags", "import", file]).finished).toMatchObject({ code: 0, stderr: "" });
-  const shorter = await noisefloor(["tags", "import", file], { RETENTION_DAYS: "100" }).finished;
+  expect(await here(["tags", "import", file])).toMatchObject({ code: 0, stderr: "" });
+  const shorter = await here(["tags", "import", file], { RETENTION_DAYS: "100" });
   expect(shorter, "a command does not change the retention").toMatchObject({ code: 0, stderr: "" });
   expect(await getJson(`${url}/v3/community/45.0.0.8`)).toMatchObject({ noise: true });
 });
@@ -215,24 +218,25 @@ test("help names every command", async () => {
 test("a rejected record is found, shown byte for byte, and stored by a retry beside the running service", async () => {
   const sent = `{ "observed_at": "${new Date().toISOString()}", "sensor_id":"s", "source_ip": "45.0.0.6", "tags": ["later"] }`;
   await fetch(`${service.url}/v1/observations`, { method: "POST", body: sent });
-  const listed = await noisefloor(["dead-letters", "list"]).finished;
+  const listed = await here(["dead-letters", "list"]);
   expect(listed).toMatchObject({ code: 0, stderr: "" });
   expect(listed.stdout).toMatch(/^http {4}unknown-tag {2}open {3}1 /m);
   const [, id = ""] = /^([0-9a-f]{16}) .* tag "later" is not in the catalogue$/m.exec(listed.stdout) ?? [];
   expect((await noisefloor(["dead-letters", "show", id, "--raw"]).finished).stdout).toBe(sent);
   const file = join(dataDir, "tags.yaml");
   await writeFile(file, "tags: [{slug: later, name: Later}]");
-  await noisefloor(["tags", "import", file]).finished;
-  expect((await noisefloor(["dead-letters", "retry", "--all"]).finished).stdout).toMatch(/^stored {7}1$/m);
+  await here(["tags", "import", file]);
+  expect((await here(["dead-letters", "retry", "--all"])).stdout).toMatch(/^stored {7}1$/m);
   await eventually(async () => {
     expect(await getJson(`${service.url}/v3/community/45.0.0.6`)).toMatchObject({ noise: true });
   }, 5_000);
-  const wrong = await noisefloor(["dead-letters", "retry"]).finished;
+  const wrong = await here(["dead-letters", "retry"]);
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: select dead letters by ids/) });
 });
 
 test("a backup restores everything into an empty data directory, and nothing is ever overwritten", async () => {
   const { dataDir, noisefloor, startService } = await openEmpty();
+  const here = (args: readonly string[]) => runInProcess(args, { DATA_DIR: dataDir });
   const first = await startService();
   const [, keyFile = ""] = /The first key is in (\S+), and nowhere else/.exec(first.output()) ?? [];
   const key = (await readFile(keyFile, "utf8")).trim();
@@ -247,15 +251,15 @@ test("a backup restores everything into an empty data directory, and nothing is 
   expect(await noisefloor(["backup", place]).finished).toMatchObject({ code: 0, stderr: "" });
   expect(await readdir(folder), "nothing else is left there").toEqual(["first"]);
   expect((await stat(place)).mode & 0o077).toBe(0);
-  expect(await noisefloor(["backup", place]).finished).toMatchObject({
+  expect(await here(["backup", place])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("backups are never overwritten"),
   });
-  expect(await noisefloor(["backup", join(folder, "none", "first")]).finished).toMatchObject({
+  expect(await here(["backup", join(folder, "none", "first")])).toMatchObject({
     code: 1,
     stderr: `noisefloor: there is no folder ${join(folder, "none")} for the backup: create it first\n`,
   });
-  expect(await noisefloor(["restore", place, "--replace"]).finished).toMatchObject({
+  expect(await here(["restore", place, "--replace"])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`another process works with the data directory ${dataDir}: stop it, then restore`),
   });
@@ -283,7 +287,7 @@ test("a sensor's key is made, shown once, used and revoked from the command line
   };
   const created = z.object({ id: z.string(), key: z.string() });
   const create = ["sensors", "create", "--dataset", "personal", "--workspace", "default", "--label", "tap", "--json"];
-  expect(await noisefloor(create).finished).toMatchObject({
+  expect(await here(create)).toMatchObject({
     code: 1,
     stdout: "",
     stderr: expect.stringMatching(
@@ -294,22 +298,22 @@ test("a sensor's key is made, shown once, used and revoked from the command line
   const { id, key } = created.parse(JSON.parse((await noisefloor([...create, "--yes"]).finished).stdout));
   await eventually(async () => expect((await post(key)).status).toBe(202), 5_000);
   expect(await (await post(key, { dataset: "global" })).json()).toMatchObject({ reasons: { "not-permitted": 1 } });
-  const second = await noisefloor(["sensors", "create"]).finished;
+  const second = await here(["sensors", "create"]);
   expect(second.stdout).toMatch(/^id {3}[0-9a-f]{12}\nkey {2}nfs_\S+\nKeep the key: .*\n$/);
-  expect(await noisefloor(["sensors", "revoke", id]).finished).toMatchObject({ code: 0, stderr: "" });
+  expect(await here(["sensors", "revoke", id])).toMatchObject({ code: 0, stderr: "" });
   await eventually(async () => expect((await post(key)).status).toBe(401), 5_000);
-  const listed = await noisefloor(["sensors", "list"]).finished;
+  const listed = await here(["sensors", "list"]);
   expect(listed.stdout).toMatch(new RegExp(`^${id} +personal +default +\\S+ +revoked +tap$`, "m"));
   expect(listed.stdout).toMatch(/^[0-9a-f]{12} +global +\S+ +valid$/m);
   expect(listed.stdout).not.toContain(key);
   await eventually(async () => expect((await post("")).status).toBe(401), 5_000);
-  expect(await noisefloor(["sensors", "open"]).finished).toMatchObject({
+  expect(await here(["sensors", "open"])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("without a key. Nothing was changed: pass --yes"),
   });
-  expect(await noisefloor(["sensors", "open", "--yes"]).finished).toMatchObject({ code: 0, stderr: "" });
+  expect(await here(["sensors", "open", "--yes"])).toMatchObject({ code: 0, stderr: "" });
   await eventually(async () => expect((await post("")).status).toBe(202), 5_000);
   expect((await post(key)).status, "a revoked key stays one").toBe(401);
-  const nowhere = await noisefloor(["sensors", "create", "--dataset", "personal", "--workspace", "nobody"]).finished;
+  const nowhere = await here(["sensors", "create", "--dataset", "personal", "--workspace", "nobody"]);
   expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no workspace "nobody"') });
 });

@@ -12,8 +12,8 @@ beforeAll(async () => {
   disk = await startOnSmallDisk(256, { MIN_FREE_DISK_MIB: "0" });
   const made = z.object({ key: z.string() });
   const [ofWorkspace, ofSensor] = await Promise.all([
-    disk.run("keys", "create", "default", "--json"),
-    disk.run("sensors", "create", "--dataset", "global", "--json", "--yes"),
+    disk.runHere("keys", "create", "default", "--json"),
+    disk.runHere("sensors", "create", "--dataset", "global", "--json", "--yes"),
   ]);
   key = made.parse(JSON.parse(ofWorkspace.stdout)).key;
   sensorKey = made.parse(JSON.parse(ofSensor.stdout)).key;
@@ -92,7 +92,8 @@ test("on a full disk every answer is as before, the intake rejects requests, and
     ["workspaces", "list"],
     ["dead-letters", "list"],
   ] as const;
-  const list = () => Promise.all(lists.map((args) => disk.run(...args).then(({ code, stdout }) => ({ code, stdout }))));
+  const list = () =>
+    Promise.all(lists.map((args) => disk.runHere(...args).then(({ code, stdout }) => ({ code, stdout }))));
   const listed = await list();
 
   await disk.fill();
@@ -114,7 +115,9 @@ test("on a full disk every answer is as before, the intake rejects requests, and
     ["sensors", "create", "--dataset", "global"],
     ["workspaces", "create", "another"],
   ] as const;
-  for (const [index, failed] of (await Promise.all(writing.map((args) => disk.run(...args)))).entries()) {
+  for (const [index, failed] of (
+    await Promise.all(writing.map((args, index) => (index === 0 ? disk.run(...args) : disk.runHere(...args))))
+  ).entries()) {
     expect(failed, writing[index]?.join(" ")).toEqual(isFull);
   }
   // The caches have refreshed several times by now.

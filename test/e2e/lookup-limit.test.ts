@@ -7,6 +7,8 @@ import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { provideRedis } from "../support/servers/redis.ts";
 import { type CommandLine, openCommandLine, type Started } from "../support/worlds/command-line.ts";
+import { withoutCompiling } from "../support/worlds/databases.ts";
+import { runInProcess } from "../support/worlds/in-process.ts";
 
 let commandLine: CommandLine;
 
@@ -81,7 +83,7 @@ test("two processes over one Redis answer 100 lookups together, also when one of
   const headers = { "x-forwarded-for": client };
   const plansUrl = "https://noisefloor.example/plans";
   const shared = {
-    CLICKHOUSE_URL: clickhouseUrl,
+    CLICKHOUSE_URL: withoutCompiling(clickhouseUrl),
     CLICKHOUSE_USER: username,
     CLICKHOUSE_PASSWORD: password,
     CLICKHOUSE_DATABASE: database,
@@ -100,7 +102,7 @@ test("two processes over one Redis answer 100 lookups together, also when one of
     const list = join(commandLine.dataDir, "known.json");
     await writeFile(list, JSON.stringify({ name: "Known", type: "cidr", list: [`${KNOWN}/32`] }));
     for (const command of [["migrate"], ["benign", "import", list]]) {
-      expect(await commandLine.run(command, shared).finished).toMatchObject({ code: 0 });
+      expect(await runInProcess(command, shared)).toMatchObject({ code: 0 });
     }
     const [one, other] = [await startQuery(), await startQuery()];
     await lookUp(1, 60, (lookup) => (lookup % 2 === 0 ? one.url : other.url), headers);

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { startComposeClickHouse } from "../support/servers/compose-clickhouse.ts";
 import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
+import { runInProcess } from "../support/worlds/in-process.ts";
 
 let commandLine: CommandLine;
 
@@ -21,7 +22,7 @@ const envOf = ({ url, username, password, database }: ClickHouseConnection) => (
 
 /** The error that a failed command prints: a sentence without a stack. */
 async function errorOf(args: string[], env: Record<string, string>): Promise<string> {
-  const { code, stderr } = await commandLine.run(args, { ...env, HTTP_PORT: String(await getPort()) }).finished;
+  const { code, stderr } = await runInProcess(args, { ...env, HTTP_PORT: String(await getPort()) });
   expect(code).toBe(1);
   expect(stderr).not.toContain("    at ");
   return stderr;
@@ -81,8 +82,8 @@ test("in docker-compose.yml queries run as a user who can only read", async () =
   onTestFinished(() => compose.stop());
   const writer = envOf(compose.connectionAs("noisefloor"));
   const reader = envOf(compose.connectionAs("noisefloor_reader"));
-  expect(await commandLine.run(["migrate"], writer).finished).toMatchObject({ code: 0, stderr: "" });
-  const created = await commandLine.run(["workspaces", "create", "lab", "--plan", "unlimited"], writer).finished;
+  expect(await runInProcess(["migrate"], writer)).toMatchObject({ code: 0, stderr: "" });
+  const created = await runInProcess(["workspaces", "create", "lab", "--plan", "unlimited"], writer);
   expect(created).toMatchObject({ code: 0, stderr: "" });
 
   const port = String(await getPort());

@@ -29,7 +29,9 @@ export async function runScenario(
     readonly say: (text: string) => void;
   },
 ): Promise<Outcome> {
-  const stage = await openStage(servers, options.seed, options.events, options.extent === "soak" ? 10 : 3);
+  const { extent, seed, events } = options;
+  const size = extent === "soak" ? { days: 99, addressesAsked: 10 } : { days: 20, addressesAsked: 3 };
+  const stage = await openStage(servers, { seed, events, ...size });
   try {
     const start = performance.now();
     const summary = await scenario.play(stage, options.extent, options.say);

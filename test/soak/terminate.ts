@@ -57,7 +57,8 @@ export const terminate: Scenario = {
     assertCleanExit(await ingest.terminate().finally(() => servers.store.start()));
     await stage.ingest();
     await stage.drained();
-    await stage.verify();
+    // In a test the rows, none of which came twice, are enough.
+    await stage.verify(extent === "soak" ? undefined : 0);
     return `${stops + 1} SIGTERM, one without a store; the longest stop took ${(longestMs / 1_000).toFixed(1)} s`;
   },
 };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export async function eventually<T>(check: () => Promise<T>, within: number | (() => boolean) = 30_000): Promise<T> {
   const start = Date.now();
   const isOver = () => (typeof within === "number" ? Date.now() - start > within : within());
-  for (let pauseMs = 10; ; pauseMs = Math.min(2 * pauseMs, 100)) {
+  for (let pauseMs = 10; ; pauseMs = Math.min(2 * pauseMs, 200)) {
     try {
       return await check();
     } catch (error) {

@@ -23,7 +23,7 @@ afterAll(() => servers.close());
 test.each([kill, storeOutage, badEvents, terminate])(
   "$promise",
   async (scenario) => {
-    const events = scenario.events.test / atVolume(4, 1);
+    const events = scenario.events.test / atVolume(8, 1);
     const options = { extent: "test", seed: SEED, events, say: () => {} } as const;
     expect((await runScenario(servers, scenario, options)).summary).not.toBe("");
   },

@@ -124,7 +124,12 @@ test("no insert is larger than 200,000 rows, and a full one does not wait for ot
   // Only the queue decides the sizes; full volume shows that the server takes so many rows.
   const insert = atVolume(async () => {}, insertObservations(world.client));
   const { queue, inserts } = queueOf({ lingerMs: 60_000, insert });
-  const calls = Array.from({ length: 5 }, (_, call) => queue.store(rows(call * 60_000, (call + 1) * 60_000), 0));
+  const same = row(0);
+  const of = atVolume(
+    () => Array.from({ length: 60_000 }, () => same),
+    (call: number) => rows(call * 60_000, (call + 1) * 60_000),
+  );
+  const calls = Array.from({ length: 5 }, (_, call) => queue.store(of(call), 0));
   await Promise.all(calls);
   expect(inserts.map(({ rows: count }) => count).reduce((sum, count) => sum + count, 0)).toBe(300_000);
   expect(Math.max(...inserts.map(({ rows: count }) => count))).toBeLessThanOrEqual(200_000);
@@ -155,15 +160,16 @@ function limitedBy(setting: string, value: number, waitMs?: number) {
 const limitedTo = (bytes: number) => limitedBy("max_memory_usage", bytes);
 
 test("rows that are too many for the server's memory are inserted in as few parts as possible", async () => {
-  const limited = limitedTo(40_000_000);
+  const [count, bytes] = atVolume([20_000, 20_000_000], [60_000, 40_000_000]);
+  const limited = limitedTo(bytes);
   const { queue, inserts } = queueOf({ insert: insertObservations(limited) });
-  expect(await queue.store(rows(0, 60_000), 0)).toEqual([]);
-  expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: 60_000, outcome: "transient" })));
+  expect(await queue.store(rows(0, count), 0)).toEqual([]);
+  expect(inserts.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => ({ rows: count, outcome: "transient" })));
   expect(inserts.filter(({ outcome }) => outcome === "stored").length).toBeLessThanOrEqual(8);
   // An attempt that fails in a view has already stored its rows in the table: they come twice, as the same
   // observations.
-  expect((await storedOnce())?.raw).toBe(60_000);
-  expect((await storedOnce())?.counted).toBe(60_000);
+  expect((await storedOnce())?.raw).toBe(count);
+  expect((await storedOnce())?.counted).toBe(count);
   await limited.close();
 });
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { addressOf, observation, type SentObservation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
+import { atVolume } from "../../support/volume.ts";
 import {
   type ConsumingWorld,
   committedOffsets,
@@ -125,7 +126,8 @@ test("offsets are committed after storing, so a new member of the group continue
 });
 
 test("a stop under load loses nothing", async () => {
-  const flood = Array.from({ length: 20_000 }, (_, index) => ({
+  const count = atVolume(8_000, 20_000);
+  const flood = Array.from({ length: count }, (_, index) => ({
     key: null,
     value: bytes(good(index, { observation_id: `flood-${index}` })),
   }));
@@ -135,7 +137,7 @@ test("a stop under load loses nothing", async () => {
   await flooding;
   opened.ingest = await ingestOf(world, kafka, now);
   await opened.ingest.start();
-  await eventually(async () => expect(await stored()).toHaveLength(20_000));
+  await eventually(async () => expect(await stored()).toHaveLength(count));
 });
 
 test("of a compressed message of 20 MiB the first 8 MiB and its size are kept, and it blocks nothing", async () => {

@@ -5,9 +5,10 @@ import { compareReports } from "../../bench/report/compare.ts";
 import { type PartReport, type Report, reportSchema } from "../../bench/report/report.ts";
 import { toMarkdown } from "../../bench/report/table.ts";
 import { measurePart, openRun } from "../../bench/run.ts";
+import { atVolume } from "../../support/volume.ts";
 import { withoutCompiling } from "../../support/worlds/databases.ts";
 
-const SIZE = 30_000;
+const SIZE = atVolume(6_000, 30_000);
 const SEED = 1;
 const PACE = { rounds: 1, loadSeconds: 0.1, repeatMs: 0, perMessage: [1_000] };
 

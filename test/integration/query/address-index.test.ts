@@ -65,10 +65,10 @@ async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: Loo
     limit: 1_000_000,
     retentionDays: () => RETENTION_DAYS,
     now: () => now,
-    intervalMs: 50,
+    intervalMs: 200,
     ...more,
   });
-  const networks = await cacheBenignNetworks(world.client, { intervalMs: 50 });
+  const networks = await cacheBenignNetworks(world.client, { intervalMs: 200 });
   const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index: sightings, networks }));
   return {
     sightings,
@@ -199,7 +199,7 @@ test("lookups query ClickHouse while the addresses are loaded, beyond the limit,
 });
 
 test("no change is missed by reading on from the last block while many inserts end at once", async () => {
-  const [writers, inserts, base] = [6, atVolume(10, 25), ipv4ToNumber("52.0.0.0")];
+  const [writers, inserts, base] = [6, atVolume(6, 25), ipv4ToNumber("52.0.0.0")];
   const seen = new Set<number>();
   let lastBlock = (await readSightingsAfter(world.client, 0)).lastBlock;
   const readOn = async () => {

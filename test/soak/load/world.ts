@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
+import { addCaller } from "../../support/worlds/callers.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
-import { addCaller, makeTag } from "../../support/worlds/world.ts";
+import { makeTag } from "../../support/worlds/world.ts";
 
 /** A large store with one tag that most observations carry. */
 export type LoadedStore = {

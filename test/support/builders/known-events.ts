@@ -42,12 +42,16 @@ export function toMarked(event: KnownEvent): Marked {
   return { ...event, ...NOTHING_MORE, observationId: event.observationId ?? NAMED_BY_ITS_PLACE };
 }
 
-/** Random observations of the last 99 days, out of order, with repeating addresses. */
-export function makeEvents(random: Random, count: number, tags: readonly Tag[], now: number): KnownEvent[] {
+/** Random observations of the last days, at least two, out of order, with repeating addresses. */
+export function makeEvents(
+  random: Random,
+  { count, tags, days }: { readonly count: number; readonly tags: readonly Tag[]; readonly days: number },
+  now: number,
+): KnownEvent[] {
   const population = Math.max(2_000, Math.floor(count / 40));
   return Array.from({ length: count }, (_, number) => {
     const address = random.int(0, population - 1);
-    const age = random.chance(0.4) ? random.int(0, 2 * DAY) : random.int(0, 99 * DAY);
+    const age = random.chance(0.4) ? random.int(0, 2 * DAY) : random.int(0, days * DAY);
     // Half of all observations carry one of the first two tags.
     const carried = Array.from({ length: random.int(0, 2) }, () =>
       random.pick(random.chance(0.5) ? tags.slice(0, 2) : tags),

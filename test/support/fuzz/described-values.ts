@@ -74,6 +74,8 @@ export function describedValues(
         return textOf(schema);
       case "integer":
         return integerOf(schema);
+      case "number":
+        return fc.double({ min: schema.minimum ?? -1e9, max: schema.maximum ?? 1e9, noNaN: true });
       case "boolean":
         return fc.boolean();
       case "array": {

@@ -128,6 +128,7 @@ function likelyMembers(now: number): Record<string, fc.Arbitrary<unknown>> {
     // Within the retention and some days beyond; a few from tomorrow.
     observed_at: fc.integer({ min: -1, max: 110 }).map((days) => new Date(now - days * 86_400_000).toISOString()),
     tags: fc.oneof({ weight: 9, arbitrary: fc.subarray(SLUGS) }, { weight: 1, arbitrary: fc.constant(["unheard-of"]) }),
+    asn: fc.oneof(fc.integer({ min: 0, max: 4_294_967_295 }), fc.constantFrom("14061", "AS14061")),
     dataset: fc.constantFrom("global", "community"),
     workspace_id: fc.oneof(
       { weight: 9, arbitrary: fc.constant(undefined) },

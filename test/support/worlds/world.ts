@@ -3,14 +3,12 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { directSink } from "@noisefloor/cli/direct-sink.ts";
-import { openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
-import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
-import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient, ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import { type NetworkKind, type NetworkList, replaceNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
-import { hashKey, writeApiKey, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
 import { DEFAULT_PLANS } from "@noisefloor/domain/access/plan.ts";
 import type { Intention } from "@noisefloor/domain/tags/classification.ts";
@@ -20,7 +18,6 @@ import { type BatchResult, ingestBatch } from "@noisefloor/ingest/pipeline.ts";
 import type { RequestRecord } from "@noisefloor/ingest/sources/http/read-records.ts";
 import { requestDeadLetter } from "@noisefloor/ingest/sources/http/route.ts";
 import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
-import { cacheBenignNetworks } from "@noisefloor/query/address/benign-networks.ts";
 import type { LookupCaches } from "@noisefloor/query/address/store-lookup.ts";
 import { QUERY_OPERATIONS, type QueryDeps, registerQuery } from "@noisefloor/query/app.ts";
 import { localLookupLimit } from "@noisefloor/query/rate-limit/limit.ts";
@@ -29,7 +26,9 @@ import type { FastifyInstance } from "fastify";
 import { inject } from "vitest";
 import { PUBLIC_URL } from "../oracle/address-oracle.ts";
 import { expectDescribed } from "../oracle/description.ts";
-import { returnDatabase, takeDatabase } from "./databases.ts";
+import { openCaches, stopCaches } from "./caches.ts";
+import { addCaller } from "./callers.ts";
+import { takeDatabase } from "./databases.ts";
 import { makeApp, silent } from "./http.ts";
 
 export const RETENTION_DAYS = 100;
@@ -73,22 +72,13 @@ export type WorldOptions = {
   readonly pollIntervalMs?: number;
 };
 
-/** Longer than any test: the caches do not poll. */
-const NEVER_MS = 86_400_000;
-
 /** @param now the clock of the services, in milliseconds since 1970 UTC. */
 export async function createWorld(now: () => number, options: WorldOptions = {}): Promise<World> {
-  const { retentionDays = RETENTION_DAYS, server = inject("clickhouse"), pollIntervalMs = NEVER_MS } = options;
+  const { retentionDays = RETENTION_DAYS, server = inject("clickhouse"), pollIntervalMs } = options;
   const database = await takeDatabase(server);
-  const { connection, client } = database;
-  const polling = { intervalMs: pollIntervalMs };
-  const key = await addCaller(client, "test-workspace", "unlimited", ["community_dataset"]);
-  const [catalogue, networks, sensors, accessCache] = await Promise.all([
-    openTagCatalogue(client, polling),
-    cacheBenignNetworks(client, polling),
-    openSensorKeyCache(client, polling),
-    openAccessCache(client, polling),
-  ]);
+  const { connection, client, key } = database;
+  const polling = pollIntervalMs === undefined ? undefined : await openCaches(client, pollIntervalMs);
+  const { catalogue, networks, sensors, accessCache } = polling ?? database.caches;
   const publicUrl = PUBLIC_URL;
   const plansUrl = `${publicUrl}/plans`;
   const file = join(tmpdir(), `noisefloor-lookups-${randomUUID()}`);
@@ -173,14 +163,11 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
       return { status: response.statusCode, body: response.json() };
     },
     async close() {
-      catalogue.stop();
-      networks.stop();
-      sensors.stop();
-      accessCache.stop();
+      if (polling !== undefined) stopCaches(polling);
       await limit.close();
       await rm(file, { force: true });
       await app.close();
-      await returnDatabase(database);
+      await database.giveBack();
     },
   };
 }
@@ -188,28 +175,6 @@ export async function createWorld(now: () => number, options: WorldOptions = {})
 /** A sink that inserts at once and retries nothing. */
 export function storingIn<R extends IncomingRecord>(client: ClickHouseClient): Sink<R> {
   return directSink(client, { retryForMs: 0 });
-}
-
-/** Creates a workspace. @returns its key. */
-export async function addCaller(
-  client: ClickHouseClient,
-  workspaceId: string,
-  plan: string,
-  entitlements: readonly Entitlement[] = [],
-): Promise<string> {
-  const key = randomUUID();
-  const now = Date.now();
-  await writeWorkspace(client, { workspaceId, name: workspaceId, plan, entitlements: [...entitlements] }, now);
-  const stored = {
-    keyId: randomUUID(),
-    workspaceId,
-    label: "",
-    sha256: hashKey(key),
-    createdAt: now,
-    isRevoked: false,
-  };
-  await writeApiKey(client, stored, now);
-  return key;
 }
 
 /** A tag with a slug and an intention; all other members have defaults. */

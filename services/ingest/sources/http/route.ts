@@ -48,6 +48,8 @@ export type HttpIntakeOptions = SensorKeys &
     readonly onIgnored?: ((reason: IgnoredReason, records: number) => void) | undefined;
     /** Throws while nothing can be stored: no body is read then. */
     readonly assertSpace?: (() => void) | undefined;
+    /** What all requests in memory may take together; 128 MiB unless given. */
+    readonly memoryBytes?: number | undefined;
   };
 
 type RequestResult = BatchResult<RequestRecord> & { readonly ignored: number };
@@ -57,7 +59,7 @@ type RequestResult = BatchResult<RequestRecord> & { readonly ignored: number };
  * records are safe.
  */
 export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions): void {
-  const budget = memoryBudget(MEMORY_BYTES);
+  const budget = memoryBudget(options.memoryBytes ?? MEMORY_BYTES);
   const senderOf = readSenders(options);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
