@@ -58,6 +58,7 @@ function fingerprint() {
 }
 
 function ruleFiles() {
+  if (!existsSync(join(ROOT, TAGS))) return [];
   const names = readdirSync(join(ROOT, TAGS), { recursive: true });
   return names.filter((name) => name.endsWith(".yaml")).map((name) => `${TAGS}/${name}`);
 }

@@ -124,12 +124,7 @@ test.each([
     /(?=[\s\S]*HTTP_PORT: takes a whole number)(?=[\s\S]*RETENTION_DAYS: takes)[\s\S]*TLS_KEY_FILE: is not set/,
   ],
   ["a missing file", ["replay", "--format", "marx", "/nowhere.csv"], {}, /noisefloor: cannot read the input: ENOENT/],
-  [
-    "an unknown format",
-    ["replay", "--format", "pcap", "-"],
-    {},
-    /there is no log format "pcap"; there are\n {2}observations/,
-  ],
+  ["an unknown format", ["replay", "--format", "pcap", "-"], {}, /there is no log format "pcap"; there are\n {2}auto/],
   [
     "an invalid time",
     ["replay", "--format", "marx", "--shift-to", "tomorrow", "-"],

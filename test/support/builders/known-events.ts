@@ -21,7 +21,10 @@ export type KnownEvent = Seen & {
 
 export type KnownMessage = { readonly partition: number; readonly value: string; readonly records: number };
 
+/** Stated by the sensors: the service has nothing to fill in. */
+const NETWORK = { asn: 64_500, organization: "Network of the tests", country: "NL" };
 const NOTHING_MORE = {
+  ...NETWORK,
   mark: "",
   transport: undefined,
   method: undefined,
@@ -30,9 +33,6 @@ const NOTHING_MORE = {
   ja3: undefined,
   ja4: undefined,
   hassh: undefined,
-  asn: undefined,
-  organization: undefined,
-  country: undefined,
   city: undefined,
   rdns: undefined,
 };
@@ -103,6 +103,7 @@ function toWire(event: KnownEvent): Record<string, unknown> {
     destination_port: event.port,
     dataset: event.dataset,
     tags: event.tagIds,
+    ...NETWORK,
     metadata: { event: event.number },
   };
 }

@@ -45,7 +45,9 @@ export class Ledger {
     const { accepted, rejected, ignored, reasons, rejections } = intakeAnswer.parse(JSON.parse(answer.text));
     this.accepted += accepted;
     this.rejected += rejected;
-    const sent = request.records?.length ?? recordsIn(request);
+    // In a sensor's own format a line may be a header.
+    const isOurs = operation === "postObservations" && !request.target.includes("format=");
+    const sent = isOurs ? (request.records?.length ?? recordsIn(request)) : undefined;
     if (sent !== undefined && accepted + rejected + ignored !== sent) return `${sent} records were sent`;
     if (Object.values(reasons).reduce((sum, count) => sum + count, 0) !== rejected) return "reasons of other records";
     for (const reason of Object.keys(reasons)) this.reasons.add(reason);

@@ -13,6 +13,7 @@ import {
 } from "./drafts.ts";
 import { intakeBodies } from "./intake-bodies.ts";
 import { twistsOf } from "./mutations.ts";
+import { sensorBodies } from "./sensor-bodies.ts";
 
 /** The parts of requests that depend on the world under test. */
 export type Surroundings = {
@@ -31,7 +32,7 @@ export function requestsFor(
   described: Described,
   { known, keys, callers }: Surroundings,
 ): fc.Arbitrary<FuzzRequest> {
-  const isIntake = operation.id === "postObservations";
+  const isIntake = operation.path === "/" || /^\/(?:v1|services)\//.test(operation.path);
   const { plain, odd } = bodiesOf(operation, described);
   const values = (place: "path" | "query") =>
     Object.fromEntries(
@@ -63,7 +64,8 @@ export function requestsFor(
         headers: key === undefined ? {} : { key },
         payload,
         from,
-        expects: "accepted",
+        // What sensors' own records hold is not described, so whether they are accepted is not either.
+        expects: hasOwnFormat(operation, query) ? "anything" : "accepted",
       }),
     );
   const twist = twistsOf(operation, methodsOfPath);
@@ -86,11 +88,21 @@ export function requestsFor(
   );
 }
 
+/** Whether a request brings the records of a sensor as it logs them. */
+export function hasOwnFormat(
+  operation: DescribedOperation,
+  query: Readonly<Record<string, string | undefined>> = {},
+): boolean {
+  if (operation.id === "postObservations") return query.format !== undefined && query.format !== "observations";
+  return operation.body !== undefined && (operation.path === "/" || operation.path.startsWith("/services/"));
+}
+
 function bodiesOf(operation: DescribedOperation, described: Described) {
   if (operation.body === undefined) {
     const none = fc.constant<Payload | undefined>(undefined);
     return { plain: none, odd: none };
   }
+  if (hasOwnFormat(operation)) return sensorBodies(operation.path !== "/");
   const { anyOf } = described.resolve(operation.body);
   if (anyOf?.[0] !== undefined) return intakeBodies(anyOf[0], described);
   return listBodies(described.of(operation.body));

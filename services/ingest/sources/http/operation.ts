@@ -14,17 +14,16 @@ export const MAX_RECORDS = 50_000;
 /** How many rejections an answer lists one by one; the counts by reason cover all. */
 export const LISTED_REJECTIONS = 100;
 
+const FORMAT_NAMES = [AUTO, ...LOG_FORMATS.map(({ name }) => name)];
+
 /** `format`: what the records are. */
 export const FORMAT: Parameter<string> = {
   name: "format",
   description:
     "What the records are: our own `observations`, the log of a sensor like `cowrie` or `suricata-eve`, or `auto`, " +
     "which recognises each record by itself.",
-  takes: `one of ${[AUTO, ...LOG_FORMATS.map(({ name }) => name)].join(", ")}, or the name of a field map`,
-  schema: z
-    .string()
-    .regex(/^[a-z0-9-]{1,64}$/)
-    .default(observationsFormat.name),
+  takes: `one of ${FORMAT_NAMES.join(", ")}, or the name of a field map`,
+  schema: z.enum(FORMAT_NAMES).default(observationsFormat.name),
   describedBy: "output",
   example: "cowrie",
 };
@@ -38,6 +37,9 @@ export const SENSOR: Parameter<string | undefined> = {
   describedBy: "output",
   example: "honeypot-1",
 };
+
+/** The message of a 422. */
+export const NONE_ACCEPTED = "No record was accepted: the rejections say why";
 
 const reason = z.enum(REJECTION_REASONS);
 const count = z.int().min(0);
@@ -99,8 +101,9 @@ export const postObservations = defineOperation({
   errorResponses: {
     422: {
       description: "None was accepted.",
-      schema: answerSchema,
+      schema: answerSchema.extend({ message: z.string() }).meta({ id: "IntakeRejection" }),
       example: {
+        message: NONE_ACCEPTED,
         accepted: 0,
         rejected: 1,
         ignored: 0,

@@ -1,11 +1,11 @@
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
-import { readParameter } from "@noisefloor/http/parameters.ts";
+import { type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
 import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
 import { KafkaUnavailableError } from "@noisefloor/kafka/errors.ts";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
 import { findFormats } from "../../formats/all.ts";
 import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
@@ -17,6 +17,7 @@ import {
   getSplunkHealth,
   LISTED_REJECTIONS,
   MAX_BODY_BYTES,
+  NONE_ACCEPTED,
   postObservations,
   postSplunkEvents,
   postTpotBatch,
@@ -87,11 +88,12 @@ export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions)
     scope.addHook("onRequest", async (request) => void delete request.raw.headers["content-type"]);
     registerRoutes(scope, senderOf, options);
   });
-  registerOperation(app, getSplunkHealth, async () => ({ text: "HEC is healthy", code: 17 }));
 }
 
 /** What the records of a request are. */
 type Given = { readonly formats: readonly LogFormat[]; readonly sensorId?: string | undefined };
+
+const HEALTHY = { text: "HEC is healthy", code: 17 };
 
 function registerRoutes(
   scope: FastifyInstance,
@@ -116,22 +118,27 @@ function registerRoutes(
       release?.();
     }
   };
+  const formatsOf = (query: RawQuery) => {
+    // The description does not know the names of field maps.
+    const named = typeof query.format === "string" ? findFormats(query.format, options.formats) : undefined;
+    return named ?? findFormats(readParameter(query, FORMAT), options.formats) ?? options.formats;
+  };
   registerOperation(
     scope,
     postObservations,
-    async (request, reply, { signal }) => {
-      const formats = findFormats(readParameter(request.query, FORMAT), options.formats);
-      if (formats === undefined) throw new HttpError(400, `Invalid parameter: format takes ${FORMAT.takes}`);
+    async (request, _reply, { signal }) => {
+      const formats = formatsOf(request.query);
       const sensorId = readParameter(request.query, SENSOR);
-      return answer(reply, await ingest(request, splitBody(request.body), { formats, sensorId }, signal));
+      return answer(await ingest(request, splitBody(request.body), { formats, sensorId }, signal));
     },
     routeOptions,
   );
+  registerOperation(scope, getSplunkHealth, async () => HEALTHY);
   registerOperation(
     scope,
     postTpotBatch,
-    async (request, reply, { signal }) =>
-      answer(reply, await ingest(request, splitBody(request.body), { formats: [tpot] }, signal)),
+    async (request, _reply, { signal }) =>
+      answer(await ingest(request, splitBody(request.body), { formats: [tpot] }, signal)),
     routeOptions,
   );
   registerOperation(
@@ -185,10 +192,9 @@ function toUnavailable(error: unknown): never {
   throw new HttpError(503, "The brokers cannot be reached at the moment: send the request again later");
 }
 
-/** A request of which nothing was accepted is an error for its sender, though its records are kept as dead letters. */
-function answer(reply: FastifyReply, { accepted, rejected, ignored }: RequestResult) {
-  if (accepted === 0 && rejected.length > 0) reply.code(422);
-  return {
+/** @throws HttpError 422 when nothing was accepted; the records are kept as dead letters all the same. */
+function answer({ accepted, rejected, ignored }: RequestResult) {
+  const counts = {
     accepted,
     rejected: rejected.length,
     ignored,
@@ -198,4 +204,6 @@ function answer(reply: FastifyReply, { accepted, rejected, ignored }: RequestRes
       ...rejection,
     })),
   };
+  if (accepted === 0 && rejected.length > 0) throw new HttpError(422, NONE_ACCEPTED, counts);
+  return counts;
 }

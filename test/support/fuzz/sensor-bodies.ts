@@ -1,0 +1,36 @@
+import fc from "fast-check";
+import { broken, withOtherHeader } from "./bodies.ts";
+import type { Payload } from "./drafts.ts";
+import { wildText } from "./wild-text.ts";
+
+const seen = { src_ip: "45.9.9.1", session: "5e55", sensor: "pot", timestamp: new Date().toISOString() };
+/** Records of sensors: good ones, their own traffic, and some that nobody can read. */
+const RECORDS = [
+  JSON.stringify({ eventid: "cowrie.session.connect", ...seen, dst_port: 22, protocol: "ssh" }),
+  JSON.stringify({ eventid: "cowrie.login.failed", ...seen, username: "root", password: "\u0000\ud83d" }),
+  JSON.stringify({ eventid: "cowrie.log.closed", ...seen }),
+  JSON.stringify({ type: "Tanner", "@timestamp": seen.timestamp, src_ip: "45.9.9.2", dest_port: 80, path: "/?a=1" }),
+  JSON.stringify({ type: "Suricata", "@timestamp": "never", src_ip: "10.0.0.1", event_type: "alert", flow_id: 1 }),
+  '{"type":1,"@timestamp":{"$date":[]},"src_ip":{},"t-pot_hostname":"x"}',
+  '{"__proto__":{"a":1},"eventid":"cowrie."}',
+  "{}",
+];
+
+/** Bodies with the records of sensors, as T-Pot's Logstash or a Splunk client sends them, and damaged ones. */
+export function sensorBodies(isSplunk: boolean): { plain: fc.Arbitrary<Payload>; odd: fc.Arbitrary<Payload> } {
+  const write = (records: readonly string[]) =>
+    isSplunk ? records.map((record) => `{"event":${record}}`).join("") : `[${records.join(",")}]`;
+  const plain = fc.array(fc.constantFrom(...RECORDS), { minLength: 1, maxLength: 6, size: "max" }).map(
+    (records): Payload => ({
+      bytes: Buffer.from(write(records)),
+      headers: {},
+      expects: "anything",
+    }),
+  );
+  const odd = fc.oneof(
+    broken(plain),
+    withOtherHeader(plain),
+    wildText.map((text): Payload => ({ bytes: Buffer.from(text), headers: {}, expects: "anything" })),
+  );
+  return { plain, odd };
+}
