@@ -22,7 +22,7 @@ const identifier = (maxLength: number) =>
   text(maxLength)
     .min(1)
     .regex(/^[^\p{Cc}]*$/u, "must not contain control characters");
-const sensorIdSchema = identifier(128);
+export const sensorIdSchema = identifier(128);
 const timeSchema = z.iso.datetime({
   offset: true,
   error: "must be an RFC 3339 date-time with a zone, like 2026-11-20T14:03:09.5Z",

@@ -130,5 +130,5 @@ export function takesText(schema: Schema, text: string): boolean {
     return /^-?\d+$/.test(text) && Number(text) >= minimum && Number(text) <= maximum;
   }
   if (schema.enum !== undefined) return schema.enum.includes(text);
-  return schema.pattern === undefined || new RegExp(schema.pattern).test(text);
+  return schema.pattern === undefined || new RegExp(schema.pattern, "u").test(text);
 }

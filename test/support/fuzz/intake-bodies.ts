@@ -127,10 +127,17 @@ export function intakeBodies(
       { weight: 6, arbitrary: broken(wrapped) },
       { weight: 6, arbitrary: withOtherHeader(mixed) },
       { weight: 1, arbitrary: tooMany },
+      { weight: 1, arbitrary: fc.constant(UNKNOWN_ENCODING) },
       { weight: 2, arbitrary: fc.constantFrom("", " ", "\n\n", "[", "[1", "[1,]", "[[", "]").map(nothing) },
     ),
   };
 }
+
+export const UNKNOWN_ENCODING: Payload = {
+  bytes: Buffer.from("{}"),
+  headers: { "content-encoding": "br" },
+  expects: "rejected",
+};
 
 /** Without a record, or truncated. */
 function nothing(text: string): Payload {

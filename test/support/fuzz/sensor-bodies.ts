@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { broken, withOtherHeader } from "./bodies.ts";
 import type { Payload } from "./drafts.ts";
+import { UNKNOWN_ENCODING } from "./intake-bodies.ts";
 import { wildText } from "./wild-text.ts";
 
 const seen = { src_ip: "45.9.9.1", session: "5e55", sensor: "pot", timestamp: new Date().toISOString() };
@@ -27,7 +28,13 @@ export function sensorBodies(isSplunk: boolean): { plain: fc.Arbitrary<Payload>;
       expects: "anything",
     }),
   );
+  const tooMany = write(Array.from({ length: 50_001 }, () => "{}"));
+  const rejected = [
+    { ...UNKNOWN_ENCODING, expects: "anything" },
+    { bytes: Buffer.from(tooMany), headers: {}, expects: "anything" },
+  ] as const;
   const odd = fc.oneof(
+    fc.constantFrom<Payload>(...rejected),
     broken(plain),
     withOtherHeader(plain),
     wildText.map((text): Payload => ({ bytes: Buffer.from(text), headers: {}, expects: "anything" })),

@@ -1,5 +1,5 @@
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
-import { isSensorId, observationSchema } from "@noisefloor/domain/observation/schema.ts";
+import { observationSchema, sensorIdSchema } from "@noisefloor/domain/observation/schema.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operation.ts";
 import type { Parameter } from "@noisefloor/http/parameters.ts";
@@ -33,7 +33,7 @@ export const SENSOR: Parameter<string | undefined> = {
   name: "sensor",
   description: "The sensor of all records in a sensor's own format, whatever they say.",
   takes: "the name of a sensor, at most 128 characters",
-  schema: z.string().refine(isSensorId).optional(),
+  schema: sensorIdSchema.optional(),
   describedBy: "output",
   example: "honeypot-1",
 };
