@@ -22,7 +22,7 @@ export type KnownEvent = Seen & {
 export type KnownMessage = { readonly partition: number; readonly value: string; readonly records: number };
 
 /** Stated by the sensors: the service has nothing to fill in. */
-const NETWORK = { asn: 64_500, organization: "Network of the tests", country: "NL" };
+const NETWORK = { asn: 64_500, organization: "Network of the tests", country: "BR" };
 const NOTHING_MORE = {
   ...NETWORK,
   mark: "",
