@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
+import { type EnricherOptions, openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import type { CommandContext } from "./framework/command.ts";
@@ -8,16 +8,21 @@ import { openRuleTagger } from "./reference/rule-tagger.ts";
 
 export type OpenRows = { readonly rows: Omit<RowOptions, "sessions">; stop(): void };
 
-/** How a command makes rows as the service does: with networks and countries, and with the tags of rules. */
+export type OpenRowsOptions = Pick<EnricherOptions, "metrics"> & {
+  /** Adds no tags to the catalogue. */
+  readonly dryRun?: boolean;
+};
+
+/** How the service and the commands make rows: with networks and countries, and with the tags of rules. */
 export async function openRows(
   context: Pick<CommandContext, "settings" | "log">,
   client: ClickHouseClient,
   catalogue: TagCatalogue,
-  { dryRun = false }: { readonly dryRun?: boolean } = {},
+  { dryRun = false, metrics }: OpenRowsOptions = {},
 ): Promise<OpenRows> {
   const { settings, log } = context;
   const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
-  const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log });
+  const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
   return {
     rows: {
       enrich: enricher.enrich,

@@ -7,7 +7,6 @@ import type { Operation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { type LimitedDeadLetterStore, limitedDeadLetterStore } from "./dead-letters/quota.ts";
-import type { Enricher } from "./enrichment/enricher.ts";
 import { findFormats } from "./formats/all.ts";
 import type { DecodeOptions, LogFormat } from "./formats/format.ts";
 import { type InsertQueue, insertQueue } from "./insert-queue.ts";
@@ -25,7 +24,6 @@ import { registerIntake } from "./sources/http/route.ts";
 import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
 import { connectTopics, type KafkaSettings } from "./sources/kafka/connect.ts";
 import { startKafkaIngest } from "./sources/kafka/consumer.ts";
-import { assignTags, type Tagger } from "./tagging/assign-tags.ts";
 
 export type IngestOptions = SensorKeys & {
   readonly client: ClickHouseClient;
@@ -34,8 +32,8 @@ export type IngestOptions = SensorKeys & {
   readonly decode: DecodeOptions;
   readonly catalogue: TagCatalogue;
   readonly retentionDays: () => number;
-  /** Gives observations the tags of rules. */
-  readonly tagger?: Tagger | undefined;
+  /** How rows are made; without it observations are stored as their senders describe them. */
+  readonly rows?: Omit<RowOptions, "sessions"> | undefined;
   /** Without it nothing is rejected for want of space. */
   readonly disk?: DiskGuard | undefined;
   /** What the dead letters of one sender, or of Kafka as a whole, may take a UTC day. */
@@ -46,8 +44,6 @@ export type IngestOptions = SensorKeys & {
   readonly kafka: KafkaSettings | undefined;
   /** A broker to subscribe to. */
   readonly hpfeeds?: HpfeedsSettings | undefined;
-  /** Without it observations are stored without what their sensor left out. */
-  readonly enricher?: Enricher | undefined;
   /** Called with the rows of each insert that has succeeded. */
   readonly onStored?: ((rows: readonly ObservationRow[]) => void) | undefined;
   readonly metrics: IngestMetrics;
@@ -65,8 +61,9 @@ export const INGEST_OPERATIONS: readonly Operation[] = [
 ];
 
 /**
- * An HTTP request is answered with 503 when the store is away for so long; Kafka waits without end, for it would
- * deliver the same messages again. Kafka's rows may also linger for a larger insert, as no client waits for an answer.
+ * An HTTP request is answered with 503 when the store is away for so long. Kafka waits without end, for it would deliver
+ * the same messages again, and so does hpfeeds, whose broker delivers nothing again. Their rows may also linger for a
+ * larger insert, as no client waits for an answer.
  */
 const TIMES = {
   http: { retryForMs: 10_000, lingerMs: 20 },
@@ -92,7 +89,7 @@ export type Ingest = {
 
 /** Sets up every source of observations that the settings ask for. */
 export async function createIngest(options: IngestOptions): Promise<Ingest> {
-  const { catalogue, enricher, tagger, retentionDays, now, metrics, log } = options;
+  const { catalogue, retentionDays, now, metrics, log } = options;
   const counted = ingestMetrics(metrics);
   const kafka = options.kafka === undefined ? undefined : await connectTopics(options.kafka, metrics, log);
   const shutdown = new AbortController();
@@ -101,8 +98,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const createFor = (source: Source) => createStores(source, { ...options, counted, shutdown: shutdown.signal });
   const sessions = createSessions((wanted, times) => readSessions(options.client, wanted, times));
   const rowsFor = (source: Source): RowOptions => ({
-    enrich: enricher?.enrich,
-    assignTags: tagger && ((observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger)),
+    ...options.rows,
     sessions: retryingSessions(sessions, {
       forMs: TIMES[source].retryForMs,
       signal: shutdown.signal,

@@ -6,13 +6,11 @@ import {
   type ValidObservation,
   validateObservation,
 } from "@noisefloor/domain/observation/observation.ts";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
 
 const MAX_DETAIL_LENGTH = 500;
-/** What is validated before other requests get their turn. Bytes count too: few records can take as long as many. */
-const BEFORE_YIELD = { records: 500, bytes: 256 * 1024 };
 
 export type ValidationOptions = {
   readonly catalogue: TagCatalogue;
@@ -41,14 +39,10 @@ export async function validateBatch<R extends IncomingRecord>(
   let isFresh = false;
   const accepted: AcceptedRecord<R>[] = [];
   const rejected: RejectedRecord<R>[] = [];
-  let since = { records: 0, bytes: 0 };
+  const pace = createRecordPace();
   for (const record of records) {
-    if (since.records >= BEFORE_YIELD.records || since.bytes >= BEFORE_YIELD.bytes) {
-      await ownTurn();
-      since = { records: 0, bytes: 0 };
-    }
-    since.records++;
-    since.bytes += record.bytes.length;
+    const pause = pace(record.bytes.length);
+    if (pause !== undefined) await pause;
     let validated = validateRecord(record, catalogue, criteria);
     if ("reason" in validated && validated.reason === "unknown-tag" && !isFresh) {
       await catalogue.refresh(signal);

@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS dead_letters
     payload          String DEFAULT base64Decode(payload_base64) CODEC(ZSTD(1)),
     payload_bytes    UInt64,
     kept_bytes       UInt64 DEFAULT length(payload),
-    -- The observation that was read out of a file's line, as JSON; empty for other sources.
+    -- The observation that was read out of a file's line or of a sensor's own record, as JSON; else empty.
     value            String DEFAULT '' CODEC(ZSTD(1)),
     publish_right    LowCardinality(String),
     key_id           LowCardinality(String) DEFAULT '',

@@ -3,11 +3,10 @@ import type { Dataset } from "../access/scope.ts";
 import { isRoutableIpv4 } from "../address/ipv4.ts";
 import { DAY_MS, retentionStart } from "../time/window.ts";
 import { formatIssue } from "./format-issue.ts";
-import { observationSchema, type WireObservation } from "./schema.ts";
+import { MAX_METADATA_BYTES, observationSchema, type WireObservation } from "./schema.ts";
 
 /** How far a sensor's clock may be ahead of this machine's. */
 export const MAX_CLOCK_AHEAD_MS = 5 * 60_000;
-const MAX_METADATA_BYTES = 8 * 1024;
 /** Serialising deeply nested metadata would overflow the stack. */
 const MAX_METADATA_DEPTH = 32;
 

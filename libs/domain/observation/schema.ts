@@ -6,6 +6,42 @@ export const MAX_OBSERVATION_BYTES = 64 * 1024;
 /** The most observations that one Kafka message may carry. */
 export const MAX_OBSERVATIONS_PER_MESSAGE = 1000;
 
+/** The most characters of a text. */
+export const MAX_LENGTH = {
+  identifier: 128,
+  credential: 256,
+  command: 1_024,
+  url: 2_048,
+  label: 256,
+  method: 32,
+  host: 255,
+  path: 2_048,
+  query: 4_096,
+  userAgent: 1_024,
+  referer: 2_048,
+  fieldName: 128,
+  body: 4_096,
+  fingerprint: 64,
+  banner: 512,
+  organization: 256,
+  place: 128,
+  rdns: 255,
+} as const;
+/** The most entries of a list. */
+export const MAX_ITEMS = {
+  tags: 64,
+  credentials: 32,
+  commands: 64,
+  urls: 32,
+  payload_sha256: 32,
+  labels: 64,
+  headers: 64,
+  cookies: 64,
+} as const;
+export const MAX_LOGIN_ATTEMPTS = 1_000_000;
+/** The largest metadata, in bytes as JSON. */
+export const MAX_METADATA_BYTES = 8 * 1024;
+
 export const TRANSPORTS = ["tcp", "udp", "icmp", "sctp"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
@@ -22,14 +58,12 @@ const identifier = (maxLength: number) =>
   text(maxLength)
     .min(1)
     .regex(/^[^\p{Cc}]*$/u, "must not contain control characters");
-export const sensorIdSchema = identifier(128);
+export const sensorIdSchema = identifier(MAX_LENGTH.identifier);
 const timeSchema = z.iso.datetime({
   offset: true,
   error: "must be an RFC 3339 date-time with a zone, like 2026-11-20T14:03:09.5Z",
 });
 const port = z.int().min(0).max(65_535);
-/** How many characters of a request's body rules can match. */
-export const MAX_BODY_LENGTH = 4_096;
 /** An autonomous system number, also as sensors write it: 14061, "14061" or "AS14061". */
 const asnSchema = z
   .union([z.int(), z.string().regex(/^(?:AS)?\d{1,10}$/i, 'must be a number or a text like "AS14061"')])
@@ -49,7 +83,7 @@ export const observationSchema = z
         "The sensor that saw it. Required, unless the sensor key is for one sensor: the default is then that one.",
       ),
     source_ip: text(64).describe("The observed source: a routable IPv4 address in dotted decimal."),
-    observation_id: identifier(128)
+    observation_id: identifier(MAX_LENGTH.identifier)
       .optional()
       .describe(
         "The sensor's own id for this observation: the same id sent twice is one observation. Never send it again with " +
@@ -63,65 +97,90 @@ export const observationSchema = z
     transport: z.enum(TRANSPORTS).optional(),
     source_port: port.optional(),
     destination_port: port.optional(),
-    tags: z.array(identifier(128)).max(64).default([]).describe("Tag ids (UUIDs) or slugs from the catalogue."),
+    tags: z
+      .array(identifier(MAX_LENGTH.identifier))
+      .max(MAX_ITEMS.tags)
+      .default([])
+      .describe("Tag ids (UUIDs) or slugs from the catalogue."),
     application: text(32)
       .regex(/^[a-z0-9][a-z0-9._-]*$/, "must be a lower-case name like ssh")
       .optional()
       .describe("The application protocol that the sensor recognised or spoke: ssh, telnet, http, smb, ..."),
-    session_id: identifier(128)
+    session_id: identifier(MAX_LENGTH.identifier)
       .optional()
       .describe(
         "The sensor's own id of the session or flow. All that one sensor sends about one session of one source within a " +
           "day is stored as one observation, to which each record adds what it knows.",
       ),
     credentials: z
-      .array(z.strictObject({ username: text(256).optional(), password: text(256).optional() }))
-      .max(32)
+      .array(
+        z.strictObject({
+          username: text(MAX_LENGTH.credential).optional(),
+          password: text(MAX_LENGTH.credential).optional(),
+        }),
+      )
+      .max(MAX_ITEMS.credentials)
       .optional()
       .describe("What it tried to log in with."),
-    login_attempts: z.int().min(0).max(1_000_000).optional().describe("How often it tried to log in."),
-    commands: z.array(text(1024)).max(64).optional().describe("What it typed into a shell."),
-    urls: z.array(text(2048)).max(32).optional().describe("What it made the sensor download."),
+    login_attempts: z.int().min(0).max(MAX_LOGIN_ATTEMPTS).optional().describe("How often it tried to log in."),
+    commands: z
+      .array(text(MAX_LENGTH.command))
+      .max(MAX_ITEMS.commands)
+      .optional()
+      .describe("What it typed into a shell."),
+    urls: z.array(text(MAX_LENGTH.url)).max(MAX_ITEMS.urls).optional().describe("What it made the sensor download."),
     payload_sha256: z
       .array(z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hexadecimal"))
-      .max(32)
+      .max(MAX_ITEMS.payload_sha256)
       .optional()
       .describe("Digests of the files that it left."),
     labels: z
-      .array(identifier(256))
-      .max(64)
+      .array(identifier(MAX_LENGTH.label))
+      .max(MAX_ITEMS.labels)
       .optional()
       .describe(
         "The sensor's own words, like the names of signatures. Tagging rules match them; none is a tag by itself.",
       ),
     http: z
       .strictObject({
-        method: text(32).optional(),
-        host: text(255).optional(),
-        path: text(2048).optional(),
-        query: text(4096).optional().describe("What stands after the ? of the request's target."),
-        user_agent: text(1024).optional(),
-        referer: text(2048).optional(),
-        headers: z.array(text(128)).max(64).optional().describe("The names of the request's header fields."),
-        cookies: z.array(text(128)).max(64).optional().describe("The names of its cookies."),
-        body: text(MAX_BODY_LENGTH)
+        method: text(MAX_LENGTH.method).optional(),
+        host: text(MAX_LENGTH.host).optional(),
+        path: text(MAX_LENGTH.path).optional(),
+        query: text(MAX_LENGTH.query).optional().describe("What stands after the ? of the request's target."),
+        user_agent: text(MAX_LENGTH.userAgent).optional(),
+        referer: text(MAX_LENGTH.referer).optional(),
+        headers: z
+          .array(text(MAX_LENGTH.fieldName))
+          .max(MAX_ITEMS.headers)
+          .optional()
+          .describe("The names of the request's header fields."),
+        cookies: z
+          .array(text(MAX_LENGTH.fieldName))
+          .max(MAX_ITEMS.cookies)
+          .optional()
+          .describe("The names of its cookies."),
+        body: text(MAX_LENGTH.body)
           .optional()
           .describe("The first characters of its body. Rules match them; its digest and a short head are kept."),
       })
       .optional(),
-    tls: z.strictObject({ ja3: text(64).optional(), ja4: text(64).optional() }).optional(),
-    ssh: z.strictObject({ hassh: text(64).optional(), banner: text(512).optional() }).optional(),
+    tls: z
+      .strictObject({ ja3: text(MAX_LENGTH.fingerprint).optional(), ja4: text(MAX_LENGTH.fingerprint).optional() })
+      .optional(),
+    ssh: z
+      .strictObject({ hassh: text(MAX_LENGTH.fingerprint).optional(), banner: text(MAX_LENGTH.banner).optional() })
+      .optional(),
     asn: asnSchema.optional().describe("Autonomous system number of the source."),
-    organization: text(256).optional(),
+    organization: text(MAX_LENGTH.organization).optional(),
     country: z
       .string()
       .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 alpha-2 code")
       .optional(),
-    region: text(128).optional(),
-    city: text(128).optional(),
+    region: text(MAX_LENGTH.place).optional(),
+    city: text(MAX_LENGTH.place).optional(),
     latitude: z.number().min(-90).max(90).optional().describe("Degrees north; of the source."),
     longitude: z.number().min(-180).max(180).optional().describe("Degrees east."),
-    rdns: text(255).optional().describe("Reverse DNS name of the source."),
+    rdns: text(MAX_LENGTH.rdns).optional().describe("Reverse DNS name of the source."),
     metadata: z.record(z.string(), z.unknown()).optional().describe("Anything else, at most 8 KiB as JSON."),
   })
   .meta({ id: "Observation", title: "Noisefloor observation, wire schema v1" });

@@ -38,6 +38,27 @@ export function createPace(bytesBeforeYield: number): Pace {
   };
 }
 
+/** What is done of a batch before others get their turn. Bytes count too: few records can take as long as many. */
+const RECORDS_BEFORE_YIELD = 500;
+const BYTES_BEFORE_YIELD = 256 * 1024;
+
+/**
+ * The pace of work on a batch's records.
+ * @returns a function that takes the size of the next record and resolves when it may be worked on; undefined when it
+ * may at once, since a promise for each record would take longer than most of them.
+ */
+export function createRecordPace(): (bytes: number) => Promise<void> | undefined {
+  let records = 0;
+  let bytesDone = 0;
+  return (bytes) => {
+    const isDue = records >= RECORDS_BEFORE_YIELD || bytesDone >= BYTES_BEFORE_YIELD;
+    if (isDue) [records, bytesDone] = [0, 0];
+    records++;
+    bytesDone += bytes;
+    return isDue ? ownTurn() : undefined;
+  };
+}
+
 function callNext(): void {
   const next = waiting.shift();
   if (next === undefined) {

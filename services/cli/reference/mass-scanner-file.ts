@@ -17,7 +17,7 @@ type Operator = { readonly networks: Ipv4Network[]; readonly domain: string };
 /**
  * Reads a file of mass scanners in the form of maltrail's: `address # operator or its host name` on each line, or a
  * network instead of an address. Each operator becomes a list of its own, called after the file and the operator.
- * Lines that name no operator are rejected: nobody says that their scans are harmless.
+ * Lines that name no operator are rejected: without one there is no reason to call a scan harmless.
  * @throws Error when no line has the form, or when the kind is not that of scan operators.
  */
 export async function readMassScanners(
@@ -72,7 +72,7 @@ export async function readMassScanners(
 /** Second-level names under which a country's registry gives out domains. */
 const SHARED_SUFFIX = /\.(?:ac|co|com|edu|gov|net|org)\.[a-z]{2}$/;
 
-/** Who a comment names: the domain of a host name, or the words themselves. An address names nobody. */
+/** The operator that a comment names: the domain of a host name, or the words themselves. An address is no name. */
 function operatorOf(comment: string): string | undefined {
   const text = comment
     .replace(/https?:\/\/\S+/g, "")

@@ -55,7 +55,7 @@ describe("the starter catalogue", () => {
     expect(missing).toEqual([]);
   });
 
-  test("calls nobody benign without a look at the network", () => {
+  test("calls an address benign only by its network", () => {
     const isCopyable = (expression: Expression) =>
       fieldsOfEachWay(expression).some((way) => !NETWORK_FIELDS.some((field) => way.has(field)));
     const benign = tags.filter(({ entry, rule }) => entry.intention === "benign" && rule !== undefined);
@@ -63,7 +63,7 @@ describe("the starter catalogue", () => {
     expect(benign.filter(({ rule }) => rule !== undefined && isCopyable(rule.match))).toEqual([]);
   });
 
-  test("calls nobody malicious for a program's name alone, nor for a port alone", () => {
+  test("calls no address malicious for a program's name alone, nor for a port alone", () => {
     const harmless = new Set([...PROGRAM_FIELDS, "transport", "destination_port", "source_port", "application"]);
     const isHarmless = (expression: Expression) =>
       fieldsOfEachWay(expression).some((way) => [...way].every((field) => harmless.has(field)));

@@ -1,7 +1,6 @@
-import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
 import { readSensorFormats } from "../formats.ts";
-import { openRuleTagger } from "../reference/rule-tagger.ts";
+import { openRows } from "../row-options.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
 import { startBenignUpdate } from "./benign-update.ts";
 import type { Caches } from "./caches.ts";
@@ -18,18 +17,15 @@ export async function openIngest(
 ): Promise<Ingest | undefined> {
   if (sensors === undefined) return undefined;
   const { settings, log, metrics, closeStack } = context;
-  const tagger = await openRuleTagger({ settings, log }, clients.inserts, catalogue);
-  closeStack.add(tagger.stop);
   // Here and not beside the queries, whose user may not write.
   if (settings.updatesBenignDaily) {
     closeStack.add(startBenignUpdate({ client: clients.inserts, metrics, log, now: Date.now }).stop);
   }
-  const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
-  closeStack.add(enricher.stop);
+  const { rows, stop } = await openRows({ settings, log }, clients.inserts, catalogue, { metrics });
+  closeStack.add(stop);
   const ingest = await createIngest({
     client: clients.inserts,
     catalogue,
-    tagger,
     retentionDays,
     sensorKeys: settings.http.sensorKeys,
     sensors,
@@ -39,7 +35,7 @@ export async function openIngest(
     deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
     kafka: settings.kafka,
     hpfeeds: settings.hpfeeds,
-    enricher,
+    rows,
     onStored: index?.onStored,
     metrics,
     log,

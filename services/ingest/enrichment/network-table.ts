@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { FactsSource } from "./facts.ts";
-import { MAX_ORGANIZATION, readText } from "./read-record.ts";
+import { readText } from "./read-record.ts";
 
 const COMMA = 0x2c;
 const NEWLINE = 0x0a;
@@ -68,7 +69,7 @@ async function parseNetworkTable(bytes: Buffer): Promise<NetworkTable> {
     const newline = bytes.indexOf(NEWLINE, position);
     const end = newline === -1 ? bytes.length : newline;
     if (!table.organizations.has(asn)) {
-      const organization = readText(unquote(bytes.toString("utf8", position, end).trim()), MAX_ORGANIZATION);
+      const organization = readText(unquote(bytes.toString("utf8", position, end).trim()), MAX_LENGTH.organization);
       if (organization !== undefined) table.organizations.set(asn, organization);
     }
     table.first[table.size] = first;

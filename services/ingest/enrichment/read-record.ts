@@ -1,8 +1,7 @@
+import { MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
 import type { AddressFacts } from "./facts.ts";
 
-/** The limits of the wire schema, in characters. */
-export const MAX_ORGANIZATION = 256;
-const MAX_PLACE = 128;
+/** The largest autonomous system number. */
 const MAX_ASN = 4_294_967_295;
 
 /** Codes that databases use like countries: Asia/Pacific, Europe, unknown, proxies, satellites, Tor. */
@@ -35,14 +34,14 @@ export function readRecord(record: unknown): AddressFacts {
   const organization = readText(
     first(record, "autonomous_system_organization", "as_name") ??
       get(traits, "autonomous_system_organization") ??
-      // IPinfo's file of networks calls it so. Beside a place it would be somebody else's name.
+      // IPinfo's file of networks calls the organisation so. Without a number it is the name of something else.
       (asn === undefined ? undefined : get(record, "name")),
-    MAX_ORGANIZATION,
+    MAX_LENGTH.organization,
   );
   const country = readCountry(record);
   const [subdivision] = readArray(get(record, "subdivisions"));
-  const region = readText(nameOf(subdivision) ?? first(record, "region", "state1"), MAX_PLACE);
-  const city = readText(nameOf(get(record, "city")) ?? get(record, "city"), MAX_PLACE);
+  const region = readText(nameOf(subdivision) ?? first(record, "region", "state1"), MAX_LENGTH.place);
+  const city = readText(nameOf(get(record, "city")) ?? get(record, "city"), MAX_LENGTH.place);
   const location = get(record, "location");
   const latitude = readDegrees(get(location, "latitude") ?? first(record, "latitude", "lat"), 90);
   const longitude = readDegrees(get(location, "longitude") ?? first(record, "longitude", "lng"), 180);

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { TRANSPORTS, type Transport } from "@noisefloor/domain/observation/schema.ts";
+import { MAX_ITEMS, MAX_LENGTH, TRANSPORTS, type Transport } from "@noisefloor/domain/observation/schema.ts";
 import type { Fields } from "./fields.ts";
 import type { Decoded, DecodeOptions } from "./format.ts";
 import { toTime } from "./times.ts";
@@ -54,7 +54,7 @@ export type HttpDraft = {
 /** Makes the observation of a draft. */
 export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   if (draft.sourceIp === undefined) return { ignored: "no-source" };
-  const sensor = options.sensorId ?? clip(identifierText(draft.sensor), 128) ?? draft.format;
+  const sensor = options.sensorId ?? clip(identifierText(draft.sensor), MAX_LENGTH.identifier) ?? draft.format;
   const transport = draft.transport?.toLowerCase();
   const observation = {
     observed_at: toTime(draft.observedAt),
@@ -64,27 +64,35 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
     source_port: draft.sourcePort,
     destination_port: draft.destinationPort === undefined ? undefined : options.publicPort(draft.destinationPort),
     application: applicationName(draft.application),
-    session_id: clip(identifierText(draft.session), 128),
-    credentials: clipList(draft.credentials, 32, ({ username, password }) =>
-      orUndefined(defined({ username: clip(username, 256), password: clip(password, 256) })),
+    session_id: clip(identifierText(draft.session), MAX_LENGTH.identifier),
+    credentials: clipList(draft.credentials, MAX_ITEMS.credentials, ({ username, password }) =>
+      orUndefined(
+        defined({ username: clip(username, MAX_LENGTH.credential), password: clip(password, MAX_LENGTH.credential) }),
+      ),
     ),
     login_attempts: draft.loginAttempts === 0 ? undefined : draft.loginAttempts,
-    commands: clipTexts(draft.commands, 64, 1_024),
-    urls: clipTexts(draft.urls, 32, 2_048),
-    payload_sha256: clipList(draft.payloadSha256?.filter(isSha256), 32, (digest) => digest?.toLowerCase()),
+    commands: clipTexts(draft.commands, MAX_ITEMS.commands, MAX_LENGTH.command),
+    urls: clipTexts(draft.urls, MAX_ITEMS.urls, MAX_LENGTH.url),
+    payload_sha256: clipList(draft.payloadSha256?.filter(isSha256), MAX_ITEMS.payload_sha256, (digest) =>
+      digest?.toLowerCase(),
+    ),
     labels: clipTexts(
       draft.labels?.flatMap((label) => identifierText(label) ?? []),
-      64,
-      256,
+      MAX_ITEMS.labels,
+      MAX_LENGTH.label,
     ),
     http: draft.http && orUndefined(toHttp(draft.http)),
-    tls: orUndefined(defined({ ja3: clip(draft.ja3, 64), ja4: clip(draft.ja4, 64) })),
-    ssh: orUndefined(defined({ hassh: clip(draft.hassh, 64), banner: clip(draft.sshBanner, 512) })),
+    tls: orUndefined(
+      defined({ ja3: clip(draft.ja3, MAX_LENGTH.fingerprint), ja4: clip(draft.ja4, MAX_LENGTH.fingerprint) }),
+    ),
+    ssh: orUndefined(
+      defined({ hassh: clip(draft.hassh, MAX_LENGTH.fingerprint), banner: clip(draft.sshBanner, MAX_LENGTH.banner) }),
+    ),
     asn: draft.asn !== undefined && /^(?:AS)?\d{1,9}$/i.test(draft.asn) ? draft.asn : undefined,
-    organization: clip(draft.organization, 256),
+    organization: clip(draft.organization, MAX_LENGTH.organization),
     country: draft.country !== undefined && /^[A-Z]{2}$/.test(draft.country) ? draft.country : undefined,
-    city: clip(draft.city, 128),
-    rdns: clip(draft.rdns, 255),
+    city: clip(draft.city, MAX_LENGTH.place),
+    rdns: clip(draft.rdns, MAX_LENGTH.rdns),
     metadata: draft.metadata && orUndefined(defined(draft.metadata)),
   };
   const content = defined(observation);
@@ -96,19 +104,19 @@ function toHttp({ target, ...http }: HttpDraft): Fields {
   // A whole URL stays one: its sender takes the sensor for a proxy.
   const [path, query] = splitQuery(target);
   return defined({
-    method: clip(http.method, 32),
-    host: clip(http.host, 255),
-    path: clip(path, 2_048),
-    query: clip(query, 4_096),
-    user_agent: clip(http.userAgent, 1_024),
-    referer: clip(http.referer, 2_048),
+    method: clip(http.method, MAX_LENGTH.method),
+    host: clip(http.host, MAX_LENGTH.host),
+    path: clip(path, MAX_LENGTH.path),
+    query: clip(query, MAX_LENGTH.query),
+    user_agent: clip(http.userAgent, MAX_LENGTH.userAgent),
+    referer: clip(http.referer, MAX_LENGTH.referer),
     headers: clipTexts(
       http.headers?.map((name) => name.toLowerCase()),
-      64,
-      128,
+      MAX_ITEMS.headers,
+      MAX_LENGTH.fieldName,
     ),
-    cookies: clipTexts(http.cookies, 64, 128),
-    body: clip(http.body, 4_096),
+    cookies: clipTexts(http.cookies, MAX_ITEMS.cookies, MAX_LENGTH.fieldName),
+    body: clip(http.body, MAX_LENGTH.body),
   });
 }
 
@@ -118,14 +126,17 @@ function splitQuery(target: string | undefined): readonly (string | undefined)[]
 }
 
 /** The parts of a request's target that a log writes as a whole URL. */
-export function splitTarget(target: string | undefined): { path?: string; query?: string; host?: string } {
+export function splitTarget(target: string | undefined): {
+  readonly path?: string | undefined;
+  readonly query?: string | undefined;
+  readonly host?: string | undefined;
+} {
   if (target === undefined) return {};
   const [, host, rest = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)(.*)$/is.exec(target) ?? [undefined, undefined, target];
-  const mark = rest.indexOf("?");
-  const path = mark < 0 ? rest : rest.slice(0, mark);
+  const [path, query] = splitQuery(rest);
   return {
     path: path === "" ? "/" : path,
-    ...(mark >= 0 && { query: rest.slice(mark + 1) }),
+    query,
     ...(host && { host }),
   };
 }

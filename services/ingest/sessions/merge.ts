@@ -1,13 +1,10 @@
 import { createHash } from "node:crypto";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+import { MAX_ITEMS, MAX_LOGIN_ATTEMPTS, MAX_METADATA_BYTES } from "@noisefloor/domain/observation/schema.ts";
 import type { KeptBody } from "../observation-row.ts";
 
 /** Of so many records of a session that count logins, each is counted once however often it comes. */
 const MAX_PARTS = 256;
-const MAX_LOGIN_ATTEMPTS = 1_000_000;
-const MAX_METADATA_BYTES = 8 * 1024;
-/** The wire schema's limits. */
-const MAX = { credentials: 32, commands: 64, urls: 32, payload_sha256: 32, labels: 64, headers: 64, cookies: 64 };
 
 type Observation = ValidObservation["observation"];
 
@@ -50,19 +47,19 @@ export function mergePart(session: SessionState | undefined, { valid, recordId, 
   const http = both(known.http, added.http, (one, other) => ({
     ...other,
     ...one,
-    headers: union(one.headers, other.headers, MAX.headers),
-    cookies: union(one.cookies, other.cookies, MAX.cookies),
+    headers: union(one.headers, other.headers, MAX_ITEMS.headers),
+    cookies: union(one.cookies, other.cookies, MAX_ITEMS.cookies),
   }));
   const observation: Observation = {
     ...added,
     ...known,
     tags: [],
     login_attempts: attempts === 0 ? undefined : Math.min(attempts, MAX_LOGIN_ATTEMPTS),
-    credentials: union(known.credentials, added.credentials, MAX.credentials),
-    commands: union(known.commands, added.commands, MAX.commands),
-    urls: union(known.urls, added.urls, MAX.urls),
-    payload_sha256: union(known.payload_sha256, added.payload_sha256, MAX.payload_sha256),
-    labels: union(known.labels, added.labels, MAX.labels),
+    credentials: union(known.credentials, added.credentials, MAX_ITEMS.credentials),
+    commands: union(known.commands, added.commands, MAX_ITEMS.commands),
+    urls: union(known.urls, added.urls, MAX_ITEMS.urls),
+    payload_sha256: union(known.payload_sha256, added.payload_sha256, MAX_ITEMS.payload_sha256),
+    labels: union(known.labels, added.labels, MAX_ITEMS.labels),
     http,
     tls: both(known.tls, added.tls, (one, other) => ({ ...other, ...one })),
     ssh: both(known.ssh, added.ssh, (one, other) => ({ ...other, ...one })),

@@ -1,14 +1,11 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { type ObservationRow, toRow } from "../observation-row.ts";
 import { observationIdOf } from "../record-id.ts";
 import type { SessionState } from "../sessions/merge.ts";
 import type { JoiningPart, Sessions } from "../sessions/sessions.ts";
 import type { AssignedTags } from "../tagging/assign-tags.ts";
 import type { AcceptedRecord, IncomingRecord } from "../types.ts";
-
-/** So many rows are made before other requests get their turn. */
-const BEFORE_YIELD = 500;
 
 type Observation = ValidObservation["observation"];
 
@@ -45,8 +42,10 @@ export async function makeRows<R extends IncomingRecord>(
     const states = new Map([...parts.keys()].map((one, index) => [one, joined?.states[index]]));
     const made = new Map<SessionState, ObservationRow>();
     const rows: ObservationRow[] = [];
-    for (const [index, one] of accepted.entries()) {
-      if (index > 0 && index % BEFORE_YIELD === 0) await ownTurn();
+    const pace = createRecordPace();
+    for (const one of accepted) {
+      const pause = pace(one.record.bytes.length);
+      if (pause !== undefined) await pause;
       const state = states.get(one);
       if (state === undefined) {
         enrich(one.valid.observation);

@@ -71,7 +71,9 @@ async function commandWithFile() {
 
 test("what arrives over HTTP is stored with the network and the country of its source", async () => {
   const enricher = enricherOf({ "45.0.0.1": FPT });
-  const ingest = await ingestOf(world, undefined, () => NOW, [], undefined, undefined, { enricher });
+  const ingest = await ingestOf(world, undefined, () => NOW, [], undefined, undefined, {
+    rows: { enrich: enricher.enrich },
+  });
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);
   const own = { asn: "AS64500", organization: "Own", country: "DE" };
   const lines = [observationLine("45.0.0.1", NOW), observationLine("45.0.0.2", NOW, own)];

@@ -5,8 +5,10 @@ import { openRuleTagger } from "@noisefloor/cli/reference/rule-tagger.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { readTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
+import type { WireObservation } from "@noisefloor/domain/observation/schema.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import type { OpenTagger } from "@noisefloor/ingest/tagging/open-tagger.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
@@ -46,7 +48,7 @@ beforeAll(async () => {
   await writeFile(join(folder, "web", "shell.yaml"), ruleText("shell", "'*shell*'"));
   const settings = readSettings({ TAG_RULES_DIR: folder });
   tagger = await openRuleTagger({ settings, log: silent }, world.client, world.catalogue);
-  const ingest = await ingestOf(world, undefined, now, [], createMetrics(), () => RETENTION_DAYS, { tagger });
+  const ingest = await ingestOf(world, undefined, now, [], createMetrics(), () => RETENTION_DAYS, { rows: rowsOf() });
   app = await makeApp(INGEST_OPERATIONS, ingest.register);
 });
 afterAll(async () => {
@@ -54,6 +56,11 @@ afterAll(async () => {
   tagger.stop();
   await world.close();
   await rm(folder, { recursive: true, force: true });
+});
+
+const rowsOf = () => ({
+  assignTags: (observation: WireObservation, tagIds: readonly string[]) =>
+    assignTags(observation, tagIds, world.catalogue, tagger),
 });
 
 const storedTags = defineQuery({
@@ -103,7 +110,7 @@ test("the tag of a new rule enters the catalogue, and a change of what its file 
 
 test("observations of the topic get the tags of rules as well", async () => {
   const kafka = freshKafka();
-  const ingest = await ingestOf(world, kafka, now, [], createMetrics(), () => RETENTION_DAYS, { tagger });
+  const ingest = await ingestOf(world, kafka, now, [], createMetrics(), () => RETENTION_DAYS, { rows: rowsOf() });
   const durable = await makeApp(INGEST_OPERATIONS, ingest.register);
   await ingest.start();
   const payload = [observation("45.7.0.5", NOW - 1_000, { http: { path: "/x/a-shell.txt" } })];

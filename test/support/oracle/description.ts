@@ -3,6 +3,7 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
+import { atVolume } from "../volume.ts";
 
 /** @returns how an answer differs from the interface's description; undefined when it does not. */
 export type CheckDescribed = (method: string, url: string, status: number, body: unknown) => string | undefined;
@@ -53,7 +54,7 @@ function isMessage(body: unknown): boolean {
 const check = checkAgainst(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
 
 /** Of an answer's longer lists only so many items are checked: the code that makes the others is the same. */
-const MOST_ITEMS = 200;
+const MOST_ITEMS = atVolume(200, Number.POSITIVE_INFINITY);
 
 function shortened(body: unknown): unknown {
   if (Array.isArray(body)) return body.slice(0, MOST_ITEMS);

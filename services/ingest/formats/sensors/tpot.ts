@@ -1,3 +1,4 @@
+import { MAX_ITEMS, MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
 import { toObservation } from "../draft.ts";
 import { at, type Fields, portAt, textAt, textsAt, toText } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
@@ -127,13 +128,13 @@ function withPlace(observation: Fields, record: Fields): Fields {
   ];
   const place = {
     asn: textAt(record, "geoip.asn"),
-    organization: textAt(record, "geoip.as_org")?.slice(0, 256),
+    organization: textAt(record, "geoip.as_org")?.slice(0, MAX_LENGTH.organization),
     country: country !== undefined && /^[A-Z]{2}$/.test(country) ? country : undefined,
-    city: textAt(record, "geoip.city_name")?.slice(0, 128),
+    city: textAt(record, "geoip.city_name")?.slice(0, MAX_LENGTH.place),
   };
   return {
     ...Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined)),
     ...observation,
-    ...(labels.length > 0 && { labels: [...new Set(labels)].slice(0, 64) }),
+    ...(labels.length > 0 && { labels: [...new Set(labels)].slice(0, MAX_ITEMS.labels) }),
   };
 }

@@ -34,6 +34,8 @@ export type Subscriber = {
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_PAUSE_MS = 30_000;
+/** A connection that lasted so long was a good one. */
+const STABLE_MS = 10_000;
 
 /** Subscribes, and connects again with growing pauses whenever the connection ends. */
 export function subscribe(settings: HpfeedsSettings, { onMessages, log }: SubscriberOptions): Subscriber {
@@ -46,13 +48,14 @@ export function subscribe(settings: HpfeedsSettings, { onMessages, log }: Subscr
       try {
         await receive(settings, shutdown.signal, onMessages, () => {
           since = Date.now();
-          attempt = 0;
           log.info({ broker, channels: settings.channels }, "hpfeeds: subscribed");
         });
       } catch (error) {
-        if (!shutdown.signal.aborted) log.warn({ err: error, broker }, "hpfeeds: connection failed, connecting again");
+        if (!shutdown.signal.aborted) log.warn({ err: error, broker }, "hpfeeds: receiving failed, connecting again");
       }
       if (since !== undefined) gaps++;
+      // A broker that does not know the secret says so only after the subscription: it must not be asked at once again.
+      if (since !== undefined && Date.now() - since >= STABLE_MS) attempt = 0;
       since = undefined;
       const pause = Math.min(MAX_PAUSE_MS, 250 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
       await sleep(pause, undefined, { signal: shutdown.signal }).catch(() => {});

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { idNamespaceOf, type Sender } from "@noisefloor/domain/access/publishing.ts";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Reservation } from "@noisefloor/http/requests/memory-budget.ts";
 import { openDecoder } from "../../formats/decoder.ts";
@@ -13,8 +13,6 @@ import { MAX_RECORDS } from "./operation.ts";
 
 /** Measured: 330 to 410 for one that is rejected, if only of two bytes, and 580 to 900 for one that is stored. */
 const RECORD_BYTES = 500;
-/** What is decoded before other requests get their turn. */
-const BEFORE_YIELD = { records: 500, bytes: 256 * 1024 };
 
 export const BUSY = "The intake is busy: send the request again in a few seconds";
 
@@ -67,19 +65,15 @@ export async function readRecords(parts: readonly Buffer[], options: ReadOptions
   // A key for one sensor says whose records these are, whatever name the log gives its sensor.
   const sensorId = sender.sensorId ?? options.decode.sensorId;
   const decode = openDecoder(formats, { ...options.decode, sensorId });
-  let since = { records: 0, bytes: 0 };
+  const pace = createRecordPace();
   for (const [index, bytes] of parts.entries()) {
     const common = { origin, position: index + 1, fallbackId: requestRecordId(origin, index), idNamespace, sender };
     if (isOurs) {
       records.push({ bytes, ...common });
       continue;
     }
-    if (since.records >= BEFORE_YIELD.records || since.bytes >= BEFORE_YIELD.bytes) {
-      await ownTurn();
-      since = { records: 0, bytes: 0 };
-    }
-    since.records++;
-    since.bytes += bytes.length;
+    const pause = pace(bytes.length);
+    if (pause !== undefined) await pause;
     const decoded = decode(bytes);
     if (decoded?.ignored !== undefined) ignored.set(decoded.ignored, (ignored.get(decoded.ignored) ?? 0) + 1);
     else if (decoded !== undefined) records.push({ ...decoded, ...common });

@@ -34,8 +34,9 @@ import { readSplunkEvents } from "./splunk-events.ts";
 const STORE_TIMEOUT_MS = 120_000;
 
 /**
- * What all requests may take in memory until they are stored: their bodies, unpacked, and their records. While the store is behind, requests keep their reservations, and further ones get a 503. The largest
- * request fits into half of it, the most that one sender may take.
+ * What all requests may take in memory until they are stored: their bodies, unpacked, and their records. While the
+ * store is behind, requests keep their reservations, and further ones get a 503. The largest request fits into half of
+ * it, the most that one sender may take.
  */
 const MEMORY_BYTES = 128 * 1024 * 1024;
 

@@ -1,6 +1,8 @@
 import type { HandleBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import { pino } from "pino";
 import { expect, test } from "vitest";
+import { cowrie } from "../../formats/sensors/cowrie.ts";
+import { PLAIN } from "../../testing/decode.ts";
 import { noTags } from "../../testing/no-tags.ts";
 import { type KafkaIngestOptions, startKafkaIngest } from "./consumer.ts";
 
@@ -98,4 +100,39 @@ test("dead letters that cannot be stored block the whole batch, and the messages
   const handled = handle(messagesOf(repeated("1\n".repeat(1_000), 100)), { deadLetters });
   await expect(handled).rejects.toThrow("the table is lost");
   expect(calls).toBe(2);
+});
+
+test("while records of a raw topic are decoded, others get their turn, and no record is left out", async () => {
+  let turns = 0;
+  let isDone = false;
+  const turn = () => {
+    if (isDone) return;
+    turns++;
+    setImmediate(turn);
+  };
+  setImmediate(turn);
+  let [accepted, ignored, turnsBefore] = [0, 0, 0];
+  const line = (event: string) =>
+    JSON.stringify({
+      eventid: `cowrie.${event}`,
+      src_ip: "45.0.0.1",
+      session: "s",
+      timestamp: new Date().toISOString(),
+    });
+  const messages = repeated(`${line("login.failed")}\n${line("log.closed")}\n`.repeat(500), 10);
+  await handle(messagesOf(messages), {
+    raw: { formats: [cowrie], decode: PLAIN, onIgnored: (_reason, records) => (ignored += records) },
+    sink: async (validated) => {
+      accepted += validated.accepted.length;
+      return [];
+    },
+    // The first thing that validation asks for, after all is decoded.
+    retentionDays: () => {
+      turnsBefore = turns;
+      return 90;
+    },
+  });
+  isDone = true;
+  expect([accepted, ignored]).toEqual([5_000, 5_000]);
+  expect(turnsBefore).toBeGreaterThanOrEqual(10);
 });

@@ -1,4 +1,5 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
+import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import type { StreamBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import type { Logger } from "pino";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
@@ -56,7 +57,7 @@ type MessagesOptions = BatchOptions<MessageRecord> & Pick<KafkaIngestOptions, "r
 
 async function ingestMessages(messages: readonly StreamMessage[], options: MessagesOptions): Promise<void> {
   let rejected = 0;
-  for (const { records, unreadable, isLast } of unpack(messages, options.raw)) {
+  for await (const { records, unreadable, isLast } of unpack(messages, options.raw)) {
     const result = await ingestBatch(records, { ...options, hasMore: options.hasMore || !isLast });
     rejected += result.rejected.length + unreadable.length;
     options.signal?.throwIfAborted();
@@ -86,7 +87,8 @@ type Unpacked = {
 };
 
 /** A batch's records, some at a time: the next messages are split when those before are ingested. */
-function* unpack(messages: readonly StreamMessage[], raw: RawRecords | undefined): Generator<Unpacked> {
+async function* unpack(messages: readonly StreamMessage[], raw: RawRecords | undefined): AsyncGenerator<Unpacked> {
+  const pace = createRecordPace();
   let records: MessageRecord[] = [];
   let unreadable: RejectedRecord<MessageRecord>[] = [];
   for (const [place, message] of messages.entries()) {
@@ -100,8 +102,10 @@ function* unpack(messages: readonly StreamMessage[], raw: RawRecords | undefined
       fallbackId: messageRecordId(message, index),
       idNamespace,
     });
-    if (Array.isArray(parts)) records.push(...decodeParts(parts.map(toRecord), raw));
-    else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
+    if (Array.isArray(parts)) {
+      const found = parts.map(toRecord);
+      records.push(...(raw === undefined ? found : await decodeRecords(found, raw, pace)));
+    } else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
     const isLast = place === messages.length - 1;
     if (!isLast && records.length + unreadable.length < RECORDS_AT_ONCE) continue;
     yield { records, unreadable, isLast };
@@ -111,14 +115,21 @@ function* unpack(messages: readonly StreamMessage[], raw: RawRecords | undefined
 }
 
 /** The observations among a message's records. A header holds for the lines after it in the same message. */
-function decodeParts(records: readonly MessageRecord[], raw: RawRecords | undefined): readonly MessageRecord[] {
-  if (raw === undefined) return records;
+async function decodeRecords(
+  records: readonly MessageRecord[],
+  raw: RawRecords,
+  pace: ReturnType<typeof createRecordPace>,
+): Promise<MessageRecord[]> {
   const decode = openDecoder(raw.formats, raw.decode);
-  return records.flatMap((record) => {
+  const observations: MessageRecord[] = [];
+  for (const record of records) {
+    const pause = pace(record.bytes.length);
+    if (pause !== undefined) await pause;
     const decoded = decode(record.bytes);
     if (decoded?.ignored !== undefined) raw.onIgnored(decoded.ignored, 1);
-    return decoded === undefined || decoded.ignored !== undefined ? [] : [{ ...record, ...decoded }];
-  });
+    else if (decoded !== undefined) observations.push({ ...record, ...decoded });
+  }
+  return observations;
 }
 
 function unreadableBatch(detail: string): Rejection {

@@ -74,7 +74,7 @@ export function buildAutomaton(patterns: readonly Pattern[]): Automaton {
       for (let index = 0; index < text.length; index++) {
         state = step(state, text.charCodeAt(index));
         if (state === 0) continue;
-        // A state that was seen has reported its chain: a text made of one letter cannot have it walked again and again.
+        // A state that was seen has reported its chain. Else a text of one letter would have it walked for each letter.
         for (let hit = anywhere[state] ?? 0; hit !== 0 && seen[hit] !== event; hit = anywhere[fail[hit] ?? 0] ?? 0) {
           seen[hit] = event;
           report(own.anywhere[hit] ?? 0);

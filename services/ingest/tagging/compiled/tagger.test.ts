@@ -26,7 +26,7 @@ test("only rules of which something necessary was found are evaluated, however m
   ]);
   expect(tagsFor(request("/cgi-bin/product-12/admin.php"))).toEqual(["product-12"]);
   expect(tagsFor({ transport: "tcp", destination_port: 23, source_ip: "9.9.7.1" })).toEqual(["net-7", "port-23"]);
-  // That of the path, that of the port and that of the network, and no regular expression: it needs "/product-12/" to run.
+  // Those of the path, the port and the network, and no regular expression: it needs "/product-12/" to run.
   expect(evaluated()).toBeLessThanOrEqual(4);
 });
 
