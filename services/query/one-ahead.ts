@@ -1,20 +1,18 @@
 /**
- * Yields the results of tasks in their order. Each task starts before the result of the one before is yielded, so that
- * the store works on it while the caller handles that result.
+ * Yields what a generator yields. Each result is begun before the one before it is handed out, so that the store works
+ * on it while the caller handles that one; a generator never works on two at once.
  */
-export async function* oneAhead<T>(tasks: Iterable<() => Promise<T>>): AsyncGenerator<T> {
-  let running: Promise<T> | undefined;
-  for (const task of tasks) {
-    const result = running;
-    const started = async () => {
-      // One query at a time: the caller's share of the capacity is reckoned for that.
-      await result;
-      return task();
-    };
-    running = started();
+export async function* oneAhead<T>(results: AsyncGenerator<T>): AsyncGenerator<T> {
+  const begin = () => {
+    const result = results.next();
     // A caller that ends early never awaits it.
-    running.catch(() => {});
-    if (result !== undefined) yield await result;
+    result.catch(() => {});
+    return result;
+  };
+  for (let next = begin(); ; ) {
+    const result = await next;
+    if (result.done) return;
+    next = begin();
+    yield result.value;
   }
-  if (running !== undefined) yield await running;
 }

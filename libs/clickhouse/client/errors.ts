@@ -171,6 +171,11 @@ export function isTooMuchAtOnce(error: unknown): boolean {
   return error.message === CLIENT_TIMEOUT || isFromProxy(error, PROXY_TIMEOUT);
 }
 
+/** Whether a query's answer, or what it needs in between, takes more memory than it may: a question in parts may not. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ClickHouseError && ["241", "396"].includes(error.code);
+}
+
 const TOO_MUCH_AT_ONCE_CODES: ReadonlySet<string> = new Set(["159", "241"]);
 
 /** Codes of a row that the server rejects for its content. It would reject the same row again. */

@@ -117,11 +117,13 @@ async function* listBuckets(
   grid: Grid,
   read: Read,
 ): AsyncGenerator<ActivityBucket> {
-  const tasks = groupBuckets(windows.length, counts).map(([first, end]) => () => {
-    const part = sliceCounts(counts, first, end);
-    return countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), read);
-  });
-  for await (const buckets of oneAhead(tasks)) yield* buckets;
+  const listGroups = async function* () {
+    for (const [first, end] of groupBuckets(windows.length, counts)) {
+      const part = sliceCounts(counts, first, end);
+      yield await countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), read);
+    }
+  };
+  for await (const buckets of oneAhead(listGroups())) yield* buckets;
 }
 
 /** The first bucket of each group, and the first after it. */

@@ -2,6 +2,12 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
+/**
+ * Scanners choose the text in rows: what a query about many addresses may answer with, in bytes. Less than the server
+ * buffers, so that the error arrives as one.
+ */
+const MAX_RESULT_BYTES = 12 * 1024 * 1024;
+
 /** A response lists at most so many distinct values of each kind for an address, the first in sort order. */
 const MAX_VALUES = 1_000;
 
@@ -73,6 +79,11 @@ export const addressDetails = defineQuery({
     coordinates: z.tuple([z.number(), z.number()]),
     rdns: z.string(),
   }),
+});
+/** The same, which fails with TOO_MANY_ROWS_OR_BYTES when its rows are larger than should be in memory at once. */
+export const boundedAddressDetails = defineQuery({
+  ...addressDetails,
+  sql: `${addressDetails.sql}, max_result_bytes = ${MAX_RESULT_BYTES}`,
 });
 export type AddressDetails = z.output<(typeof addressDetails)["row"]>;
 

@@ -1,7 +1,8 @@
+import { isTooLarge } from "@noisefloor/clickhouse/client/errors.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import { oneAhead } from "../one-ahead.ts";
-import { type AddressDetails, addressDetails } from "./details-query.ts";
+import { type AddressDetails, addressDetails, boundedAddressDetails } from "./details-query.ts";
 import type { AddressRecord } from "./records.ts";
 import { type LookupDeps, lookUpMany } from "./store-lookup.ts";
 
@@ -75,18 +76,41 @@ export async function* streamContexts(
   for (let start = 0; start < ips.length; start += ADDRESSES_PER_QUERY) {
     const batch = ips.slice(start, start + ADDRESSES_PER_QUERY);
     const records = await lookUpMany(batch, scopes, deps, signal);
-    const perQuery = withDetails ? DETAILS_PER_QUERY : batch.length;
-    const tasks = Array.from({ length: Math.ceil(batch.length / perQuery) }, (_, number) => async () => {
-      const part = batch.slice(number * perQuery, (number + 1) * perQuery);
-      const observed = withDetails ? part.filter((ip) => records.get(ip)?.noise !== undefined) : [];
-      return { part, details: await readDetails(observed, scopes, deps, signal) };
-    });
-    for await (const { part, details } of oneAhead(tasks)) {
-      for (const ip of part) {
-        yield [ip, toContext(records.get(ip), details.get(ip))];
-      }
+    if (!withDetails) {
+      for (const ip of batch) yield [ip, toContext(records.get(ip), undefined)];
+      continue;
+    }
+    const isObserved = (ip: string) => records.get(ip)?.noise !== undefined;
+    for await (const { part, details } of oneAhead(detailsInParts(batch, isObserved, scopes, deps, signal))) {
+      for (const ip of part) yield [ip, toContext(records.get(ip), details.get(ip))];
     }
   }
+}
+
+type DetailsPart = { readonly part: readonly string[]; readonly details: ReadonlyMap<string, AddressDetails> };
+
+/** In halves, until the rows of each part are few and small enough to be in memory at once. */
+async function* detailsInParts(
+  ips: readonly string[],
+  isObserved: (ip: string) => boolean,
+  scopes: readonly Scope[],
+  deps: LookupDeps,
+  signal: AbortSignal,
+): AsyncGenerator<DetailsPart> {
+  const details =
+    ips.length > DETAILS_PER_QUERY
+      ? "too-many"
+      : await readDetails(ips.filter(isObserved), scopes, deps, signal).catch((error: unknown) => {
+          if (ips.length > 1 && isTooLarge(error)) return "too-large";
+          throw error;
+        });
+  if (typeof details !== "string") {
+    yield { part: ips, details };
+    return;
+  }
+  const half = Math.ceil(ips.length / 2);
+  yield* detailsInParts(ips.slice(0, half), isObserved, scopes, deps, signal);
+  yield* detailsInParts(ips.slice(half), isObserved, scopes, deps, signal);
 }
 
 async function readDetails(
@@ -97,6 +121,7 @@ async function readDetails(
 ): Promise<Map<string, AddressDetails>> {
   if (ips.length === 0) return new Map();
   const since = retentionStart(deps.now(), deps.retentionDays());
-  const rows = await deps.read(addressDetails, { ips: [...ips], scopes: [...scopes], since }, signal);
+  const query = ips.length === 1 ? addressDetails : boundedAddressDetails;
+  const rows = await deps.read(query, { ips: [...ips], scopes: [...scopes], since }, signal);
   return new Map(rows.map((row) => [row.ip, row]));
 }
