@@ -16,7 +16,7 @@ import { makeTag } from "../../support/worlds/world.ts";
 import { against, type Line } from "../line.ts";
 import { measureEach } from "../measure-each.ts";
 import type { Part, Run } from "../part.ts";
-import { makeEvents, messagesOf, writeNdjson } from "../peers/events.ts";
+import { makeEvents, makeRawRecords, messagesOf, writeNdjson } from "../peers/events.ts";
 import { startKafkaEngine } from "../peers/kafka-engine.ts";
 import { publish } from "../peers/topic.ts";
 import { inTurn } from "../rounds.ts";
@@ -49,7 +49,9 @@ export const ingest: Part = {
       }
       const missing: string[] = [];
       const questions = loads.map((load) => [nameOf(load), () => measureSides(run, database, load, missing)] as const);
-      const measured = await measureEach(Object.fromEntries(questions), run.say);
+      const most = loads.at(-1);
+      const raw = async () => (most === undefined ? [] : [await measureRaw(run, database, most, now)]);
+      const measured = await measureEach({ ...Object.fromEntries(questions), [RAW]: raw }, run.say);
       const notes = missing.slice(0, 1).map((reason) => `ClickHouse's Kafka engine is missing: ${reason}`);
       return { ...measured, notes: [`${count} observations a round.`, ...notes] };
     } finally {
@@ -92,6 +94,23 @@ async function measureSides(run: Run, database: Database, load: Load, missing: s
   ];
 }
 
+const RAW = "Raw records to queryable";
+
+/** What decoding, sessions, networks and tagging rules cost. */
+async function measureRaw(run: Run, database: Database, load: Load, now: number): Promise<Line> {
+  const { count, perMessage } = load;
+  const records = messagesOf(makeRawRecords(run.seed, count, now), perMessage);
+  const kafka = await publish(await run.broker(), records);
+  const rawTopics = { KAFKA_TOPIC: `${kafka.topic}-empty`, KAFKA_RAW_TOPICS: `${kafka.topic}=suricata-eve` };
+  const sides = {
+    raw: async () => throughService(await emptied(database), { ...load, kafka }, rawTopics),
+    plain: async () => throughService(await emptied(database), load),
+  };
+  const { raw, plain } = await inTurn(sides, run.pace);
+  const named = { name: `${RAW}, ${perMessage} a message`, unit: "per second" } as const;
+  return against({ ...named, peer: "observations with their tags and networks" }, raw, plain);
+}
+
 type Database = Awaited<ReturnType<typeof openDatabase>>;
 
 /** Each measurement begins with empty tables. */
@@ -105,10 +124,14 @@ async function emptied(database: Database): Promise<Database> {
   return database;
 }
 
-async function throughService({ connection, client }: Database, { kafka, count }: Load): Promise<number> {
+async function throughService(
+  { connection, client }: Database,
+  { kafka, count }: Load,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const commandLine = await openCommandLine();
   try {
-    const env = { ...environmentOf(connection, kafka), KAFKA_GROUP_ID: randomUUID(), LOG_LEVEL: "warn" };
+    const env = { ...environmentOf(connection, kafka), KAFKA_GROUP_ID: randomUUID(), LOG_LEVEL: "warn", ...settings };
     const begin = performance.now();
     const process = await startIngest(commandLine, env);
     const perSecond = await rateOf(client, count, process.unexpectedExit, begin);

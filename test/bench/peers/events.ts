@@ -29,7 +29,7 @@ function makeEvent(random: Random, number: number, tags: readonly Tag[], now: nu
     source_port: random.int(1_024, 65_535),
     destination_port: random.pick(PORTS),
     transport: "tcp",
-    tags: [random.pick(tags).id],
+    tags: tags.length === 0 ? [] : [random.pick(tags).id],
     asn: 1 + (address % 3_000),
     organization: `Network ${address % 3_000}`,
     country: COUNTRIES[address % COUNTRIES.length] ?? "US",
@@ -37,8 +37,56 @@ function makeEvent(random: Random, number: number, tags: readonly Tag[], now: nu
   };
 }
 
-/** Messages of so many observations each, as NDJSON. */
-export function* messagesOf(events: Iterable<WireEvent>, perMessage: number): Generator<string> {
+const PATHS = [
+  "/",
+  "/robots.txt",
+  "/.env",
+  "/.git/config",
+  "/wp-login.php",
+  "/boaform/admin/formLogin",
+  "/shell",
+  "/a/b/c",
+];
+const USER_AGENTS = [
+  "curl/8.5.0",
+  "Mozilla/5.0 (Windows NT 10.0; Win64; x64)",
+  "zgrab/0.x",
+  "python-requests/2.31",
+  "-",
+];
+
+/**
+ * The same observations as Suricata logs requests, each a flow of its own: without tags, network and country, so that
+ * the service decodes them, looks for their sessions, looks their networks up and matches its rules.
+ */
+export function* makeRawRecords(seed: number, count: number, now: number) {
+  const random = seeded(seed);
+  for (let number = 0; number < count; number++) {
+    const event = makeEvent(random, number, [], now);
+    yield {
+      timestamp: event.observed_at,
+      flow_id: number + 1,
+      event_type: "http",
+      host: event.sensor_id,
+      src_ip: event.source_ip,
+      src_port: event.source_port,
+      dest_ip: "192.0.2.1",
+      dest_port: event.destination_port,
+      proto: "TCP",
+      http: {
+        hostname: "192.0.2.1",
+        url: random.pick(PATHS),
+        http_user_agent: random.pick(USER_AGENTS),
+        http_method: "GET",
+        protocol: "HTTP/1.1",
+        length: 0,
+      },
+    };
+  }
+}
+
+/** Messages of so many records each, as NDJSON. */
+export function* messagesOf(events: Iterable<object>, perMessage: number): Generator<string> {
   let lines: string[] = [];
   for (const event of events) {
     lines.push(JSON.stringify(event));
