@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ConfigFile } from "./config-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -16,8 +17,8 @@ export type Check<Variables> = {
 };
 
 /**
- * Reads settings from environment variables, which are the schema's members. An empty variable counts as not set, as
- * compose files and shells write it.
+ * Reads settings from environment variables, which are the schema's members, and from a file those that are not set.
+ * An empty variable counts as not set, as compose files and shells write it.
  * @throws ConfigError that lists every invalid variable and failed check. It never quotes a value, which may be a
  * secret.
  */
@@ -25,18 +26,23 @@ export function readEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
   env: Environment,
   checks: readonly Check<z.output<Schema>>[] = [],
+  file?: ConfigFile,
 ): z.output<Schema> {
   const given = Object.fromEntries(
-    Object.keys(schema.shape).map((name) => [name, env[name] === "" ? undefined : env[name]]),
+    Object.keys(schema.shape).map((name) => [name, env[name] || file?.values[name] || undefined]),
   );
+  const origin = (name = "") => (env[name] || !file?.values[name] ? "" : ` (${file.path})`);
   const parsed = schema.safeParse(given);
   const invalid = new Set<string>(parsed.error?.issues.map((issue) => String(issue.path[0])));
-  const lines = parsed.error?.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`) ?? [];
+  const lines =
+    parsed.error?.issues.map(
+      (issue) => `  ${issue.path.join(".")}${origin(String(issue.path[0]))}: ${issue.message}`,
+    ) ?? [];
   // Parse again without the invalid variables, so that one mistake does not hide failed checks of the others.
   const rest = schema.safeParse(Object.fromEntries(Object.entries(given).filter(([name]) => !invalid.has(name))));
   for (const { of, message, isMet } of checks) {
     const canCheck = rest.success && !of.some((name) => invalid.has(name));
-    if (canCheck && !isMet(rest.data)) lines.push(`  ${of[0]}: ${message}`);
+    if (canCheck && !isMet(rest.data)) lines.push(`  ${of[0]}${origin(of[0])}: ${message}`);
   }
   if (parsed.success && lines.length === 0) return parsed.data;
   throw new ConfigError(`invalid configuration:\n${lines.join("\n")}`);

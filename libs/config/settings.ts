@@ -1,5 +1,6 @@
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
+import type { ConfigFile } from "./config-file.ts";
 import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
 import { isBroker, isHostName, isNetwork, isOrigin, isPortRewrite, isRawTopic } from "./formats.ts";
 import { plans } from "./plans.ts";
@@ -152,9 +153,12 @@ const CHECKS: readonly Check<Variables>[] = [
 
 export type Settings = ReturnType<typeof readSettings>;
 
-/** Reads and groups all settings. @throws ConfigError that lists every error. */
-export function readSettings(env: Environment) {
-  const variables = readEnvironment(settingsSchema, env, CHECKS);
+/** The names of all settings: environment variables, and members of a configuration file. */
+export const SETTINGS: readonly string[] = Object.keys(settingsSchema.shape);
+
+/** Reads and groups all settings; the environment wins over the file. @throws ConfigError that lists every error. */
+export function readSettings(env: Environment, file?: ConfigFile) {
+  const variables = readEnvironment(settingsSchema, env, CHECKS, file);
   return {
     logLevel: variables.LOG_LEVEL,
     retentionDays: variables.RETENTION_DAYS,

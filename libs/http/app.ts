@@ -23,6 +23,7 @@ import { discardUnreadBodies } from "./requests/discard-bodies.ts";
 import { BODY_CHECK_MS, limitDefaultBodies, REQUEST_TIMEOUT_MS } from "./requests/request-bodies.ts";
 import { type LogRequest, logRequests, logUnrouted, requestLogger } from "./requests/request-log.ts";
 import { normalizeRequestTarget } from "./requests/request-target.ts";
+import { UNKNOWN_PARAMETERS } from "./requests/unknown-parameters.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
 import { handleClientError, JSON_ERRORS_ONLY, MALFORMED_REQUEST, trackSockets } from "./server/connections.ts";
 
@@ -140,7 +141,7 @@ async function allowOrigins(app: FastifyInstance, corsOrigins: readonly string[]
     origin: corsOrigins.includes("*") ? "*" : [...corsOrigins],
     methods: ["GET", "POST"],
     allowedHeaders: ["key", "content-type"],
-    exposedHeaders: ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-id"],
+    exposedHeaders: ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", UNKNOWN_PARAMETERS, "x-request-id"],
     maxAge: 86_400,
     // An OPTIONS request that is no preflight is an ordinary request.
     strictPreflight: false,

@@ -25,6 +25,10 @@ export async function registerDocs(app: FastifyInstance, describe: () => OpenApi
     described ??= describe();
     return described;
   };
+  // People open a service's address in a browser; the query interface has a start page of its own.
+  if (!app.hasRoute({ method: "GET", url: "/" })) {
+    app.get("/", { config: { operation: "toDocs" } }, async (_request, reply) => reply.redirect(`.${DOCS_PATH}`, 303));
+  }
   app.get(OPENAPI_PATH, { config: { operation: "openapi" } }, async () => document());
   // The pages need this plugin, which would describe the routes; the document made from our operations replaces that.
   await app.register(swagger);

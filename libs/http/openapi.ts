@@ -130,15 +130,21 @@ function tooManyRequests(own: Answer | undefined): Record<number, Answer> {
   return { 429: { ...own, description, schema: z.union([own.schema, common.schema]) } };
 }
 
+/** Every response may have this header field, for a request that names a parameter wrongly. */
+const UNKNOWN_PARAMETERS_HEADER = {
+  description:
+    'The query parameters that were ignored, as the operation has no such: a List of Strings (RFC 9651), for example `"slugs"`.',
+  schema: { type: "string" as const },
+};
+
 function describeAnswer({ description, schema, example, headers = {} }: Answer) {
+  const integers = Object.entries(headers).map(([name, meaning]) => [
+    name,
+    { description: meaning, schema: { type: "integer" as const } },
+  ]);
   return {
     description,
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, meaning]) => [
-        name,
-        { description: meaning, schema: { type: "integer" as const } },
-      ]),
-    ),
+    headers: { ...Object.fromEntries(integers), "Unknown-Parameters": UNKNOWN_PARAMETERS_HEADER },
     content: { "application/json": { schema, example } },
   };
 }

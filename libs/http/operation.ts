@@ -4,6 +4,7 @@ import { type JsonArray, jsonArrayMaker, serializeAnswer, streamPieces, type ToJ
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
 import { type Deadline, runWithDeadline } from "./requests/deadline.ts";
+import { nameUnknownParameters } from "./requests/unknown-parameters.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -102,13 +103,15 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
   app: FastifyInstance,
   operation: Operation<Path, Body>,
   handler: OperationHandler<Path, NoInfer<Body>>,
-  { deadlineMs = app.deadlineMs, ...options }: RouteShorthandOptions & { readonly deadlineMs?: number } = {},
+  { deadlineMs = app.deadlineMs, onRequest, ...options }: RouteShorthandOptions & { readonly deadlineMs?: number } = {},
 ): void {
+  const known = new Set(operation.queryParameters.map(({ name }) => name));
   app.route<{ Params: Record<NamesIn<Path>, string>; Querystring: RawQuery }>({
     ...options,
     method: operation.method,
     url: routeOf(operation),
     config: { ...options.config, operation: operation.id, keyOf: operation.keyOf ?? "workspace" },
+    onRequest: [nameUnknownParameters(known), ...[onRequest ?? []].flat()],
     handler: async (request, reply) => {
       const memory = app.answerMemory.reserve(request);
       // Not before the connection is done with it: what the client has not read is still in memory.

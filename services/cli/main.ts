@@ -1,3 +1,4 @@
+import type { GlobalOptions } from "./framework/command.ts";
 import { createProgram } from "./program.ts";
 
 // `head` and other readers may close the pipe early: the command then ends without an error message, as others do.
@@ -7,7 +8,8 @@ process.stdout.on("error", (error: Error) => {
   process.exit(1);
 });
 
-const createContext = async () => (await import("./framework/context.ts")).createContext(process.env);
+const createContext = async (options: GlobalOptions) =>
+  (await import("./framework/context.ts")).createContext(process.env, options);
 const args = process.argv.slice(2);
 
 try {

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { CommandContext } from "./framework/command.ts";
+import type { CommandContext, GlobalOptions } from "./framework/command.ts";
 import type { DefineCommand } from "./framework/define-command.ts";
 
 type Entry = {
@@ -93,24 +93,50 @@ const COMMANDS: readonly Entry[] = [
     description: "print the JSON Schema of an observation",
     load: () => import("./commands/schema.ts"),
   },
+  {
+    name: "completion",
+    description: "print the completion of commands and options for bash, zsh or fish",
+    load: async () => ({ define: (await import("./commands/completion.ts")).defineCompletion(loadProgram) }),
+  },
 ];
 
 /**
  * Creates the command line.
+ * @param createContext is called with the options of the program itself, by a command that runs.
  * @param isCalled whether to load a command. Loading all of them takes seconds, and `--help` needs none of them.
  */
 export async function createProgram(
-  createContext: () => Promise<CommandContext>,
+  createContext: (options: GlobalOptions) => Promise<CommandContext>,
   isCalled: (name: string) => boolean,
 ): Promise<Command> {
   const program = new Command("noisefloor")
     .description(
-      "Self-hosted Internet scan-noise intelligence. Settings come from environment variables; see docs/configuration.md.",
+      "Self-hosted Internet scan-noise intelligence. Settings come from environment variables and from the file " +
+        "that --config names; see docs/configuration.md.",
     )
-    .showHelpAfterError();
+    .option("--config <file>", "a YAML file of settings; environment variables win")
+    .configureOutput({ outputError: (text, write) => write(onOneLine(text)) });
   for (const { name, description, load } of COMMANDS) {
     const command = program.command(name).description(description);
-    if (isCalled(name)) (await load()).define(command, createContext);
+    if (isCalled(name)) (await load()).define(command, () => createContext(program.opts<GlobalOptions>()));
   }
+  pointToHelp(program, program.name());
   return program;
+}
+
+/** The program with every command, none of which runs. */
+function loadProgram(): Promise<Command> {
+  const createContext = () => Promise.reject(new Error("no command runs"));
+  return createProgram(createContext, () => true);
+}
+
+/** After a usage error comes one line, as the whole help would push the error off the screen. */
+function pointToHelp(command: Command, path: string): void {
+  command.showHelpAfterError(`See: ${path} --help`);
+  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
+}
+
+/** Commander writes what was probably meant on a line of its own. */
+function onOneLine(text: string): string {
+  return text.replace(/\n(?=\(Did you mean)/, " ");
 }

@@ -126,7 +126,7 @@ test("an unknown path is 404 and a known one with another method 405, each with 
   }
 });
 
-test("unknown query parameters are ignored, a repeated known one is 400", async () => {
+test("unknown query parameters are ignored and named in the header, a repeated known one is 400", async () => {
   const paths = [
     ["/v3/tags?slug=worm", "slug"],
     [`/v3/tags/${tag.id}/activity?days=2`, "days"],
@@ -134,7 +134,10 @@ test("unknown query parameters are ignored, a repeated known one is 400", async 
     [`/v3/noise/ips/${UNKNOWN}/timeline?field=classification`, "field"],
   ] as const;
   for (const [path, name] of paths) {
-    expect((await fetch(`${world.url}${path}&whatever=1&whatever=2`)).status, path).toBe(200);
+    const answer = await fetch(`${world.url}${path}&whatever=1&whatever=2`);
+    expect([path, answer.status]).toEqual([path, 200]);
+    expect(answer.headers.get("unknown-parameters")).toBe('"whatever"');
+    expect((await fetch(world.url + path)).headers.has("unknown-parameters")).toBe(false);
     const repeated = await fetch(`${world.url}${path}&${path.split("?")[1]}`);
     expect([path, repeated.status]).toEqual([path, 400]);
     expect(await repeated.json()).toEqual({ message: expect.stringContaining(name) });

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createHttpApp } from "../app.ts";
 import { defineOperation, registerOperation } from "../operation.ts";
+import { text } from "../parameters.ts";
 
 const operation = defineOperation({
   id: "getSomething",
@@ -13,13 +14,13 @@ const operation = defineOperation({
   group: "Test",
   summary: "",
   pathParameters: { name: { description: "", schema: z.string(), errorMessage: "", example: "x" } },
-  queryParameters: [],
+  queryParameters: [text({ name: "slug", description: "", example: "x" })],
   success: { status: 200, description: "", schema: z.strictObject({}), example: {} },
   errorResponses: {},
 });
 
 /** An application with an operation that runs `handle`, and the lines that it logs. */
-async function makeLogged(handle: () => Promise<Record<string, never>>) {
+async function makeLogged(handle: () => Promise<Record<string, never>>, level = "info") {
   const lines: string[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -28,7 +29,7 @@ async function makeLogged(handle: () => Promise<Record<string, never>>) {
     },
   });
   const metrics = createMetrics();
-  const app = await createHttpApp({ log: pino(sink), metrics, deadlineMs: 20 });
+  const app = await createHttpApp({ log: pino({ level }, sink), metrics, deadlineMs: 20 });
   registerOperation(app, operation, handle);
   onTestFinished(() => app.close());
   const headers = { "x-request-id": "mine" };
@@ -69,4 +70,17 @@ test("an error is logged with one request id under one name", async () => {
   expect(parsed(lines)).toMatchObject([{ level: 50, requestId: "mine", operation: "getSomething" }, { level: 30 }]);
   expect(lines[0]?.match(/"mine"/g)).toHaveLength(1);
   expect(lines[0]).not.toContain("reqId");
+});
+
+test("at debug, the names of unknown parameters are logged, and no value is", async () => {
+  for (const [level, expected] of [
+    ["debug", ["answered", "ignored unknown query parameters"]],
+    ["info", ["answered"]],
+  ] as const) {
+    const { ask, lines } = await makeLogged(async () => ({}), level);
+    await ask("/something/x?slugs=secret&slug=known");
+    expect(parsed(lines)).toMatchObject(expected.map((msg) => ({ msg, requestId: "mine" })));
+    expect(lines.join("")).not.toMatch(/secret|known"/);
+    expect(lines.join("").includes('"unknownParameters":["slugs"]')).toBe(level === "debug");
+  }
 });

@@ -24,7 +24,7 @@ export type RequestLogOptions = {
 /** Logs, counts and times a request once its response is over; further calls for the same one do nothing. */
 export type LogRequest = (request: FastifyRequest, reply: FastifyReply, status: number) => void;
 
-/** Neither query strings nor header fields are logged: keys travel there. */
+/** Neither query strings nor header fields are logged: keys travel there. At debug, names of unknown parameters are. */
 export function requestLogger({ log, metrics, logsClientAddresses }: RequestLogOptions): LogRequest {
   const logged = new WeakSet<FastifyRequest>();
   return (request, reply, status) => {
@@ -46,12 +46,17 @@ export function requestLogger({ log, metrics, logsClientAddresses }: RequestLogO
       },
       "answered",
     );
+    const { unknownParameters } = request;
+    if (unknownParameters !== undefined) {
+      log.debug({ requestId: request.id, operation, unknownParameters }, "ignored unknown query parameters");
+    }
   };
 }
 
 /** Logs every request that reaches a route, the one for unknown paths included. */
 export function logRequests(app: FastifyInstance, logRequest: LogRequest): void {
   app.decorateRequest("workspaceId", undefined);
+  app.decorateRequest("unknownParameters", undefined);
   app.addHook("onSend", (request, reply, _payload, done) => {
     reply.header("x-request-id", request.id);
     done();

@@ -1,6 +1,12 @@
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 
+/** Options of the program, which every command takes. */
+export type GlobalOptions = {
+  /** The path of a configuration file. */
+  readonly config?: string | undefined;
+};
+
 /** What every command is given. */
 export type CommandContext = {
   readonly settings: Settings;

@@ -1,16 +1,22 @@
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { readSettings } from "@noisefloor/config/settings.ts";
-import { createLogger } from "@noisefloor/telemetry/logger.ts";
-import type { CommandContext } from "./command.ts";
+import { type ConfigFile, parseConfigFile } from "@noisefloor/config/config-file.ts";
+import { ConfigError } from "@noisefloor/config/env.ts";
+import { findUnknownVariables } from "@noisefloor/config/nearest.ts";
+import { readSettings, SETTINGS } from "@noisefloor/config/settings.ts";
+import { createLogger, type Logger } from "@noisefloor/telemetry/logger.ts";
+import type { CommandContext, GlobalOptions } from "./command.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 /** @throws ConfigError that lists every setting that is wrong. */
-export function createContext(env: NodeJS.ProcessEnv): CommandContext {
-  const settings = readSettings(env);
+export function createContext(env: NodeJS.ProcessEnv, { config }: GlobalOptions = {}): CommandContext {
+  const settings = readSettings(env, config === undefined ? undefined : readConfigFile(config));
+  const log = createLogger("noisefloor", settings.logLevel);
+  warnOfUnknownVariables(env, log);
   let signal: AbortSignal | undefined;
   return {
     settings,
-    log: createLogger("noisefloor", settings.logLevel),
+    log,
     print: (line = "") => void process.stdout.write(`${line}\n`),
     isTerminal: process.stdout.isTTY === true,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
@@ -19,6 +25,31 @@ export function createContext(env: NodeJS.ProcessEnv): CommandContext {
       return signal;
     },
   };
+}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: "it does not exist",
+  EACCES: "this user may not read it",
+  EISDIR: "it is a folder",
+};
+
+function readConfigFile(path: string): ConfigFile {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    throw new ConfigError(`cannot read the configuration file ${path}: ${UNREADABLE[code] ?? String(error)}`);
+  }
+  return parseConfigFile(text, path, SETTINGS);
+}
+
+/** A misspelled variable would otherwise leave its setting at the default without a word. */
+function warnOfUnknownVariables(env: NodeJS.ProcessEnv, log: Logger): void {
+  for (const { name, nearest } of findUnknownVariables(Object.keys(env), SETTINGS)) {
+    const question = nearest === undefined ? "see docs/configuration.md" : `did you mean ${nearest}?`;
+    log.warn({ variable: name, nearest }, `the environment variable ${name} is no setting and is ignored: ${question}`);
+  }
 }
 
 /** Asks on standard error, as a script may read standard output. The end of the input means no. */

@@ -226,7 +226,8 @@ test("pages of configured origins may call and read the limits, all others may n
   const answer = await app.inject({ method: "GET", url: "/healthz", headers: { origin } });
   expect(answer.headers).toMatchObject({
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": "ratelimit-limit, ratelimit-remaining, ratelimit-reset, x-request-id",
+    "access-control-expose-headers":
+      "ratelimit-limit, ratelimit-remaining, ratelimit-reset, unknown-parameters, x-request-id",
     "x-content-type-options": "nosniff",
     "content-security-policy": "default-src 'none';frame-ancestors 'none'",
   });
