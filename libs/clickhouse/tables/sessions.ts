@@ -13,10 +13,10 @@ const storedSessions = defineQuery({
   name: "stored-sessions",
   sql: `
     SELECT observation_id, toUnixTimestamp64Milli(observed_at) AS began_at, dataset, workspace_id, sensor_id,
-      toString(source_ip) AS ip, source_port, destination_port, transport, tags, rule_tags, labels, application,
+      toString(source_ip) AS ip, source_port, destination_port, transport, tags, rule_tags, shared_tags, labels, application,
       session_id, arrayMap(part -> toString(part), session_parts) AS parts, credentials, login_attempts,
       commands, urls, payload_sha256, http_method, http_host, http_path, http_query, http_user_agent, http_referer,
-      http_headers, http_cookies, http_body_head, http_body_sha256, tls_ja3, tls_ja4, ssh_hassh, ssh_banner, asn,
+      http_headers, http_cookies, http_header_lines, http_body_head, http_body_sha256, tls_ja3, tls_ja4, ssh_hassh, ssh_banner, asn,
       organization, country, region, city, latitude, longitude, rdns, metadata
     FROM observations
     WHERE source_ip IN {ips:Array(IPv4)} AND observation_id IN {ids:Array(String)}
@@ -37,6 +37,7 @@ const storedSessions = defineQuery({
     transport: text,
     tags: texts,
     rule_tags: texts,
+    shared_tags: texts,
     labels: texts,
     application: text,
     session_id: text,
@@ -54,6 +55,7 @@ const storedSessions = defineQuery({
     http_referer: text,
     http_headers: texts,
     http_cookies: texts,
+    http_header_lines: texts,
     http_body_head: text,
     http_body_sha256: text,
     tls_ja3: text,

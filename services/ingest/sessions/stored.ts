@@ -32,6 +32,7 @@ export function toSession(row: StoredSession): SessionState | undefined {
         referer: row.http_referer,
         headers: row.http_headers,
         cookies: row.http_cookies,
+        header_lines: row.http_header_lines,
       }),
       tls: known({ ja3: row.tls_ja3, ja4: row.tls_ja4 }),
       ssh: known({ hassh: row.ssh_hassh, banner: row.ssh_banner }),
@@ -51,10 +52,16 @@ export function toSession(row: StoredSession): SessionState | undefined {
     observation: { ...parsed.data, sensor_id: row.sensor_id, dataset },
     observedAt: row.began_at,
     parts: new Set(row.parts),
-    tagIds: row.tags,
+    tagIds: senderTags(row),
     ruleTagIds: new Set(row.rule_tags),
     body: row.http_body_sha256 === "" ? undefined : { head: row.http_body_head, sha256: row.http_body_sha256 },
   };
+}
+
+/** The tags of a row that its sender named. */
+export function senderTags(row: Pick<StoredSession, "tags" | "rule_tags" | "shared_tags">): string[] {
+  const byRulesOnly = new Set(row.rule_tags.filter((id) => !row.shared_tags.includes(id)));
+  return row.tags.filter((id) => !byRulesOnly.has(id));
 }
 
 /** Without the members that the row does not know: its columns' defaults. */

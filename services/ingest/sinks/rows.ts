@@ -85,8 +85,9 @@ function toSessionRow(session: SessionState, newRuleTagIds: readonly string[], o
   const { observation, observedAt, parts, ruleTagIds, body } = session;
   for (const id of newRuleTagIds) ruleTagIds.add(id);
   const tagIds = [...new Set([...session.tagIds, ...ruleTagIds])];
+  const sharedTagIds = session.tagIds.filter((id) => ruleTagIds.has(id));
   return toRow(
     { observation, observedAt, isFilledIn: false },
-    { observationId, tagIds, ruleTagIds: [...ruleTagIds], sessionParts: [...parts], body },
+    { observationId, tagIds, ruleTagIds: [...ruleTagIds], sharedTagIds, sessionParts: [...parts], body },
   );
 }

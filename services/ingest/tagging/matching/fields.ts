@@ -83,6 +83,7 @@ export const FIELDS = {
   referer: text(({ http }) => http?.referer, decoded),
   header: texts(({ http }) => http?.headers),
   cookie: texts(({ http }) => http?.cookies),
+  header_line: texts(({ http }) => http?.header_lines, decoded),
   body: text(({ http }) => http?.body, decoded),
   ja3: text(({ tls }) => tls?.ja3),
   ja4: text(({ tls }) => tls?.ja4),
