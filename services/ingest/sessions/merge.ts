@@ -105,7 +105,10 @@ function union<T>(one: readonly T[] | undefined, other: readonly T[] | undefined
 /** As many header lines as an observation may have. */
 function firstOf(lines: string[] | undefined): string[] | undefined {
   let length = 0;
-  return lines?.filter((line) => (length += line.length) <= MAX_HEADER_LINES_LENGTH);
+  return lines?.filter((line) => {
+    length += line.length;
+    return length <= MAX_HEADER_LINES_LENGTH;
+  });
 }
 
 function withinLimit(merged: Record<string, unknown>, known: Record<string, unknown>): Record<string, unknown> {

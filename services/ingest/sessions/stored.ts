@@ -1,18 +1,22 @@
+import type { StoredObservation } from "@noisefloor/clickhouse/tables/observation-columns.ts";
 import type { StoredSession } from "@noisefloor/clickhouse/tables/sessions.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
 import type { SessionState } from "./merge.ts";
 
-/** The session of a stored row; undefined when the row does not fit the wire schema, as after an earlier version. */
-export function toSession(row: StoredSession): SessionState | undefined {
+/**
+ * The observation of a stored row, without its body; undefined when the row does not fit the wire schema, as after an
+ * earlier version.
+ */
+export function toObservation(row: StoredObservation): SessionState["observation"] | undefined {
   const parsed = observationSchema.safeParse({
     observed_at: new Date(row.began_at).toISOString(),
     sensor_id: row.sensor_id,
     source_ip: row.ip,
     dataset: row.dataset,
-    session_id: row.session_id,
     ...(row.login_attempts > 0 && { login_attempts: row.login_attempts }),
     ...known({
+      session_id: row.session_id,
       workspace_id: row.workspace_id,
       source_port: row.source_port,
       destination_port: row.destination_port,
@@ -48,8 +52,15 @@ export function toSession(row: StoredSession): SessionState | undefined {
   });
   const dataset = DATASETS.find((name) => name === row.dataset);
   if (!parsed.success || dataset === undefined) return undefined;
+  return { ...parsed.data, sensor_id: row.sensor_id, dataset };
+}
+
+/** The session of a stored row; undefined when {@link toObservation} knows none. */
+export function toSession(row: StoredSession): SessionState | undefined {
+  const observation = toObservation(row);
+  if (observation === undefined) return undefined;
   return {
-    observation: { ...parsed.data, sensor_id: row.sensor_id, dataset },
+    observation,
     observedAt: row.began_at,
     parts: new Set(row.parts),
     tagIds: senderTags(row),

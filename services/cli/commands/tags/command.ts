@@ -1,6 +1,15 @@
 import type { DefineCommand } from "../../framework/define-command.ts";
 import type { OutputOptions } from "../../framework/output.ts";
 import type { ExplainOptions } from "./explain.ts";
+import type { ReapplyCommandOptions } from "./reapply.ts";
+
+const REAPPLY_HELP = `
+A tag that a sender named stays. A tag that only rules gave goes when no rule gives it any more. A tag stays as well when
+its rule looks at what is not stored: a body beyond its first 256 characters, or how a session began.
+
+Services may run meanwhile, with the same rules. Interrupted, the same command again does what is left.`;
+
+const collect = (text: string, before: readonly string[]) => [...before, text];
 
 export const define: DefineCommand = (tags, createContext) => {
   const imports = tags
@@ -43,6 +52,18 @@ export const define: DefineCommand = (tags, createContext) => {
     .description("run the examples and counterexamples of rules; exit code 1 when one fails")
     .argument("[dir...]", "folders; ours and TAG_RULES_DIR when left out")
     .action(async (folders: string[]) => (await import("./lint.ts")).runTagsTest(folders, await createContext()));
+  tags
+    .command("reapply")
+    .description("give stored observations the tags of the rules as they are now")
+    .requiredOption("--since <time>", "observations from an RFC 3339 time on, or from 12h or 7d ago on")
+    .option("--until <time>", "only those before this time")
+    .option("--tag <tag>", "only this tag, by its slug or id; may stand several times", collect, [])
+    .option("--dry-run", "count what would change, and change nothing", false)
+    .option("--json", "as JSON", false)
+    .addHelpText("after", REAPPLY_HELP)
+    .action(async (options: ReapplyCommandOptions) =>
+      (await import("./reapply.ts")).runTagsReapply(options, await createContext()),
+    );
   tags
     .command("explain")
     .description("show which rules match an observation and why, and which lack one clause only")
