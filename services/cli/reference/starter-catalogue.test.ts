@@ -35,12 +35,7 @@ describe("the starter catalogue", () => {
   });
 
   test("has a rule for all tags but those that only sensors or address lists can give", () => {
-    expect(named(({ rule }) => rule === undefined).toSorted()).toEqual([
-      "log4shell-exploit",
-      "research-scanner",
-      "web-crawler",
-      "zmap",
-    ]);
+    expect(named(({ rule }) => rule === undefined).toSorted()).toEqual(["research-scanner", "web-crawler"]);
   });
 
   test("recommends to block only what is malicious", () => {
