@@ -1,3 +1,4 @@
+import { UserError } from "../../framework/command.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import type { OutputOptions } from "../../framework/output.ts";
 import type { ExplainOptions } from "./explain.ts";
@@ -66,11 +67,22 @@ export const define: DefineCommand = (tags, createContext) => {
     );
   tags
     .command("explain")
-    .description("show which rules match an observation and why, and which lack one clause only")
-    .argument("<event>", 'an observation as JSON, a file with one, or "-" for standard input; members may be missing')
+    .description(
+      "show which rules match an observation and why, and which lack one clause only; or who gave an address its tags",
+    )
+    .argument("[event]", 'an observation as JSON, a file with one, or "-" for standard input; members may be missing')
+    .option("--address <ip>", "of each tag of this address: whether a rule or a sender gave it, and when")
     .option("--all", "every rule that lacks one clause, instead of the ten closest", false)
     .option("--json", "as JSON", false)
-    .action(async (event: string, options: ExplainOptions) =>
-      (await import("./explain.ts")).runTagsExplain(event, options, await createContext()),
-    );
+    .action(async (event: string | undefined, options: ExplainOptions & { address?: string }) => {
+      const { address } = options;
+      if ((event === undefined) === (address === undefined)) {
+        throw new UserError("give an observation, or an address with --address");
+      }
+      const context = await createContext();
+      if (event !== undefined) await (await import("./explain.ts")).runTagsExplain(event, options, context);
+      if (address !== undefined) {
+        await (await import("./explain-address.ts")).runTagsExplainAddress(address, options, context);
+      }
+    });
 };
