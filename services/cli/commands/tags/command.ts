@@ -23,10 +23,18 @@ export const define: DefineCommand = (tags, createContext) => {
     .description(
       "make tagging rules of Sigma rules about web servers, proxies and Zeek's http, refusing what cannot be said",
     )
-    .argument("<file...>", "one rule each")
+    .argument("<path...>", "files of one rule each, or folders of them")
     .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
     .action(async (files: string[], options: { to: string }) =>
-      (await import("./import-sigma.ts")).runTagsImportSigma(files, options, await createContext()),
+      (await import("./import-rules.ts")).runTagsImportRules("sigma", files, options, await createContext()),
+    );
+  imports
+    .command("crowdsec")
+    .description("make tagging rules of rules of CrowdSec's application firewall (WAF), refusing what cannot be said")
+    .argument("<path...>", "files of one rule each, or folders of them")
+    .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
+    .action(async (paths: string[], options: { to: string }) =>
+      (await import("./import-rules.ts")).runTagsImportRules("crowdsec", paths, options, await createContext()),
     );
   tags
     .command("list")
