@@ -74,6 +74,7 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     latitude: observation.latitude,
     longitude: observation.longitude,
     rdns: observation.rdns,
+    rdns_validated: observation.rdns_validated,
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
 }

@@ -54,6 +54,7 @@ CREATE TABLE IF NOT EXISTS observations
     latitude         Float32,
     longitude        Float32,
     rdns             String,
+    rdns_validated   Bool,
     metadata         String
 )
 ENGINE = ReplacingMergeTree(received_at)

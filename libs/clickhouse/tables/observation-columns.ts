@@ -11,7 +11,7 @@ export const OBSERVATION_COLUMNS = `${RENAMED_COLUMNS},
   shared_tags, labels, application, session_id, credentials, login_attempts, commands, urls, payload_sha256,
   http_method, http_host, http_path, http_query, http_user_agent, http_referer, http_headers, http_cookies,
   http_header_lines, http_body_head, http_body_sha256, tls_ja3, tls_ja4, ssh_hassh, ssh_banner, asn, organization,
-  country, region, city, latitude, longitude, rdns, metadata`;
+  country, region, city, latitude, longitude, rdns, rdns_validated, metadata`;
 
 const text = z.string();
 const texts = z.array(z.string());
@@ -61,6 +61,7 @@ export const observationColumns = z.object({
   latitude: z.number(),
   longitude: z.number(),
   rdns: text,
+  rdns_validated: z.boolean(),
   metadata: text,
 });
 

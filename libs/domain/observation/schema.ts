@@ -197,6 +197,7 @@ export const observationSchema = z
     latitude: z.number().min(-90).max(90).optional().describe("Degrees north; of the source."),
     longitude: z.number().min(-180).max(180).optional().describe("Degrees east."),
     rdns: text(MAX_LENGTH.rdns).optional().describe("Reverse DNS name of the source."),
+    rdns_validated: z.boolean().optional().describe("Whether that name leads back to the source."),
     metadata: z.record(z.string(), z.unknown()).optional().describe("Anything else, at most 8 KiB as JSON."),
   })
   .meta({ id: "Observation", title: "Noisefloor observation, wire schema v1" });

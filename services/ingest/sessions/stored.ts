@@ -46,6 +46,7 @@ export function toObservation(row: StoredObservation): SessionState["observation
       region: row.region,
       city: row.city,
       rdns: row.rdns,
+      rdns_validated: row.rdns_validated || null,
       metadata: row.metadata === "" ? null : JSON.parse(row.metadata),
     }),
     ...((row.latitude !== 0 || row.longitude !== 0) && { latitude: row.latitude, longitude: row.longitude }),

@@ -105,6 +105,7 @@ export const FIELDS = {
     takes: { pattern: /^[a-z]{2}$/i, description: "two letters, ISO 3166-1 alpha-2" },
   }),
   rdns: text(({ rdns }) => rdns),
+  validated_rdns: text(({ rdns, rdns_validated }) => (rdns_validated ? rdns : undefined)),
   sensor: text(({ sensor_id }) => sensor_id),
 } satisfies Readonly<Record<string, Field>>;
 

@@ -39,6 +39,7 @@ const exampleSchema = z.strictObject({
   organization: scalar.optional(),
   country: scalar.optional(),
   rdns: scalar.optional(),
+  validated_rdns: scalar.optional(),
   sensor: scalar.optional(),
 });
 
@@ -83,7 +84,9 @@ export function toObservation(value: unknown): WireObservation | string {
       urls: fields.url,
       payload_sha256: fields.payload_sha256,
       labels: fields.label,
-      ...{ organization: fields.organization, country: fields.country, rdns: fields.rdns },
+      ...{ organization: fields.organization, country: fields.country },
+      rdns: fields.validated_rdns ?? fields.rdns,
+      rdns_validated: fields.validated_rdns === undefined ? undefined : true,
     }),
     { error: formatIssue },
   );
