@@ -120,7 +120,7 @@ function formatAtom(atom: Atom): string {
 }
 
 /** Nearly every observation has these, so having them is no sign that a rule is close. */
-const ORDINARY = /^(?:transport|method|application|country)\b/;
+const ORDINARY = /^(?:transport|method|application|country)\b|^(?:source|destination)_port\||\|exists$/;
 
 function weightOf(clauses: readonly HeldClause[]): number {
   return clauses.reduce((sum, { key }) => sum + (ORDINARY.test(key) ? 0.01 : 1), 0);
