@@ -22,6 +22,12 @@ export function isBroker(text: string): boolean {
   return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
+/** An address of a resolver, with or without a port. */
+export function isNameServer(text: string): boolean {
+  const [, address = "", port = "53"] = /^([\d.]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  return isIP(address) === 4 && Number(port) >= 1 && Number(port) <= 65_535;
+}
+
 /** Two ports: the one that a sensor listens on, and the one that the Internet sees. */
 export function isPortRewrite(text: string): boolean {
   const ports = /^(\d{1,5})=(\d{1,5})$/.exec(text)?.slice(1) ?? [];

@@ -2,7 +2,7 @@ import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import type { ConfigFile } from "./config-file.ts";
 import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
-import { isBroker, isHostName, isNetwork, isOrigin, isPortRewrite, isRawTopic } from "./formats.ts";
+import { isBroker, isHostName, isNameServer, isNetwork, isOrigin, isPortRewrite, isRawTopic } from "./formats.ts";
 import { plans } from "./plans.ts";
 
 /** 64 bits even in hexadecimal: too many keys to try over a network. */
@@ -18,6 +18,8 @@ export const settingsSchema = z.object({
   DURABLE_INTAKE: optionalFlag(),
   TAG_RULES_DIR: z.string().optional(),
   MMDB_PATHS: list("takes paths of files, separated by commas"),
+  REVERSE_DNS: z.enum(["off", "on"], "takes off or on").default("off"),
+  DNS_SERVERS: list("takes addresses like 127.0.0.1 or 127.0.0.1:5353, separated by commas", isNameServer),
   BENIGN_UPDATE: z.enum(["off", "daily"], "takes off or daily").default("off"),
 
   DATA_DIR: z.string().default("./.data"),
@@ -168,6 +170,7 @@ export function readSettings(env: Environment, file?: ConfigFile) {
     isDurable: variables.DURABLE_INTAKE,
     tagRulesDirectory: variables.TAG_RULES_DIR,
     mmdbPaths: variables.MMDB_PATHS,
+    reverseDns: variables.REVERSE_DNS === "on" ? { servers: variables.DNS_SERVERS } : undefined,
     updatesBenignDaily: variables.BENIGN_UPDATE === "daily",
     clickhouse: clickhouseSettings(variables),
     http: {

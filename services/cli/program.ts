@@ -48,6 +48,11 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/tags/command.ts"),
   },
   {
+    name: "fingerprints",
+    description: "HASSH, JA3 and JA4 of clients, with the SSH banners and user agents that they were seen with",
+    load: () => import("./commands/fingerprints.ts"),
+  },
+  {
     name: "benign",
     description: "networks of known benign services (riot)",
     load: async () => ({ define: (await import("./commands/networks.ts")).defineNetworks("service") }),

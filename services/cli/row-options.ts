@@ -1,6 +1,7 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type EnricherOptions, openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
+import { createReverseDns } from "@noisefloor/ingest/enrichment/reverse-dns.ts";
 import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import type { CommandContext } from "./framework/command.ts";
@@ -23,14 +24,20 @@ export async function openRows(
   const { settings, log } = context;
   const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
   const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
+  const names = settings.reverseDns === undefined ? undefined : createReverseDns(settings.reverseDns);
   return {
     rows: {
-      enrich: enricher.enrich,
+      prepare: names?.prepare,
+      enrich: (observation) => {
+        enricher.enrich(observation);
+        names?.fill(observation);
+      },
       assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger),
     },
     stop() {
       tagger.stop();
       enricher.stop();
+      names?.stop();
     },
   };
 }

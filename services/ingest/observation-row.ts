@@ -17,6 +17,8 @@ export type RowIdentity = {
   readonly tagIds: readonly string[];
   /** Those of the tags that tagging rules gave. */
   readonly ruleTagIds?: readonly string[];
+  /** Those of `ruleTagIds` that the sender named, too. */
+  readonly sharedTagIds?: readonly string[];
   /** Digests of the records that a session's row is made of, as decimal numbers of 64 bits. */
   readonly sessionParts?: readonly string[];
   /** What was kept of a body that the observation no longer has. */
@@ -39,6 +41,7 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     transport: observation.transport,
     tags: identity.tagIds,
     rule_tags: identity.ruleTagIds,
+    shared_tags: identity.sharedTagIds,
     labels: observation.labels,
     application: observation.application,
     session_id: observation.session_id,
@@ -56,6 +59,7 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     http_referer: http?.referer,
     http_headers: http?.headers,
     http_cookies: http?.cookies,
+    http_header_lines: http?.header_lines,
     http_body_head: body?.head,
     http_body_sha256: body?.sha256,
     tls_ja3: tls?.ja3,
@@ -70,6 +74,7 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     latitude: observation.latitude,
     longitude: observation.longitude,
     rdns: observation.rdns,
+    rdns_validated: observation.rdns_validated,
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
 }

@@ -3,8 +3,9 @@
 -- The fine index and small compressed blocks serve questions about some hundred addresses, whose rows lie far apart:
 -- they take a third of the time and 3 % more of the disk.
 -- A day after its last row came, a week is merged into one part: a question about an address reads each part anew.
--- Of the tags, rule_tags names those that tagging rules gave; the sender gave the others. session_parts holds digests of
--- the records that a session's row is made of, so that none is added twice.
+-- Of the tags, rule_tags names those that tagging rules gave and shared_tags those of them that the sender named, too; the
+-- sender gave all others. session_parts holds digests of the records that a session's row is made of, so that none is
+-- added twice.
 -- The TTL here is the default retention; the service sets it from RETENTION_DAYS at start.
 CREATE TABLE IF NOT EXISTS observations
 (
@@ -20,6 +21,7 @@ CREATE TABLE IF NOT EXISTS observations
     transport        LowCardinality(String),
     tags             Array(UUID),
     rule_tags        Array(UUID),
+    shared_tags      Array(UUID),
     labels           Array(LowCardinality(String)),
     application      LowCardinality(String),
     session_id       String,
@@ -37,6 +39,7 @@ CREATE TABLE IF NOT EXISTS observations
     http_referer     String,
     http_headers     Array(LowCardinality(String)),
     http_cookies     Array(LowCardinality(String)),
+    http_header_lines Array(String),
     http_body_head   String,
     http_body_sha256 String,
     tls_ja3          String,
@@ -51,6 +54,7 @@ CREATE TABLE IF NOT EXISTS observations
     latitude         Float32,
     longitude        Float32,
     rdns             String,
+    rdns_validated   Bool,
     metadata         String
 )
 ENGINE = ReplacingMergeTree(received_at)

@@ -17,7 +17,8 @@ export type ScratchDatabase = {
 const COMMENT = "Scratch of a Noisefloor restore";
 
 const nameFor = (database: string) => `${database}_restoring`;
-const lockFor = (database: string) => `noisefloor-restore-${database}`;
+/** Held while a process exchanges tables of a store. */
+export const exchangeLock = (database: string) => `noisefloor-restore-${database}`;
 
 const databaseComment = defineQuery({
   name: "database-comment",
@@ -31,8 +32,9 @@ const databaseComment = defineQuery({
  * @throws BackupError while another restore of the same store runs.
  */
 export async function openScratchDatabase(connection: ClickHouseConnection): Promise<ScratchDatabase> {
-  const release = await acquireServerLock(connection, lockFor(connection.database));
-  if (release === undefined) throw new BackupError("another restore of this store is running: wait for its end");
+  const release = await acquireServerLock(connection, exchangeLock(connection.database));
+  if (release === undefined)
+    throw new BackupError("another restore of this store is running, or its tags are being reapplied: wait for the end");
   const server = connect({ ...connection, database: "default" }, "noisefloor-restore", LONG_REQUEST_MS);
   const name = nameFor(connection.database);
   const close = async () => {
@@ -68,7 +70,7 @@ export async function dropAbandonedScratch(connection: ClickHouseConnection): Pr
   const name = nameFor(connection.database);
   try {
     if ((await run(server, databaseComment, { name })).length === 0) return undefined;
-    const release = await acquireServerLock(connection, lockFor(connection.database));
+    const release = await acquireServerLock(connection, exchangeLock(connection.database));
     if (release === undefined) return undefined;
     try {
       return (await dropOurs(server, name)) === "dropped" ? name : undefined;

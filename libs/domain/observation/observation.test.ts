@@ -130,9 +130,21 @@ describe("limits", () => {
   });
 
   test("of a request, rules may need the query, the body and the names of header fields and cookies", () => {
-    const http = { query: "a=1", referer: "", headers: ["x-api"], cookies: ["sid"], body: characters(4_096) };
+    const http = {
+      query: "a=1",
+      referer: "",
+      headers: ["x-api"],
+      cookies: ["sid"],
+      header_lines: ["X-Api: 1", characters(2_048)],
+      body: characters(4_096),
+    };
     expect(outcomeOf({ http })).toBe("accepted");
-    for (const bad of [{ body: characters(4_097) }, { headers: Array(65).fill("a") }, { cookies: "sid" }]) {
+    for (const bad of [
+      { body: characters(4_097) },
+      { headers: Array(65).fill("a") },
+      { cookies: "sid" },
+      { header_lines: Array(3).fill(characters(1_400)) },
+    ]) {
       expect(outcomeOf({ http: bad })).not.toBe("accepted");
     }
   });

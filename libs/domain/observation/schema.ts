@@ -20,6 +20,7 @@ export const MAX_LENGTH = {
   userAgent: 1_024,
   referer: 2_048,
   fieldName: 128,
+  headerLine: 2_048,
   body: 4_096,
   fingerprint: 64,
   banner: 512,
@@ -37,7 +38,10 @@ export const MAX_ITEMS = {
   labels: 64,
   headers: 64,
   cookies: 64,
+  headerLines: 64,
 } as const;
+/** The most characters of a request's header lines together. */
+export const MAX_HEADER_LINES_LENGTH = 4_096;
 export const MAX_LOGIN_ATTEMPTS = 1_000_000;
 /** The largest metadata, in bytes as JSON. */
 export const MAX_METADATA_BYTES = 8 * 1024;
@@ -154,6 +158,18 @@ export const observationSchema = z
           .max(MAX_ITEMS.headers)
           .optional()
           .describe("The names of the request's header fields."),
+        header_lines: z
+          .array(text(MAX_LENGTH.headerLine))
+          .max(MAX_ITEMS.headerLines)
+          .refine(
+            (lines) => lines.reduce((sum, line) => sum + line.length, 0) <= MAX_HEADER_LINES_LENGTH,
+            `must have at most ${MAX_HEADER_LINES_LENGTH} characters together`,
+          )
+          .optional()
+          .describe(
+            "Header fields with their values, like `X-Api-Version: 1`, without Host, User-Agent and Referer; at most " +
+              `${MAX_HEADER_LINES_LENGTH} characters together. Rules match them.`,
+          ),
         cookies: z
           .array(text(MAX_LENGTH.fieldName))
           .max(MAX_ITEMS.cookies)
@@ -181,6 +197,7 @@ export const observationSchema = z
     latitude: z.number().min(-90).max(90).optional().describe("Degrees north; of the source."),
     longitude: z.number().min(-180).max(180).optional().describe("Degrees east."),
     rdns: text(MAX_LENGTH.rdns).optional().describe("Reverse DNS name of the source."),
+    rdns_validated: z.boolean().optional().describe("Whether that name leads back to the source."),
     metadata: z.record(z.string(), z.unknown()).optional().describe("Anything else, at most 8 KiB as JSON."),
   })
   .meta({ id: "Observation", title: "Noisefloor observation, wire schema v1" });

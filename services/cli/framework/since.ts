@@ -3,12 +3,12 @@ import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { UserError } from "./command.ts";
 
 /**
- * The value of an option `--since` in milliseconds since 1970 UTC: an RFC 3339 time, or hours or days before `now`.
+ * The value of an option like `--since` in milliseconds since 1970 UTC: an RFC 3339 time, or hours or days before `now`.
  * @throws UserError when it is neither.
  */
-export function readSince(text: string, now: number): number {
+export function readSince(text: string, now: number, option = "--since"): number {
   const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
   const time = count === undefined ? parseObservedAt(text) : now - Number(count) * (unit === "h" ? HOUR_MS : DAY_MS);
   if (time !== undefined) return time;
-  throw new UserError(`--since takes a time like 2026-11-20T14:00:00Z, or 12h or 7d, not "${text}"`);
+  throw new UserError(`${option} takes a time like 2026-11-20T14:00:00Z, or 12h or 7d, not "${text}"`);
 }

@@ -2,7 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type OpenTagger, openTagger } from "@noisefloor/ingest/tagging/open-tagger.ts";
 import type { CommandContext } from "../framework/command.ts";
-import { addTags, ownFolder, STARTER_FOLDER, toTags } from "./starter-tags.ts";
+import { addTags, ruleFolders, toTags } from "./starter-tags.ts";
 
 /**
  * Opens the tagging rules of Noisefloor and of TAG_RULES_DIR.
@@ -15,9 +15,8 @@ export function openRuleTagger(
   catalogue: TagCatalogue,
   options: { readonly addTags: boolean } = { addTags: true },
 ): Promise<OpenTagger> {
-  const { tagRulesDirectory } = settings;
   return openTagger({
-    folders: [STARTER_FOLDER, ...(tagRulesDirectory === undefined ? [] : [ownFolder(tagRulesDirectory)])],
+    folders: ruleFolders(settings),
     async onTags([starter = [], own = []]) {
       if (!options.addTags) return;
       const now = Date.now();

@@ -22,6 +22,11 @@ export const STARTER_FOLDER: RuleFolder = {
   examples: "skipped",
   prepared: openPrepared(PREPARED_TAGS_FILE, TAGS_DIRECTORY),
 };
+/** The folders whose rules are used, later ones before earlier ones. */
+export const ruleFolders = ({ tagRulesDirectory: own }: Pick<Settings, "tagRulesDirectory">): RuleFolder[] => [
+  STARTER_FOLDER,
+  ...(own === undefined ? [] : [ownFolder(own)]),
+];
 export const ownFolder = (path: string): RuleFolder => ({ path, examples: "checked" });
 
 /** The starter catalogue. @param now becomes the date of a tag that has none. */

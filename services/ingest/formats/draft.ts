@@ -1,5 +1,11 @@
 import { hash } from "node:crypto";
-import { MAX_ITEMS, MAX_LENGTH, TRANSPORTS, type Transport } from "@noisefloor/domain/observation/schema.ts";
+import {
+  MAX_HEADER_LINES_LENGTH,
+  MAX_ITEMS,
+  MAX_LENGTH,
+  TRANSPORTS,
+  type Transport,
+} from "@noisefloor/domain/observation/schema.ts";
 import type { Fields } from "./fields.ts";
 import type { Decoded, DecodeOptions } from "./format.ts";
 import { toTime } from "./times.ts";
@@ -48,6 +54,8 @@ export type HttpDraft = {
   readonly referer?: string | undefined;
   readonly headers?: readonly string[];
   readonly cookies?: readonly string[];
+  /** All header fields with their values, like `Accept: text/html`. */
+  readonly headerLines?: readonly string[];
   readonly body?: string | undefined;
 };
 
@@ -116,6 +124,7 @@ function toHttp({ target, ...http }: HttpDraft): Fields {
       MAX_LENGTH.fieldName,
     ),
     cookies: clipTexts(http.cookies, MAX_ITEMS.cookies, MAX_LENGTH.fieldName),
+    header_lines: clipHeaderLines(http.headerLines),
     body: clip(http.body, MAX_LENGTH.body),
   });
 }
@@ -167,6 +176,19 @@ function clip(text: string | undefined, length: number): string | undefined {
 
 function clipTexts(texts: readonly string[] | undefined, length: number, each: number): string[] | undefined {
   return clipList(texts === undefined ? undefined : [...new Set(texts)], length, (text) => clip(text, each));
+}
+
+/** These have members of their own. */
+const NAMED_HEADER = /^(?:host|user-agent|referer):/i;
+
+function clipHeaderLines(lines: readonly string[] | undefined): string[] | undefined {
+  let left = MAX_HEADER_LINES_LENGTH;
+  const kept = lines?.filter((line) => !NAMED_HEADER.test(line));
+  return clipList(kept && [...new Set(kept)], MAX_ITEMS.headerLines, (line) => {
+    const clipped = clip(line, Math.min(MAX_LENGTH.headerLine, left));
+    left -= clipped?.length ?? 0;
+    return clipped;
+  });
 }
 
 function clipList<T, U>(values: readonly T[] | undefined, length: number, map: (value: T) => U | undefined) {

@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
-import { MAX_ITEMS, MAX_LOGIN_ATTEMPTS, MAX_METADATA_BYTES } from "@noisefloor/domain/observation/schema.ts";
+import {
+  MAX_HEADER_LINES_LENGTH,
+  MAX_ITEMS,
+  MAX_LOGIN_ATTEMPTS,
+  MAX_METADATA_BYTES,
+} from "@noisefloor/domain/observation/schema.ts";
 import type { KeptBody } from "../observation-row.ts";
 
 /** Of so many records of a session that count logins, each is counted once however often it comes. */
@@ -15,6 +20,7 @@ export type SessionState = {
   readonly observedAt: number;
   /** Digests of the records whose logins are counted. */
   readonly parts: ReadonlySet<string>;
+  /** Those that its senders named. */
   readonly tagIds: readonly string[];
   /** Those that rules have given it so far: all states of a session share the set. */
   readonly ruleTagIds: Set<string>;
@@ -49,6 +55,7 @@ export function mergePart(session: SessionState | undefined, { valid, recordId, 
     ...one,
     headers: union(one.headers, other.headers, MAX_ITEMS.headers),
     cookies: union(one.cookies, other.cookies, MAX_ITEMS.cookies),
+    header_lines: firstOf(union(one.header_lines, other.header_lines, MAX_ITEMS.headerLines)),
   }));
   const observation: Observation = {
     ...added,
@@ -93,6 +100,15 @@ function union<T>(one: readonly T[] | undefined, other: readonly T[] | undefined
     if (values.size === most) break;
   }
   return [...values.values()];
+}
+
+/** As many header lines as an observation may have. */
+function firstOf(lines: string[] | undefined): string[] | undefined {
+  let length = 0;
+  return lines?.filter((line) => {
+    length += line.length;
+    return length <= MAX_HEADER_LINES_LENGTH;
+  });
 }
 
 function withinLimit(merged: Record<string, unknown>, known: Record<string, unknown>): Record<string, unknown> {

@@ -1,18 +1,22 @@
+import type { StoredObservation } from "@noisefloor/clickhouse/tables/observation-columns.ts";
 import type { StoredSession } from "@noisefloor/clickhouse/tables/sessions.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
 import type { SessionState } from "./merge.ts";
 
-/** The session of a stored row; undefined when the row does not fit the wire schema, as after an earlier version. */
-export function toSession(row: StoredSession): SessionState | undefined {
+/**
+ * The observation of a stored row, without its body; undefined when the row does not fit the wire schema, as after an
+ * earlier version.
+ */
+export function toObservation(row: StoredObservation): SessionState["observation"] | undefined {
   const parsed = observationSchema.safeParse({
     observed_at: new Date(row.began_at).toISOString(),
     sensor_id: row.sensor_id,
     source_ip: row.ip,
     dataset: row.dataset,
-    session_id: row.session_id,
     ...(row.login_attempts > 0 && { login_attempts: row.login_attempts }),
     ...known({
+      session_id: row.session_id,
       workspace_id: row.workspace_id,
       source_port: row.source_port,
       destination_port: row.destination_port,
@@ -32,6 +36,7 @@ export function toSession(row: StoredSession): SessionState | undefined {
         referer: row.http_referer,
         headers: row.http_headers,
         cookies: row.http_cookies,
+        header_lines: row.http_header_lines,
       }),
       tls: known({ ja3: row.tls_ja3, ja4: row.tls_ja4 }),
       ssh: known({ hassh: row.ssh_hassh, banner: row.ssh_banner }),
@@ -41,20 +46,34 @@ export function toSession(row: StoredSession): SessionState | undefined {
       region: row.region,
       city: row.city,
       rdns: row.rdns,
+      rdns_validated: row.rdns_validated || null,
       metadata: row.metadata === "" ? null : JSON.parse(row.metadata),
     }),
     ...((row.latitude !== 0 || row.longitude !== 0) && { latitude: row.latitude, longitude: row.longitude }),
   });
   const dataset = DATASETS.find((name) => name === row.dataset);
   if (!parsed.success || dataset === undefined) return undefined;
+  return { ...parsed.data, sensor_id: row.sensor_id, dataset };
+}
+
+/** The session of a stored row; undefined when {@link toObservation} knows none. */
+export function toSession(row: StoredSession): SessionState | undefined {
+  const observation = toObservation(row);
+  if (observation === undefined) return undefined;
   return {
-    observation: { ...parsed.data, sensor_id: row.sensor_id, dataset },
+    observation,
     observedAt: row.began_at,
     parts: new Set(row.parts),
-    tagIds: row.tags,
+    tagIds: senderTags(row),
     ruleTagIds: new Set(row.rule_tags),
     body: row.http_body_sha256 === "" ? undefined : { head: row.http_body_head, sha256: row.http_body_sha256 },
   };
+}
+
+/** The tags of a row that its sender named. */
+export function senderTags(row: Pick<StoredSession, "tags" | "rule_tags" | "shared_tags">): string[] {
+  const byRulesOnly = new Set(row.rule_tags.filter((id) => !row.shared_tags.includes(id)));
+  return row.tags.filter((id) => !byRulesOnly.has(id));
 }
 
 /** Without the members that the row does not know: its columns' defaults. */

@@ -14,6 +14,8 @@ export type RowOptions = {
   readonly sessions?: Sessions | undefined;
   /** Fills in the network and country of the source, where its sensor left them out. */
   readonly enrich?: ((observation: Observation) => void) | undefined;
+  /** Called with the observations of a batch before any of them is enriched. */
+  readonly prepare?: ((observations: readonly Observation[]) => Promise<void>) | undefined;
   /** Adds the tags of rules to those that the sender named. */
   readonly assignTags?: ((observation: Observation, tagIds: readonly string[]) => AssignedTags) | undefined;
 };
@@ -28,8 +30,9 @@ export type MadeRows = {
 /** Makes the rows of accepted records. */
 export async function makeRows<R extends IncomingRecord>(
   accepted: readonly AcceptedRecord<R>[],
-  { sessions, enrich = () => {}, assignTags = (_observation, tagIds) => ({ tagIds }) }: RowOptions,
+  { sessions, prepare, enrich = () => {}, assignTags = (_observation, tagIds) => ({ tagIds }) }: RowOptions,
 ): Promise<MadeRows> {
+  await prepare?.(accepted.map(({ valid }) => valid.observation));
   const parts = new Map<AcceptedRecord<R>, JoiningPart>();
   if (sessions !== undefined) {
     for (const one of accepted) {
@@ -85,8 +88,9 @@ function toSessionRow(session: SessionState, newRuleTagIds: readonly string[], o
   const { observation, observedAt, parts, ruleTagIds, body } = session;
   for (const id of newRuleTagIds) ruleTagIds.add(id);
   const tagIds = [...new Set([...session.tagIds, ...ruleTagIds])];
+  const sharedTagIds = session.tagIds.filter((id) => ruleTagIds.has(id));
   return toRow(
     { observation, observedAt, isFilledIn: false },
-    { observationId, tagIds, ruleTagIds: [...ruleTagIds], sessionParts: [...parts], body },
+    { observationId, tagIds, ruleTagIds: [...ruleTagIds], sharedTagIds, sessionParts: [...parts], body },
   );
 }

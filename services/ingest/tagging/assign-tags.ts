@@ -12,6 +12,8 @@ export type AssignedTags = {
   readonly tagIds: readonly string[];
   /** Those of rules, also where the sender named them as well. Left out without a tagger. */
   readonly ruleTagIds?: readonly string[];
+  /** Those of rules that the sender named as well. */
+  readonly sharedTagIds?: readonly string[];
 };
 
 /**
@@ -28,5 +30,6 @@ export function assignTags(
   const slugs = tagger.tagsFor(observation);
   if (slugs.length === 0) return { tagIds: senderTagIds, ruleTagIds: slugs };
   const ruleTagIds = slugs.flatMap((slug) => catalogue.resolve(slug)?.id ?? []);
-  return { tagIds: [...new Set([...senderTagIds, ...ruleTagIds])], ruleTagIds };
+  const sharedTagIds = ruleTagIds.filter((id) => senderTagIds.includes(id));
+  return { tagIds: [...new Set([...senderTagIds, ...ruleTagIds])], ruleTagIds, sharedTagIds };
 }

@@ -57,8 +57,17 @@ test("it names the clause that excludes an observation", () => {
 
 test("rules of which more holds come first", () => {
   const { explain } = createTagger([
-    ruleOf("a", { method: "GET", "query|contains": "x" }),
-    ruleOf("b", { "path|contains": "/b", "query|contains": "x" }),
+    ruleOf("a", { method: "GET", "path|contains": "/b", "query|contains": "x" }),
+    ruleOf("b", { host: "h", "path|contains": "/b", "query|contains": "x" }),
   ]);
-  expect(explain({ http: { method: "GET", path: "/b" } }).almost.map(({ slug }) => slug)).toEqual(["b", "a"]);
+  expect(explain({ http: { method: "GET", host: "h", path: "/b" } }).almost.map(({ slug }) => slug)).toEqual([
+    "b",
+    "a",
+  ]);
+});
+
+test("a rule of which nothing holds but what most observations have is not close", () => {
+  const { explain } = createTagger([ruleOf("port", { transport: "tcp", destination_port: 22 })]);
+  expect(explain({ transport: "tcp", destination_port: 23 }).almost).toEqual([]);
+  expect(explain({ transport: "udp", destination_port: 22 }).almost).toHaveLength(1);
 });

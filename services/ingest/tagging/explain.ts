@@ -24,7 +24,7 @@ export type MissingClause = {
 
 export type Explanation = {
   readonly matched: readonly { readonly slug: string; readonly clauses: readonly HeldClause[] }[];
-  /** Rules that lack one clause and have another, those of which most holds first. */
+  /** Rules that lack one clause and have another that few observations have, those of which most holds first. */
   readonly almost: readonly {
     readonly slug: string;
     readonly missing: MissingClause;
@@ -41,7 +41,7 @@ export function explainRules(rules: readonly TaggingRule[], event: TaggedEvent):
     matched: measured.filter(({ missing }) => missing.length === 0).map(({ slug, held }) => ({ slug, clauses: held })),
     almost: measured
       .flatMap(({ slug, held, missing: [missing, ...more] }) =>
-        missing === undefined || more.length > 0 || held.length === 0 ? [] : [{ slug, missing, clauses: held }],
+        missing === undefined || more.length > 0 || weightOf(held) < 1 ? [] : [{ slug, missing, clauses: held }],
       )
       .toSorted((one, other) => weightOf(other.clauses) - weightOf(one.clauses)),
   };
@@ -120,7 +120,7 @@ function formatAtom(atom: Atom): string {
 }
 
 /** Nearly every observation has these, so having them is no sign that a rule is close. */
-const ORDINARY = /^(?:transport|method|application|country)\b/;
+const ORDINARY = /^(?:transport|method|application|country)\b|^(?:source|destination)_port\||\|exists$/;
 
 function weightOf(clauses: readonly HeldClause[]): number {
   return clauses.reduce((sum, { key }) => sum + (ORDINARY.test(key) ? 0.01 : 1), 0);

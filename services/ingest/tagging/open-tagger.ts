@@ -43,7 +43,7 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
   const { folders, pollMs = POLL_MS, onTags = async () => {}, log } = options;
   let states = await readAtStart(folders);
   await onTags(entriesOf(states));
-  let { tagger, count } = compile(states);
+  let { tagger, rules } = compile(states);
   let isPolling = false;
   let isFailing = false;
 
@@ -55,9 +55,9 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
       return;
     }
     await onTags(entriesOf(next));
-    ({ tagger, count } = compile(next));
+    ({ tagger, rules } = compile(next));
     states = next;
-    log.info({ rules: count }, "tagging rules changed and are in use");
+    log.info({ rules: rules.length }, "tagging rules changed and are in use");
   };
   const tick = async () => {
     if (isPolling) return;
@@ -77,9 +77,15 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
   timer.unref();
   return {
     tagsFor: (observation) => tagger.tagsFor(observation),
-    rules: () => count,
+    rules: () => rules.length,
     stop: () => clearInterval(timer),
   };
+}
+
+/** The rules of folders as they are now. @throws TagRulesError when a folder or a file has an error. */
+export async function loadRules(folders: readonly RuleFolder[]) {
+  const states = await readAtStart(folders);
+  return { ...compile(states), tagsByFolder: entriesOf(states) };
 }
 
 /** A file as it was read last. */
@@ -194,5 +200,5 @@ function compile(states: readonly FolderState[]) {
       .map((tag) => [tag.entry.slug, tag]),
   );
   const rules = [...bySlug.values()].flatMap(({ rule }) => rule ?? []);
-  return { tagger: createTagger(rules), count: rules.length };
+  return { tagger: createTagger(rules), rules };
 }

@@ -49,7 +49,7 @@ export const addressDetails = defineQuery({
       ${latest("region", "''")} AS region,
       ${latest("city", "''")} AS city,
       ${latestIf("(latitude, longitude)", "(latitude, longitude) != (0, 0)")} AS coordinates,
-      ${latest("rdns", "''")} AS rdns
+      ${latestIf("(rdns, rdns_validated)", "rdns != ''")} AS named
     FROM observations FINAL
     WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
@@ -77,7 +77,8 @@ export const addressDetails = defineQuery({
     city: z.string(),
     /** Degrees north and east; both 0 where no observation has them. */
     coordinates: z.tuple([z.number(), z.number()]),
-    rdns: z.string(),
+    /** The reverse DNS name, and whether it leads back to the address. */
+    named: z.tuple([z.string(), z.boolean()]),
   }),
 });
 /** The same, which fails with TOO_MANY_ROWS_OR_BYTES when its rows are larger than should be in memory at once. */

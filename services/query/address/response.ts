@@ -98,6 +98,7 @@ function toScanner(
 
 function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
   const [latitude, longitude] = details.coordinates;
+  const [rdns, isNameValidated] = details.named;
   return {
     asn: details.asn === 0 ? "" : `AS${details.asn}`,
     source_country: countryName(details.country),
@@ -105,10 +106,10 @@ function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
     source_city: details.city,
     domain: "",
     rdns_parent: "",
-    rdns_validated: false,
+    rdns_validated: isNameValidated,
     organization: details.organization,
     category: "",
-    rdns: details.rdns,
+    rdns,
     os: "",
     sensor_count: details.sensors,
     sensor_hits: details.hits,

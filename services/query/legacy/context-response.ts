@@ -52,7 +52,7 @@ const NO_DETAILS: Omit<AddressDetails, "ip" | "first_seen"> = {
   region: "",
   city: "",
   coordinates: [0, 0],
-  rdns: "",
+  named: ["", false],
 };
 
 function toMetadata(details: typeof NO_DETAILS): SeenAddress["metadata"] {
@@ -67,7 +67,7 @@ function toMetadata(details: typeof NO_DETAILS): SeenAddress["metadata"] {
     source_country: country,
     source_country_code: details.country,
     region: details.region,
-    rdns: details.rdns,
+    rdns: details.named[0],
     os: "",
     tor: false,
     sensor_count: details.sensors,

@@ -78,7 +78,7 @@ function networkSection(details: AddressDetails): Html | undefined {
     ["Organization", details.organization],
     ["Country", countryName(details.country) || details.country],
     ["City", details.city],
-    ["Reverse DNS", details.rdns],
+    ["Reverse DNS", details.named[0]],
   ]);
 }
 

@@ -9,6 +9,7 @@ import type { AddressFacts } from "@noisefloor/ingest/enrichment/facts.ts";
 import { fillStored } from "@noisefloor/ingest/enrichment/fill-stored.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { mmdb } from "@noisefloor/ingest/testing/mmdb.ts";
+import { startNameServer } from "@noisefloor/ingest/testing/name-server.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { observation, observationLine } from "../../support/builders/observation.ts";
@@ -101,6 +102,39 @@ test("so is what is replayed from a file, and what a retry takes from the dead l
   expect(await readFacts()).toEqual({ "45.0.0.1": FPT, "45.0.0.2": FPT });
 });
 
+test("a crawler is known by a name that leads back to its address, with REVERSE_DNS=on", async () => {
+  const server = await startNameServer({
+    reverse: { "45.0.0.1": "crawl-1.googlebot.com", "45.0.0.2": "crawl-1.googlebot.com" },
+    forward: { "crawl-1.googlebot.com": ["45.0.0.1"] },
+  });
+  try {
+    const file = join(folder, "observations.ndjson");
+    const http = { method: "GET", path: "/", user_agent: "Mozilla/5.0 (compatible; Googlebot/2.1)" };
+    const lines = ["45.0.0.1", "45.0.0.2"].map((ip) => observationLine(ip, NOW, { http }));
+    await writeFile(file, lines.join("\n"));
+    const command = commandOver(world);
+    const settings = { ...command.settings, reverseDns: { servers: [server.address] } };
+    await runReplay([file], { format: "observations" }, { ...command, settings });
+    await world.refresh();
+    const scanner = async (ip: string) => {
+      const { body } = await world.get(`/v3/ip/${ip}`);
+      const tags = z.array(z.object({ slug: z.string() }).transform(({ slug }) => slug));
+      const metadata = z.object({ rdns: z.string(), rdns_validated: z.boolean() });
+      const shape = z.object({ internet_scanner_intelligence: z.object({ tags, metadata }) });
+      return shape.parse(body).internet_scanner_intelligence;
+    };
+    const real = await scanner("45.0.0.1");
+    expect(real.metadata).toEqual({ rdns: "crawl-1.googlebot.com", rdns_validated: true });
+    expect(real.tags).toContain("googlebot");
+    const copy = await scanner("45.0.0.2");
+    expect(copy.metadata).toEqual({ rdns: "", rdns_validated: false });
+    expect(copy.tags).toContain("googlebot-claimed");
+    expect(copy.tags).not.toContain("googlebot");
+  } finally {
+    await server.close();
+  }
+});
+
 /** Observations with every member, some without a network or a country, over several weeks. */
 async function storeHistory() {
   await world.addTags([makeTag("worm", "malicious"), makeTag("probe", "unknown")]);
@@ -121,6 +155,7 @@ async function storeHistory() {
     tls: { ja3: "j3", ja4: "j4" },
     ssh: { hassh: "hs", banner: "SSH-2.0" },
     rdns: "x.example.org",
+    rdns_validated: true,
     metadata: { a: [1, null] },
   };
   const { rejected } = await world.store([

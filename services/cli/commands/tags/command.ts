@@ -1,6 +1,16 @@
+import { UserError } from "../../framework/command.ts";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import type { OutputOptions } from "../../framework/output.ts";
 import type { ExplainOptions } from "./explain.ts";
+import type { ReapplyCommandOptions } from "./reapply.ts";
+
+const REAPPLY_HELP = `
+A tag that a sender named stays. A tag that only rules gave goes when no rule gives it any more. A tag stays as well when
+its rule looks at what is not stored: a body beyond its first 256 characters, or how a session began.
+
+Services may run meanwhile, with the same rules. Interrupted, the same command again does what is left.`;
+
+const collect = (text: string, before: readonly string[]) => [...before, text];
 
 export const define: DefineCommand = (tags, createContext) => {
   const imports = tags
@@ -13,10 +23,18 @@ export const define: DefineCommand = (tags, createContext) => {
     .description(
       "make tagging rules of Sigma rules about web servers, proxies and Zeek's http, refusing what cannot be said",
     )
-    .argument("<file...>", "one rule each")
+    .argument("<path...>", "files of one rule each, or folders of them")
     .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
     .action(async (files: string[], options: { to: string }) =>
-      (await import("./import-sigma.ts")).runTagsImportSigma(files, options, await createContext()),
+      (await import("./import-rules.ts")).runTagsImportRules("sigma", files, options, await createContext()),
+    );
+  imports
+    .command("crowdsec")
+    .description("make tagging rules of rules of CrowdSec's application firewall (WAF), refusing what cannot be said")
+    .argument("<path...>", "files of one rule each, or folders of them")
+    .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
+    .action(async (paths: string[], options: { to: string }) =>
+      (await import("./import-rules.ts")).runTagsImportRules("crowdsec", paths, options, await createContext()),
     );
   tags
     .command("list")
@@ -44,12 +62,35 @@ export const define: DefineCommand = (tags, createContext) => {
     .argument("[dir...]", "folders; ours and TAG_RULES_DIR when left out")
     .action(async (folders: string[]) => (await import("./lint.ts")).runTagsTest(folders, await createContext()));
   tags
+    .command("reapply")
+    .description("give stored observations the tags of the rules as they are now")
+    .requiredOption("--since <time>", "observations from an RFC 3339 time on, or from 12h or 7d ago on")
+    .option("--until <time>", "only those before this time")
+    .option("--tag <tag>", "only this tag, by its slug or id; may stand several times", collect, [])
+    .option("--dry-run", "count what would change, and change nothing", false)
+    .option("--json", "as JSON", false)
+    .addHelpText("after", REAPPLY_HELP)
+    .action(async (options: ReapplyCommandOptions) =>
+      (await import("./reapply.ts")).runTagsReapply(options, await createContext()),
+    );
+  tags
     .command("explain")
-    .description("show which rules match an observation and why, and which lack one clause only")
-    .argument("<event>", 'an observation as JSON, a file with one, or "-" for standard input; members may be missing')
+    .description(
+      "show which rules match an observation and why, and which lack one clause only; or who gave an address its tags",
+    )
+    .argument("[event]", 'an observation as JSON, a file with one, or "-" for standard input; members may be missing')
+    .option("--address <ip>", "of each tag of this address: whether a rule or a sender gave it, and when")
     .option("--all", "every rule that lacks one clause, instead of the ten closest", false)
     .option("--json", "as JSON", false)
-    .action(async (event: string, options: ExplainOptions) =>
-      (await import("./explain.ts")).runTagsExplain(event, options, await createContext()),
-    );
+    .action(async (event: string | undefined, options: ExplainOptions & { address?: string }) => {
+      const { address } = options;
+      if ((event === undefined) === (address === undefined)) {
+        throw new UserError("give an observation, or an address with --address");
+      }
+      const context = await createContext();
+      if (event !== undefined) await (await import("./explain.ts")).runTagsExplain(event, options, context);
+      if (address !== undefined) {
+        await (await import("./explain-address.ts")).runTagsExplainAddress(address, options, context);
+      }
+    });
 };

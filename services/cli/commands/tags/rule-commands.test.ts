@@ -6,7 +6,7 @@ import { createLogger } from "@noisefloor/telemetry/logger.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CommandContext } from "../../framework/command.ts";
 import { runTagsExplain } from "./explain.ts";
-import { runTagsImportSigma } from "./import-sigma.ts";
+import { runTagsImportRules } from "./import-rules.ts";
 import { runTagsLint, runTagsTest } from "./lint.ts";
 
 let folder: string;
@@ -108,12 +108,12 @@ test("importing Sigma rules writes those that can be said, refuses the others by
   const detection = "detection: {selection: {cs-uri|contains: /panel/}, condition: selection}";
   await writeFile(good, `title: "[Example] Panel"\nlevel: medium\nlogsource: {category: webserver}\n${detection}\n`);
   await writeFile(bad, `title: Other\nlogsource: {product: windows}\n${detection}\n`);
-  const first = await run((context) => runTagsImportSigma([good, bad], { to }, context));
+  const first = await run((context) => runTagsImportRules("sigma", [good, bad], { to }, context));
   expect(first.failure).toBe("");
   expect(first.output).toContain(`refused ${bad}: its log source is windows; it takes`);
   expect(first.output).toMatch(/^written {2}1\nrefused {2}1$/m);
   expect((await run((context) => runTagsLint([to], context))).output).toMatch(/^rules +1\nwarnings +1\nerrors +0$/m);
-  const again = await run((context) => runTagsImportSigma([good], { to }, context));
+  const again = await run((context) => runTagsImportRules("sigma", [good], { to }, context));
   expect(again).toEqual({
     output: expect.stringMatching(/EEXIST.*sigma-example-panel\.yaml/),
     failure: "UserError: no rule was written",

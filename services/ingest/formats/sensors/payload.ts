@@ -49,6 +49,7 @@ export function readHeaderFields(fields: readonly (readonly [name: string, value
     userAgent: fieldValue("user-agent"),
     referer: fieldValue("referer"),
     headers: fields.map(([name]) => name),
+    headerLines: fields.map(([name, value]) => `${name}: ${value}`),
     cookies,
   };
 }

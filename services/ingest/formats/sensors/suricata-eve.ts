@@ -1,6 +1,6 @@
 import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { toObservation } from "../draft.ts";
-import { at, type Fields, objectAt, portAt, textAt, textsAt } from "../fields.ts";
+import { at, type Fields, isFields, listAt, objectAt, portAt, textAt, textsAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 
 /** Records about the sensor, without a source. */
@@ -107,14 +107,29 @@ export function cveLabels(text: string): string[] {
 
 function httpOf(record: Fields) {
   const http = objectAt(record, "http");
+  const headers = headersOf(http);
   return {
     method: textAt(http, "http_method"),
     host: textAt(http, "hostname"),
     target: textAt(http, "url"),
     userAgent: textAt(http, "http_user_agent"),
     referer: textAt(http, "http_refer"),
+    headers: headers.map(([name]) => name),
+    headerLines: headers.map(([name, value]) => `${name}: ${value}`),
     body: textAt(http, "http_request_body_printable"),
   };
+}
+
+/** All of them with `dump-all-headers`; else only where a proxy says that the request came from. */
+function headersOf(http: Fields): (readonly [name: string, value: string])[] {
+  const forwarded = textAt(http, "xff");
+  return [
+    ...listAt(http, "request_headers").flatMap((field) => {
+      const name = isFields(field) ? textAt(field, "name") : undefined;
+      return name === undefined || !isFields(field) ? [] : [[name, textAt(field, "value") ?? ""] as const];
+    }),
+    ...(forwarded === undefined ? [] : [["X-Forwarded-For", forwarded] as const]),
+  ];
 }
 
 /** Suricata leaves out the beginning that every banner has. */

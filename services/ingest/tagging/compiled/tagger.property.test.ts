@@ -65,6 +65,7 @@ const observations: fc.Arbitrary<Taggable> = fc.record(
         query: text,
         user_agent: text,
         headers: fc.array(value),
+        header_lines: fc.array(value),
       },
       { requiredKeys: [] },
     ),

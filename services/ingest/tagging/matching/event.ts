@@ -24,15 +24,17 @@ const FORM_SLOT: Readonly<Record<TextForm, number>> = { normal: 0, cased: 1, raw
 
 /** Each text is decoded and folded once, and only if a rule asks for it. */
 export function toEvent(observation: Taggable): TaggedEvent {
-  const forms: (readonly string[] | undefined)[] = new Array(FIELD_SLOT.size * TEXT_FORMS.length);
+  const forms = new Map<number, readonly string[]>();
   const texts = (field: TextFieldName, form: TextForm): readonly string[] => {
-    const slot = (FIELD_SLOT.get(field) ?? 0) + FORM_SLOT[form];
-    const known = forms[slot];
-    if (known !== undefined) return known;
     const { read, isDecoded } = FIELDS[field];
+    // Most events lack most fields: finding that out must cost nothing else.
     const values = read(observation);
-    const found = values.length === 0 ? values : values.map((value) => toForm(value, form, isDecoded));
-    forms[slot] = found;
+    if (values.length === 0) return values;
+    const slot = (FIELD_SLOT.get(field) ?? 0) + FORM_SLOT[form];
+    const known = forms.get(slot);
+    if (known !== undefined) return known;
+    const found = values.map((value) => toForm(value, form, isDecoded));
+    forms.set(slot, found);
     return found;
   };
   const address = () => {

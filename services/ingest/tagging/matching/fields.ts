@@ -83,6 +83,7 @@ export const FIELDS = {
   referer: text(({ http }) => http?.referer, decoded),
   header: texts(({ http }) => http?.headers),
   cookie: texts(({ http }) => http?.cookies),
+  header_line: texts(({ http }) => http?.header_lines, decoded),
   body: text(({ http }) => http?.body, decoded),
   ja3: text(({ tls }) => tls?.ja3),
   ja4: text(({ tls }) => tls?.ja4),
@@ -104,6 +105,7 @@ export const FIELDS = {
     takes: { pattern: /^[a-z]{2}$/i, description: "two letters, ISO 3166-1 alpha-2" },
   }),
   rdns: text(({ rdns }) => rdns),
+  validated_rdns: text(({ rdns, rdns_validated }) => (rdns_validated ? rdns : undefined)),
   sensor: text(({ sensor_id }) => sensor_id),
 } satisfies Readonly<Record<string, Field>>;
 

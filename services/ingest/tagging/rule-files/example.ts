@@ -21,6 +21,7 @@ const exampleSchema = z.strictObject({
   referer: scalar.optional(),
   header: list,
   cookie: list,
+  header_line: list,
   body: scalar.optional(),
   ja3: scalar.optional(),
   ja4: scalar.optional(),
@@ -38,6 +39,7 @@ const exampleSchema = z.strictObject({
   organization: scalar.optional(),
   country: scalar.optional(),
   rdns: scalar.optional(),
+  validated_rdns: scalar.optional(),
   sensor: scalar.optional(),
 });
 
@@ -53,7 +55,7 @@ export function toObservation(value: unknown): WireObservation | string {
     return "takes uri, or path and query, not both";
   }
   const [path, ...query] = fields.uri?.split("?") ?? [];
-  const { method, host, user_agent, referer, header, cookie, body } = fields;
+  const { method, host, user_agent, referer, header, cookie, header_line, body } = fields;
   const { username = [], password = [] } = fields;
   const credentials = Array.from({ length: Math.max(username.length, password.length) }, (_, index) =>
     defined({ username: username[index], password: password[index] }),
@@ -72,6 +74,7 @@ export function toObservation(value: unknown): WireObservation | string {
         referer,
         headers: header,
         cookies: cookie,
+        header_lines: header_line,
         body,
       }),
       tls: defined({ ja3: fields.ja3, ja4: fields.ja4 }),
@@ -81,7 +84,9 @@ export function toObservation(value: unknown): WireObservation | string {
       urls: fields.url,
       payload_sha256: fields.payload_sha256,
       labels: fields.label,
-      ...{ organization: fields.organization, country: fields.country, rdns: fields.rdns },
+      ...{ organization: fields.organization, country: fields.country },
+      rdns: fields.validated_rdns ?? fields.rdns,
+      rdns_validated: fields.validated_rdns === undefined ? undefined : true,
     }),
     { error: formatIssue },
   );

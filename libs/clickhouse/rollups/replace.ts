@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import { z } from "zod";
+import type { ClickHouseClient } from "../client/connect.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
+import { identifier, literal } from "../client/sql-text.ts";
+import { DERIVED_TABLES } from "../schema/tables.ts";
+import { readStoredWeeks } from "../tables/rewrite-observations.ts";
+import { fillRollup, type RollupView, readRollupView } from "./views.ts";
+
+/** Milliseconds since 1970 UTC; `to` exclusive. */
+export type TimeRange = { readonly from: number; readonly to: number };
+
+export type ReplaceOptions = {
+  /** The times whose observations have lost tags. */
+  readonly stale: TimeRange;
+  readonly signal?: AbortSignal | undefined;
+  /** Called when another part of the work is done. */
+  readonly onProgress?: (done: number, total: number) => void;
+};
+
+/**
+ * Replaces the rollups of some times by what the observations say now, exactly, while the intake goes on. A second table
+ * gets all new rows through a view of its own; then the rows of before, and then the tables are exchanged in a moment.
+ * States may come twice: that is what makes the overlap harmless.
+ * @returns whether it was done; false when it was aborted, and then nothing has changed.
+ */
+export async function replaceRollups(client: ClickHouseClient, options: ReplaceOptions): Promise<boolean> {
+  const { signal, onProgress = () => {} } = options;
+  await dropSeconds(client);
+  try {
+    const views = new Map<string, RollupView>();
+    for (const table of DERIVED_TABLES) views.set(table, await openSecond(client, table));
+    await waitForInserts(client);
+    const { database } = await runForOne(client, currentDatabase, {});
+    const weeks = (await readStoredWeeks(client)).map(({ start }) => start);
+    const steps = [...views].flatMap(([table, view]) => {
+      const times = staleTimesOf(table, options.stale);
+      return { table, view, times, fills: fillsOf(weeks, times) };
+    });
+    const total = steps.reduce((sum, { fills }) => sum + fills.length, 0);
+    let done = 0;
+    for (const { table, view, times, fills } of steps) {
+      await attachOthers(client, table, times);
+      for (const fill of fills) {
+        if (signal?.aborted) return false;
+        const where = `observed_at >= ${time(fill.from)} AND observed_at < ${time(fill.to)}`;
+        await fillRollup(client, { table: second(table), view, source: `${database}.observations`, where });
+        onProgress(++done, total);
+      }
+    }
+    const pairs = DERIVED_TABLES.map((table) => `${identifier(table)} AND ${identifier(second(table))}`);
+    await client.command({ query: `EXCHANGE TABLES ${pairs.join(", ")}` });
+    return true;
+  } finally {
+    await dropSeconds(client);
+  }
+}
+
+const second = (table: string) => `${table}_replacing`;
+const time = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`;
+
+/** Makes an empty table like a rollup's, and the view that fills it from now on. */
+async function openSecond(client: ClickHouseClient, table: string): Promise<RollupView> {
+  const view = await readRollupView(client, table);
+  await client.command({ query: `CREATE TABLE ${identifier(second(table))} AS ${identifier(table)}` });
+  await client.command({
+    query: `CREATE MATERIALIZED VIEW ${identifier(`${second(table)}_mv`)} TO ${identifier(second(table))} AS ${view.select}`,
+  });
+  return view;
+}
+
+/** The view goes first: an insert under way whose table is gone would fail, and be sent again. */
+async function dropSeconds(client: ClickHouseClient): Promise<void> {
+  for (const table of DERIVED_TABLES) {
+    await client.command({ query: `DROP VIEW IF EXISTS ${identifier(`${second(table)}_mv`)} SYNC` });
+  }
+  await waitForInserts(client);
+  for (const table of DERIVED_TABLES) {
+    await client.command({
+      query: `DROP TABLE IF EXISTS ${identifier(second(table))} SYNC`,
+      clickhouse_settings: { max_table_size_to_drop: "0", max_partition_size_to_drop: "0" },
+    });
+  }
+}
+
+const inserts = defineQuery({
+  name: "running-inserts",
+  sql: `SELECT query_id AS id FROM system.processes
+    WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
+  params: z.object({}),
+  row: z.object({ id: z.string() }),
+});
+const POLL_MS = 20;
+
+/** Inserts that began before a change of the views do not know of it: those that run now have to end. */
+async function waitForInserts(client: ClickHouseClient): Promise<void> {
+  const before = new Set((await run(client, inserts, {})).map(({ id }) => id));
+  while (before.size > 0) {
+    await sleep(POLL_MS);
+    const running = new Set((await run(client, inserts, {})).map(({ id }) => id));
+    for (const id of before) if (!running.has(id)) before.delete(id);
+  }
+}
+
+const WEEK_MS = 7 * DAY_MS;
+/** A row of `tag_addresses` is about so many hours. */
+const BLOCK_MS = 64 * HOUR_MS;
+
+/** The times of the partitions of a rollup of which a part is stale. `address_tags` has one partition for all times. */
+function staleTimesOf(table: string, { from, to }: TimeRange): TimeRange {
+  switch (table) {
+    case "tag_activity_hourly":
+      return { from: mondayOf(from), to: mondayOf(to - 1) + WEEK_MS };
+    case "tag_addresses":
+      return { from: firstBlockOf(monthOf(blockOf(from), 0)), to: firstBlockOf(monthOf(blockOf(to - 1), 1)) };
+    default:
+      return { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+  }
+}
+
+/** 1970-01-05 was a Monday. */
+const mondayOf = (ms: number) => Math.floor((ms - 4 * DAY_MS) / WEEK_MS) * WEEK_MS + 4 * DAY_MS;
+const blockOf = (ms: number) => Math.floor(ms / BLOCK_MS) * BLOCK_MS;
+const firstBlockOf = (month: number) => Math.ceil(month / BLOCK_MS) * BLOCK_MS;
+const monthOf = (ms: number, later: number) => {
+  const date = new Date(ms);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
+};
+
+/** A week's rows at a time, so that the server needs memory for a week and not for all. */
+function fillsOf(weeks: readonly number[], { from, to }: TimeRange): TimeRange[] {
+  return weeks.flatMap((week) => {
+    const fill = { from: Math.max(week, from), to: Math.min(week + WEEK_MS, to) };
+    return fill.from < fill.to ? fill : [];
+  });
+}
+
+const currentDatabase = defineQuery({
+  name: "current-database",
+  sql: "SELECT currentDatabase() AS database",
+  params: z.object({}),
+  row: z.object({ database: z.string() }),
+});
+
+const partitions = defineQuery({
+  name: "rollup-partitions",
+  sql: `SELECT DISTINCT partition_id AS id, partition FROM system.parts
+    WHERE database = currentDatabase() AND table = {table:String} AND active ORDER BY id`,
+  params: z.object({ table: z.string() }),
+  row: z.object({ id: z.string(), partition: z.string() }),
+});
+
+/** Links the partitions that are not stale, which copies nothing. A partition's name is its first day. */
+async function attachOthers(client: ClickHouseClient, table: string, times: TimeRange): Promise<void> {
+  if (times.from === Number.NEGATIVE_INFINITY) return;
+  for (const { id, partition } of await run(client, partitions, { table })) {
+    const start = Date.parse(`${partition}T00:00:00Z`);
+    const first = table === "tag_addresses" ? firstBlockOf(start) : start;
+    if (first >= times.from && first < times.to) continue;
+    await client.command({
+      query: `ALTER TABLE ${identifier(second(table))} ATTACH PARTITION ID ${literal(id)} FROM ${identifier(table)}`,
+    });
+  }
+}

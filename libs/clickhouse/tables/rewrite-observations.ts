@@ -1,0 +1,107 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { defineQuery, run } from "../client/query.ts";
+import { observationColumns, RENAMED_COLUMNS } from "./observation-columns.ts";
+
+/** Milliseconds since 1970 UTC; the ends are exclusive. */
+export type RowFilter = { readonly from: number; readonly to: number; readonly receivedFrom: number };
+
+/** A stored row with every column of the table, so that it can be inserted again. */
+export type StoredRow = z.output<typeof storedRow>;
+
+/** The columns that are not named here keep the values that they have. */
+const storedRow = observationColumns.extend({ began_at: z.coerce.number().pipe(z.int()) }).loose();
+
+const ORDER = "source_ip, dataset, workspace_id, observed_at, sensor_id, observation_id";
+
+const rowsAfter = defineQuery({
+  name: "observations-after",
+  // 64 bits do not fit into a number of JavaScript, and the digests of session_parts have them all.
+  sql: `
+    SELECT *, ${RENAMED_COLUMNS} FROM observations FINAL
+    WHERE observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+      AND observed_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+      AND received_at >= fromUnixTimestamp64Milli({receivedFrom:Int64}, 'UTC')
+      AND source_ip >= {ip:IPv4}
+      AND (${ORDER}) > ({ip:IPv4}, {dataset:String}, {workspace:String},
+        fromUnixTimestamp64Milli({at:Int64}, 'UTC'), {sensor:String}, {id:String})
+    ORDER BY ${ORDER}
+    LIMIT {limit:UInt32}
+    SETTINGS output_format_json_quote_64bit_integers = 1, optimize_move_to_prewhere_if_final = 1`,
+  params: z.object({
+    from: z.int(),
+    to: z.int(),
+    receivedFrom: z.int(),
+    ip: z.string(),
+    dataset: z.string(),
+    workspace: z.string(),
+    at: z.int(),
+    sensor: z.string(),
+    id: z.string(),
+    limit: z.int(),
+  }),
+  row: storedRow,
+});
+
+const BEFORE_ALL = { ip: "0.0.0.0", dataset: "", workspace: "", at: 0, sensor: "", id: "" };
+/** Rows have from some hundred bytes to 64 KiB. */
+const PAGE = { first: 500, most: 20_000, bytes: 8 * 1024 * 1024 };
+
+/** Reads rows in the order of the table's key, so many at a time as take a few MiB. */
+export async function* readRows(client: ClickHouseClient, filter: RowFilter): AsyncGenerator<readonly StoredRow[]> {
+  let after = BEFORE_ALL;
+  let limit = PAGE.first;
+  for (;;) {
+    const rows = await run(client, rowsAfter, { ...filter, ...after, limit });
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows;
+    if (rows.length < limit) return;
+    const { ip, dataset, workspace_id: workspace, began_at: at, sensor_id: sensor, observation_id: id } = last;
+    after = { ip, dataset, workspace, at, sensor, id };
+    const bytes = Math.max(...rows.map(sizeOf), 1);
+    limit = Math.max(1, Math.min(PAGE.most, limit * 2, Math.floor(PAGE.bytes / bytes)));
+  }
+}
+
+/** About; only what may be large. */
+const sizeOf = ({ commands, urls, http_header_lines, http_path, http_query, metadata }: StoredRow) =>
+  1_000 + [...commands, ...urls, ...http_header_lines, http_path, http_query, metadata].join("").length;
+
+/** The tags of a row. */
+export type RowTags = Pick<StoredRow, "tags" | "rule_tags" | "shared_tags">;
+
+/**
+ * Stores rows again with other tags. All else stays, also `received_at`: of rows received at the same time the one
+ * inserted last counts, while a row that the intake replaces in the meantime is newer and stays.
+ */
+export async function rewriteTags(
+  client: ClickHouseClient,
+  changes: readonly { readonly row: StoredRow; readonly tags: RowTags }[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const values = changes.map(({ row, tags }) => {
+    const { began_at: _at, ip: _ip, parts: _parts, ...columns } = row;
+    return { ...columns, ...tags };
+  });
+  // The same change may be made again after another was made in between.
+  await client.insert({
+    table: "observations",
+    values,
+    format: "JSONEachRow",
+    clickhouse_settings: { insert_deduplicate: 0 },
+  });
+}
+
+const storedWeeks = defineQuery({
+  name: "stored-weeks",
+  sql: `SELECT toUnixTimestamp(toDateTime(toDate(partition), 'UTC')) AS seconds, sum(rows) AS count FROM system.parts
+    WHERE database = currentDatabase() AND table = 'observations' AND active GROUP BY seconds ORDER BY seconds`,
+  params: z.object({}),
+  row: z.object({ seconds: z.int(), count: z.int() }),
+});
+
+/** The weeks of which there are rows: their starts in milliseconds since 1970 UTC, and about how many rows each has. */
+export async function readStoredWeeks(client: ClickHouseClient): Promise<{ start: number; rows: number }[]> {
+  return (await run(client, storedWeeks, {})).map(({ seconds, count }) => ({ start: seconds * 1_000, rows: count }));
+}

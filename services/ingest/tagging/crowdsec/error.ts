@@ -1,0 +1,4 @@
+/** Why a rule cannot be said in ours. */
+export class CrowdsecError extends Error {
+  override name = "CrowdsecError";
+}

@@ -1,0 +1,113 @@
+import { hash } from "node:crypto";
+import type { RowTags, StoredRow } from "@noisefloor/clickhouse/tables/rewrite-observations.ts";
+import { senderTags, toObservation } from "../../sessions/stored.ts";
+import type { CompiledTagger } from "../compiled/tagger.ts";
+import { toEvent } from "../matching/event.ts";
+import type { Taggable } from "../matching/fields.ts";
+import type { TaggingRule } from "../rule.ts";
+import { holdsOfHead, traitsOf } from "./certainty.ts";
+
+/** The rules in use, and what their tags are stored as. */
+export type RulesInUse = {
+  readonly tagger: CompiledTagger;
+  readonly rules: readonly TaggingRule[];
+  /** The id of a rule's tag; undefined when the catalogue has none, and then the rule gives no tag. */
+  readonly idOf: (slug: string) => string | undefined;
+  /** Only the tags with these ids are given and taken; left out, all. */
+  readonly only?: ReadonlySet<string> | undefined;
+};
+
+export type Decision = {
+  /** Undefined when the row stays as it is. */
+  readonly tags: RowTags | undefined;
+  /** Ids. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Tags that were kept because what their rule looked at is not stored: the rest of a body, or how a session began. */
+  readonly keptForBody: readonly string[];
+  readonly keptForSession: readonly string[];
+};
+
+export type Decide = (row: StoredRow) => Decision | undefined;
+
+/** @returns decides which tags a stored row should have; undefined for a row that does not fit the wire schema. */
+export function createDecide({ tagger, rules, idOf, only }: RulesInUse): Decide {
+  const known = rules.flatMap((rule) => {
+    const id = idOf(rule.slug);
+    return id === undefined ? [] : [{ ...rule, id, ...traitsOf(rule.match) }];
+  });
+  const bodyRules = known.filter(({ usesBody }) => usesBody);
+  const byId = new Map(known.map((rule) => [rule.id, rule]));
+  const isAsked = (id: string) => only === undefined || only.has(id);
+  return (row) => {
+    const observation = toObservation(row);
+    if (observation === undefined) return undefined;
+    const { body, isWhole } = bodyOf(row);
+    const given = new Set(
+      tagger.tagsFor(isWhole ? withBody(observation, body) : observation).flatMap((slug) => idOf(slug) ?? []),
+    );
+    const before = new Set(row.rule_tags);
+    const keptForBody: string[] = [];
+    const keptForSession: string[] = [];
+    if (!isWhole) {
+      const event = toEvent(withBody(observation, body));
+      for (const { id, match } of bodyRules) {
+        const result = holdsOfHead(match, event);
+        given.delete(id);
+        if (result === true) given.add(id);
+        else if (result === undefined && before.has(id)) keptForBody.push(id);
+      }
+    }
+    if (row.session_id !== "") {
+      for (const id of before) {
+        const rule = byId.get(id);
+        if (rule === undefined || given.has(id) || keptForBody.includes(id)) continue;
+        // A session had more bodies than the one of which a part is stored.
+        if (rule.mayEnd || (rule.usesBody && row.http_body_sha256 !== "")) keptForSession.push(id);
+      }
+    }
+    for (const id of [...keptForBody, ...keptForSession]) given.add(id);
+    const after = [...[...before].filter((id) => !isAsked(id)), ...[...given].filter(isAsked)];
+    return decide(row, after, {
+      keptForBody: keptForBody.filter(isAsked),
+      keptForSession: keptForSession.filter(isAsked),
+    });
+  };
+}
+
+function decide(
+  row: StoredRow,
+  ruleTags: readonly string[],
+  kept: Pick<Decision, "keptForBody" | "keptForSession">,
+): Decision {
+  const sender = senderTags(row);
+  const tags = {
+    tags: [...new Set([...sender, ...ruleTags])],
+    rule_tags: [...new Set(ruleTags)],
+    shared_tags: sender.filter((id) => ruleTags.includes(id)),
+  };
+  const isSame = hasSame(tags.tags, row.tags) && hasSame(tags.rule_tags, row.rule_tags);
+  return {
+    tags: isSame && hasSame(tags.shared_tags, row.shared_tags) ? undefined : tags,
+    added: without(tags.tags, row.tags),
+    removed: without(row.tags, tags.tags),
+    ...kept,
+  };
+}
+
+const without = (some: readonly string[], others: readonly string[]) => some.filter((id) => !others.includes(id));
+const hasSame = (some: readonly string[], others: readonly string[]) =>
+  without(some, others).length === 0 && without(others, some).length === 0;
+
+/** Half an escape at its end could be read as something that did not come. */
+const LONGEST_ESCAPE = 12;
+
+function bodyOf({ http_body_head: head, http_body_sha256: sha256 }: StoredRow) {
+  if (sha256 === "") return { body: undefined, isWhole: true };
+  const isWhole = hash("sha256", head) === sha256;
+  return { body: isWhole ? head : head.slice(0, -LONGEST_ESCAPE), isWhole };
+}
+
+function withBody(observation: Taggable, body: string | undefined): Taggable {
+  return body === undefined || body === "" ? observation : { ...observation, http: { ...observation.http, body } };
+}
