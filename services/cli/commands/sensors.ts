@@ -8,13 +8,13 @@ import {
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
-import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { findWorkspace, generateKey } from "../access/api-keys.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { confirm } from "../framework/confirm.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
-import { type OutputOptions, show, showNewKey } from "../framework/output.ts";
-import { withStore } from "../store.ts";
+import { type OutputOptions, showNewKey } from "../framework/output.ts";
+import { listSensors } from "../sensors/list.ts";
+import { withStore, withStoreToRead } from "../store.ts";
 
 export const define: DefineCommand = (sensors, createContext) => {
   sensors
@@ -31,7 +31,7 @@ export const define: DefineCommand = (sensors, createContext) => {
     );
   sensors
     .command("list")
-    .description("list them")
+    .description("list them, and what each sensor has sent: when last, how much, what was rejected and why")
     .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }) => runSensorsList(options, await createContext()));
   sensors
@@ -129,19 +129,7 @@ function readScope({ dataset: name, workspace }: SensorKeyOptions): Scope {
 
 /** `noisefloor sensors list`. */
 export function runSensorsList(options: OutputOptions, context: CommandContext): Promise<void> {
-  return withStore(context, async (client) => {
-    const keys = await readSensorKeys(client);
-    const rows = keys.map(({ keyId, dataset, workspaceId, sensorId = "", label, createdAt, isRevoked }) => ({
-      id: keyId,
-      dataset,
-      workspace: workspaceId,
-      sensor: sensorId,
-      created: formatTimestamp(createdAt),
-      state: isRevoked ? "revoked" : "valid",
-      label,
-    }));
-    show(rows, options, context);
-  });
+  return withStoreToRead(context, (client) => listSensors(client, options, context));
 }
 
 /** `noisefloor sensors revoke`: revoking a revoked key changes nothing. */
