@@ -11,10 +11,12 @@ const MANY_MESSAGES = 100_000;
 
 export function checkServices({ services, isPortTaken, settings, version }: Facts): Finding[] {
   const findings = services.flatMap((service) => checkService(service, version));
-  if (services.length > 0) return findings;
   const { host, port } = settings.http;
+  const isForeign = isPortTaken && services.every(({ isAlive }) => isAlive === false);
+  if (services.length > 0 && !isForeign) return findings;
   if (isPortTaken) {
     return [
+      ...findings,
       failure(
         "service",
         `another program listens on port ${port} of ${host}`,

@@ -3,6 +3,7 @@ import { formatBytes } from "../framework/output.ts";
 import { type Finding, failure, ok, unknown, warning } from "./finding.ts";
 import type { Facts } from "./gather.ts";
 import { daysUntilFull, formatAge, formatSkew } from "./measures.ts";
+import { isLate } from "./probe.ts";
 import type { StoreFacts } from "./probe-store.ts";
 
 const SECOND_MS = 1_000;
@@ -39,7 +40,10 @@ export function checkClickHouse({ store, services, dataDirectory }: Facts): Find
     const whose = owner === undefined ? "" : ` of pid ${owner.pid}`;
     return [ok(check, `${facts.value.clock.version} at ${url}${isEmbedded ? `, embedded${whose}` : ""}`)];
   }
-  if (!isEmbedded) return [failure(check, `ClickHouse at ${url}: ${facts.error}`, remedyOf(facts.error))];
+  if (!isEmbedded) {
+    const isSaid = facts.error.includes("ClickHouse at ");
+    return [failure(check, isSaid ? facts.error : `ClickHouse at ${url}: ${facts.error}`, remedyOf(facts.error))];
+  }
   if (!dataDirectory.holdsStore) return [];
   const log = join(dataDirectory.path, "clickhouse", "clickhouse.log");
   if (owner === undefined) {
@@ -55,19 +59,16 @@ export function checkClickHouse({ store, services, dataDirectory }: Facts): Find
       failure(check, `pid ${owner.pid}, which ran it, was killed or crashed`, `start the service again; see ${log}`),
     ];
   }
-  return [
-    failure(
-      check,
-      `the embedded server of pid ${owner.pid} does not answer (${facts.error})`,
-      `the service starts it again within seconds, and ends after two minutes; if it keeps ending, see ${log} and the free memory`,
-    ),
-  ];
+  const text = `the embedded server of pid ${owner.pid} does not answer (${facts.error})`;
+  const remedy = isLate(facts.error)
+    ? `it hangs, or the machine is overloaded: look at top and ${log}; restarting the service restarts it`
+    : `the service starts it again within seconds, and ends after two minutes; if it keeps ending, see ${log} and the free memory`;
+  return [failure(check, text, remedy)];
 }
 
 function remedyOf(error: string): string {
   if (/CLICKHOUSE_(USER|PASSWORD)/.test(error)) return "check CLICKHOUSE_USER and CLICKHOUSE_PASSWORD";
-  if (/ECONNREFUSED/.test(error)) return "is it running? Start it, or correct CLICKHOUSE_URL";
-  if (/ENOTFOUND|EAI_AGAIN/.test(error)) return "correct the host name in CLICKHOUSE_URL, or the name server";
+  if (/refused/.test(error)) return "start it, or correct CLICKHOUSE_URL";
   return "check that it runs and can be reached, and CLICKHOUSE_URL";
 }
 

@@ -2,13 +2,13 @@ import { formatBytes } from "../framework/output.ts";
 import { checkDeadLetters, checkSensors } from "./check-sensors.ts";
 import { checkBenignUpdates, checkCaches, checkCertificate, checkKafka, checkServices } from "./check-services.ts";
 import { checkBackup, checkClickHouse, checkClock, checkDataDirectory, checkDisk, checkSchema } from "./check-store.ts";
-import { type Finding, failure, ok } from "./finding.ts";
+import { type Finding, failure, ok, unlessLate } from "./finding.ts";
 import type { Facts } from "./gather.ts";
 
 /** Every check, in the order in which a fault is looked for: one further up often explains those below. */
 export function judge(facts: Facts): Finding[] {
   const store = "value" in facts.store.facts ? facts.store.facts.value : undefined;
-  return [
+  const findings = [
     ...checkServices(facts),
     ...checkDataDirectory(facts),
     ...checkClickHouse(facts),
@@ -21,6 +21,7 @@ export function judge(facts: Facts): Finding[] {
       : [...checkSensors(store, facts.now), ...checkDeadLetters(store), ...checkBackup(store, facts.now)]),
     ...checkBenignUpdates(facts),
   ];
+  return findings.map(unlessLate);
 }
 
 const LEAST_FREE_BYTES = 256 * 1024 * 1024;

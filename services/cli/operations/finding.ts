@@ -1,3 +1,5 @@
+import { isLate } from "./probe.ts";
+
 /** How bad a finding is; the worst decides the exit code. */
 export const SEVERITIES = ["ok", "unknown", "warning", "failure"] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -22,6 +24,12 @@ export const warning = (check: string, text: string, remedy: string): Finding =>
 export const failure = (check: string, text: string, remedy: string): Finding => ({
   ...{ check, severity: "failure", text, remedy },
 });
+
+/** When a question got no answer in time, the fault that its error would otherwise mean is only possible. */
+export function unlessLate(finding: Finding): Finding {
+  if (!isLate(finding.text)) return finding;
+  return unknown(finding.check, finding.text, "ClickHouse or this machine is busy: try again");
+}
 
 export function worstOf(findings: readonly Finding[]): Severity {
   const worst = Math.max(0, ...findings.map(({ severity }) => SEVERITIES.indexOf(severity)));

@@ -7,6 +7,7 @@ import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { readServerClock, type ServerClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { type DiskSpace, floorOf, readDiskSpace } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { readServerNote } from "@noisefloor/clickhouse/server/embedded-files.ts";
+import { explainUnusable } from "@noisefloor/clickhouse/server/open.ts";
 import { isAlive } from "@noisefloor/clickhouse/server/start-lock.ts";
 import { type MadeBackupRecord, readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";
 import { countDeadLettersSince } from "@noisefloor/clickhouse/tables/dead-letter-counts.ts";
@@ -45,7 +46,9 @@ export type StoreProbe = {
 export async function probeStore({ clickhouse, minFreeDiskBytes }: Settings): Promise<StoreProbe> {
   const { server, dataDir } = clickhouse;
   if (server !== undefined) {
-    const facts = await askStore(server, minFreeDiskBytes);
+    const describe = (error: unknown) =>
+      error instanceof Error ? explainUnusable(server, error) : formatReason(error);
+    const facts = await askStore(server, minFreeDiskBytes, describe);
     return { url: server.url, isEmbedded: false, owner: undefined, facts };
   }
   const note = await readServerNote(dataDir);
@@ -58,13 +61,21 @@ export async function probeStore({ clickhouse, minFreeDiskBytes }: Settings): Pr
   return { url: note.connection.url, isEmbedded: true, owner, facts };
 }
 
-async function askStore(connection: ClickHouseConnection, floorBytes: number | undefined): Promise<Probe<StoreFacts>> {
+async function askStore(
+  connection: ClickHouseConnection,
+  floorBytes: number | undefined,
+  describe: (error: unknown) => string = formatReason,
+): Promise<Probe<StoreFacts>> {
   // The database may not exist yet.
   const server = connect({ ...connection, database: "default" }, "noisefloor-status", PROBE_MS);
   const client = connect(connection, "noisefloor-status", PROBE_MS);
   try {
     const [clock, rest] = await Promise.all([
-      probe(() => readServerClock(server).catch(explain)),
+      probe(() =>
+        readServerClock(server).catch((error: unknown) => {
+          throw new Error(describe(error));
+        }),
+      ),
       askDatabase(client, floorBytes),
     ]);
     return "error" in clock ? clock : { value: { clock: clock.value, ...rest } };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type Probe<T> = { readonly value: T } | { readonly error: string };
 
 /** The whole command answers within two seconds, its own start included. */
-export const PROBE_MS = 1_200;
+export const PROBE_MS = 1_000;
 
 /** Asks within the time limit. Never rejects. */
 export async function probe<T>(ask: () => Promise<T>, timeoutMs: number = PROBE_MS): Promise<Probe<T>> {
@@ -20,6 +20,11 @@ export async function probe<T>(ask: () => Promise<T>, timeoutMs: number = PROBE_
   const result = await Promise.race([asking, late]);
   timer.abort();
   return result;
+}
+
+/** Whether this is the error of a question that was not answered in time. */
+export function isLate(error: string): boolean {
+  return /^no answer within |Timeout error\.$/.test(error);
 }
 
 export function knownOf<T>(result: Probe<T> | undefined): T | undefined {

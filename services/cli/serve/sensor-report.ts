@@ -28,13 +28,14 @@ const LABELS = ["sensor", "source", "key"] as const;
 export function startSensorReport(client: ClickHouseClient, { metrics, log, now }: SensorReportOptions): SensorReport {
   let sensors: readonly SensorSummary[] = [];
   let silent = new Set<string>();
-  let isFailing = false;
-  const read = async () => {
+  let [isFailing, isStopped] = [false, false];
+  const readOnce = async () => {
     try {
       sensors = await readSensorSummaries(client, now());
       isFailing = false;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, "reading the counts by sensor failed, retrying");
+      // A poll that is running at the stop fails because its connection is closed.
+      if (!isFailing && !isStopped) log.warn({ err: error }, "reading the counts by sensor failed, retrying");
       isFailing = true;
       return;
     }
@@ -46,6 +47,14 @@ export function startSensorReport(client: ClickHouseClient, { metrics, log, now 
       if (!nowSilent.has(name)) log.info({ sensor, source, key }, "the sensor is no longer silent");
     }
     silent = nowSilent;
+  };
+  let reading: Promise<void> | undefined;
+  // Two at once would both tell the log of the same silence.
+  const read = () => {
+    reading ??= readOnce().finally(() => {
+      reading = undefined;
+    });
+    return reading;
   };
   const shown = () => mostImportant(sensors).filter(({ isRest }) => !isRest);
   metrics.gauge("noisefloor_sensors", "Sensors that have sent anything in the last 7 days", () => sensors.length);
@@ -78,7 +87,11 @@ export function startSensorReport(client: ClickHouseClient, { metrics, log, now 
   void read();
   const timer = setInterval(() => void read(), POLL_MS);
   timer.unref();
-  return { refresh: read, stop: () => clearInterval(timer) };
+  const stop = () => {
+    isStopped = true;
+    clearInterval(timer);
+  };
+  return { refresh: read, stop };
 }
 
 const labelsOf = (sensor: SensorSummary) => [nameOf(sensor), sensor.source, sensor.keyId] as const;

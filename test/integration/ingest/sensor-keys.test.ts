@@ -28,7 +28,10 @@ beforeEach(async () => {
 });
 afterEach(() => keys.close());
 
-const UNAUTHORIZED = { status: 401, body: { message: "Unauthorized" } };
+const UNAUTHORIZED = {
+  status: 401,
+  body: { message: 'Unauthorized: send a valid sensor key (nfs_...) in the header "key"' },
+};
 
 const deadLetters = defineQuery({
   name: "test-dead-letters",
