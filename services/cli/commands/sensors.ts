@@ -43,7 +43,8 @@ export const define: DefineCommand = (sensors, createContext) => {
     .command("revoke")
     .description("revoke a key")
     .argument("<id>")
-    .action(async (id: string) => runSensorsRevoke(id, await createContext()));
+    .option("--json", "as JSON", false)
+    .action(async (id: string, options: OutputOptions) => runSensorsRevoke(id, options, await createContext()));
 };
 
 export type SensorKeyOptions = {
@@ -133,13 +134,14 @@ export function runSensorsList(options: OutputOptions, context: CommandContext):
 }
 
 /** `noisefloor sensors revoke`: revoking a revoked key changes nothing. */
-function runSensorsRevoke(keyId: string, context: CommandContext): Promise<void> {
+function runSensorsRevoke(keyId: string, { json }: OutputOptions, context: CommandContext): Promise<void> {
   return withStore(context, async (client) => {
     const key = (await readSensorKeys(client)).find((candidate) => candidate.keyId === keyId);
     if (key === undefined) {
       throw new UserError(`there is no sensor key with the id "${keyId}": see "noisefloor sensors list"`);
     }
     await writeSensorKey(client, { ...key, isRevoked: true }, Date.now());
-    context.print(`The sensor key ${keyId} is revoked; running services reject it within five seconds.`);
+    if (json) context.print(JSON.stringify({ id: keyId, state: "revoked" }));
+    else context.print(`The sensor key ${keyId} is revoked; running services reject it within five seconds.`);
   });
 }

@@ -1,6 +1,6 @@
 import { type PurgeOptions, runDeadLettersPurge } from "@noisefloor/cli/commands/dead-letters/purge.ts";
 import { writeRetries } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
-import type { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
+import type { REJECTION_REASONS, Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { type DeadLetter, toPayload } from "@noisefloor/ingest/dead-letters/dead-letter.ts";
 import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -49,7 +49,7 @@ afterAll(() => world.close());
 
 function toDeadLetter({ origin, reason, sensor, key }: Known): DeadLetter {
   const sender = { right: "shared-datasets", ...(key !== "" && { keyId: key }) } as const;
-  const rejection = { reason: REASONS.find((one) => one === reason) ?? "oversize", detail: "" };
+  const rejection: Rejection = { reason: REASONS.find((one) => one === reason) ?? "oversize", detail: "" };
   return {
     source: "http",
     origin,
