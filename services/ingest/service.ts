@@ -42,6 +42,8 @@ export type IngestOptions = SensorKeys & {
   readonly deadLetterBytesPerDay?: number | undefined;
   /** What all HTTP requests in memory may take together; 128 MiB unless given. */
   readonly requestMemoryBytes?: number | undefined;
+  /** How often the counts by sensor are stored; every ten seconds unless given. */
+  readonly activityFlushMs?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
   /** A broker to subscribe to. */
@@ -113,7 +115,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const validation = { retentionDays, now };
   const counter = createActivityCounter(now);
   const activity = { http: counter.of("http"), kafka: counter.of("kafka"), hpfeeds: counter.of("hpfeeds") };
-  const storedActivity = storeActivity(counter, options.client, log);
+  const storedActivity = storeActivity(counter, options.client, log, options.activityFlushMs);
   return {
     failure: kafka?.failure ?? new Promise<never>(() => {}),
     checks: kafka === undefined ? {} : { kafka: kafka.assertAlive },

@@ -6,6 +6,8 @@ import type { ServiceProbe } from "./probe-services.ts";
 
 const DAY_MS = 86_400_000;
 const CERTIFICATE_DAYS = 14;
+/** The readiness check that fails for a moment after each start. */
+const LOADING = "addresses";
 const STALE_SECONDS = 60;
 const MANY_MESSAGES = 100_000;
 
@@ -47,8 +49,12 @@ function checkService(service: ServiceProbe, version: string): Finding[] {
   const theirs = health.value.version;
   const findings: Finding[] = [];
   if ("error" in failing) findings.push(unknown(check, `${who}: its readiness is unknown: ${failing.error}`));
-  else if (failing.value.length > 0) {
-    const remedy = `see the check of ${failing.value.join(" and ")} here, and the line "not ready" in its log`;
+  else if (failing.value.join() === LOADING) {
+    findings.push(
+      warning(check, `${who} still loads the addresses for lookups`, "wait: its log says when they are loaded"),
+    );
+  } else if (failing.value.length > 0) {
+    const remedy = 'see the other checks here, and the line "not ready" in its log';
     findings.push(failure(check, `${who} is not ready: ${failing.value.join(", ")}`, remedy));
   } else findings.push(ok(check, `${who} is ready, version ${theirs ?? "unknown"}`));
   if (theirs !== undefined && theirs !== version) {
@@ -61,11 +67,10 @@ function checkService(service: ServiceProbe, version: string): Finding[] {
 export function checkKafka(facts: Facts): Finding[] {
   const { kafka, settings } = facts;
   if (kafka === undefined || settings.kafka === undefined) return [];
-  const brokers = settings.kafka.connection.brokers.join(", ");
   if ("error" in kafka) {
     const remedy =
       "check that the brokers run, KAFKA_BROKERS, KAFKA_TLS and KAFKA_SASL_*; sensors' messages wait there";
-    return [failure("Kafka", `${brokers}: ${kafka.error}`, remedy)];
+    return [failure("Kafka", kafka.error, remedy)];
   }
   return kafka.value.map(({ topic, groupId, lag }): Finding => {
     const check = "Kafka";

@@ -74,7 +74,7 @@ function remedyOf(error: string): string {
 
 export function checkSchema({ schema }: StoreFacts): Finding[] {
   if ("value" in schema) return [ok("schema", `current (migration ${schema.value})`)];
-  return [failure("schema", schema.error, "see the text: migrate, update, or restore a backup")];
+  return [failure("schema", schema.error, "migrate, update, or restore a backup, as it says")];
 }
 
 export function checkDisk({ disk, growth, retentionDays }: StoreFacts): Finding[] {
