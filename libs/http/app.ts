@@ -154,7 +154,7 @@ export async function finishHttpApp(
   { operations, ...health }: HealthOptions & { readonly operations: readonly Operation[] },
 ): Promise<void> {
   registerHealth(app, health);
-  await registerDocs(app, () => describeOperations(operations));
+  await registerDocs(app, () => describeOperations(operations, health.version));
   sealRoutes(app, [...operations.map(routeOf), ...HEALTH_PATHS, OPENAPI_PATH]);
 }
 

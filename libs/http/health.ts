@@ -7,7 +7,7 @@ import { HttpError } from "./errors.ts";
 
 export const HEALTH_PATH = "/healthz";
 export const READY_PATH = "/readyz";
-const METRICS_PATH = "/metrics";
+export const METRICS_PATH = "/metrics";
 export const HEALTH_PATHS = [HEALTH_PATH, READY_PATH, METRICS_PATH] as const;
 
 /** Checks a dependency that the service cannot work without. Rejects, with the reason for the log, while it is down. */
@@ -21,6 +21,8 @@ export class LoadingError extends Error {}
 export type HealthOptions = {
   /** By name, as responses and logs call them. */
   readonly checks: Readonly<Record<string, ReadinessCheck>>;
+  /** Of the program, for `/healthz`. */
+  readonly version?: string | undefined;
   readonly metrics: Pick<Metrics, "text" | "contentType" | "gaugeBy">;
   /** The bearer token that a scrape must send, if any. */
   readonly metricsToken?: string | undefined;
@@ -34,7 +36,10 @@ const CHECK_INTERVAL_MS = 1_000;
  * `/healthz`: the process responds. `/readyz`: it can do its work, else 503 with the failing checks. `/metrics`: for
  * Prometheus. All are polled every few seconds, so requests are logged at debug, but a change of readiness always is.
  */
-export function registerHealth(app: FastifyInstance, { checks, metrics, metricsToken, log }: HealthOptions): void {
+export function registerHealth(
+  app: FastifyInstance,
+  { checks, version, metrics, metricsToken, log }: HealthOptions,
+): void {
   const route = (operation: string) => ({ logLevel: "debug" as const, config: { operation } });
   let lastFailing = "";
   const failing = cached(async () => {
@@ -57,7 +62,7 @@ export function registerHealth(app: FastifyInstance, { checks, metrics, metricsT
     },
   );
 
-  app.get(HEALTH_PATH, route("health"), async () => ({ status: "ok" }));
+  app.get(HEALTH_PATH, route("health"), async () => ({ status: "ok", ...(version !== undefined && { version }) }));
   app.get(READY_PATH, route("readiness"), async (_request, reply) => {
     const failures = await failing();
     const states = Object.fromEntries(

@@ -38,8 +38,11 @@ const COMMON_ERRORS: Readonly<Record<number, Answer>> = {
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
-/** Describes operations as OpenAPI 3.1. The key is never required: callers without one have a plan too. */
-export function describeOperations(operations: readonly Operation[]): OpenApiDocument {
+/**
+ * Describes operations as OpenAPI 3.1. The key is never required: callers without one have a plan too.
+ * @param program the version of the program that serves them; the document has the interface's own.
+ */
+export function describeOperations(operations: readonly Operation[], program?: string): OpenApiDocument {
   const paths: ZodOpenApiPathsObject = {};
   for (const operation of operations) {
     paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) };
@@ -51,7 +54,8 @@ export function describeOperations(operations: readonly Operation[]): OpenApiDoc
       version: INTERFACE_VERSION,
       description:
         "Internet scan-noise intelligence from your own sensors: is an address background noise or a known benign " +
-        "service, how many distinct addresses did a tag have per time bucket, and which ones? All times are UTC.",
+        "service, how many distinct addresses did a tag have per time bucket, and which ones? All times are UTC." +
+        (program === undefined ? "" : ` Served by Noisefloor ${program}.`),
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

@@ -43,7 +43,7 @@ export function pollConsumerLag(
   };
 }
 
-async function readLag(
+export async function readLag(
   admin: Admin,
   { topic, groupId }: { readonly topic: string; readonly groupId: string },
 ): Promise<ReadonlyMap<string, number>> {

@@ -129,6 +129,24 @@ export function createMetrics() {
         },
       });
     },
+    /** Adds a gauge with several labels that is read at each scrape. */
+    gaugeOf<const Labels extends readonly string[]>(
+      name: `noisefloor_${string}`,
+      help: string,
+      labels: Labels,
+      read: () => Iterable<readonly [labels: { readonly [Place in keyof Labels]: string }, value: number]>,
+    ): void {
+      new Gauge({
+        name,
+        help,
+        labelNames: [...labels],
+        registers,
+        collect() {
+          this.reset();
+          for (const [values, value] of read()) this.labels(...values).set(value);
+        },
+      });
+    },
     /** Adds a gauge with one label that is read at each scrape. */
     gaugeBy<Label extends string>(
       name: `noisefloor_${string}`,

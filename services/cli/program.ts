@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { CommandContext, GlobalOptions } from "./framework/command.ts";
 import type { DefineCommand } from "./framework/define-command.ts";
+import { readVersion } from "./version.ts";
 
 type Entry = {
   readonly name: string;
@@ -79,6 +80,16 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/dead-letters/command.ts"),
   },
   {
+    name: "status",
+    description: "what runs, what is full, what is old: services, ClickHouse, disk, clock, lag, sensors, backup",
+    load: () => import("./commands/status.ts"),
+  },
+  {
+    name: "doctor",
+    description: "the same as checks, each fault with its remedy; the exit code says how bad it is",
+    load: () => import("./commands/doctor.ts"),
+  },
+  {
     name: "retention",
     description: "show what each table holds from when to when, its size, and how long it is kept; changes nothing",
     load: () => import("./commands/retention.ts"),
@@ -119,6 +130,7 @@ export async function createProgram(
       "Self-hosted Internet scan-noise intelligence. Settings come from environment variables and from the file " +
         "that --config names; see docs/configuration.md.",
     )
+    .version(readVersion(), "-V, --version", "print the version")
     .option("--config <file>", "a YAML file of settings; environment variables win")
     .configureOutput({ outputError: (text, write) => write(onOneLine(text)) });
   for (const { name, description, load } of COMMANDS) {

@@ -11,9 +11,12 @@ import { warnOfExposure } from "./serve/exposure.ts";
 import { createApp, finishApp } from "./serve/http.ts";
 import { openIngest } from "./serve/ingest.ts";
 import { createHttps, type ListenUrls, listen } from "./serve/listen.ts";
+import { writeProcessNote } from "./serve/process-note.ts";
 import { openQuery } from "./serve/query.ts";
+import { startSelfReport } from "./serve/self-report.ts";
 import type { Roles, ServiceContext } from "./serve/service-context.ts";
 import type { Store } from "./store.ts";
+import { readVersion } from "./version.ts";
 
 export type RunningService = ListenUrls & {
   /** Reads new and revoked keys now instead of at the next poll. */
@@ -49,16 +52,26 @@ async function openServices(context: ServiceContext): Promise<Omit<RunningServic
   const ingest = await openIngest(context, clients, caches, index);
   ingest?.register(app);
   await openQuery(context, app, clients, caches, index);
+  startSelfReport(context, clients.polling, readVersion());
   registerCacheAges(context, new Map([...caches.byName, ...Object.entries(index?.caches ?? {})]));
   await finishApp(context, app, clients, { ...index?.checks, ...ingest?.checks });
   warnOfExposure(settings.http, { isIntakeOpen: isIntakeOpen() }, log);
   const urls = await listen(context, app, https);
+  await writeNote(context, urls);
   await ingest?.start();
   return {
     ...urls,
     refreshKeys: async () => caches.access?.refresh(),
     failure: firstFailure(ingest, store.server.ended, log),
   };
+}
+
+/** Says in the data directory where this process listens. */
+async function writeNote({ roles, settings, log, closeStack }: ServiceContext, { url }: ListenUrls): Promise<void> {
+  const { dataDir } = settings.clickhouse;
+  const names = Object.entries(roles).flatMap(([name, isOurs]) => (isOurs ? [name] : []));
+  const note = { pid: process.pid, roles: names, url, version: readVersion(), startedAt: Date.now() };
+  closeStack.add(await writeProcessNote(dataDir, Number(new URL(url).port), note, log));
 }
 
 function registerCacheAges({ metrics }: ServiceContext, caches: ReadonlyMap<string, Cache>): void {

@@ -1,4 +1,4 @@
-import { isOverLimit, isTransient, StoreFullError } from "@noisefloor/clickhouse/client/errors.ts";
+import { explainFullDisk, isOverLimit, isTransient, StoreFullError } from "@noisefloor/clickhouse/client/errors.ts";
 import type { ToHttpError } from "@noisefloor/http/error-handler.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 
@@ -9,6 +9,9 @@ export const storeHttpError: ToHttpError = (error) => {
   }
   if (error instanceof StoreFullError) {
     return new HttpError(503, "The store's disk is nearly full: nothing is stored until space is freed");
+  }
+  if (explainFullDisk(error) !== undefined) {
+    return new HttpError(503, "The store cannot accept data right now: send the request again later");
   }
   if (isTransient(error)) {
     return new HttpError(503, "The store cannot be reached at the moment: send the request again later");

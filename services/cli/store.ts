@@ -7,6 +7,7 @@ import { assertCurrentSchema, migrate, readApplied, readMigrations } from "@nois
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
 import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
+import { formatEnd } from "@noisefloor/clickhouse/server/embedded-restart.ts";
 import {
   explainLoss,
   type OpenClickHouse,
@@ -92,8 +93,7 @@ async function assertSchemaExists({ clickhouse }: Settings, client: ClickHouseCl
 /** Logs each unexpected end and restart of the embedded server. */
 function logRestarts({ log }: Context): NonNullable<OpenOptions["onRestart"]> {
   return (logFile) => ({
-    onExit: ({ code, signal }, retryInMs) =>
-      log.error({ code, signal, logFile, retryInMs }, "the embedded ClickHouse ended; starting it again"),
+    onExit: (end, retryInMs) => log.error({ ...end, logFile, retryInMs }, `${formatEnd(end)}; starting it again`),
     onFailedStart: (error, retryInMs) =>
       log.error({ err: error, logFile, retryInMs }, "the embedded ClickHouse did not start; retrying"),
     onRestart: (downMs) => log.warn({ downMs: Math.round(downMs) }, "the embedded ClickHouse answers again"),

@@ -1,5 +1,5 @@
 import type { Rejection, RejectionReason } from "@noisefloor/domain/observation/observation.ts";
-import type { IncomingRecord, RejectedRecord, Sink } from "./types.ts";
+import type { AcceptedRecord, IncomingRecord, RejectedRecord, Sink } from "./types.ts";
 import { type ValidationOptions, validateBatch } from "./validate.ts";
 
 export type BatchOptions<R extends IncomingRecord> = ValidationOptions & {
@@ -15,6 +15,13 @@ export type BatchOptions<R extends IncomingRecord> = ValidationOptions & {
   readonly hasMore?: boolean;
   /** Called with how many records had each outcome. */
   readonly onOutcome?: ((outcome: "accepted" | RejectionReason, records: number) => void) | undefined;
+  /** Called with what became of the records, for counts by sensor. */
+  readonly onRecords?: ((records: IngestedRecords<R>) => void) | undefined;
+};
+
+export type IngestedRecords<R extends IncomingRecord> = {
+  readonly accepted: readonly AcceptedRecord<R>[];
+  readonly rejected: readonly RejectedRecord<R>[];
 };
 
 export type BatchResult<R extends IncomingRecord> = {
@@ -31,7 +38,7 @@ export async function ingestBatch<R extends IncomingRecord>(
   records: readonly R[],
   options: BatchOptions<R>,
 ): Promise<BatchResult<R>> {
-  const { sink, deadLettersFirst, signal, hasMore, onOutcome } = options;
+  const { sink, deadLettersFirst, signal, hasMore, onOutcome, onRecords } = options;
   const storeDeadLetters = async (some: readonly RejectedRecord<R>[]) => {
     if (some.length > 0) await options.storeDeadLetters(some);
   };
@@ -45,7 +52,17 @@ export async function ingestBatch<R extends IncomingRecord>(
   const accepted = validated.accepted.length - rejectedBySink.length;
   onOutcome?.("accepted", accepted);
   for (const [reason, count] of countReasons(rejected)) onOutcome?.(reason, count);
+  onRecords?.({ accepted: withoutRejected(validated.accepted, rejectedBySink), rejected });
   return { accepted, rejected };
+}
+
+function withoutRejected<R extends IncomingRecord>(
+  accepted: readonly AcceptedRecord<R>[],
+  rejected: readonly RejectedRecord<R>[],
+): readonly AcceptedRecord<R>[] {
+  if (rejected.length === 0) return accepted;
+  const records = new Set(rejected.map(({ record }) => record));
+  return accepted.filter(({ record }) => !records.has(record));
 }
 
 /** How many were rejected for each reason. */

@@ -6,6 +6,8 @@ import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
+import { createActivityCounter } from "./activity/activity.ts";
+import { storeActivity } from "./activity/store-activity.ts";
 import { type LimitedDeadLetterStore, limitedDeadLetterStore } from "./dead-letters/quota.ts";
 import { findFormats } from "./formats/all.ts";
 import type { DecodeOptions, LogFormat } from "./formats/format.ts";
@@ -40,6 +42,8 @@ export type IngestOptions = SensorKeys & {
   readonly deadLetterBytesPerDay?: number | undefined;
   /** What all HTTP requests in memory may take together; 128 MiB unless given. */
   readonly requestMemoryBytes?: number | undefined;
+  /** How often the counts by sensor are stored; every ten seconds unless given. */
+  readonly activityFlushMs?: number | undefined;
   /** Without it HTTP and files are the only sources. */
   readonly kafka: KafkaSettings | undefined;
   /** A broker to subscribe to. */
@@ -109,6 +113,9 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const stream = kafka && { ...kafka, ...createFor("kafka") };
   let feed: (Stores & { subscriber: Subscriber | undefined }) | undefined;
   const validation = { retentionDays, now };
+  const counter = createActivityCounter(now);
+  const activity = { http: counter.of("http"), kafka: counter.of("kafka"), hpfeeds: counter.of("hpfeeds") };
+  const storedActivity = storeActivity(counter, options.client, log, options.activityFlushMs);
   return {
     failure: kafka?.failure ?? new Promise<never>(() => {}),
     checks: kafka === undefined ? {} : { kafka: kafka.assertAlive },
@@ -128,6 +135,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
         assertSpace: kafka === undefined ? options.disk?.assertSpace : undefined,
         memoryBytes: options.requestMemoryBytes,
         onOutcome: counted.onOutcome("http"),
+        activity: activity.http,
       });
     },
     isOpen: () => isIntakeOpen(options),
@@ -146,6 +154,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
           deadLetters: feed.deadLetters.store,
           onOutcome: counted.onOutcome("hpfeeds"),
           onIgnored: counted.onIgnored("hpfeeds"),
+          activity: activity.hpfeeds,
           metrics,
           log,
         });
@@ -162,6 +171,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
           sink: clickhouseSink(stream.queue, rowsFor("kafka")),
           deadLetters: stream.deadLetters.store,
           onOutcome: counting.onOutcome,
+          activity: activity.kafka,
           log,
         });
       }
@@ -173,6 +183,7 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       await stream?.stop();
       await stream?.deadLetters.close();
       await http.deadLetters.close();
+      await storedActivity.close();
     },
   };
 }

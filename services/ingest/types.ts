@@ -12,9 +12,16 @@ export type IncomingRecord = {
   readonly value?: unknown;
   /** Why its format cannot read it. */
   readonly rejection?: Rejection | undefined;
+  /** The name of its format; left out, it is an observation of the wire schema. */
+  readonly format?: string | undefined;
 };
 
-export type RejectedRecord<R extends IncomingRecord> = { readonly record: R; readonly rejection: Rejection };
+export type RejectedRecord<R extends IncomingRecord> = {
+  readonly record: R;
+  readonly rejection: Rejection;
+  /** The sensor that it names, else its sender's key; left out when neither does. */
+  readonly sensorId?: string | undefined;
+};
 
 export type AcceptedRecord<R extends IncomingRecord> = {
   /** With a value where the sender's right said what its bytes leave out. */

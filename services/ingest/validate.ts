@@ -6,6 +6,7 @@ import {
   type ValidObservation,
   validateObservation,
 } from "@noisefloor/domain/observation/observation.ts";
+import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
@@ -44,13 +45,14 @@ export async function validateBatch<R extends IncomingRecord>(
     const pause = pace(record.bytes.length);
     if (pause !== undefined) await pause;
     let validated = validateRecord(record, catalogue, criteria);
-    if ("reason" in validated && validated.reason === "unknown-tag" && !isFresh) {
+    if ("rejection" in validated && validated.rejection.reason === "unknown-tag" && !isFresh) {
       await catalogue.refresh(signal);
       isFresh = true;
       validated = validateRecord(record, catalogue, criteria);
     }
-    if ("reason" in validated) rejected.push({ record, rejection: boundDetail(validated) });
-    else {
+    if ("rejection" in validated) {
+      rejected.push({ record, rejection: boundDetail(validated.rejection), sensorId: validated.sensorId ?? sensorId });
+    } else {
       const { valid, tagIds } = validated;
       accepted.push({ record: valid.isFilledIn ? { ...record, value: valid.observation } : record, valid, tagIds });
     }
@@ -59,6 +61,7 @@ export async function validateBatch<R extends IncomingRecord>(
 }
 
 type ValidRecord = { readonly valid: ValidObservation; readonly tagIds: readonly string[] };
+type InvalidRecord = { readonly rejection: Rejection; readonly sensorId?: string | undefined };
 
 /** A detail may quote the record. Cut in the middle of a character, ClickHouse would reject its text. */
 export function boundDetail({ reason, detail }: Rejection): Rejection {
@@ -69,15 +72,21 @@ function validateRecord(
   record: IncomingRecord,
   catalogue: TagCatalogue,
   criteria: ValidationCriteria,
-): ValidRecord | Rejection {
-  if (record.rejection !== undefined) return record.rejection;
+): ValidRecord | InvalidRecord {
+  if (record.rejection !== undefined) return { rejection: record.rejection };
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
-  if ("reason" in parsed) return parsed;
+  if ("reason" in parsed) return { rejection: parsed };
   const valid = validateObservation(parsed.value, criteria);
-  if ("reason" in valid) return valid;
+  if ("reason" in valid) return { rejection: valid, sensorId: namedSensor(parsed.value) };
   const tagIds = resolveTags(catalogue, valid.observation.tags);
-  if ("reason" in tagIds) return tagIds;
+  if ("reason" in tagIds) return { rejection: tagIds, sensorId: valid.observation.sensor_id };
   return { valid, tagIds };
+}
+
+/** The sensor that a record names which is no observation. */
+function namedSensor(value: unknown): string | undefined {
+  const name = typeof value === "object" && value !== null && "sensor_id" in value ? value.sensor_id : undefined;
+  return typeof name === "string" && isSensorId(name) ? name : undefined;
 }
 
 /** The ids behind tag references, without repetition, or a rejection that names the first unknown one. */

@@ -19,6 +19,8 @@ CREATE TABLE IF NOT EXISTS dead_letters
     publish_right    LowCardinality(String),
     key_id           LowCardinality(String) DEFAULT '',
     key_sensor_id    LowCardinality(String) DEFAULT '',
+    -- The sensor that the record names, else the key's.
+    sensor_id        String DEFAULT '',
     kafka_topic      LowCardinality(String) DEFAULT '',
     kafka_partition  Int32 DEFAULT -1,
     kafka_offset     Int64 DEFAULT -1,

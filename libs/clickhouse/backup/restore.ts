@@ -119,6 +119,11 @@ async function assertNoRows(server: ClickHouseClient, database: string): Promise
   const tables = Object.keys(TABLES).filter((name) => name !== "schema_migrations");
   const found = await run(server, tablesWithRows, { database, tables });
   if (found.length === 0) return;
+  const observations = found.find(({ name }) => name === "observations")?.rows ?? 0;
+  if (observations > 0) {
+    const count = observations.toLocaleString("en-US");
+    throw new HoldsDataError(`the database ${database} already holds ${count} observations`);
+  }
   const list = found.map(({ name, rows }) => `${name} (${rows})`).join(", ");
   throw new HoldsDataError(`the database ${database} is not empty: it has rows in ${list}`);
 }

@@ -48,8 +48,8 @@ export function explainFullDisk(error: unknown): StoreError | undefined {
   const isFull = error instanceof ClickHouseError && error.code === NOT_ENOUGH_SPACE;
   // When the system rejects a write half-way, the server's code is one that other faults have, too.
   if (!isFull && !/no space left on device/i.test(error.message)) return undefined;
-  const message = `ClickHouse's disk is full (${error.message.trim()}): free some space, then run this again`;
-  return new StoreError(message, { cause: error });
+  const message = "ClickHouse's disk is full (the one that holds DATA_DIR, unless CLICKHOUSE_URL is set)";
+  return new StoreError(`${message}: free space, or lower RETENTION_DAYS`, { cause: error });
 }
 
 /** Whether a server says that it has no such database or table. */

@@ -181,7 +181,9 @@ function assertNoDrift(
     const file = known.get(version);
     const label = `${String(version).padStart(4, "0")}_${name}`;
     if (file === undefined) {
-      throw new MigrationError(`the database has migration ${label}, which this version of Noisefloor does not know`);
+      throw new MigrationError(
+        `the database was written by a newer Noisefloor (it has migration ${label}): update this one, or restore an older backup`,
+      );
     }
     if (file.checksum !== checksum) {
       throw new MigrationError(`migration ${label} has changed since it was applied: write a new one instead`);

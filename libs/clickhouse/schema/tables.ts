@@ -42,6 +42,8 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   address_changes: { backup: "transient", isForDashboards: false },
   dead_letters: { ...COPIED, ageing: { time: "received_at", from: "toDateTime(received_at, 'UTC')" } },
   dead_letter_retries: { ...COPIED, ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" } },
+  sensor_activity: { ...COPIED, ageing: HOURLY },
+  backups: PRIVATE,
   observations: { ...COPIED, ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" } },
 };
 

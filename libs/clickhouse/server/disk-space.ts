@@ -16,7 +16,7 @@ const diskSpace = defineQuery({
   row: z.object({ freeBytes: z.number(), totalBytes: z.number() }),
 });
 
-type DiskSpace = { readonly freeBytes: number; readonly totalBytes: number };
+export type DiskSpace = { readonly freeBytes: number; readonly totalBytes: number };
 
 /** The free space of the store's disk, kept in memory, so that checking it costs no query. */
 export type DiskGuard = {
@@ -43,8 +43,13 @@ export type DiskGuardOptions = PollingOptions & {
 const POLL_MS = 3_000;
 const LEAST_FLOOR_BYTES = 256 * 1024 * 1024;
 
+/** Below so many free bytes nothing is stored, when no setting says otherwise. */
+export function floorOf({ totalBytes }: DiskSpace): number {
+  return Math.max(LEAST_FLOOR_BYTES, Math.floor(totalBytes / 50));
+}
+
 /** @returns the reason, when the server answers and does not report it. */
-async function readDiskSpace(client: ClickHouseClient): Promise<DiskSpace | StoreError> {
+export async function readDiskSpace(client: ClickHouseClient): Promise<DiskSpace | StoreError> {
   try {
     const [space] = await run(client, diskSpace, {});
     return space ?? new StoreError("none of the server's disks holds the table observations");
@@ -60,15 +65,14 @@ export async function openDiskGuard(client: ClickHouseClient, options: DiskGuard
   let isUnknown = false;
   let latest: DiskSpace | undefined;
   let isBelow = false;
-  const floorOf = ({ totalBytes }: DiskSpace) =>
-    options.floorBytes ?? Math.max(LEAST_FLOOR_BYTES, Math.floor(totalBytes / 50));
+  const floorFor = (space: DiskSpace) => options.floorBytes ?? floorOf(space);
   const read = async () => {
     const found = await readDiskSpace(client);
     latest = found instanceof Error ? undefined : found;
     if (found instanceof Error && !isUnknown) options.onUnknown?.(found);
     isUnknown = found instanceof Error;
     const wasBelow = isBelow;
-    isBelow = latest !== undefined && latest.freeBytes < floorOf(latest);
+    isBelow = latest !== undefined && latest.freeBytes < floorFor(latest);
     if (latest !== undefined && isBelow !== wasBelow) options.onFloor?.(isBelow, latest.freeBytes);
     return JSON.stringify(latest ?? null);
   };
@@ -80,13 +84,13 @@ export async function openDiskGuard(client: ClickHouseClient, options: DiskGuard
     freeBytes: () => current()?.freeBytes,
     floorBytes: () => {
       const space = current();
-      return space && floorOf(space);
+      return space && floorFor(space);
     },
     assertSpace() {
       const space = current();
-      if (space !== undefined && space.freeBytes < floorOf(space)) {
+      if (space !== undefined && space.freeBytes < floorFor(space)) {
         throw new StoreFullError(
-          `the disk of the store has ${space.freeBytes} bytes free, less than the ${floorOf(space)} that are kept free`,
+          `the disk of the store has ${space.freeBytes} bytes free, less than the ${floorFor(space)} that are kept free`,
         );
       }
     },

@@ -18,10 +18,17 @@ export class DataDirectoryHeldError extends EmbeddedClickHouseError {
   override name = "DataDirectoryHeldError";
 }
 
-export function heldElsewhere(dataDir: string): DataDirectoryHeldError {
+export async function heldElsewhere(dataDir: string): Promise<DataDirectoryHeldError> {
+  const holder = await formatHolder(dataDir);
   return new DataDirectoryHeldError(
-    `the data directory ${resolve(dataDir)} is in use by another process: stop that one, or set DATA_DIR to another`,
+    `the data directory ${resolve(dataDir)} is in use by ${holder}: stop it first, or set DATA_DIR to another`,
   );
+}
+
+/** The process that runs a server in a data directory, as `pid 7 (a service)`. */
+export async function formatHolder(dataDir: string): Promise<string> {
+  const note = await readServerNote(dataDir);
+  return note === undefined ? "another process" : `pid ${note.pid} (a ${note.purpose})`;
 }
 
 /** `nowhere` is the server's working directory, which is removed before the server listens. */

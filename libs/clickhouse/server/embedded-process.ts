@@ -31,7 +31,11 @@ export type ProcessOptions = {
   readonly timeoutMs: number;
 };
 
-export type ServerEnd = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+export type ServerEnd = {
+  readonly pid: number;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+};
 
 /** A server process that answers. */
 export type ServerProcess = {
@@ -55,9 +59,9 @@ export async function startServerProcess(options: ProcessOptions): Promise<Serve
   const outputTail = keepOutputTail(child, [child.stderr]);
   child.stdout?.resume();
   const ended = new Promise<ServerEnd>((settle) => {
-    child.once("close", (code, signal) => settle({ code, signal }));
+    child.once("close", (code, signal) => settle({ pid: child.pid ?? 0, code, signal }));
     // A process that could not be started at all.
-    child.once("error", () => settle({ code: null, signal: null }));
+    child.once("error", () => settle({ pid: 0, code: null, signal: null }));
   });
   try {
     await waitUntilReady(child, outputTail, options);

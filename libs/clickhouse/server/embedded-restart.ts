@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedClickHouseError } from "./embedded-files.ts";
 import type { ServerEnd, ServerProcess } from "./embedded-process.ts";
@@ -83,8 +84,7 @@ export function supervise(
       const startedAt = performance.now();
       const end = await current.ended;
       if (stopping.signal.aborted) return new EmbeddedClickHouseError("the embedded ClickHouse was stopped");
-      if (restart === undefined)
-        return new EmbeddedClickHouseError(`the embedded ClickHouse ended (${formatEnd(end)}): see its log ${logFile}`);
+      if (restart === undefined) return new EmbeddedClickHouseError(`${formatEnd(end)}; see ${logFile}`);
       const isStable = performance.now() - startedAt > STABLE_MS;
       const nextPauseMs = isStable ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       const usedPauseMs = await restartUntilReady(end, restart, nextPauseMs).finally(restarter.release);
@@ -94,9 +94,7 @@ export function supervise(
         return new EmbeddedClickHouseError("the embedded ClickHouse was stopped");
       }
       if (usedPauseMs === undefined) {
-        return new EmbeddedClickHouseError(
-          `the embedded ClickHouse ended (${formatEnd(end)}) and could not be started again: see its log ${logFile}`,
-        );
+        return new EmbeddedClickHouseError(`${formatEnd(end)}, and could not be started again; see ${logFile}`);
       }
       pauseMs = usedPauseMs;
     }
@@ -115,6 +113,10 @@ export function supervise(
   };
 }
 
-export function formatEnd({ code, signal }: ServerEnd): string {
-  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+/** As `ClickHouse (pid 7) was killed by signal 9 (SIGKILL), possibly out of memory`. */
+export function formatEnd({ pid, code, signal }: ServerEnd): string {
+  const who = `ClickHouse (pid ${pid})`;
+  if (signal === null) return `${who} ended with exit code ${code}`;
+  const why = signal === "SIGKILL" ? ", possibly out of memory" : "";
+  return `${who} was killed by signal ${constants.signals[signal]} (${signal})${why}`;
 }

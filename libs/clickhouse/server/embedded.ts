@@ -64,7 +64,7 @@ export async function startEmbedded(dataDir: string, options: EmbeddedOptions = 
   await lockStart(dataDir, files);
   try {
     // Checked again under the lock: another process may have started one meanwhile.
-    if ((await findRunning(dataDir)) !== undefined) throw heldElsewhere(dataDir);
+    if ((await findRunning(dataDir)) !== undefined) throw await heldElsewhere(dataDir);
     return await startLocked(dataDir, files, options);
   } finally {
     await rm(files.starting, { force: true });
@@ -146,13 +146,13 @@ async function startProcess(
       timeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
     });
   } catch (error) {
-    throw error instanceof Error && error.message.includes("Cannot lock file") ? heldElsewhere(dataDir) : error;
+    throw error instanceof Error && error.message.includes("Cannot lock file") ? await heldElsewhere(dataDir) : error;
   }
 }
 
 async function lockStart(dataDir: string, files: EmbeddedFiles): Promise<void> {
   const isLocked = await usingDirectory(dataDir, () => acquireStartLock(files.starting));
-  if (!isLocked) throw heldElsewhere(dataDir);
+  if (!isLocked) throw await heldElsewhere(dataDir);
 }
 
 /** Turns the system's errors about a data directory (no folder, no right, a full disk) into a sentence. */

@@ -44,9 +44,7 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
     if (reason === undefined) {
       return { connection: choice.server, origin: "external", ended: new Promise(() => {}), close: async () => {} };
     }
-    throw new StoreError(
-      `ClickHouse at ${choice.server.url} cannot be used as user ${choice.server.username}: ${formatReason(explainMissingRight(reason) ?? reason)}`,
-    );
+    throw new StoreError(explainUnusable(choice.server, reason));
   }
   let hasWaited = false;
   const isLook = options.purpose === "look";
@@ -126,6 +124,23 @@ export async function explainLoss(server: OpenClickHouse, error: unknown): Promi
   }
   return error;
 }
+
+/** Why a configured server cannot be used, and what to do. */
+export function explainUnusable({ url, username }: ClickHouseConnection, error: Error): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  const code = first instanceof Error && "code" in first && typeof first.code === "string" ? first.code : "";
+  const known = CONNECTION_ERRORS[code];
+  if (known !== undefined) return `cannot connect to ClickHouse at ${url}: ${known}`;
+  return `ClickHouse at ${url} cannot be used as user ${username}: ${formatReason(explainMissingRight(error) ?? error)}`;
+}
+
+const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused. Is it running?",
+  ENOTFOUND: "there is no such host. Check CLICKHOUSE_URL",
+  EAI_AGAIN: "the name server does not answer. Check CLICKHOUSE_URL and the network",
+  ETIMEDOUT: "no answer. Check CLICKHOUSE_URL, the network and the firewall",
+  EHOSTUNREACH: "there is no way to that host. Check CLICKHOUSE_URL and the network",
+};
 
 /** A connection that fails at each of a name's addresses gives an AggregateError without a message. */
 function formatReason(error: Error): string {

@@ -38,6 +38,8 @@ export type DeadLetterRow = {
   /** The key that its sender showed, and the one sensor that it was made for; empty where there is none. */
   readonly keyId: string;
   readonly keySensorId: string;
+  /** The sensor that the record names, else the key's; empty when neither does. */
+  readonly sensorId: string;
   readonly message: MessageColumns | undefined;
 };
 
@@ -54,6 +56,7 @@ const COLUMNS = [
   "publish_right",
   "key_id",
   "key_sensor_id",
+  "sensor_id",
 ] as const;
 const MESSAGE_COLUMNS = [
   "kafka_topic",
@@ -95,6 +98,7 @@ function columnsOf(row: DeadLetterRow) {
     publish_right: row.publishRight,
     key_id: row.keyId,
     key_sensor_id: row.keySensorId,
+    sensor_id: row.sensorId,
     ...(message && {
       kafka_topic: message.topic,
       kafka_partition: message.partition,
@@ -116,6 +120,7 @@ const storedDeadLetterSchema = z.object({
   publishRight: z.string(),
   keyId: z.string(),
   keySensorId: z.string(),
+  sensorId: z.string(),
   /** When it was rejected last, other than by a retry. Milliseconds since 1970 UTC. */
   receivedAt: z.int(),
   reason: z.string(),
@@ -127,6 +132,7 @@ export type StoredDeadLetter = z.infer<typeof storedDeadLetterSchema>;
 const SELECT_STORED = `
   SELECT id, source, origin, position, payload_bytes AS payloadBytes, kept_bytes AS keptBytes,
     publish_right AS publishRight, key_id AS keyId, key_sensor_id AS keySensorId,
+    sensor_id AS sensorId,
     toUnixTimestamp64Milli(received_at) AS receivedAt, reason, detail
   FROM dead_letters FINAL`;
 

@@ -28,10 +28,10 @@ test.each<[Record<string, unknown>, string]>([
   [{ tags: [1] }, "tags.0: must be a string"],
   [{ tags: Array(65).fill("a") }, "tags: must have at most 64 entries"],
   [{ http: [] }, "http: must be an object"],
-  [{ http: { verb: "GET", x: 1 } }, 'http: has unknown members: "verb", "x"'],
+  [{ http: { verb: "GET", x: 1 } }, 'unknown fields "http.verb", "http.x" (see noisefloor schema)'],
   [{ metadata: "text" }, "metadata: must be an object"],
   [{ country: "de" }, "country: must be an ISO 3166-1 alpha-2 code"],
-  [{ sensor: "s" }, 'the record: has unknown members: "sensor"'],
+  [{ sensor: "s" }, 'unknown field "sensor" (see noisefloor schema)'],
 ])("%j is rejected with a message of our own", (members, detail) => {
   expect(detailOf({ ...MINIMAL, ...members })).toBe(detail);
 });

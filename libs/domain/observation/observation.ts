@@ -63,10 +63,10 @@ export function validateObservation(value: unknown, criteria: ValidationCriteria
   const sensorId = sensorToPublish(observation.sensor_id, criteria.sensorId);
   if (typeof sensorId !== "string") return sensorId;
   if (!isRoutableIpv4(observation.source_ip)) {
-    return {
-      reason: "source-not-routable",
-      detail: `source_ip "${observation.source_ip}" is not a routable IPv4 address`,
-    };
+    const problem = observation.source_ip.includes(":")
+      ? "is an IPv6 address: IPv6 is not supported"
+      : "is not a routable IPv4 address";
+    return { reason: "source-not-routable", detail: `source_ip "${observation.source_ip}" ${problem}` };
   }
   const scope = scopeToPublish(observation, criteria.right);
   if ("reason" in scope) return scope;
@@ -74,7 +74,11 @@ export function validateObservation(value: unknown, criteria: ValidationCriteria
   if (metadataProblem !== undefined) return metadataProblem;
   const observedAt = Date.parse(observation.observed_at);
   if (observedAt > criteria.now + MAX_CLOCK_AHEAD_MS) {
-    return { reason: "in-the-future", detail: `observed_at ${observation.observed_at} is more than 5 minutes ahead` };
+    const clock = new Date(criteria.now).toISOString().slice(11, 19);
+    return {
+      reason: "in-the-future",
+      detail: `observed_at ${observation.observed_at} is more than 5 minutes ahead (server clock is ${clock}Z; check NTP on both)`,
+    };
   }
   if (observedAt < retentionStart(criteria.now, criteria.retentionDays)) {
     const age = Math.floor((criteria.now - observedAt) / DAY_MS);
@@ -117,6 +121,11 @@ function isDeeper(value: unknown, levels: number): boolean {
 function explainInvalid(value: unknown): Rejection {
   const issue = observationSchema.safeParse(value, { error: formatIssue }).error?.issues[0];
   if (issue === undefined) return { reason: "invalid-observation", detail: "not an observation" };
+  if (issue.code === "unrecognized_keys") {
+    const names = issue.keys.map((name) => `"${[...issue.path, name].join(".")}"`);
+    const detail = `unknown field${names.length === 1 ? "" : "s"} ${names.join(", ")} (see noisefloor schema)`;
+    return { reason: "invalid-observation", detail };
+  }
   const where = issue.path.length > 0 ? issue.path.join(".") : "the record";
   const isTooLong = issue.code === "too_big" && (issue.origin === "string" || issue.origin === "array");
   return { reason: isTooLong ? "oversize" : "invalid-observation", detail: `${where}: ${issue.message}` };

@@ -4,8 +4,9 @@ import { backUpDatabase, type MadeBackup, verifyBackup } from "@noisefloor/click
 import { assertWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup/backup-files.ts";
 import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
 import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
-import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
+import { type MadeBackupRecord, writeBackup } from "@noisefloor/clickhouse/tables/backups.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { PLACE_HELP } from "../backup-place-help.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
@@ -48,6 +49,7 @@ export async function runBackup(destination: string, context: CommandContext): P
       process.exitCode = 130;
       return print("The backup was cancelled; nothing of it is left.");
     }
+    await recordBackup(server.connection, { madeAt: Date.now(), place: destination, bytes: made.bytes }, context);
     print(`Backed up ${formatBytes(made.bytes)} to ${destination}.`);
   } catch (error) {
     throw await explainLoss(server, error);
@@ -55,6 +57,22 @@ export async function runBackup(destination: string, context: CommandContext): P
     progress.end();
     await client.close();
     await server.close();
+  }
+}
+
+/** For "noisefloor status" and the alert. The backup is good also when this fails, as for a user who may only read. */
+async function recordBackup(
+  connection: ClickHouseConnection,
+  backup: MadeBackupRecord,
+  { log }: CommandContext,
+): Promise<void> {
+  const client = connect(connection, "noisefloor-backup");
+  try {
+    await writeBackup(client, backup);
+  } catch (error) {
+    log.warn({ err: error }, "the backup is made, but its time could not be recorded in the table backups");
+  } finally {
+    await client.close();
   }
 }
 

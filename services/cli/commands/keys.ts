@@ -25,7 +25,8 @@ export const define: DefineCommand = (keys, createContext) => {
     .command("revoke")
     .description("revoke a key")
     .argument("<id>")
-    .action(async (id: string) => runKeysRevoke(id, await createContext()));
+    .option("--json", "as JSON", false)
+    .action(async (id: string, options: OutputOptions) => runKeysRevoke(id, options, await createContext()));
 };
 
 /** `noisefloor keys create`. */
@@ -58,11 +59,12 @@ function runKeysList(options: OutputOptions, context: CommandContext): Promise<v
 }
 
 /** `noisefloor keys revoke`: revoking a revoked key changes nothing. */
-function runKeysRevoke(keyId: string, context: CommandContext): Promise<void> {
+function runKeysRevoke(keyId: string, { json }: OutputOptions, context: CommandContext): Promise<void> {
   return withStore(context, async (client) => {
     const key = (await readApiKeys(client)).find((candidate) => candidate.keyId === keyId);
     if (key === undefined) throw new UserError(`there is no key with the id "${keyId}": see "noisefloor keys list"`);
     await writeApiKey(client, { ...key, isRevoked: true }, Date.now());
-    context.print(`The key ${keyId} is revoked; running services reject it within five seconds.`);
+    if (json) context.print(JSON.stringify({ id: keyId, state: "revoked" }));
+    else context.print(`The key ${keyId} is revoked; running services reject it within five seconds.`);
   });
 }

@@ -3,9 +3,12 @@ import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
+import { createActivityCounter } from "@noisefloor/ingest/activity/activity.ts";
+import { storeActivity } from "@noisefloor/ingest/activity/store-activity.ts";
 import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
 import { AUTO, findFormats } from "@noisefloor/ingest/formats/all.ts";
 import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
+import type { IngestedRecords } from "@noisefloor/ingest/pipeline.ts";
 import { type LogFile, openLogFiles, type ReadFileOptions } from "@noisefloor/ingest/sources/file/log-files.ts";
 import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sources/file/replay.ts";
@@ -115,6 +118,9 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     log,
   });
   closeStack.add(deadLetters.close);
+  const counter = createActivityCounter(Date.now);
+  const activity = counter.of("file");
+  if (!dryRun) closeStack.add(storeActivity(counter, store.client, log).close);
   // What goes to the brokers stays as it is in the file, and their consumer enriches.
   const batches = {
     catalogue,
@@ -122,6 +128,7 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     right: "everything",
     now: Date.now,
     sink: target.sink,
+    onRecords: (records: IngestedRecords<ReplayRecord>) => activity.count(records, {}),
     storeDeadLetters: async (rejected: readonly RejectedRecord<ReplayRecord>[]) => {
       if (!dryRun) await deadLetters.store(rejected.map(fileDeadLetter));
     },

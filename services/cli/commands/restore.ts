@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { formatHolder } from "@noisefloor/clickhouse/server/embedded-files.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
@@ -41,8 +42,10 @@ export async function runRestore(
   let progress = fractionBar("", false);
   try {
     if (server.origin === "running") {
-      const dataDir = resolve(settings.clickhouse.dataDir);
-      throw new UserError(`another process works with the data directory ${dataDir}: stop it, then restore`);
+      const { dataDir } = settings.clickhouse;
+      throw new UserError(
+        `${resolve(dataDir)} is in use by ${await formatHolder(dataDir)}. Stop it first, then restore`,
+      );
     }
     const restored = await restoreDatabase(server.connection, place, {
       migrations: MIGRATIONS_DIRECTORY,
@@ -55,7 +58,7 @@ export async function runRestore(
         progress = fractionBar(`Restoring (${step})`, settings.logLevel !== "silent");
       },
     }).catch((error: unknown) => {
-      if (error instanceof HoldsDataError) throw new UserError(`${error.message}. Pass --replace to overwrite it`);
+      if (error instanceof HoldsDataError) throw new UserError(`${error.message}. Use --replace to overwrite it`);
       throw error;
     });
     progress.end();

@@ -8,13 +8,13 @@ import {
 import { hashKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
-import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { findWorkspace, generateKey } from "../access/api-keys.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { confirm } from "../framework/confirm.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
-import { type OutputOptions, show, showNewKey } from "../framework/output.ts";
-import { withStore } from "../store.ts";
+import { type OutputOptions, showNewKey } from "../framework/output.ts";
+import { listSensors } from "../sensors/list.ts";
+import { withStore, withStoreToRead } from "../store.ts";
 
 export const define: DefineCommand = (sensors, createContext) => {
   sensors
@@ -31,7 +31,7 @@ export const define: DefineCommand = (sensors, createContext) => {
     );
   sensors
     .command("list")
-    .description("list them")
+    .description("list them, and what each sensor has sent: when last, how much, what was rejected and why")
     .option("--json", "as JSON", false)
     .action(async (options: { json: boolean }) => runSensorsList(options, await createContext()));
   sensors
@@ -43,7 +43,8 @@ export const define: DefineCommand = (sensors, createContext) => {
     .command("revoke")
     .description("revoke a key")
     .argument("<id>")
-    .action(async (id: string) => runSensorsRevoke(id, await createContext()));
+    .option("--json", "as JSON", false)
+    .action(async (id: string, options: OutputOptions) => runSensorsRevoke(id, options, await createContext()));
 };
 
 export type SensorKeyOptions = {
@@ -129,29 +130,18 @@ function readScope({ dataset: name, workspace }: SensorKeyOptions): Scope {
 
 /** `noisefloor sensors list`. */
 export function runSensorsList(options: OutputOptions, context: CommandContext): Promise<void> {
-  return withStore(context, async (client) => {
-    const keys = await readSensorKeys(client);
-    const rows = keys.map(({ keyId, dataset, workspaceId, sensorId = "", label, createdAt, isRevoked }) => ({
-      id: keyId,
-      dataset,
-      workspace: workspaceId,
-      sensor: sensorId,
-      created: formatTimestamp(createdAt),
-      state: isRevoked ? "revoked" : "valid",
-      label,
-    }));
-    show(rows, options, context);
-  });
+  return withStoreToRead(context, (client) => listSensors(client, options, context));
 }
 
 /** `noisefloor sensors revoke`: revoking a revoked key changes nothing. */
-function runSensorsRevoke(keyId: string, context: CommandContext): Promise<void> {
+function runSensorsRevoke(keyId: string, { json }: OutputOptions, context: CommandContext): Promise<void> {
   return withStore(context, async (client) => {
     const key = (await readSensorKeys(client)).find((candidate) => candidate.keyId === keyId);
     if (key === undefined) {
       throw new UserError(`there is no sensor key with the id "${keyId}": see "noisefloor sensors list"`);
     }
     await writeSensorKey(client, { ...key, isRevoked: true }, Date.now());
-    context.print(`The sensor key ${keyId} is revoked; running services reject it within five seconds.`);
+    if (json) context.print(JSON.stringify({ id: keyId, state: "revoked" }));
+    else context.print(`The sensor key ${keyId} is revoked; running services reject it within five seconds.`);
   });
 }

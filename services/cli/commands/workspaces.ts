@@ -2,10 +2,11 @@ import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clic
 import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/access/caller.ts";
 import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
 import { findWorkspace } from "../access/api-keys.ts";
+import { type DeleteOptions, runWorkspacesDelete } from "../access/delete-workspace.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { type OutputOptions, show } from "../framework/output.ts";
-import { withStore } from "../store.ts";
+import { withStore, withStoreToRead } from "../store.ts";
 
 export const define: DefineCommand = (workspaces, createContext) => {
   workspaces
@@ -21,16 +22,36 @@ export const define: DefineCommand = (workspaces, createContext) => {
       .option("--name <name>", "what people call it")
       .option("--plan <plan>", "its plan")
       .option("--entitlements <list>", 'comma-separated: community_dataset; "" for none')
+      .option("--json", "as JSON", false)
       .action(async (id: string, options: WorkspaceOptions) =>
         runWorkspacesWrite(id, { ...options, isNew }, await createContext()),
       );
   }
+  workspaces
+    .command("delete")
+    .description("revoke its keys, and delete it with its personal data")
+    .argument("<id>")
+    .option("--yes", "without asking", false)
+    .option("--json", "as JSON", false)
+    .action(async (id: string, options: DeleteOptions) => runWorkspacesDelete(id, options, await createContext()));
 };
 
 /** `noisefloor workspaces list`. */
 function runWorkspacesList(options: OutputOptions, context: CommandContext): Promise<void> {
-  return withStore(context, async (client) => show((await readWorkspaces(client)).map(toRow), options, context));
+  return withStoreToRead(context, async (client) => {
+    const workspaces = await readWorkspaces(client);
+    if (options.json) context.print(JSON.stringify(workspaces.map(toJson)));
+    else show(workspaces.map(toRow), options, context);
+  });
 }
+
+/** The entitlements are an array, as in the interface. */
+const toJson = ({ workspaceId, name, plan, entitlements }: Workspace) => ({
+  id: workspaceId,
+  name,
+  plan,
+  entitlements,
+});
 
 const toRow = ({ workspaceId, name, plan, entitlements }: Workspace) => ({
   id: workspaceId,
@@ -44,6 +65,7 @@ type WorkspaceOptions = {
   readonly plan?: string | undefined;
   /** Comma-separated; an empty text takes all away. */
   readonly entitlements?: string | undefined;
+  readonly json?: boolean | undefined;
 };
 
 /** `noisefloor workspaces create` and `noisefloor workspaces set`. */
@@ -68,7 +90,8 @@ export function runWorkspacesWrite(
       entitlements: entitlements ?? current.entitlements,
     };
     await writeWorkspace(client, workspace, Date.now());
-    show([toRow(workspace)], { json: false }, context);
+    if (options.json) context.print(JSON.stringify(toJson(workspace)));
+    else show([toRow(workspace)], { json: false }, context);
   });
 }
 

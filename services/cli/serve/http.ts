@@ -5,6 +5,7 @@ import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
 import { storeHttpError } from "../store-http-error.ts";
+import { readVersion } from "../version.ts";
 import type { Clients } from "./clients.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -39,6 +40,7 @@ export async function finishApp(
     operations: [...(roles.query ? QUERY_OPERATIONS : []), ...(roles.ingest ? INGEST_OPERATIONS : [])],
     checks: { ...storeChecks(polling, migrations), ...checks },
     metrics,
+    version: readVersion(),
     metricsToken: settings.http.metricsToken,
     log,
   });

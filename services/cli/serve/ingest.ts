@@ -6,6 +6,7 @@ import { startBenignUpdate } from "./benign-update.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
 import { openDisk } from "./disk.ts";
+import { startSensorReport } from "./sensor-report.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** Opens the intake: the Kafka consumer, when brokers are configured, and `POST /v1/observations`. */
@@ -42,5 +43,6 @@ export async function openIngest(
     now: Date.now,
   });
   closeStack.add(ingest.stop);
+  closeStack.add(startSensorReport(clients.polling, { metrics, log, now: Date.now }).stop);
   return ingest;
 }

@@ -17,6 +17,8 @@ export type DeadLetter = {
   /** The observation that was read out of a file's line. */
   readonly value?: unknown;
   readonly sender: Sender;
+  /** The sensor that the record names, else its sender's key. */
+  readonly sensorId?: string | undefined;
   readonly message?: MessageColumns;
 };
 

@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readRetries, type StoredRetry } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
+import type { DeadLetterFilter } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
 import {
   type DeadLetterContents,
-  type DeadLetterSource,
   readContents,
   readDeadLetters,
   readDeadLettersById,
@@ -25,28 +25,38 @@ export type DeadLetterSummary = StoredDeadLetter & {
 
 export type OpenedDeadLetter = DeadLetterSummary & DeadLetterContents;
 
-/** Which dead letters are selected; what is left out means any. */
-export type DeadLetterFilter = {
-  readonly reason?: string | undefined;
-  readonly source?: DeadLetterSource | undefined;
-  /** Received at this moment or later. */
-  readonly since?: number | undefined;
-  /** Also those that a retry has stored. */
-  readonly includeDone: boolean;
-};
-
 export function isSelected(deadLetter: DeadLetterSummary, filter: DeadLetterFilter): boolean {
-  const { reason, source, since, includeDone } = filter;
+  const { reason, source, origin, sensorId, keyId, since, before, includeDone } = filter;
   return (
     (reason === undefined || deadLetter.reason === reason) &&
     (source === undefined || deadLetter.source === source) &&
+    (origin === undefined || deadLetter.origin.startsWith(origin)) &&
+    (sensorId === undefined || deadLetter.sensorId === sensorId) &&
+    (keyId === undefined || deadLetter.keyId === keyId) &&
     (since === undefined || deadLetter.receivedAt >= since) &&
+    (before === undefined || deadLetter.receivedAt < before) &&
     (includeDone || !deadLetter.isDone)
   );
 }
 
+/** Dead letters with these ids, without their contents, in the order of the ids. */
+export async function readSummariesById(
+  client: ClickHouseClient,
+  ids: readonly string[],
+): Promise<DeadLetterSummary[]> {
+  const found: DeadLetterSummary[] = [];
+  for (const some of chunksOf(ids, () => 0, { items: IDS_PER_QUERY, bytes: 0 })) {
+    found.push(...(await withRetries(client, await readDeadLettersById(client, some))));
+  }
+  const place = new Map(ids.map((id, index) => [id, index]));
+  return found.sort((one, other) => (place.get(one.id) ?? 0) - (place.get(other.id) ?? 0));
+}
+
+/** A parameter's text must stay below the server's 128 KiB. */
+const IDS_PER_QUERY = 4_000;
+
 /** All dead letters without their contents, a page at a time. */
-export async function* readSummaries(client: ClickHouseClient): AsyncGenerator<DeadLetterSummary[]> {
+async function* readSummaries(client: ClickHouseClient): AsyncGenerator<DeadLetterSummary[]> {
   for await (const page of readDeadLetters(client)) yield await withRetries(client, page);
 }
 

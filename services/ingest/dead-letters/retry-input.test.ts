@@ -24,6 +24,7 @@ const letter = (source: OpenedDeadLetter["source"], value: string): OpenedDeadLe
   publishRight: "everything",
   keyId: "",
   keySensorId: "",
+  sensorId: "",
   message: source === "kafka" ? message : undefined,
 });
 

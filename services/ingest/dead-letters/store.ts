@@ -45,7 +45,7 @@ export function storedBytes(deadLetter: DeadLetter): number {
   return bytesOf(toRow(deadLetter));
 }
 
-function toRow({ rejection, value, sender, ...deadLetter }: DeadLetter): DeadLetterRow {
+function toRow({ rejection, value, sender, sensorId, ...deadLetter }: DeadLetter): DeadLetterRow {
   const { source, origin, position, payload, payloadBytes, message } = deadLetter;
   return {
     source,
@@ -58,6 +58,7 @@ function toRow({ rejection, value, sender, ...deadLetter }: DeadLetter): DeadLet
     publishRight: formatRight(sender.right),
     keyId: sender.keyId ?? "",
     keySensorId: sender.sensorId ?? "",
+    sensorId: sensorId ?? sender.sensorId ?? "",
     message,
   };
 }

@@ -32,13 +32,14 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
     if (bytes[0] !== OPEN_BRACE || (only !== undefined && only.json === undefined)) {
       const decoded = decodeText(text, options);
       if (decoded === undefined) return undefined;
-      return decoded === "unknown" ? reject(bytes, ...unknownText(only)) : toRecord(bytes, decoded);
+      return decoded === "unknown" ? reject(bytes, ...unknownText(only)) : toRecord(bytes, decoded, decoded.format);
     }
     const value = parse(text);
     if (!isFields(value)) return reject(bytes, "not-json", "the record is not JSON");
     const format = only ?? formats.find((candidate) => candidate.json?.recognizes(value));
     if (format?.json === undefined) return reject(bytes, "unknown-format", "no format recognises the record");
-    return format === observationsFormat ? decodeOwn(bytes) : toRecord(bytes, format.json.decode(value, options));
+    if (format === observationsFormat) return decodeOwn(bytes);
+    return toRecord(bytes, format.json.decode(value, options), format.name);
   };
 }
 
@@ -48,8 +49,10 @@ function decodeOwn(bytes: Buffer): FileRecord {
   return "value" in parsed ? { bytes, value: parsed.value } : { bytes };
 }
 
-function toRecord(bytes: Buffer, decoded: Decoded): FileRecord {
-  return "ignored" in decoded ? { bytes, ignored: decoded.ignored } : { bytes, value: decoded.observation };
+function toRecord(bytes: Buffer, decoded: Decoded, format: string): FileRecord {
+  return "ignored" in decoded
+    ? { bytes, ignored: decoded.ignored, format }
+    : { bytes, value: decoded.observation, format };
 }
 
 function reject(bytes: Buffer, reason: Rejection["reason"], detail: string): FileRecord {
@@ -64,16 +67,18 @@ function unknownText(only: LogFormat | undefined): [Rejection["reason"], string]
 
 /** Lines of text belong to the format that last recognised one, unless another one recognises them. */
 function openText(formats: readonly LogFormat[]) {
-  const texts = formats.flatMap(({ text }) => (text === undefined ? [] : [text]));
+  const texts = formats.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, ...text }]));
   let current = texts.length === 1 && formats.length === 1 ? texts[0] : undefined;
   let decode = current?.open();
-  return (line: string, options: DecodeOptions): Decoded | undefined | "unknown" => {
+  return (line: string, options: DecodeOptions): (Decoded & { readonly format: string }) | undefined | "unknown" => {
     const recognized = formats.length === 1 ? undefined : texts.find((text) => text.recognizes(line));
     if (recognized !== undefined && recognized !== current) {
       current = recognized;
       decode = recognized.open();
     }
-    return decode === undefined ? "unknown" : decode(line, options);
+    if (current === undefined || decode === undefined) return "unknown";
+    const decoded = decode(line, options);
+    return decoded && { ...decoded, format: current.name };
   };
 }
 

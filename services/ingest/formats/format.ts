@@ -50,4 +50,6 @@ export type FileRecord = {
   readonly value?: unknown;
   readonly rejection?: Rejection;
   readonly ignored?: IgnoredReason;
+  /** The name of the format that has read it; left out, it is an observation of the wire schema. */
+  readonly format?: string;
 };

@@ -17,11 +17,11 @@ export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue, row
       for (const { index, detail } of await queue.store(distinct, bytes, options))
         rejected.set(distinct[index], detail);
       if (rejected.size === 0) return [];
-      return accepted.flatMap(({ record }, index) => {
+      return accepted.flatMap(({ record, valid }, index) => {
         const detail = rejected.get(rows[index]);
-        return detail === undefined
-          ? []
-          : [{ record, rejection: boundDetail({ reason: "rejected-by-store", detail }) }];
+        if (detail === undefined) return [];
+        const rejection = boundDetail({ reason: "rejected-by-store", detail });
+        return [{ record, rejection, sensorId: valid.observation.sensor_id }];
       });
     } finally {
       release();

@@ -99,7 +99,9 @@ test.runIf(process.platform === "linux")("its environment has nothing of ours bu
 
 test("a data directory that another process uses is an error that says what to do", async () => {
   await start();
-  await expect(startEmbedded(dataDir)).rejects.toThrow(/is in use by another process: stop that one, or set DATA_DIR/);
+  await expect(startEmbedded(dataDir)).rejects.toThrow(
+    /is in use by (pid \d+ \(a service\)|another process): stop it first, or set DATA_DIR/,
+  );
 });
 
 test("a second command uses the running server, and leaves it running", async () => {

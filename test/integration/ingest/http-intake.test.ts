@@ -187,7 +187,7 @@ test("a small body that unpacks to more than 32 MiB is rejected", async () => {
   const bomb = gzipSync(Buffer.alloc(33 * 1024 * 1024, 0x20));
   expect(await post(bomb, { "content-encoding": "gzip" })).toEqual({
     status: 413,
-    body: { message: "The request body is too large" },
+    body: { message: "The request body is too large: at most 33554432 bytes are accepted" },
   });
 });
 
@@ -221,7 +221,10 @@ test("with sensor keys configured, only they are accepted", async () => {
   const guarded = await intake(["first-key", "second-key"]);
   const payload = JSON.stringify(good("45.1.3.1"));
   for (const headers of [{}, { key: "" }, { key: "third-key" }]) {
-    expect(await post(payload, headers, guarded)).toEqual({ status: 401, body: { message: "Unauthorized" } });
+    expect(await post(payload, headers, guarded)).toEqual({
+      status: 401,
+      body: { message: 'Unauthorized: send a valid sensor key (nfs_...) in the header "key"' },
+    });
   }
   expect(await post(payload, { key: "second-key" }, guarded)).toMatchObject({ status: 202 });
   await guarded.close();

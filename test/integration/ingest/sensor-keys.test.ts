@@ -28,7 +28,10 @@ beforeEach(async () => {
 });
 afterEach(() => keys.close());
 
-const UNAUTHORIZED = { status: 401, body: { message: "Unauthorized" } };
+const UNAUTHORIZED = {
+  status: 401,
+  body: { message: 'Unauthorized: send a valid sensor key (nfs_...) in the header "key"' },
+};
 
 const deadLetters = defineQuery({
   name: "test-dead-letters",
@@ -203,6 +206,6 @@ test("the sensor of a key is chosen when the key is made, and listed", async () 
   await keys.world.sensors.refresh();
   expect(await keys.post([keys.observation({ sensor_id: "roof" })], made.key)).toMatchObject({ body: { rejected: 1 } });
   await runSensorsList({ json: true }, command);
-  expect(JSON.parse(command.lines[1] ?? "")).toMatchObject([{ sensor: "" }, { sensor: "cellar" }]);
+  expect(JSON.parse(command.lines[1] ?? "")).toMatchObject({ keys: [{ sensor: "" }, { sensor: "cellar" }] });
   await expect(runSensorsCreate({ ...options, sensorId: "a\nb" }, command)).rejects.toThrow("--sensor-id takes");
 });

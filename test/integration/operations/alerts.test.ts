@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { evaluate, type Round, readScrape, type Sample } from "../../support/alerts/promql.ts";
-import { ALERT_SCENARIOS, applyChange, type Scenario } from "../../support/alerts/scenarios.ts";
+import { ALERT_SCENARIOS, applyChange, type Scenario, wellAtFirst } from "../../support/alerts/scenarios.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startRelay } from "../../support/servers/relay.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
@@ -83,8 +83,10 @@ beforeAll(async () => {
       ({ name, value }) => name === "noisefloor_ready" && value !== 1,
     );
     expect(notReady).toEqual([]);
+    const isThere = new Set([...first, ...(await scrape(query, "query"))].map(({ name }) => name));
+    const well = wellAtFirst(Date.now() / 1_000).filter(({ name }) => !isThere.has(name));
     const second = first.map((sample) => ({ ...sample, labels: { ...sample.labels, instance: "intake-2" } }));
-    scraped = [...first, ...second, ...(await scrape(query, "query"))].map(onLargeDisk).filter(isUsedByRules);
+    scraped = [...first, ...second, ...(await scrape(query, "query")), ...well].map(onLargeDisk).filter(isUsedByRules);
   });
 });
 afterAll(async () => {
@@ -127,6 +129,15 @@ describe.concurrent("alerts", () => {
   test("every alert fires in one of these cases", () => {
     const seen = new Set(ALERT_SCENARIOS.flatMap(([, , alerts]) => alerts));
     expect(rules.map(({ alert }) => alert).filter((alert) => !seen.has(alert))).toEqual([]);
+  });
+
+  test("a service has every metric that the alerts use, also those without a value yet", async () => {
+    const texts = await Promise.all(running.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+    const text = texts.join("\n");
+    const used = new Set(rules.flatMap(({ expr }) => expr.match(/noisefloor_\w+/g) ?? []));
+    // Of a setting of its own.
+    used.delete("noisefloor_benign_updates_total");
+    for (const name of used) expect(text, name).toContain(`# HELP ${name.replace(/_(?:count|bucket)$/, "")} `);
   });
 
   test("the counters of an intake start at 0; the time of its last insert is absent until there was one", () => {

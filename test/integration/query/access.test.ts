@@ -150,7 +150,7 @@ test("the first sensor key is made only after confirmation, and the intake can b
   expect(await needsKey()).toBe(false);
   const listed = commandOver(world);
   await runSensorsList({ json: true }, listed);
-  expect(JSON.parse(listed.lines.join(""))).toHaveLength(2);
+  expect(JSON.parse(listed.lines.join("")).keys).toHaveLength(2);
   await expect(runSensorsCreate(create, command), "another key closes it again").rejects.toThrow(/pass --yes/);
   await runSensorsCreate({ ...create, yes: true }, command);
   expect(await needsKey()).toBe(true);

@@ -110,6 +110,8 @@ function call(node: Node, rounds: readonly Round[], text: string): number | read
       return rounds.at(-1)?.at ?? 0;
     case "absent":
       return vectorOf(given[0], rounds, text).length > 0 ? [] : [{ labels: {}, value: 1 }];
+    case "abs":
+      return vectorOf(given[0], rounds, text).map((point) => ({ ...point, value: Math.abs(point.value) }));
     case "rate":
       return slopes(rangesOf(given[0], rounds, text), (rise, last) => (rise < 0 ? last : rise));
     case "deriv":

@@ -74,6 +74,22 @@ const gone = (of: { instance: string } | undefined, scraped: readonly Sample[]):
 };
 const tooSlow = ["10", "30", "60", "120", "300", "600", "+Inf"];
 
+const sensor = (name: string, value: number) => all(() => [{ name, labels: { instance: "intake-1" }, value }]);
+
+/** Series that a scrape lacks until there is a sensor, a certificate or a backup, as they are when all is well. */
+export function wellAtFirst(at: number): readonly Sample[] {
+  const of = { job: "noisefloor", instance: "intake-1" };
+  const sensor = { ...of, sensor: "tap", source: "http", key: "" };
+  return [
+    { name: "noisefloor_sensor_silent", labels: sensor, value: 0 },
+    { name: "noisefloor_sensor_rejected_ratio", labels: sensor, value: 0.01 },
+    { name: "noisefloor_tls_certificate_expiry_timestamp_seconds", labels: of, value: at + 60 * 86_400 },
+    { name: "noisefloor_backup_timestamp_seconds", labels: of, value: at - 80_000 },
+    { name: "noisefloor_clock_skew_seconds", labels: of, value: -0.2 },
+    { name: "noisefloor_benign_updates_total", labels: { ...of, outcome: "failed" }, value: 0 },
+  ];
+}
+
 /** Each with the alerts that it must end with. */
 export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenario, alerts: readonly string[]])[] = [
   ["all is well and many messages come", busy, []],
@@ -146,6 +162,37 @@ export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenar
     "a sender has used up its quota of dead letters",
     all((minute) => [{ name: "noisefloor_dead_letters_not_kept_total", labels: { ...FIRST }, value: minute * 10 }]),
     ["NoisefloorDeadLettersNotKept"],
+  ],
+  ["a sensor has fallen silent", sensor("noisefloor_sensor_silent", 1), ["NoisefloorSensorSilent"]],
+  [
+    "two of a sensor's three records are rejected",
+    sensor("noisefloor_sensor_rejected_ratio", 0.66),
+    ["NoisefloorSensorRejected"],
+  ],
+  [
+    "the certificate expires in ten days",
+    all((_minute, at) => [{ name: "noisefloor_tls_certificate_expiry_timestamp_seconds", value: at + 10 * 86_400 }]),
+    ["NoisefloorCertificateExpires"],
+  ],
+  [
+    "the certificate has expired",
+    all((_minute, at) => [{ name: "noisefloor_tls_certificate_expiry_timestamp_seconds", value: at - 60 }]),
+    ["NoisefloorCertificateExpires"],
+  ],
+  [
+    "the last backup is three days old",
+    all((_minute, at) => [{ name: "noisefloor_backup_timestamp_seconds", value: at - 3 * 86_400 }]),
+    ["NoisefloorBackupOld"],
+  ],
+  [
+    "the clock of ClickHouse is ten minutes behind",
+    all(() => [{ name: "noisefloor_clock_skew_seconds", value: -600 }]),
+    ["NoisefloorClockSkew"],
+  ],
+  [
+    "every update of the benign lists fails",
+    all((minute) => [{ name: "noisefloor_benign_updates_total", value: Math.floor(minute / 20) }]),
+    ["NoisefloorBenignUpdatesFail"],
   ],
   ["one record in a thousand is rejected", all((minute) => [records("unknown-tag", minute * 6)]), []],
   [

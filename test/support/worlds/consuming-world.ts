@@ -49,6 +49,8 @@ export function ingestOf(
     metrics,
     log: silent,
     now,
+    // Only at the stop: an intake that a test leaves would write into the next test's database.
+    activityFlushMs: 86_400_000,
     ...more,
   });
 }

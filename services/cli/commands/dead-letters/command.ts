@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { DefineCommand } from "../../framework/define-command.ts";
 import type { ListOptions } from "./list-and-show.ts";
+import type { PurgeOptions } from "./purge.ts";
 import type { RetryOptions } from "./retry.ts";
 
 const RETRY_HELP = `
@@ -45,13 +46,26 @@ export const define: DefineCommand = (deadLetters, createContext) => {
     .action(async (ids: string[], options: RetryOptions) =>
       (await import("./retry.ts")).runDeadLettersRetry(ids, options, await createContext()),
     );
+  withFilter(deadLetters.command("purge"))
+    .description("delete them for good, also those that a retry has stored")
+    .option("--all", "all of them", false)
+    .option("--dry-run", "say what it would delete, and change nothing", false)
+    .option("--yes", "without asking", false)
+    .option("--json", "as JSON", false)
+    .action(async (options: PurgeOptions) =>
+      (await import("./purge.ts")).runDeadLettersPurge(options, await createContext()),
+    );
 };
 
 function withFilter(command: Command): Command {
   return command
     .option("--reason <reason>", "only with this reason")
-    .option("--source <source>", "only from http, file or kafka")
-    .option("--since <time>", "only received since: an RFC 3339 time, or 12h or 7d ago");
+    .option("--source <source>", "only from http, file, kafka or hpfeeds")
+    .option("--sensor <id>", "only of this sensor")
+    .option("--key <id>", "only of the sender with this key")
+    .option("--origin <name>", "only from this request, file or message, or those that begin so")
+    .option("--since <time>", "only received since: an RFC 3339 time, or 5m, 12h or 7d ago")
+    .option("--before <time>", "only received before: likewise");
 }
 
 function limit(text: string): number {

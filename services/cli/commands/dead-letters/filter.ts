@@ -1,18 +1,29 @@
+import type { DeadLetterFilter } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
 import { DEAD_LETTER_SOURCES } from "@noisefloor/clickhouse/tables/dead-letters.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
-import type { DeadLetterFilter } from "@noisefloor/ingest/dead-letters/read.ts";
 import { UserError } from "../../framework/command.ts";
 import { readSince } from "../../framework/since.ts";
 
 export type FilterOptions = {
   readonly reason?: string | undefined;
   readonly source?: string | undefined;
+  /** The request, file or message, or the beginning of its name. */
+  readonly origin?: string | undefined;
+  readonly sensor?: string | undefined;
+  /** The id of a sensor's key. */
+  readonly key?: string | undefined;
   readonly since?: string | undefined;
+  readonly before?: string | undefined;
 };
+
+/** Whether any option narrows the selection. */
+export function isFilteredBy({ reason, source, origin, sensor, key, since, before }: FilterOptions): boolean {
+  return [reason, source, origin, sensor, key, since, before].some((option) => option !== undefined);
+}
 
 /** Throws a UserError when an option names a reason, source or time that does not exist. */
 export function readFilter(
-  { reason, source, since }: FilterOptions,
+  { reason, source, origin, sensor, key, since, before }: FilterOptions,
   includeDone: boolean,
   now: number,
 ): DeadLetterFilter {
@@ -24,5 +35,16 @@ export function readFilter(
   if (source !== undefined && known === undefined) {
     throw new UserError(`there is no source "${source}"; there are ${DEAD_LETTER_SOURCES.join(", ")}`);
   }
-  return { reason, source: known, since: since === undefined ? undefined : readSince(since, now), includeDone };
+  const timeOf = (text: string | undefined, option: string) =>
+    text === undefined ? undefined : readSince(text, now, option);
+  return {
+    reason,
+    source: known,
+    origin,
+    sensorId: sensor,
+    keyId: key,
+    since: timeOf(since, "--since"),
+    before: timeOf(before, "--before"),
+    includeDone,
+  };
 }

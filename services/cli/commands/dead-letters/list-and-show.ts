@@ -1,13 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import {
+  countDeadLettersBy,
+  type DeadLetterCount,
+  readNewestIds,
+} from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import {
-  type DeadLetterFilter,
   type DeadLetterSummary,
-  isSelected,
   type OpenedDeadLetter,
   openDeadLettersById,
-  readSummaries,
+  readSummariesById,
 } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
@@ -16,30 +19,20 @@ import { type FilterOptions, readFilter } from "./filter.ts";
 
 export type ListOptions = FilterOptions & OutputOptions & { readonly limit: number; readonly includeDone: boolean };
 
-type Count = Pick<DeadLetterSummary, "source" | "reason" | "isDone"> & {
-  count: number;
-  oldest: number;
-  newest: number;
-};
-
 /** `noisefloor dead-letters list`. */
 export async function runDeadLettersList(options: ListOptions, context: CommandContext): Promise<void> {
-  const { print, signal } = context;
+  const { print } = context;
   const filter = readFilter(options, options.includeDone, Date.now());
   await withStoreToRead(context, async (client) => {
-    const tally = tallyOf(filter, options.limit);
-    for await (const deadLetters of readSummaries(client)) {
-      if (signal.aborted) break;
-      tally.add(deadLetters);
-    }
-    const isComplete = !signal.aborted;
-    if (!isComplete) process.exitCode = 130;
-    const [counts, deadLetters] = [tally.counts().map(countRow), tally.newest()];
+    const [counts, ids] = await Promise.all([
+      countDeadLettersBy(client, filter),
+      readNewestIds(client, filter, options.limit),
+    ]);
+    const deadLetters = await readSummariesById(client, ids);
     if (options.json) {
-      return print(JSON.stringify({ is_complete: isComplete, counts, dead_letters: deadLetters.map(toJson) }));
+      return print(JSON.stringify({ counts: counts.map(countRow), dead_letters: deadLetters.map(toJson) }));
     }
-    if (!isComplete) print("Interrupted: the list is incomplete.");
-    show(counts, options, context);
+    show(counts.map(countRow), options, context);
     if (deadLetters.length === 0) return;
     print();
     print(`The newest ${deadLetters.length}:`);
@@ -47,38 +40,10 @@ export async function runDeadLettersList(options: ListOptions, context: CommandC
   });
 }
 
-/** Counts the selected dead letters and keeps the newest. */
-function tallyOf(filter: DeadLetterFilter, limit: number) {
-  const counts = new Map<string, Count>();
-  let newest: DeadLetterSummary[] = [];
-  return {
-    add(deadLetters: readonly DeadLetterSummary[]) {
-      const selected = deadLetters.filter((deadLetter) => isSelected(deadLetter, filter));
-      for (const { source, reason, isDone, receivedAt } of selected) {
-        const key = `${source} ${reason} ${Number(isDone)}`;
-        const count = counts.get(key) ?? {
-          source,
-          reason,
-          isDone,
-          count: 0,
-          oldest: receivedAt,
-          newest: receivedAt,
-        };
-        counts.set(key, count);
-        count.count++;
-        count.oldest = Math.min(count.oldest, receivedAt);
-        count.newest = Math.max(count.newest, receivedAt);
-      }
-      newest = [...newest, ...selected].sort((one, other) => other.receivedAt - one.receivedAt).slice(0, limit);
-    },
-    counts: () => [...counts].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, count]) => count),
-    newest: () => newest,
-  };
-}
-
 const stateOf = ({ isDone }: Pick<DeadLetterSummary, "isDone">) => (isDone ? "done" : "open");
 
-function countRow(row: Count) {
+/** A count as scripts and people see it. */
+export function countRow(row: DeadLetterCount) {
   const { source, reason, count, oldest, newest } = row;
   return {
     source,
@@ -93,10 +58,11 @@ function countRow(row: Count) {
 const SHOWN_DETAIL_LENGTH = 100;
 
 function listRow(deadLetter: DeadLetterSummary) {
-  const { id, receivedAt, source, reason, origin, position, detail } = deadLetter;
+  const { id, receivedAt, source, sensorId, keyId, reason, origin, position, detail } = deadLetter;
   const shown = detail.length > SHOWN_DETAIL_LENGTH ? `${detail.slice(0, SHOWN_DETAIL_LENGTH)}...` : detail;
   const received = formatTimestamp(receivedAt);
-  return { id, received, state: stateOf(deadLetter), source, origin, position, reason, detail: shown };
+  const [sensor, key] = [sensorId || "-", keyId || "-"];
+  return { id, received, state: stateOf(deadLetter), source, sensor, key, origin, position, reason, detail: shown };
 }
 
 function toJson(deadLetter: DeadLetterSummary) {
@@ -104,6 +70,8 @@ function toJson(deadLetter: DeadLetterSummary) {
   return {
     id,
     source,
+    sensor: deadLetter.sensorId,
+    key: deadLetter.keyId,
     origin,
     position,
     received: formatTimestamp(receivedAt),

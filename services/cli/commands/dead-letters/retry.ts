@@ -1,12 +1,8 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { writeRetries } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
+import type { DeadLetterFilter } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
 import { countDeadLetters } from "@noisefloor/clickhouse/tables/dead-letters.ts";
-import {
-  type DeadLetterFilter,
-  type OpenedDeadLetter,
-  openDeadLetters,
-  openDeadLettersById,
-} from "@noisefloor/ingest/dead-letters/read.ts";
+import { type OpenedDeadLetter, openDeadLetters, openDeadLettersById } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type RetryResult, retryDeadLetters } from "@noisefloor/ingest/dead-letters/retry.ts";
 import { directSink } from "../../direct-sink.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
@@ -14,7 +10,7 @@ import { type OutputOptions, printable } from "../../framework/output.ts";
 import { progressBar } from "../../framework/progress.ts";
 import { openRows } from "../../row-options.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store.ts";
-import { type FilterOptions, readFilter } from "./filter.ts";
+import { type FilterOptions, isFilteredBy, readFilter } from "./filter.ts";
 import { assertId } from "./list-and-show.ts";
 
 export type RetryOptions = FilterOptions &
@@ -57,10 +53,11 @@ export async function runDeadLettersRetry(
 }
 
 /** Throws a UserError unless either ids or a selection is given. */
-function assertSelection(ids: readonly string[], { all, reason, source, since }: RetryOptions): void {
-  const isFiltered = reason !== undefined || source !== undefined || since !== undefined;
+function assertSelection(ids: readonly string[], options: RetryOptions): void {
+  const { all, reason } = options;
+  const isFiltered = isFilteredBy(options);
   if (ids.length > 0 ? all || isFiltered : !all && reason === undefined) {
-    throw new UserError("select dead letters by ids, --reason or --all; --source and --since narrow the last two");
+    throw new UserError("select dead letters by ids, --reason or --all; the other options narrow the last two");
   }
   ids.forEach(assertId);
 }

@@ -74,6 +74,9 @@ export async function* readFile(
       reported = raw.bytesRead;
       yield record;
     }
+  } catch (error) {
+    const isCut = error instanceof Error && "code" in error && error.code === "Z_BUF_ERROR";
+    throw isCut ? new Error(`${file.name} is truncated: its gzip data end early`, { cause: error }) : error;
   } finally {
     raw.destroy();
   }

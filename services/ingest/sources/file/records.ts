@@ -59,7 +59,7 @@ const OPERATOR: Sender = { right: "everything" };
  * The dead letter of a file's record. Its origin is the digest of its bytes, so that the same file leads to the same
  * dead letters under another name, unpacked, longer by now or by standard input. Where it stood is in its detail.
  */
-export function fileDeadLetter({ record, rejection }: RejectedRecord<ReplayRecord>): DeadLetter {
+export function fileDeadLetter({ record, rejection, sensorId }: RejectedRecord<ReplayRecord>): DeadLetter {
   const { bytes, value, ordinal = 0 } = record;
   return {
     source: "file",
@@ -70,6 +70,7 @@ export function fileDeadLetter({ record, rejection }: RejectedRecord<ReplayRecor
       detail: `${rejection.detail} (${record.origin.toWellFormed()}, record ${record.position})`,
     },
     sender: OPERATOR,
+    sensorId,
     value,
     ...toPayload(bytes),
   };

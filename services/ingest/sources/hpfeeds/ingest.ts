@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
+import type { SourceActivity } from "../../activity/activity.ts";
 import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, IgnoredReason } from "../../formats/format.ts";
@@ -18,6 +19,8 @@ export type HpfeedsIngestOptions = Omit<
   readonly deadLetters: DeadLetterStore;
   /** Called with how many messages were no observations. */
   readonly onIgnored: (reason: IgnoredReason, records: number) => void;
+  /** Counts what became of the messages by sensor. */
+  readonly activity: SourceActivity;
   readonly metrics: Pick<IngestMetrics, "gauge">;
   readonly log: Logger;
 };
@@ -31,19 +34,20 @@ export function startHpfeedsIngest({ settings, ...options }: HpfeedsIngestOption
       const records = messages.flatMap((message): IncomingRecord[] => {
         const bytes = toRecord(message);
         const decoded = decode(bytes);
-        if (decoded?.ignored !== undefined) options.onIgnored(decoded.ignored, 1);
+        if (decoded?.ignored !== undefined) {
+          options.onIgnored(decoded.ignored, 1);
+          options.activity.ignored(1, {});
+        }
         if (decoded === undefined || decoded.ignored !== undefined) return [];
         return [{ ...decoded, fallbackId: `hpfeeds:${digestOf(bytes)}` }];
       });
       // The broker decides who may publish.
-      const result = await ingestBatch(records, {
+      await ingestBatch(records, {
         ...options,
         right: "everything",
+        onRecords: (counted) => options.activity.count(counted, {}),
         storeDeadLetters: (rejected) => options.deadLetters(rejected.map(toDeadLetter)),
       });
-      if (result.rejected.length > 0) {
-        options.log.warn({ rejected: result.rejected.length }, "records rejected, see the dead letters");
-      }
     },
   });
   options.metrics.gauge(
@@ -69,7 +73,7 @@ function toRecord({ channel, ident, payload }: PublishedMessage): Buffer {
 
 const digestOf = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex").slice(0, 32);
 
-function toDeadLetter({ record: { bytes, value }, rejection }: RejectedRecord<IncomingRecord>): DeadLetter {
+function toDeadLetter({ record: { bytes, value }, rejection, sensorId }: RejectedRecord<IncomingRecord>): DeadLetter {
   const origin = `hpfeeds:${digestOf(bytes)}`;
   return {
     source: "hpfeeds",
@@ -77,6 +81,7 @@ function toDeadLetter({ record: { bytes, value }, rejection }: RejectedRecord<In
     position: 0,
     rejection,
     sender: { right: "everything" },
+    sensorId,
     value,
     ...toPayload(bytes),
   };

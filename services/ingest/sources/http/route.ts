@@ -6,6 +6,7 @@ import { memoryBudget } from "@noisefloor/http/requests/memory-budget.ts";
 import { limitBodies } from "@noisefloor/http/requests/request-bodies.ts";
 import { KafkaUnavailableError } from "@noisefloor/kafka/errors.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { SourceActivity } from "../../activity/activity.ts";
 import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
 import { findFormats } from "../../formats/all.ts";
 import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
@@ -48,6 +49,8 @@ export type HttpIntakeOptions = SensorKeys &
     readonly decode: DecodeOptions;
     /** Called with how many records were no observations. */
     readonly onIgnored?: ((reason: IgnoredReason, records: number) => void) | undefined;
+    /** Counts what became of the records by key and sensor. */
+    readonly activity?: SourceActivity | undefined;
     /** Throws while nothing can be stored: no body is read then. */
     readonly assertSpace?: (() => void) | undefined;
     /** What all requests in memory may take together; 128 MiB unless given. */
@@ -171,6 +174,7 @@ async function ingestRequest(
     right,
     sensorId,
     deadLettersFirst: true,
+    onRecords: (counted) => options.activity?.count(counted, sender),
     // The signal ends only this wait: the dead letters of a stored request are stored even if the client has gone.
     sink: (validated) => options.sink(validated, { signal }),
     storeDeadLetters: (rejected) => options.deadLetters(rejected.map(requestDeadLetter)),
@@ -180,12 +184,13 @@ async function ingestRequest(
     options.onIgnored?.(reason, some);
     count += some;
   }
+  options.activity?.ignored(count, sender);
   return { ...result, ignored: count };
 }
 
-export function requestDeadLetter({ record, rejection }: RejectedRecord<RequestRecord>): DeadLetter {
+export function requestDeadLetter({ record, rejection, sensorId }: RejectedRecord<RequestRecord>): DeadLetter {
   const { origin, position, sender, bytes, value } = record;
-  return { source: "http", origin, position, rejection, sender, value, ...toPayload(bytes) };
+  return { source: "http", origin, position, rejection, sender, sensorId, value, ...toPayload(bytes) };
 }
 
 function toUnavailable(error: unknown): never {

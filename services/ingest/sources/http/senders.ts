@@ -17,6 +17,8 @@ export type SensorKeys = {
 const WORKSPACE_KEY =
   "Unauthorized: this is a workspace's key, which only asks questions. Make a sensor key: noisefloor sensors create";
 
+const NO_SENSOR_KEY = 'Unauthorized: send a valid sensor key (nfs_...) in the header "key"';
+
 /**
  * A request's key: the header `key`, else what `Authorization` carries, as the password of Basic authentication or
  * behind `Splunk` or `Bearer`. Empty when there is none.
@@ -50,7 +52,7 @@ export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Send
     const digest = sha256(key);
     // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
     const [known] = shared.filter((one) => timingSafeEqual(one.digest, digest));
-    if (known === undefined) throw new HttpError(401, keys.isWorkspaceKey?.(key) ? WORKSPACE_KEY : "Unauthorized");
+    if (known === undefined) throw new HttpError(401, keys.isWorkspaceKey?.(key) ? WORKSPACE_KEY : NO_SENSOR_KEY);
     return known.sender;
   };
 }

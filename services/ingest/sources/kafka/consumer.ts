@@ -2,12 +2,13 @@ import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import type { StreamBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import type { Logger } from "pino";
+import type { SourceActivity } from "../../activity/activity.ts";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
 import { splitMessage } from "../../formats/json/split.ts";
-import { type BatchOptions, ingestBatch } from "../../pipeline.ts";
-import { idNamespaceOfMessage, messageRecordId } from "../../record-id.ts";
+import { type BatchOptions, type IngestedRecords, ingestBatch } from "../../pipeline.ts";
+import { FALLBACK_ID_HEADER, idNamespaceOfMessage, messageRecordId } from "../../record-id.ts";
 import type { RejectedRecord } from "../../types.ts";
 import { type MessageRecord, messageDeadLetters, TOPIC_SENDER } from "./dead-letters.ts";
 
@@ -27,6 +28,8 @@ export type KafkaIngestOptions = Omit<
   readonly source: StreamConsumer;
   /** Of a topic with a sensor's own records. Left out, they are observations of the wire schema. */
   readonly raw?: RawRecords | undefined;
+  /** Counts what became of the records by sensor. */
+  readonly activity?: SourceActivity | undefined;
   readonly log: Logger;
 };
 
@@ -47,30 +50,35 @@ export async function startKafkaIngest(options: KafkaIngestOptions): Promise<voi
         ...TOPIC_SENDER,
         signal,
         hasMore: batch.hasMore,
+        onRecords: (records) => options.activity?.count(withoutPublished(records), TOPIC_SENDER),
         storeDeadLetters: (rejected) => options.deadLetters(messageDeadLetters(rejected), signal),
       }),
     ),
   );
 }
 
-type MessagesOptions = BatchOptions<MessageRecord> & Pick<KafkaIngestOptions, "raw" | "log">;
+/** What our own intake has published was counted there, with its sender's key. */
+function withoutPublished({ accepted, rejected }: IngestedRecords<MessageRecord>): IngestedRecords<MessageRecord> {
+  const foreign = accepted.filter(({ record }) => record.message.headers[FALLBACK_ID_HEADER] === undefined);
+  return { accepted: foreign, rejected };
+}
+
+type MessagesOptions = BatchOptions<MessageRecord> & Pick<KafkaIngestOptions, "raw" | "activity" | "log">;
 
 async function ingestMessages(messages: readonly StreamMessage[], options: MessagesOptions): Promise<void> {
-  let rejected = 0;
-  for await (const { records, unreadable, isLast } of unpack(messages, options.raw)) {
-    const result = await ingestBatch(records, { ...options, hasMore: options.hasMore || !isLast });
-    rejected += result.rejected.length + unreadable.length;
+  for await (const { records, unreadable, isLast } of unpack(messages, options)) {
+    await ingestBatch(records, { ...options, hasMore: options.hasMore || !isLast });
     options.signal?.throwIfAborted();
     if (unreadable.length > 0) await storeUnreadable(unreadable, options);
   }
-  if (rejected > 0) options.log.warn({ rejected }, "records rejected, see the dead letters");
 }
 
 async function storeUnreadable(
   unreadable: readonly RejectedRecord<MessageRecord>[],
-  { storeDeadLetters, onOutcome, log }: MessagesOptions,
+  { storeDeadLetters, onOutcome, onRecords, log }: MessagesOptions,
 ): Promise<void> {
   await storeDeadLetters(unreadable);
+  onRecords?.({ accepted: [], rejected: unreadable });
   for (const { record, rejection } of unreadable) {
     onOutcome?.(rejection.reason, 1);
     const { topic, partition, offset, damage } = record.message;
@@ -87,7 +95,10 @@ type Unpacked = {
 };
 
 /** A batch's records, some at a time: the next messages are split when those before are ingested. */
-async function* unpack(messages: readonly StreamMessage[], raw: RawRecords | undefined): AsyncGenerator<Unpacked> {
+async function* unpack(
+  messages: readonly StreamMessage[],
+  { raw, activity }: Pick<MessagesOptions, "raw" | "activity">,
+): AsyncGenerator<Unpacked> {
   const pace = createRecordPace();
   let records: MessageRecord[] = [];
   let unreadable: RejectedRecord<MessageRecord>[] = [];
@@ -104,7 +115,7 @@ async function* unpack(messages: readonly StreamMessage[], raw: RawRecords | und
     });
     if (Array.isArray(parts)) {
       const found = parts.map(toRecord);
-      records.push(...(raw === undefined ? found : await decodeRecords(found, raw, pace)));
+      records.push(...(raw === undefined ? found : await decodeRecords(found, raw, activity, pace)));
     } else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
     const isLast = place === messages.length - 1;
     if (!isLast && records.length + unreadable.length < RECORDS_AT_ONCE) continue;
@@ -118,6 +129,7 @@ async function* unpack(messages: readonly StreamMessage[], raw: RawRecords | und
 async function decodeRecords(
   records: readonly MessageRecord[],
   raw: RawRecords,
+  activity: SourceActivity | undefined,
   pace: ReturnType<typeof createRecordPace>,
 ): Promise<MessageRecord[]> {
   const decode = openDecoder(raw.formats, raw.decode);
@@ -126,8 +138,10 @@ async function decodeRecords(
     const pause = pace(record.bytes.length);
     if (pause !== undefined) await pause;
     const decoded = decode(record.bytes);
-    if (decoded?.ignored !== undefined) raw.onIgnored(decoded.ignored, 1);
-    else if (decoded !== undefined) observations.push({ ...record, ...decoded });
+    if (decoded?.ignored !== undefined) {
+      raw.onIgnored(decoded.ignored, 1);
+      activity?.ignored(1, TOPIC_SENDER);
+    } else if (decoded !== undefined) observations.push({ ...record, ...decoded });
   }
   return observations;
 }

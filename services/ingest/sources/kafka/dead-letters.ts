@@ -23,7 +23,7 @@ const MAX_HEADERS = 100;
 /** The dead letters of rejected records, with the message that each came in. */
 export function messageDeadLetters(rejected: readonly RejectedRecord<MessageRecord>[]): DeadLetter[] {
   const columns = new Map<StreamMessage, MessageColumns>();
-  return rejected.map(({ record: { message: whole, index, bytes, value }, rejection }) => {
+  return rejected.map(({ record: { message: whole, index, bytes, value }, rejection, sensorId }) => {
     const message = columns.get(whole) ?? toColumns(whole);
     columns.set(whole, message);
     const origin = `${message.topic}/${message.partition}/${message.offset}`;
@@ -33,6 +33,7 @@ export function messageDeadLetters(rejected: readonly RejectedRecord<MessageReco
       position: index,
       rejection,
       sender: TOPIC_SENDER,
+      sensorId,
       message,
       value,
       ...toPayload(bytes),

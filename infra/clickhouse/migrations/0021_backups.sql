@@ -1,0 +1,9 @@
+-- When a backup was made that could be read back, and where.
+CREATE TABLE IF NOT EXISTS backups
+(
+    made_at DateTime64(3, 'UTC'),
+    place   String,
+    bytes   UInt64
+)
+ENGINE = ReplacingMergeTree
+ORDER BY made_at

@@ -1,0 +1,40 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { defineQuery, runForOne } from "../client/query.ts";
+
+const growth = defineQuery({
+  name: "store-growth",
+  sql: `SELECT
+      (SELECT sum(total_bytes) FROM system.tables WHERE database = currentDatabase()) AS bytes,
+      (SELECT total_rows FROM system.tables WHERE database = currentDatabase() AND name = 'observations') AS rows,
+      (SELECT sum(records) FROM (
+        SELECT max(records) AS records FROM sensor_activity
+        WHERE outcome = 'accepted' AND hour >= now() - INTERVAL 7 DAY
+        GROUP BY hour, source, key_id, sensor_id, is_rest, format, process)) AS accepted,
+      (SELECT dateDiff('second', min(hour), now()) FROM sensor_activity
+        WHERE outcome = 'accepted' AND hour >= now() - INTERVAL 7 DAY) AS seconds`,
+  params: z.object({}),
+  row: z.object({
+    bytes: z.int().nullable(),
+    rows: z.int().nullable(),
+    accepted: z.int().nullable(),
+    seconds: z.int().nullable(),
+  }),
+});
+
+export type StoreGrowth = {
+  readonly bytes: number;
+  readonly observations: number;
+  /** Bytes that a day adds, by the records accepted in the last 7 days; undefined when there were none. */
+  readonly bytesPerDay: number | undefined;
+};
+
+/** How large the store is, and by how much it grows a day. */
+export async function readGrowth(client: ClickHouseClient): Promise<StoreGrowth> {
+  const { bytes, rows, accepted, seconds } = await runForOne(client, growth, {});
+  const [size, observations] = [bytes ?? 0, rows ?? 0];
+  const days = Math.max(seconds ?? 0, 3_600) / 86_400;
+  const isKnown = (accepted ?? 0) > 0 && observations > 0;
+  const bytesPerDay = isKnown ? Math.round(((size / observations) * (accepted ?? 0)) / days) : undefined;
+  return { bytes: size, observations, bytesPerDay };
+}

@@ -1,0 +1,32 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+
+export type MadeBackupRecord = {
+  /** Milliseconds since 1970 UTC. */
+  readonly madeAt: number;
+  /** As the command was given it. */
+  readonly place: string;
+  readonly bytes: number;
+};
+
+/** Records that a backup was made and read back. */
+export async function writeBackup(client: ClickHouseClient, { madeAt, place, bytes }: MadeBackupRecord): Promise<void> {
+  await client.insert({
+    table: "backups",
+    values: [{ made_at: toDateTime64(madeAt), place, bytes }],
+    format: "JSONEachRow",
+  });
+}
+
+const lastBackup = defineQuery({
+  name: "last-backup",
+  sql: `SELECT toUnixTimestamp64Milli(made_at) AS madeAt, place, bytes FROM backups ORDER BY made_at DESC LIMIT 1`,
+  params: z.object({}),
+  row: z.object({ madeAt: z.int(), place: z.string(), bytes: z.int() }),
+});
+
+/** The newest backup; undefined when none was ever made. */
+export async function readLastBackup(client: ClickHouseClient): Promise<MadeBackupRecord | undefined> {
+  return (await run(client, lastBackup, {}))[0];
+}

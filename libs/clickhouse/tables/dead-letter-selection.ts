@@ -1,0 +1,123 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { z } from "zod";
+import { defineQuery, run } from "../client/query.ts";
+import { DEAD_LETTER_SOURCES, type DeadLetterSource } from "./dead-letters.ts";
+
+/** Which dead letters are selected; what is left out means any. */
+export type DeadLetterFilter = {
+  /** Why it was rejected last, by a retry or otherwise. */
+  readonly reason?: string | undefined;
+  readonly source?: DeadLetterSource | undefined;
+  /** The request, file or message, or the beginning of its name. */
+  readonly origin?: string | undefined;
+  readonly sensorId?: string | undefined;
+  readonly keyId?: string | undefined;
+  /** Received at this moment or later, and before that one. Milliseconds since 1970 UTC. */
+  readonly since?: number | undefined;
+  readonly before?: number | undefined;
+  /** Also those that a retry has stored. */
+  readonly includeDone: boolean;
+};
+
+const params = z.object({
+  reason: z.string(),
+  source: z.string(),
+  origin: z.string(),
+  sensorId: z.string(),
+  keyId: z.string(),
+  since: z.int(),
+  before: z.int(),
+  includeDone: z.boolean(),
+});
+
+/** No time of a dead letter is later: the year 2200. */
+const END_OF_TIME = 7_258_118_400_000;
+
+/** The values of a filter's parameters; an empty text means any. */
+function paramsOf(filter: DeadLetterFilter): z.input<typeof params> {
+  const { reason = "", source = "", origin = "", sensorId = "", keyId = "", includeDone } = filter;
+  return {
+    reason,
+    source,
+    origin,
+    sensorId,
+    keyId,
+    includeDone,
+    since: filter.since ?? 0,
+    before: filter.before ?? END_OF_TIME,
+  };
+}
+
+/** Of a dead letter's own columns. */
+const WHERE = `received_at >= fromUnixTimestamp64Milli({since:Int64})
+  AND received_at < fromUnixTimestamp64Milli({before:Int64})
+  AND ({source:String} = '' OR source = {source:String})
+  AND ({origin:String} = '' OR startsWith(origin, {origin:String}))
+  AND ({sensorId:String} = '' OR sensor_id = {sensorId:String})
+  AND ({keyId:String} = '' OR key_id = {keyId:String})`;
+
+/**
+ * The selected dead letters, each as its last retry left it. A record that came again after its retry is open again,
+ * for its new reason. The table of retries is small, and a left join without a partner has the type's defaults.
+ */
+const SELECTED = `
+  SELECT letter.*, retry.retried_at AS retriedAt, retriedAt >= letter.received_at AS isRetried,
+    isRetried AND retry.is_done AS isDone, isRetried AND NOT retry.is_done AS isRejectedAgain,
+    if(isRejectedAgain, retry.reason, letter.firstReason) AS reason
+  FROM (SELECT id, source, received_at, reason AS firstReason FROM dead_letters FINAL WHERE ${WHERE}) AS letter
+  LEFT ANY JOIN (SELECT id, retried_at, is_done, reason FROM dead_letter_retries FINAL) AS retry ON letter.id = retry.id
+  WHERE ({includeDone:Bool} OR NOT isDone) AND ({reason:String} = '' OR reason = {reason:String})`;
+
+const countSchema = z.object({
+  source: z.enum(DEAD_LETTER_SOURCES),
+  reason: z.string(),
+  isDone: z.boolean(),
+  count: z.int(),
+  /** Milliseconds since 1970 UTC. */
+  oldest: z.int(),
+  newest: z.int(),
+});
+export type DeadLetterCount = z.infer<typeof countSchema>;
+
+const deadLetterCounts = defineQuery({
+  name: "dead-letter-counts",
+  sql: `SELECT source, reason, toBool(isDone) AS isDone, count() AS count,
+      toUnixTimestamp64Milli(min(received_at)) AS oldest, toUnixTimestamp64Milli(max(received_at)) AS newest
+    FROM (${SELECTED}) GROUP BY source, reason, isDone ORDER BY source, reason, isDone`,
+  params,
+  row: countSchema,
+});
+
+/** The selected dead letters by source, reason and state. */
+export function countDeadLettersBy(client: ClickHouseClient, filter: DeadLetterFilter): Promise<DeadLetterCount[]> {
+  return run(client, deadLetterCounts, paramsOf(filter));
+}
+
+const newestIds = defineQuery({
+  name: "newest-dead-letters",
+  sql: `SELECT id FROM (${SELECTED}) ORDER BY received_at DESC, id LIMIT {limit:UInt32}`,
+  params: params.extend({ limit: z.int() }),
+  row: z.object({ id: z.string() }),
+});
+
+/** The ids of the newest of the selected dead letters, the newest first. */
+export async function readNewestIds(
+  client: ClickHouseClient,
+  filter: DeadLetterFilter,
+  limit: number,
+): Promise<string[]> {
+  if (limit === 0) return [];
+  return (await run(client, newestIds, { ...paramsOf(filter), limit })).map(({ id }) => id);
+}
+
+/**
+ * Deletes the selected dead letters and frees their space. A dead letter that comes again meanwhile may go, too, when
+ * it is selected again. Resolves when they are deleted.
+ */
+export async function deleteDeadLetters(client: ClickHouseClient, filter: DeadLetterFilter): Promise<void> {
+  await client.command({
+    query: `ALTER TABLE dead_letters DELETE WHERE ${WHERE} AND id IN (SELECT id FROM (${SELECTED}))`,
+    query_params: paramsOf(filter),
+    clickhouse_settings: { mutations_sync: "1" },
+  });
+}

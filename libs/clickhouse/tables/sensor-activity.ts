@@ -1,0 +1,111 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { z } from "zod";
+import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+
+/** A row to insert: what one process has counted so far. */
+export type ActivityRow = {
+  /** The beginning of an hour, in milliseconds since 1970 UTC. */
+  readonly hour: number;
+  readonly source: string;
+  /** Empty for senders without a key. */
+  readonly keyId: string;
+  /** Empty when the records name none. */
+  readonly sensorId: string;
+  /** Whether it stands for the sensors that are not counted by name. */
+  readonly isRest: boolean;
+  readonly format: string;
+  /** `accepted`, `ignored` or the reason of a rejection. */
+  readonly outcome: string;
+  readonly process: string;
+  readonly records: number;
+  /** When the last of them was handled, in milliseconds since 1970 UTC. */
+  readonly lastAt: number;
+};
+
+/** Inserts counts. A row that is there already counts once, and of two the larger. */
+export async function writeActivity(client: ClickHouseClient, rows: readonly ActivityRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await client.insert({
+    table: "sensor_activity",
+    values: rows.map(({ hour, keyId, sensorId, isRest, lastAt, ...row }) => ({
+      ...row,
+      hour: Math.floor(hour / 1_000),
+      key_id: keyId,
+      sensor_id: sensorId,
+      is_rest: isRest,
+      last_at: toDateTime64(lastAt),
+    })),
+    format: "JSONEachRow",
+  });
+}
+
+const countsSchema = z.record(z.string(), z.int());
+
+const activitySchema = z.object({
+  source: z.string(),
+  keyId: z.string(),
+  sensorId: z.string(),
+  isRest: z.boolean(),
+  /** When its last record was handled, whatever its outcome. Milliseconds since 1970 UTC. */
+  lastSeen: z.int(),
+  /** Records by outcome: since the last midnight UTC, in 7 days, and in the present and the last hour. */
+  today: countsSchema,
+  week: countsSchema,
+  recent: countsSchema,
+  /** Accepted in the present hour and the 23 before it. */
+  acceptedDay: z.int(),
+  /** In how many hours of the 7 days any came, and the longest pause between two of these, in hours. */
+  activeHours: z.int(),
+  longestPause: z.int(),
+  formats: z.array(z.string()),
+});
+/** What one sensor sent by one way and with one key in the last 7 days. */
+export type SensorActivity = z.infer<typeof activitySchema>;
+
+/** The inner query makes one count of those of a process. `sumMap` would leave out outcomes without records. */
+const sensorActivity = defineQuery({
+  name: "sensor-activity",
+  sql: `SELECT source, key_id AS keyId, sensor_id AS sensorId, is_rest AS isRest,
+      toUnixTimestamp64Milli(max(last)) AS lastSeen,
+      sumMapIf(map(outcome, count), hour >= toDateTime({today:UInt32}, 'UTC')) AS today,
+      sumMap(map(outcome, count)) AS week,
+      sumMapIf(map(outcome, count), hour >= toDateTime({recent:UInt32}, 'UTC')) AS recent,
+      sumIf(count, outcome = 'accepted' AND hour >= toDateTime({day:UInt32}, 'UTC')) AS acceptedDay,
+      length(groupUniqArray(hour) AS hours) AS activeHours,
+      intDiv(arrayMax(arrayDifference(arraySort(arrayMap(one -> toUnixTimestamp(one), hours)))), 3600) AS longestPause,
+      arraySort(groupUniqArrayIf(format, format != '')) AS formats
+    FROM (
+      SELECT hour, source, key_id, sensor_id, is_rest, format, outcome, max(records) AS count, max(last_at) AS last
+      FROM sensor_activity WHERE hour >= toDateTime({week:UInt32}, 'UTC')
+      GROUP BY hour, source, key_id, sensor_id, is_rest, format, outcome, process)
+    GROUP BY source, keyId, sensorId, isRest ORDER BY source, keyId, sensorId, isRest`,
+  params: z.object({ today: z.int(), week: z.int(), day: z.int(), recent: z.int() }),
+  row: activitySchema,
+});
+
+const HOUR_MS = 3_600_000;
+
+/** What every sensor sent in the last 7 days. @param now milliseconds since 1970 UTC. */
+export function readSensorActivity(client: ClickHouseClient, now: number): Promise<SensorActivity[]> {
+  const hoursAgo = (hours: number) => (Math.floor(now / HOUR_MS) - hours) * 3_600;
+  return run(client, sensorActivity, {
+    today: Math.floor(now / DAY_MS) * 86_400,
+    week: hoursAgo(7 * 24 - 1),
+    day: hoursAgo(23),
+    recent: hoursAgo(1),
+  });
+}
+
+const lastAccepted = defineQuery({
+  name: "last-accepted",
+  sql: `SELECT toUnixTimestamp64Milli(max(last_at)) AS at FROM sensor_activity
+    WHERE outcome = 'accepted' AND source != 'file' HAVING count() > 0`,
+  params: z.object({}),
+  row: z.object({ at: z.int() }),
+});
+
+/** When a service accepted a record last, in milliseconds since 1970 UTC; undefined when none ever did. */
+export async function readLastAccepted(client: ClickHouseClient): Promise<number | undefined> {
+  return (await run(client, lastAccepted, {}))[0]?.at;
+}

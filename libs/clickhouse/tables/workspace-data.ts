@@ -1,0 +1,58 @@
+import type { ClickHouseClient } from "@clickhouse/client";
+import { formatRight } from "@noisefloor/domain/access/publishing.ts";
+import { z } from "zod";
+import { defineQuery, run, runForOne } from "../client/query.ts";
+import { identifier } from "../client/sql-text.ts";
+import { AGEING_TABLES } from "../schema/tables.ts";
+
+const scopedTables = defineQuery({
+  name: "scoped-tables",
+  sql: `SELECT table AS name FROM system.columns
+    WHERE database = currentDatabase() AND name IN ('dataset', 'workspace_id') AND table IN {tables:Array(String)}
+    GROUP BY table HAVING count() = 2 ORDER BY table = 'observations', table`,
+  params: z.object({ tables: z.array(z.string()) }),
+  row: z.object({ name: z.string() }),
+});
+
+const OWN = "dataset = 'personal' AND workspace_id = {workspaceId:String}";
+
+const personalObservations = defineQuery({
+  name: "personal-observations",
+  sql: `SELECT count() AS observations FROM observations FINAL WHERE ${OWN}`,
+  params: z.object({ workspaceId: z.string() }),
+  row: z.object({ observations: z.int() }),
+});
+
+/** How many observations of the personal dataset belong to a workspace. */
+export async function countPersonalObservations(client: ClickHouseClient, workspaceId: string): Promise<number> {
+  return (await runForOne(client, personalObservations, { workspaceId })).observations;
+}
+
+/**
+ * Deletes a workspace's personal observations, what is derived from them, and the dead letters of its sensors.
+ * The observations go last: an interrupted deletion is seen by them, and done again.
+ */
+export async function deletePersonalData(client: ClickHouseClient, workspaceId: string): Promise<void> {
+  const wait = { mutations_sync: "1" } as const;
+  await client.command({
+    query: "ALTER TABLE dead_letters DELETE WHERE publish_right = {right:String}",
+    query_params: { right: formatRight({ dataset: "personal", workspaceId }) },
+    clickhouse_settings: wait,
+  });
+  for (const { name } of await run(client, scopedTables, { tables: AGEING_TABLES.map((table) => table.name) })) {
+    await client.command({
+      query: `ALTER TABLE ${identifier(name)} DELETE WHERE ${OWN}`,
+      query_params: { workspaceId },
+      clickhouse_settings: wait,
+    });
+  }
+}
+
+/** Deletes a workspace itself; its keys stay as they are. */
+export async function deleteWorkspace(client: ClickHouseClient, workspaceId: string): Promise<void> {
+  await client.command({
+    query: "ALTER TABLE workspaces DELETE WHERE workspace_id = {workspaceId:String}",
+    query_params: { workspaceId },
+    clickhouse_settings: { mutations_sync: "1" },
+  });
+}

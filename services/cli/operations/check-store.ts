@@ -1,0 +1,120 @@
+import { join } from "node:path";
+import { formatBytes } from "../framework/output.ts";
+import { type Finding, failure, ok, unknown, warning } from "./finding.ts";
+import type { Facts } from "./gather.ts";
+import { daysUntilFull, formatAge, formatSkew } from "./measures.ts";
+import { isLate } from "./probe.ts";
+import type { StoreFacts } from "./probe-store.ts";
+
+const SECOND_MS = 1_000;
+const DAY_MS = 86_400_000;
+/** An observation from further ahead than five minutes is rejected. */
+const SKEW_WARNING_MS = 5 * SECOND_MS;
+const SKEW_FAILURE_MS = 60 * SECOND_MS;
+const BACKUP_WARNING_MS = 2 * DAY_MS;
+const FULL_SOON_DAYS = 14;
+
+export function checkDataDirectory({ dataDirectory, store, services, settings }: Facts): Finding[] {
+  const check = "data directory";
+  const { path, exists, isWritable, holdsStore } = dataDirectory;
+  if (!store.isEmbedded) return [];
+  if (!holdsStore) {
+    const elsewhere = services.some(({ health }) => "value" in health);
+    const why = elsewhere ? `, yet a service answers on port ${settings.http.port}: it has another one` : "";
+    return [
+      failure(
+        check,
+        `${path} ${exists ? "holds no store" : "does not exist"}${why}`,
+        'set DATA_DIR to the folder of the service (relative ones depend on where a command is called); "noisefloor start" makes a new store',
+      ),
+    ];
+  }
+  if (isWritable) return [ok(check, path)];
+  return [failure(check, `${path} cannot be written by this user`, "run it as the user whom the folder belongs to")];
+}
+
+export function checkClickHouse({ store, services, dataDirectory }: Facts): Finding[] {
+  const check = "ClickHouse";
+  const { facts, url, isEmbedded, owner } = store;
+  if ("value" in facts) {
+    const whose = owner === undefined ? "" : ` of pid ${owner.pid}`;
+    return [ok(check, `${facts.value.clock.version} at ${url}${isEmbedded ? `, embedded${whose}` : ""}`)];
+  }
+  if (!isEmbedded) {
+    const isSaid = facts.error.includes("ClickHouse at ");
+    return [failure(check, isSaid ? facts.error : `ClickHouse at ${url}: ${facts.error}`, remedyOf(facts.error))];
+  }
+  if (!dataDirectory.holdsStore) return [];
+  const log = join(dataDirectory.path, "clickhouse", "clickhouse.log");
+  if (owner === undefined) {
+    const isServed = services.some(({ health }) => "value" in health);
+    return [
+      isServed
+        ? failure(check, facts.error, "the service that answers has another DATA_DIR: call this with the same one")
+        : warning(check, "not running, as no service does", 'start one: "noisefloor start"'),
+    ];
+  }
+  if (!owner.isAlive) {
+    return [
+      failure(check, `pid ${owner.pid}, which ran it, was killed or crashed`, `start the service again; see ${log}`),
+    ];
+  }
+  const text = `the embedded server of pid ${owner.pid} does not answer (${facts.error})`;
+  const remedy = isLate(facts.error)
+    ? `it hangs, or the machine is overloaded: look at top and ${log}; restarting the service restarts it`
+    : `the service starts it again within seconds, and ends after two minutes; if it keeps ending, see ${log} and the free memory`;
+  return [failure(check, text, remedy)];
+}
+
+function remedyOf(error: string): string {
+  if (/CLICKHOUSE_(USER|PASSWORD)/.test(error)) return "check CLICKHOUSE_USER and CLICKHOUSE_PASSWORD";
+  if (/refused/.test(error)) return "start it, or correct CLICKHOUSE_URL";
+  return "check that it runs and can be reached, and CLICKHOUSE_URL";
+}
+
+export function checkSchema({ schema }: StoreFacts): Finding[] {
+  if ("value" in schema) return [ok("schema", `current (migration ${schema.value})`)];
+  return [failure("schema", schema.error, "migrate, update, or restore a backup, as it says")];
+}
+
+export function checkDisk({ disk, growth, retentionDays }: StoreFacts): Finding[] {
+  const check = "disk";
+  if ("error" in disk) return [unknown(check, disk.error, "grant the user SELECT on system.disks")];
+  const { freeBytes, totalBytes, floorBytes } = disk.value;
+  const text = `${formatBytes(freeBytes)} of ${formatBytes(totalBytes)} free`;
+  const remedy = "free space, enlarge the disk, or lower RETENTION_DAYS (noisefloor retention shows every table)";
+  if (freeBytes < floorBytes) {
+    return [
+      failure(
+        check,
+        `full: ${text}, and below ${formatBytes(floorBytes)} (MIN_FREE_DISK_MIB) nothing is stored`,
+        remedy,
+      ),
+    ];
+  }
+  const days = daysUntilFull(disk.value, growth, retentionDays);
+  const until = days === undefined ? "" : `, full in about ${Math.floor(days)} days at the present rate`;
+  if (freeBytes < 5 * floorBytes || (days !== undefined && days < FULL_SOON_DAYS)) {
+    return [warning(check, text + until, remedy)];
+  }
+  return [ok(check, text + until)];
+}
+
+export function checkClock({ clock }: StoreFacts): Finding[] {
+  const check = "clock";
+  const text = `ClickHouse's is ${formatSkew(clock.skewMs)}`;
+  const remedy = "let NTP set the clocks of both machines";
+  if (Math.abs(clock.skewMs) > SKEW_FAILURE_MS) return [failure(check, text, remedy)];
+  if (Math.abs(clock.skewMs) > SKEW_WARNING_MS) return [warning(check, text, remedy)];
+  return [ok(check, text)];
+}
+
+export function checkBackup({ lastBackup }: StoreFacts, now: number): Finding[] {
+  const check = "backup";
+  const remedy = 'run "noisefloor backup PLACE", every day';
+  if ("error" in lastBackup) return [unknown(check, lastBackup.error, "grant the user SELECT on the table backups")];
+  if (lastBackup.value === undefined) return [warning(check, "none was ever made", remedy)];
+  const { madeAt, place, bytes } = lastBackup.value;
+  const text = `the last one is ${formatAge(now - madeAt)} old: ${place}, ${formatBytes(bytes)}`;
+  return now - madeAt > BACKUP_WARNING_MS ? [warning(check, text, remedy)] : [ok(check, text)];
+}

@@ -1,0 +1,114 @@
+import { resolve } from "node:path";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
+import { readGrowth, type StoreGrowth } from "@noisefloor/clickhouse/schema/growth.ts";
+import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { readServerClock, type ServerClock } from "@noisefloor/clickhouse/server/clock.ts";
+import { type DiskSpace, floorOf, readDiskSpace } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { readServerNote } from "@noisefloor/clickhouse/server/embedded-files.ts";
+import { explainUnusable } from "@noisefloor/clickhouse/server/open.ts";
+import { isAlive } from "@noisefloor/clickhouse/server/start-lock.ts";
+import { type MadeBackupRecord, readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";
+import { countDeadLettersSince } from "@noisefloor/clickhouse/tables/dead-letter-counts.ts";
+import { readLastAccepted } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import type { Settings } from "@noisefloor/config/settings.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { MIGRATIONS_DIRECTORY } from "../paths.ts";
+import { readSensorSummaries, type SensorSummary } from "../sensors/summary.ts";
+import { formatReason, PROBE_MS, type Probe, probe } from "./probe.ts";
+
+/** What ClickHouse says. A part that the user may not read, or that the schema lacks, has an error of its own. */
+export type StoreFacts = {
+  readonly clock: ServerClock;
+  /** Its value is the number of the last migration. */
+  readonly schema: Probe<number>;
+  readonly disk: Probe<DiskSpace & { readonly floorBytes: number }>;
+  readonly growth: Probe<StoreGrowth>;
+  readonly retentionDays: Probe<number>;
+  readonly lastAccepted: Probe<number | undefined>;
+  readonly lastBackup: Probe<MadeBackupRecord | undefined>;
+  /** Today's, since midnight UTC, by reason. */
+  readonly deadLetters: Probe<ReadonlyMap<string, number>>;
+  readonly sensors: Probe<readonly SensorSummary[]>;
+};
+
+export type StoreProbe = {
+  /** Where it is; undefined when no process runs the server of the data directory. */
+  readonly url: string | undefined;
+  readonly isEmbedded: boolean;
+  /** The process that runs the embedded server. */
+  readonly owner: { readonly pid: number; readonly purpose: string; readonly isAlive: boolean } | undefined;
+  readonly facts: Probe<StoreFacts>;
+};
+
+/** Asks ClickHouse. The embedded one is asked only while it runs: to start it would take seconds, and change files. */
+export async function probeStore({ clickhouse, minFreeDiskBytes }: Settings): Promise<StoreProbe> {
+  const { server, dataDir } = clickhouse;
+  if (server !== undefined) {
+    const describe = (error: unknown) =>
+      error instanceof Error ? explainUnusable(server, error) : formatReason(error);
+    const facts = await askStore(server, minFreeDiskBytes, describe);
+    return { url: server.url, isEmbedded: false, owner: undefined, facts };
+  }
+  const note = await readServerNote(dataDir);
+  if (note === undefined) {
+    const error = `no process runs the embedded ClickHouse of ${resolve(dataDir)}`;
+    return { url: undefined, isEmbedded: true, owner: undefined, facts: { error } };
+  }
+  const owner = { pid: note.pid, purpose: note.purpose, isAlive: isAlive(note.pid) };
+  const facts = await askStore(note.connection, minFreeDiskBytes);
+  return { url: note.connection.url, isEmbedded: true, owner, facts };
+}
+
+async function askStore(
+  connection: ClickHouseConnection,
+  floorBytes: number | undefined,
+  describe: (error: unknown) => string = formatReason,
+): Promise<Probe<StoreFacts>> {
+  // The database may not exist yet.
+  const server = connect({ ...connection, database: "default" }, "noisefloor-status", PROBE_MS);
+  const client = connect(connection, "noisefloor-status", PROBE_MS);
+  try {
+    const [clock, rest] = await Promise.all([
+      probe(() =>
+        readServerClock(server).catch((error: unknown) => {
+          throw new Error(describe(error));
+        }),
+      ),
+      askDatabase(client, floorBytes),
+    ]);
+    return "error" in clock ? clock : { value: { clock: clock.value, ...rest } };
+  } finally {
+    void server.close();
+    void client.close();
+  }
+}
+
+async function askDatabase(client: ClickHouseClient, floorBytes: number | undefined) {
+  const now = Date.now();
+  const ask = <T>(read: () => Promise<T>) => probe(() => read().catch(explain));
+  const [schema, disk, growth, retentionDays, lastAccepted, lastBackup, deadLetters, sensors] = await Promise.all([
+    ask(async () => {
+      const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
+      await assertCurrentSchema(client, migrations);
+      return migrations.at(-1)?.version ?? 0;
+    }),
+    ask(async () => {
+      const space = await readDiskSpace(client);
+      if (space instanceof Error) throw space;
+      return { ...space, floorBytes: floorBytes ?? floorOf(space) };
+    }),
+    ask(() => readGrowth(client)),
+    ask(() => readRetention(client)),
+    ask(() => readLastAccepted(client)),
+    ask(() => readLastBackup(client)),
+    ask(() => countDeadLettersSince(client, Math.floor(now / DAY_MS) * DAY_MS)),
+    ask(() => readSensorSummaries(client, now)),
+  ]);
+  return { schema, disk, growth, retentionDays, lastAccepted, lastBackup, deadLetters, sensors };
+}
+
+function explain(error: unknown): never {
+  throw explainMissingRight(error) ?? new Error(formatReason(error));
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What a question about a dependency came to. */
+export type Probe<T> = { readonly value: T } | { readonly error: string };
+
+/** The whole command answers within two seconds, its own start included. */
+export const PROBE_MS = 1_000;
+
+/** Asks within the time limit. Never rejects. */
+export async function probe<T>(ask: () => Promise<T>, timeoutMs: number = PROBE_MS): Promise<Probe<T>> {
+  const timer = new AbortController();
+  const late = sleep(timeoutMs, undefined, { signal: timer.signal, ref: false }).then(
+    () => ({ error: `no answer within ${timeoutMs / 1_000} s` }),
+    () => ({ error: "" }),
+  );
+  const asking = ask().then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error: formatReason(error) }),
+  );
+  const result = await Promise.race([asking, late]);
+  timer.abort();
+  return result;
+}
+
+/** Whether this is the error of a question that was not answered in time. */
+export function isLate(error: string): boolean {
+  return /^no answer within |Timeout error\.$/.test(error);
+}
+
+export function knownOf<T>(result: Probe<T> | undefined): T | undefined {
+  return result !== undefined && "value" in result ? result.value : undefined;
+}
+
+/** A connection that fails at each of a name's addresses gives an AggregateError without a message. */
+export function formatReason(error: unknown): string {
+  if (error instanceof AggregateError) return formatReason(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  const isWrapped = error.cause instanceof Error && /^fetch failed$/.test(error.message);
+  return isWrapped ? formatReason(error.cause) : error.message || error.name;
+}

@@ -1,0 +1,204 @@
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import { formatBytes } from "../framework/output.ts";
+import { formatReasons, sensorToJson } from "../sensors/list.ts";
+import { nameOf } from "../sensors/summary.ts";
+import { lastInsertOf } from "./check-services.ts";
+import { type Facts, samplesOf } from "./gather.ts";
+import { daysUntilFull, formatAge, formatSkew } from "./measures.ts";
+import { knownOf, type Probe } from "./probe.ts";
+import type { StoreFacts } from "./probe-store.ts";
+
+const timeOf = (time: number | undefined) => (time === undefined ? null : formatTimestamp(time));
+const errorOf = (result: Probe<unknown> | undefined) =>
+  result !== undefined && "error" in result ? result.error : null;
+const total = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((sum, count) => sum + count, 0);
+
+/** What is known, as JSON: what is not is null. */
+export function statusToJson(facts: Facts) {
+  const { dataDirectory, store, services, kafka, certificate, settings } = facts;
+  const { facts: asked } = store;
+  return {
+    time: formatTimestamp(facts.now),
+    version: facts.version,
+    data_directory: {
+      path: dataDirectory.path,
+      exists: dataDirectory.exists,
+      holds_store: dataDirectory.holdsStore,
+      free_bytes: knownOf(dataDirectory.disk)?.freeBytes ?? null,
+    },
+    services: services.map(({ url, note, health, failing }) => ({
+      url,
+      pid: note?.pid ?? null,
+      roles: note?.roles ?? [],
+      version: knownOf(health)?.version ?? note?.version ?? null,
+      started: timeOf(note?.startedAt),
+      answers: "value" in health,
+      failing_checks: knownOf(failing) ?? null,
+      error: errorOf(health),
+    })),
+    clickhouse: { url: store.url ?? null, embedded: store.isEmbedded, error: errorOf(asked), ...storeToJson(asked) },
+    kafka:
+      kafka === undefined
+        ? null
+        : {
+            brokers: settings.kafka?.connection.brokers ?? [],
+            error: errorOf(kafka),
+            groups: (knownOf(kafka) ?? []).map(({ topic, groupId, lag }) => ({
+              topic,
+              group: groupId,
+              lag: "messages" in lag ? lag.messages : null,
+            })),
+          },
+    last_insert: timeOf(lastInsertOf(facts)),
+    caches: samplesOf(facts, "noisefloor_cache_age_seconds").map(({ labels, value, url }) => ({
+      ...{ url, cache: labels.cache, age_seconds: value },
+    })),
+    certificate_expires: certificate === undefined ? null : timeOf(knownOf(certificate)),
+    ...countsToJson(asked),
+  };
+}
+
+function storeToJson(asked: Probe<StoreFacts>) {
+  if ("error" in asked) return {};
+  const { clock, schema, disk, growth, retentionDays } = asked.value;
+  return {
+    version: clock.version,
+    uptime_seconds: clock.uptimeSeconds,
+    clock_skew_seconds: clock.skewMs / 1_000,
+    migration: knownOf(schema) ?? null,
+    schema_error: errorOf(schema),
+    retention_days: knownOf(retentionDays) ?? null,
+    bytes: knownOf(growth)?.bytes ?? null,
+    observations: knownOf(growth)?.observations ?? null,
+    bytes_per_day: knownOf(growth)?.bytesPerDay ?? null,
+    free_bytes: knownOf(disk)?.freeBytes ?? null,
+    total_bytes: knownOf(disk)?.totalBytes ?? null,
+    floor_bytes: knownOf(disk)?.floorBytes ?? null,
+    days_until_full: "value" in disk ? (daysUntilFull(disk.value, growth, retentionDays) ?? null) : null,
+  };
+}
+
+function countsToJson(asked: Probe<StoreFacts>) {
+  const facts = knownOf(asked);
+  const backup = knownOf(facts?.lastBackup);
+  const deadLetters = knownOf(facts?.deadLetters);
+  return {
+    dead_letters_today: deadLetters === undefined ? null : Object.fromEntries(deadLetters),
+    last_backup:
+      backup === undefined ? null : { made: timeOf(backup.madeAt), place: backup.place, bytes: backup.bytes },
+    sensors: knownOf(facts?.sensors)?.map(sensorToJson) ?? null,
+  };
+}
+
+/** The same for people, a line for each thing. */
+export function statusLines(facts: Facts): (readonly [name: string, text: string])[] {
+  const { dataDirectory, store, services, kafka, certificate, now } = facts;
+  const lastInsert = lastInsertOf(facts);
+  const caches = samplesOf(facts, "noisefloor_cache_age_seconds");
+  return [
+    ["noisefloor", facts.version],
+    ...(store.isEmbedded ? [["data", describeDirectory(dataDirectory)] as const] : []),
+    ...services.map((service) => ["service", describeService(service, now)] as const),
+    ...(services.length === 0 ? [["service", "none is running"] as const] : []),
+    ...storeLines(facts),
+    ...("error" in (kafka ?? {}) ? [["Kafka", `away: ${errorOf(kafka)}`] as const] : []),
+    ...(knownOf(kafka) ?? []).map(({ topic, groupId, lag }) => {
+      const text = "messages" in lag ? `${lag.messages} messages wait` : formatError(lag.error);
+      return ["Kafka", `${topic}, group ${groupId}: ${text}`] as const;
+    }),
+    ["last insert", lastInsert === undefined ? "unknown" : formatMoment(lastInsert, now)],
+    ...(caches.length === 0
+      ? []
+      : [["caches", caches.map(({ labels, value }) => `${labels.cache} ${value.toFixed(0)} s`).join(", ")] as const]),
+    ...(certificate === undefined ? [] : [["certificate", describeCertificate(certificate, now)] as const]),
+    ...countLines(facts),
+  ];
+}
+
+const formatError = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const formatMoment = (time: number, now: number) => `${formatTimestamp(time)} (${formatAge(now - time)} ago)`;
+
+function describeDirectory({ path, exists, holdsStore, disk }: Facts["dataDirectory"]): string {
+  const state = !exists ? " (does not exist)" : holdsStore ? "" : " (holds no store)";
+  const free = knownOf(disk)?.freeBytes;
+  return `${path}${state}${free === undefined ? "" : `, ${formatBytes(free)} free`}`;
+}
+
+function describeService({ url, note, isAlive, health, failing }: Facts["services"][number], now: number): string {
+  const who = note === undefined ? url : `${note.roles.join(" and ")} at ${url}, pid ${note.pid}`;
+  if ("error" in health) return `${who}: ${isAlive === false ? "killed or crashed" : health.error}`;
+  const checks = knownOf(failing);
+  const state = checks === undefined ? "readiness unknown" : checks.length === 0 ? "ready" : `NOT READY: ${checks}`;
+  const since = note === undefined ? "" : `, up for ${formatAge(now - note.startedAt)}`;
+  return `${who}, version ${health.value.version ?? "unknown"}: ${state}${since}`;
+}
+
+function storeLines({ store }: Facts): (readonly [string, string])[] {
+  const { facts, url } = store;
+  if ("error" in facts) return [["ClickHouse", url === undefined ? facts.error : `${url}: ${facts.error}`]];
+  const { clock, schema, disk, growth, retentionDays } = facts.value;
+  const size = knownOf(growth);
+  const space = knownOf(disk);
+  const days = space && daysUntilFull(space, growth, retentionDays);
+  const kept = knownOf(retentionDays);
+  const full = days === undefined ? "" : `, full in about ${Math.floor(days)} days`;
+  const rate = size?.bytesPerDay === undefined ? "" : `, ${formatBytes(size.bytesPerDay)} a day`;
+  return [
+    ["ClickHouse", `${clock.version} at ${url}, up for ${formatAge(clock.uptimeSeconds * 1_000)}`],
+    ["clock", `ClickHouse's is ${formatSkew(clock.skewMs)}`],
+    ["schema", "value" in schema ? `current (migration ${schema.value})` : schema.error],
+    ...(size === undefined
+      ? []
+      : [
+          [
+            "store",
+            `${size.observations} observations, ${formatBytes(size.bytes)}${rate}, kept ${kept ?? "?"} days`,
+          ] as const,
+        ]),
+    space === undefined
+      ? ["disk", errorOf(disk) ?? "unknown"]
+      : ["disk", `${formatBytes(space.freeBytes)} of ${formatBytes(space.totalBytes)} free${full}`],
+  ];
+}
+
+function describeCertificate(certificate: Probe<number>, now: number): string {
+  if ("error" in certificate) return certificate.error;
+  const left = certificate.value - now;
+  return left > 0
+    ? `expires in ${formatAge(left)} (${formatTimestamp(certificate.value)})`
+    : `EXPIRED on ${formatTimestamp(certificate.value)}`;
+}
+
+const SHOWN_SENSORS = 20;
+
+function countLines({ store, now }: Facts): (readonly [string, string])[] {
+  const facts = knownOf(store.facts);
+  if (facts === undefined) return [];
+  const letters = knownOf(facts.deadLetters);
+  const backup = knownOf(facts.lastBackup);
+  const sensors = knownOf(facts.sensors);
+  const reasons = letters && [...letters].map(([reason, count]) => `${reason} ${count}`).join(", ");
+  const shown = [...(sensors ?? [])].sort((one, other) => Number(other.isSilent) - Number(one.isSilent));
+  return [
+    ["dead letters", letters === undefined ? "unknown" : `${total(letters)} today${reasons ? `: ${reasons}` : ""}`],
+    [
+      "last backup",
+      backup === undefined
+        ? (errorOf(facts.lastBackup) ?? "none")
+        : `${formatMoment(backup.madeAt, now)} at ${backup.place}`,
+    ],
+    ["sensors", sensors === undefined ? "unknown" : `${sensors.length} in 7 days`],
+    ...shown.slice(0, SHOWN_SENSORS).map((sensor) => {
+      const state = sensor.isSilent ? "SILENT, " : "";
+      const { today } = sensor;
+      const counts = `today ${today.accepted} accepted, ${formatReasons(today)} rejected`;
+      return [
+        `  ${nameOf(sensor)}`,
+        `${sensor.source}, ${state}last ${formatAge(now - sensor.lastSeen)} ago, ${counts}`,
+      ] as const;
+    }),
+    ...(shown.length > SHOWN_SENSORS
+      ? [["", `and ${shown.length - SHOWN_SENSORS} more: noisefloor sensors list`] as const]
+      : []),
+  ];
+}

@@ -1,0 +1,72 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { readSensorActivity, type SensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { readSensorKeys, type SensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { isSilent } from "@noisefloor/domain/sensors/silence.ts";
+
+export type Counts = {
+  readonly accepted: number;
+  readonly ignored: number;
+  readonly rejected: number;
+  /** Rejected records by reason. */
+  readonly reasons: Readonly<Record<string, number>>;
+};
+
+/** What one sensor sent by one way and with one key in the last 7 days. */
+export type SensorSummary = Pick<
+  SensorActivity,
+  "source" | "keyId" | "sensorId" | "isRest" | "lastSeen" | "formats"
+> & {
+  /** Undefined for keys of the settings, and without a key. */
+  readonly key: SensorKey | undefined;
+  readonly isSilent: boolean;
+  readonly today: Counts;
+  readonly week: Counts;
+  /** Of the present hour and the one before. */
+  readonly recent: Counts;
+  /** Accepted records an hour over the last 24 hours. */
+  readonly perHour: number;
+};
+
+/** Every sensor that has sent anything in the last 7 days. @param now milliseconds since 1970 UTC. */
+export async function readSensorSummaries(client: ClickHouseClient, now: number): Promise<SensorSummary[]> {
+  const [activity, keys] = await Promise.all([readSensorActivity(client, now), readSensorKeys(client)]);
+  return summarize(activity, keys, now);
+}
+
+export function summarize(
+  activity: readonly SensorActivity[],
+  keys: readonly SensorKey[],
+  now: number,
+): SensorSummary[] {
+  const keysById = new Map(keys.map((key) => [key.keyId, key]));
+  return activity.map((one) => {
+    const { source, keyId, sensorId, isRest, lastSeen, formats } = one;
+    const key = keysById.get(keyId);
+    // What has no name cannot be told apart, so neither can its silence.
+    const isWatched = !isRest && (sensorId !== "" || key !== undefined) && key?.isRevoked !== true;
+    return {
+      ...{ source, keyId, sensorId, isRest, lastSeen, formats, key },
+      isSilent: isWatched && isSilent(one, key?.sensorId === sensorId && sensorId !== "", now),
+      today: toCounts(one.today),
+      week: toCounts(one.week),
+      recent: toCounts(one.recent),
+      perHour: one.acceptedDay / 24,
+    };
+  });
+}
+
+function toCounts({ accepted = 0, ignored = 0, ...reasons }: Record<string, number>): Counts {
+  return { accepted, ignored, rejected: Object.values(reasons).reduce((sum, count) => sum + count, 0), reasons };
+}
+
+/** The share of the records that were rejected, of those that could have been stored; 0 when there were none. */
+export function rejectedShare({ accepted, rejected }: Counts): number {
+  return accepted + rejected === 0 ? 0 : rejected / (accepted + rejected);
+}
+
+/** What people call a sensor. */
+export function nameOf({ isRest, sensorId, key, keyId }: SensorSummary): string {
+  if (isRest) return "(all others)";
+  if (sensorId !== "") return sensorId;
+  return key?.sensorId || key?.label || keyId || "(no name)";
+}

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import type { IngestedRecords } from "../pipeline.ts";
+import type { IncomingRecord } from "../types.ts";
+import { createActivityCounter } from "./activity.ts";
+
+const NOON = Date.parse("2026-11-20T12:00:00Z");
+const bytes = Buffer.from("{}");
+
+function accepted(...sensors: readonly string[]): IngestedRecords<IncomingRecord> {
+  return {
+    rejected: [],
+    accepted: sensors.map((sensor_id) => ({
+      record: { bytes, fallbackId: "" },
+      tagIds: [],
+      valid: {
+        observation: {
+          sensor_id,
+          dataset: "global",
+          observed_at: "",
+          source_ip: "45.0.0.1",
+          transport: "tcp",
+          tags: [],
+        },
+        observedAt: NOON,
+        isFilledIn: false,
+      },
+    })),
+  };
+}
+
+function rejected(...sensors: readonly (string | undefined)[]): IngestedRecords<IncomingRecord> {
+  const rejection = { reason: "not-json", detail: "" } as const;
+  return {
+    accepted: [],
+    rejected: sensors.map((sensorId) => ({ record: { bytes, fallbackId: "" }, rejection, sensorId })),
+  };
+}
+
+test("records count for their sensor and key, in the hour in which they came", () => {
+  let now = NOON;
+  const counter = createActivityCounter(() => now, "run");
+  const http = counter.of("http");
+  http.count(accepted("a", "a", "b", "a"), { keyId: "k" });
+  http.count(accepted("a"), {});
+  now += 3_600_000;
+  http.count(accepted("a"), { keyId: "k" });
+  http.ignored(3, { keyId: "k", sensorId: "a" });
+  const common = { source: "http", process: "run", isRest: false };
+  const observed = { ...common, format: "observations", outcome: "accepted" };
+  expect(counter.take()).toEqual([
+    { ...observed, hour: NOON, keyId: "k", sensorId: "a", records: 3, lastAt: NOON },
+    { ...observed, hour: NOON, keyId: "k", sensorId: "b", records: 1, lastAt: NOON },
+    { ...observed, hour: NOON, keyId: "", sensorId: "a", records: 1, lastAt: NOON },
+    { ...observed, hour: now, keyId: "k", sensorId: "a", records: 1, lastAt: now },
+    { ...common, format: "", outcome: "ignored", hour: now, keyId: "k", sensorId: "a", records: 3, lastAt: now },
+  ]);
+  expect(counter.take()).toEqual([]);
+});
+
+test("a count grows on after it was stored, so that the largest is the count", () => {
+  const counter = createActivityCounter(() => NOON);
+  const kafka = counter.of("kafka");
+  kafka.count(accepted("a", "a"), {});
+  expect(counter.take().map(({ records }) => records)).toEqual([2]);
+  kafka.count(accepted("a"), {});
+  expect(counter.take().map(({ records }) => records)).toEqual([3]);
+});
+
+test("names that a sender makes up are bounded, count together, and take no other key's place", () => {
+  const counter = createActivityCounter(() => NOON);
+  const http = counter.of("http");
+  const names = (prefix: string) => Array.from({ length: 5_000 }, (_, index) => `${prefix}${index}`);
+  http.count(rejected(...names("rubbish")), { keyId: "hostile" });
+  http.count(accepted(...names("made-up")), { keyId: "hostile" });
+  http.count(accepted("honest"), { keyId: "other" });
+  const entries = counter.take();
+  const sum = (outcome: string, isRest: boolean) =>
+    entries
+      .filter((entry) => entry.keyId === "hostile" && entry.outcome === outcome && entry.isRest === isRest)
+      .reduce((total, { records }) => total + records, 0);
+  expect([sum("not-json", false), sum("not-json", true)]).toEqual([100, 4_900]);
+  expect([sum("accepted", false), sum("accepted", true)]).toEqual([900, 4_100]);
+  expect(entries.filter(({ keyId }) => keyId === "other")).toMatchObject([{ sensorId: "honest", records: 1 }]);
+});
+
+test("the log's line says who sent most of what was rejected", () => {
+  const counter = createActivityCounter(() => NOON);
+  const http = counter.of("http");
+  http.count(rejected("a", "b", "b"), { keyId: "k" });
+  http.count(rejected(undefined), { keyId: "l", sensorId: "cellar" });
+  expect(counter.takeRejected()).toEqual([
+    { source: "http", keyId: "k", sensorId: "b", outcome: "not-json", records: 2 },
+    { source: "http", keyId: "k", sensorId: "a", outcome: "not-json", records: 1 },
+    { source: "http", keyId: "l", sensorId: "cellar", outcome: "not-json", records: 1 },
+  ]);
+  expect(counter.takeRejected()).toEqual([]);
+});

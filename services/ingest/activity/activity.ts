@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import type { ActivityRow } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import type { Sender } from "@noisefloor/domain/access/publishing.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import type { IngestedRecords } from "../pipeline.ts";
+import type { IncomingRecord } from "../types.ts";
+
+/**
+ * How many sensors of one key, or of one source without keys, are counted by name a day; the others are counted as one.
+ * Names come from senders, who may make up a new one for each record. Records that were rejected get fewer, or a sender
+ * of rubbish would leave no place for the sensors whose records are stored.
+ */
+const MOST_SENSORS = 1_000;
+const MOST_REJECTED_SENSORS = 100;
+const OBSERVATIONS = "observations";
+const HOUR_MS = 3_600_000;
+
+/** Counts what became of the records of one source, by key and sensor. */
+export type SourceActivity = {
+  count(records: IngestedRecords<IncomingRecord>, sender: Pick<Sender, "keyId" | "sensorId">): void;
+  ignored(records: number, sender: Pick<Sender, "keyId" | "sensorId">): void;
+};
+
+export type RejectedBySensor = Pick<ActivityRow, "source" | "keyId" | "sensorId" | "outcome" | "records">;
+
+export type ActivityCounter = {
+  of(source: string): SourceActivity;
+  /** The counts that have grown since they were taken last. One that could not be stored is given back. */
+  take(): readonly Entry[];
+  giveBack(entries: readonly Entry[]): void;
+  /** What was rejected since the last call, the most first. */
+  takeRejected(): readonly RejectedBySensor[];
+};
+
+export type Entry = Omit<ActivityRow, "records" | "lastAt"> & { records: number; lastAt: number };
+
+/** The sensors of one key that are counted by name. */
+type Places = { readonly sensors: Set<string>; readonly entries: Map<string, Entry> };
+
+/** @param now milliseconds since 1970 UTC. */
+export function createActivityCounter(now: () => number, run: string = randomUUID()): ActivityCounter {
+  let places = new Map<string, Places>();
+  let [day, hour] = [0, 0];
+  let grown = new Set<Entry>();
+  let rejected = new Map<Entry, number>();
+
+  const turn = (at: number) => {
+    const thisHour = Math.floor(at / HOUR_MS) * HOUR_MS;
+    if (thisHour === hour) return;
+    hour = thisHour;
+    const today = Math.floor(at / DAY_MS);
+    if (today !== day) places = new Map();
+    day = today;
+    for (const { entries } of places.values()) entries.clear();
+  };
+  const placesOf = (source: string, keyId: string) => {
+    const name = `${source}\n${keyId}`;
+    const known = places.get(name) ?? { sensors: new Set<string>(), entries: new Map<string, Entry>() };
+    places.set(name, known);
+    return known;
+  };
+  const entryOf = (source: string, keyId: string, named: string, format: string, outcome: string): Entry => {
+    const { sensors, entries } = placesOf(source, keyId);
+    const limit = outcome === "accepted" ? MOST_SENSORS : MOST_REJECTED_SENSORS;
+    const isRest = named !== "" && !sensors.has(named) && sensors.size >= limit;
+    if (named !== "" && !isRest) sensors.add(named);
+    const sensorId = isRest ? "" : named;
+    const name = `${isRest ? 1 : 0}${outcome}\n${format}\n${sensorId}`;
+    const entry = entries.get(name) ?? {
+      ...{ hour, source, keyId, sensorId, isRest, format, outcome, process: run },
+      ...{ records: 0, lastAt: 0 },
+    };
+    entries.set(name, entry);
+    return entry;
+  };
+
+  return {
+    of(source) {
+      const add = (keyId: string, sensorId: string, format: string, outcome: string, records: number, at: number) => {
+        const entry = entryOf(source, keyId, sensorId, format, outcome);
+        entry.records += records;
+        entry.lastAt = Math.max(entry.lastAt, at);
+        grown.add(entry);
+        return entry;
+      };
+      return {
+        count({ accepted, rejected: refused }, { keyId = "", sensorId: ofKey = "" }) {
+          const at = now();
+          turn(at);
+          // Most batches are one sensor's: a run of equal ones is counted at once.
+          let [sensorId, format, length] = ["", "", 0];
+          for (const { valid, record } of accepted) {
+            const [nextSensor, nextFormat] = [valid.observation.sensor_id, record.format ?? OBSERVATIONS];
+            if (nextSensor !== sensorId || nextFormat !== format) {
+              if (length > 0) add(keyId, sensorId, format, "accepted", length, at);
+              [sensorId, format, length] = [nextSensor, nextFormat, 0];
+            }
+            length++;
+          }
+          if (length > 0) add(keyId, sensorId, format, "accepted", length, at);
+          for (const one of refused) {
+            const entry = add(keyId, one.sensorId ?? ofKey, one.record.format ?? "", one.rejection.reason, 1, at);
+            rejected.set(entry, (rejected.get(entry) ?? 0) + 1);
+          }
+        },
+        ignored(records, { keyId = "", sensorId = "" }) {
+          const at = now();
+          turn(at);
+          if (records > 0) add(keyId, sensorId, "", "ignored", records, at);
+        },
+      };
+    },
+    take() {
+      const taken = [...grown];
+      grown = new Set();
+      return taken;
+    },
+    giveBack(entries) {
+      for (const entry of entries) grown.add(entry);
+    },
+    takeRejected() {
+      const taken = rejected;
+      rejected = new Map();
+      return [...taken]
+        .sort(([, one], [, other]) => other - one)
+        .map(([{ source, keyId, sensorId, outcome }, records]) => ({ source, keyId, sensorId, outcome, records }));
+    },
+  };
+}

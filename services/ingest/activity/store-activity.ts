@@ -1,0 +1,72 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
+import type { Logger } from "pino";
+import type { ActivityCounter } from "./activity.ts";
+
+const FLUSH_MS = 10_000;
+const PER_INSERT = { items: 20_000, bytes: Number.POSITIVE_INFINITY };
+/** One line says whose records were rejected, however many senders there are. */
+const LOGGED_SENDERS = 5;
+
+export type StoredActivity = {
+  flush(): Promise<void>;
+  /** Stores the last counts. */
+  close(): Promise<void>;
+};
+
+/**
+ * Stores the counts by sensor every ten seconds and at the end, so that they cost no batch an insert of its own. While
+ * the store is away the counts stay in memory.
+ */
+export function storeActivity(
+  counter: ActivityCounter,
+  client: ClickHouseClient,
+  log: Pick<Logger, "warn">,
+  flushMs: number = FLUSH_MS,
+): StoredActivity {
+  let isFailing = false;
+  const store = async () => {
+    const taken = counter.take();
+    if (taken.length === 0) return;
+    try {
+      // Copies: an entry grows on while its insert runs.
+      const rows = taken.map((entry) => ({ ...entry }));
+      for (const chunk of chunksOf(rows, () => 0, PER_INSERT)) await writeActivity(client, chunk);
+      isFailing = false;
+    } catch (error) {
+      counter.giveBack(taken);
+      if (!isFailing) log.warn({ err: error }, "storing the counts by sensor failed, retrying");
+      isFailing = true;
+    }
+  };
+  const logRejected = () => {
+    const rejected = counter.takeRejected();
+    if (rejected.length === 0) return;
+    const records = rejected.reduce((sum, one) => sum + one.records, 0);
+    const senders = rejected
+      .slice(0, LOGGED_SENDERS)
+      .map(({ source, keyId, sensorId, outcome: reason, records: count }) => ({
+        ...{ source, sensor: sensorId, key: keyId, reason, records: count },
+      }));
+    log.warn({ rejected: records, senders, others: rejected.length - senders.length }, "records rejected");
+  };
+  let flushing: Promise<void> | undefined;
+  const flush = () => {
+    logRejected();
+    flushing ??= store().finally(() => {
+      flushing = undefined;
+    });
+    return flushing;
+  };
+  const timer = setInterval(() => void flush(), flushMs);
+  timer.unref();
+  return {
+    flush,
+    async close() {
+      clearInterval(timer);
+      await flushing;
+      await flush();
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import { runSensorsList } from "@noisefloor/cli/commands/sensors.ts";
+import { startSensorReport } from "@noisefloor/cli/serve/sensor-report.ts";
+import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { openSensorKeyWorld, type SensorKeyWorld } from "../../support/intake/sensor-key-world.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { ingestOf } from "../../support/worlds/consuming-world.ts";
+import { makeApp, silent } from "../../support/worlds/http.ts";
+
+const HOUR = 3_600_000;
+const GLOBAL = { dataset: "global", workspaceId: "" } as const;
+let keys: SensorKeyWorld;
+beforeEach(async () => {
+  keys = await openSensorKeyWorld(Date.now);
+});
+afterEach(() => keys.close());
+
+const countsSchema = z.object({
+  accepted: z.int(),
+  rejected: z.int(),
+  ignored: z.int(),
+  reasons: z.record(z.string(), z.int()),
+});
+const listSchema = z.object({
+  sensors: z.array(
+    z.object({
+      sensor: z.string().nullable(),
+      source: z.string(),
+      key: z.string().nullable(),
+      state: z.string(),
+      formats: z.array(z.string()),
+      today: countsSchema,
+      seven_days: countsSchema,
+    }),
+  ),
+});
+
+async function listed() {
+  const command = commandOver(keys.world);
+  await runSensorsList({ json: true }, command);
+  return listSchema.parse(JSON.parse(command.lines[0] ?? "")).sensors;
+}
+
+/** An intake that ends, as a restart of the service does. */
+async function intake() {
+  const ingest = await ingestOf(keys.world, undefined, Date.now);
+  const app = await makeApp(INGEST_OPERATIONS, ingest.register);
+  const stop = async () => {
+    await app.close();
+    await ingest.stop();
+  };
+  return { app, stop };
+}
+
+test("what each sensor sent is counted exactly by key, sensor and reason, over restarts of the intake", async () => {
+  const key = await keys.addKey(GLOBAL, "cellar");
+  const { keyId } = await keys.findKey(key);
+  for (let run = 0; run < 3; run++) {
+    const { app, stop } = await intake();
+    await keys.world.sensors.refresh();
+    const good = Array.from({ length: 5 }, () => keys.observation({ sensor_id: "cellar" }));
+    await keys.post(good, key, app);
+    await keys.post(
+      [keys.observation({ sensor_id: "roof" }), keys.observation({ sensor_id: "cellar", tags: ["nothing"] })],
+      key,
+      app,
+    );
+    await stop();
+  }
+  const sensors = await listed();
+  expect(sensors.map(({ sensor }) => sensor)).toEqual(["cellar", "roof"]);
+  const [cellar, roof] = sensors;
+  expect(cellar).toMatchObject({ sensor: "cellar", source: "http", key: keyId, state: "active" });
+  expect(cellar?.formats).toEqual(["observations"]);
+  expect(cellar?.seven_days).toEqual({ accepted: 15, rejected: 3, ignored: 0, reasons: { "unknown-tag": 3 } });
+  expect(roof).toMatchObject({
+    sensor: "roof",
+    key: keyId,
+    seven_days: { accepted: 0, reasons: { "not-permitted": 3 } },
+  });
+});
+
+test("counts that are written twice count once, and the larger of two counts is the count", async () => {
+  const hour = Math.floor(Date.now() / HOUR) * HOUR;
+  const row: ActivityRow = {
+    ...{ hour, source: "kafka", keyId: "", sensorId: "tap", isRest: false, format: "cowrie", outcome: "accepted" },
+    ...{ process: "11111111-1111-4111-8111-111111111111", records: 7, lastAt: Date.now() },
+  };
+  const { client } = keys.world;
+  await writeActivity(client, [row]);
+  await writeActivity(client, [row]);
+  await writeActivity(client, [{ ...row, records: 10 }]);
+  await writeActivity(client, [{ ...row, process: "22222222-2222-4222-8222-222222222222", records: 100 }]);
+  expect((await listed()).map(({ sensor, seven_days }) => [sensor, seven_days.accepted])).toEqual([["tap", 110]]);
+});
+
+test("a sensor that falls silent is in the log once and in the metrics, whatever way its records came", async () => {
+  const at = Date.now();
+  const hours = [30, 28, 26, 24, 22];
+  const rows = ["kafka", "http", "hpfeeds"].flatMap((source) =>
+    hours.map((ago): ActivityRow => {
+      const lastAt = at - ago * HOUR;
+      return {
+        ...{ hour: Math.floor(lastAt / HOUR) * HOUR, source, keyId: "", sensorId: `by-${source}`, isRest: false },
+        ...{ format: "cowrie", outcome: "accepted", process: "11111111-1111-4111-8111-111111111111" },
+        ...{ records: 1, lastAt },
+      };
+    }),
+  );
+  await writeActivity(keys.world.client, rows);
+  const metrics = createMetrics();
+  const warned: object[] = [];
+  const log = { warn: (fields: object) => void warned.push(fields), info: silent.info.bind(silent) };
+  const report = startSensorReport(keys.world.client, { metrics, log, now: () => at });
+  await report.refresh();
+  await report.refresh();
+  report.stop();
+  expect(warned).toHaveLength(3);
+  expect(warned).toContainEqual(expect.objectContaining({ sensor: "by-kafka", source: "kafka" }));
+  const text = await metrics.text();
+  expect(text).toContain("noisefloor_sensors_silent 3");
+  expect(text).toContain('noisefloor_sensor_silent{sensor="by-http",source="http",key=""} 1');
+  expect((await listed()).map(({ state }) => state)).toEqual(["silent", "silent", "silent"]);
+});

@@ -1,0 +1,68 @@
+import { runWorkspacesDelete } from "@noisefloor/cli/access/delete-workspace.ts";
+import { runWorkspacesWrite } from "@noisefloor/cli/commands/workspaces.ts";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { readSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { readApiKeys, readWorkspaces } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { openSensorKeyWorld, type SensorKeyWorld, TEAM_A, TEAM_B } from "../../support/intake/sensor-key-world.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+
+let keys: SensorKeyWorld;
+beforeAll(async () => {
+  keys = await openSensorKeyWorld(Date.now);
+});
+afterAll(() => keys.close());
+
+const rowsOf = (table: string) =>
+  defineQuery({
+    name: "test-rows-of",
+    sql: `SELECT workspace_id AS workspace, count() > 0 AS isThere FROM ${table} WHERE dataset = 'personal' GROUP BY workspace_id`,
+    params: z.object({}),
+    row: z.object({ workspace: z.string(), isThere: z.literal(1) }),
+  });
+const deadLetterRights = defineQuery({
+  name: "test-rights",
+  sql: "SELECT DISTINCT publish_right AS publishRight FROM dead_letters",
+  params: z.object({}),
+  row: z.object({ publishRight: z.string() }),
+});
+
+const workspacesIn = async (table: string) =>
+  (await run(keys.world.client, rowsOf(table), {})).map(({ workspace }) => workspace).sort();
+
+test("a workspace is deleted with its keys and personal data, and no other's", async () => {
+  const { client } = keys.world;
+  for (const { workspaceId } of [TEAM_A, TEAM_B]) {
+    await runWorkspacesWrite(workspaceId, { isNew: true }, commandOver(keys.world));
+    await keys.world.addCaller("community", [], workspaceId);
+  }
+  for (const scope of [TEAM_A, TEAM_B]) {
+    const key = await keys.addKey(scope);
+    await keys.post(
+      [keys.observation(), keys.observation({ tags: ["ssh-scanner"] }), keys.observation({ tags: ["no"] })],
+      key,
+    );
+  }
+  const tables = ["observations", "address_tags", "tag_activity_hourly", "tag_addresses"];
+  const before = await Promise.all(tables.map(workspacesIn));
+  expect(before[0]).toEqual(["team-a", "team-b"]);
+
+  const command = commandOver(keys.world);
+  const options = { json: true, yes: false };
+  await expect(runWorkspacesDelete("team-a", options, command)).rejects.toThrow(/Nothing was changed: pass --yes/);
+  await expect(runWorkspacesDelete("nobody", options, command)).rejects.toThrow('there is no workspace "nobody"');
+  await runWorkspacesDelete("team-a", { ...options, yes: true }, command);
+  expect((await readWorkspaces(client)).map(({ workspaceId }) => workspaceId)).not.toContain("team-a");
+  for (const [index, table] of tables.entries()) {
+    expect(await workspacesIn(table), table).toEqual(before[index]?.filter((id) => id !== "team-a"));
+  }
+  expect((await run(client, deadLetterRights, {})).map(({ publishRight }) => publishRight)).toEqual([
+    "personal/team-b",
+  ]);
+  const valid = [...(await readSensorKeys(client)), ...(await readApiKeys(client))].filter(
+    ({ isRevoked }) => !isRevoked,
+  );
+  expect(valid.map(({ workspaceId }) => workspaceId)).not.toContain("team-a");
+  expect(valid.map(({ workspaceId }) => workspaceId)).toContain("team-b");
+});
