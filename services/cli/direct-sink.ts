@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
-import { createSessions, type ReadSessions, retryingSessions } from "@noisefloor/ingest/sessions/sessions.ts";
+import { createSessions, retryingSessions } from "@noisefloor/ingest/sessions/sessions.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
 import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
@@ -12,16 +12,17 @@ export type DirectSinkOptions = {
   /** Throws while the store must not grow. */
   readonly assertSpace?: (() => void) | undefined;
   readonly rows?: Omit<RowOptions, "sessions">;
-  /** Finds the stored sessions that records add to; without it, in the store. */
-  readonly readSessions?: ReadSessions;
+  /** Whether the records of a session become one row. To look for its earlier records takes time. */
+  readonly joinsSessions?: boolean;
 };
 
 /** Where a command stores records itself, without the service. */
 export function directSink<R extends IncomingRecord>(
   client: ClickHouseClient,
-  { retryForMs, assertSpace, rows = {}, readSessions: read }: DirectSinkOptions,
+  { retryForMs, assertSpace, rows = {}, joinsSessions = true }: DirectSinkOptions,
 ): Sink<R> {
   const queue = insertQueue({ insert: insertObservations(client, assertSpace), retryForMs, lingerMs: 0 });
-  const sessions = createSessions(read ?? ((wanted, times) => readSessions(client, wanted, times)));
+  if (!joinsSessions) return clickhouseSink(queue, rows);
+  const sessions = createSessions((wanted, times) => readSessions(client, wanted, times));
   return clickhouseSink(queue, { ...rows, sessions: retryingSessions(sessions, { forMs: retryForMs }) });
 }

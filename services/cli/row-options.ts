@@ -11,6 +11,8 @@ export type OpenRows = { readonly rows: Omit<RowOptions, "sessions">; stop(): vo
 export type OpenRowsOptions = Pick<EnricherOptions, "metrics"> & {
   /** Adds no tags to the catalogue. */
   readonly dryRun?: boolean;
+  /** What an observation sends, for `CompiledTagger.tagsFor`, where many send the same. */
+  readonly contentOf?: (observation: object) => object | undefined;
 };
 
 /** How the service and the commands make rows: with networks and countries, and with the tags of rules. */
@@ -18,7 +20,7 @@ export async function openRows(
   context: Pick<CommandContext, "settings" | "log">,
   client: ClickHouseClient,
   catalogue: TagCatalogue,
-  { dryRun = false, metrics }: OpenRowsOptions = {},
+  { dryRun = false, metrics, contentOf = () => undefined }: OpenRowsOptions = {},
 ): Promise<OpenRows> {
   const { settings, log } = context;
   const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
@@ -26,7 +28,8 @@ export async function openRows(
   return {
     rows: {
       enrich: enricher.enrich,
-      assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger),
+      assignTags: (observation, tagIds) =>
+        assignTags(observation, tagIds, catalogue, tagger, contentOf(observation)),
     },
     stop() {
       tagger.stop();

@@ -118,17 +118,23 @@ function drawSource(
   return random() * 1.4 < activityAt(source, time) ? source : scanners.recurring(time, random);
 }
 
+const contents = new WeakMap<object, Content>();
+
+/** What a simulated observation sends: the same object for all that send the same. */
+export const contentOf = (observation: object): Content | undefined => contents.get(observation);
+
 type Moment = { readonly id: string; readonly observedAt: number; readonly random: Random };
 
 function observe(internet: SimulatedInternet, source: Source, { id, observedAt, random }: Moment): ValidObservation {
   const sensor = pick(SENSORS, random() ** 1.6);
-  const { isSession, ...content }: Content = pick(source.contents, random() ** 1.7);
-  const hasPorts = content.transport !== "icmp";
+  const content = pick(source.contents, random() ** 1.7);
+  const { isSession, ...sent }: Content = content;
   const observation: ValidObservation["observation"] = {
-    ...content,
+    ...sent,
     ...aboutSource(internet, source, sensor),
     observed_at: new Date(observedAt).toISOString(),
-    observation_id: id,
+    // As the intake calls the row of a session.
+    observation_id: isSession === true ? `session:${id}` : id,
     sensor_id: sensor.id,
     dataset: sensor.dataset,
     source_ip: source.ip,
@@ -136,8 +142,9 @@ function observe(internet: SimulatedInternet, source: Source, { id, observedAt, 
     metadata: sensor.metadata,
   };
   if (sensor.workspaceId !== undefined) observation.workspace_id = sensor.workspaceId;
-  if (hasPorts) observation.source_port = 1_024 + Math.floor(random() * 64_000);
-  if (isSession === true) observation.session_id = id.slice("demo-".length);
+  if (sent.transport !== "icmp") observation.source_port = 1_024 + Math.floor(random() * 64_000);
+  if (isSession === true) observation.session_id = id;
+  contents.set(observation, content);
   return { observation, observedAt, isFilledIn: false };
 }
 

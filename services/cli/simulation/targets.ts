@@ -12,6 +12,7 @@ import { createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { openRows } from "../row-options.ts";
 import type { Store } from "../store.ts";
+import { contentOf } from "./simulate.ts";
 
 /** Where simulated observations go. */
 export type SimulationTarget = {
@@ -37,14 +38,14 @@ export async function storeTarget(context: CommandContext, { client }: Store): P
   const closeStack = createCloseStack();
   const catalogue = await openTagCatalogue(client);
   closeStack.add(catalogue.stop);
-  const { rows, stop } = await openRows(context, client, catalogue);
+  const { rows, stop } = await openRows(context, client, catalogue, { contentOf });
   closeStack.add(stop);
   const { assertSpace, ...disk } = await openDiskGuard(client, { floorBytes: context.settings.minFreeDiskBytes });
   closeStack.add(disk.stop);
   const sink = directSink(client, {
     ...{ retryForMs: 60_000, assertSpace, rows },
-    // Each of its sessions is complete in one record: to look for earlier ones would take most of the time.
-    readSessions: async () => [],
+    // Each of its sessions is one record.
+    joinsSessions: false,
   });
   return {
     verb: "stored",
