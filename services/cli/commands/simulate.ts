@@ -1,3 +1,4 @@
+import { removeSensors } from "@noisefloor/clickhouse/tables/remove-sensors.ts";
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
@@ -10,7 +11,7 @@ import { openInternet } from "../simulation/open.ts";
 import { type SendSummary, sendAll, sendLive } from "../simulation/send.ts";
 import { type SimulatedInternet, simulate } from "../simulation/simulate.ts";
 import { httpTarget, kafkaTarget, type SimulationTarget, storeTarget } from "../simulation/targets.ts";
-import { asCommand, closingAfter, openPreparedStore, type Store } from "../store.ts";
+import { asCommand, closingAfter, openPreparedStore, type Store, withStore } from "../store.ts";
 
 export const define: DefineCommand = (simulate, createContext) => {
   simulate
@@ -46,6 +47,7 @@ export type SimulateOptions = {
 /** `noisefloor simulate`: the observations of a simulated sensor fleet. */
 export async function runSimulate(options: SimulateOptions, context: CommandContext): Promise<void> {
   const { settings, signal } = context;
+  if (options.remove) return remove(context);
   const now = Date.now();
   const until = readUntil(options.until, now);
   const work = (target: SimulationTarget) => run(target, { ...options, until, now }, context);
@@ -54,6 +56,12 @@ export async function runSimulate(options: SimulateOptions, context: CommandCont
   await closingAfter(store, async () => {
     assertKept(options.days ?? DEFAULTS.days, until, now, store);
     await closing(await storeTarget(context, store), work);
+  });
+}
+
+async function remove(context: CommandContext): Promise<void> {
+  await withStore(context, async (client) => {
+    context.print(`deleted   ${await removeSensors(client, SENSOR_PREFIX)} observations of sensors named ${SENSOR_PREFIX}...`);
   });
 }
 
