@@ -28,8 +28,7 @@ export async function openRows(
   return {
     rows: {
       enrich: enricher.enrich,
-      assignTags: (observation, tagIds) =>
-        assignTags(observation, tagIds, catalogue, tagger, contentOf(observation)),
+      assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger, contentOf(observation)),
     },
     stop() {
       tagger.stop();

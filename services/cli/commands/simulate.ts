@@ -18,7 +18,11 @@ export const define: DefineCommand = (simulate, createContext) => {
     .option("--days <n>", "how many days back (default: 30, none with --rate)", positiveInteger)
     .option("--per-day <n>", "observations a day of these, on average", positiveInteger, DEFAULTS.perDay)
     .option("--until <time>", "their end, an RFC 3339 time (default: now)")
-    .option("--rate <n>", "observations per second from now on, until Ctrl-C; with --days, after these", positiveInteger)
+    .option(
+      "--rate <n>",
+      "observations per second from now on, until Ctrl-C; with --days, after these",
+      positiveInteger,
+    )
     .option("--seed <n>", "a whole number: the same one gives the same observations", positiveInteger, DEFAULTS.seed)
     .option("--sources <n>", "how many scanners come again at any time", positiveInteger, DEFAULTS.sources)
     .option("--to <place>", 'where they go: "store", "kafka", or the URL of an intake', "store")
@@ -61,7 +65,9 @@ export async function runSimulate(options: SimulateOptions, context: CommandCont
 
 async function remove(context: CommandContext): Promise<void> {
   await withStore(context, async (client) => {
-    context.print(`deleted   ${await removeSensors(client, SENSOR_PREFIX)} observations of sensors named ${SENSOR_PREFIX}...`);
+    context.print(
+      `deleted   ${await removeSensors(client, SENSOR_PREFIX)} observations of sensors named ${SENSOR_PREFIX}...`,
+    );
   });
 }
 

@@ -44,7 +44,9 @@ export type CampaignsOptions = {
 };
 
 export function openCampaigns({ seed, sources, networks, examples }: CampaignsOptions): Campaigns {
-  const themes = THEMES.map((slug) => examples.filter((example) => example.slug === slug).map(({ content }) => content));
+  const themes = THEMES.map((slug) =>
+    examples.filter((example) => example.slug === slug).map(({ content }) => content),
+  );
   const usable = themes.filter((contents) => contents.length > 0);
   const made = new Map<number, Campaign>();
   const campaignOf = (number: number): Campaign => {

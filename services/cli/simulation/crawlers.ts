@@ -1,5 +1,5 @@
-import { lastAddress, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import { lastAddress, numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import type { AddressFacts } from "@noisefloor/ingest/enrichment/facts.ts";
 import type { Content } from "./content.ts";
 import { mix, pick, type Random, weightedPick } from "./random.ts";
@@ -55,7 +55,9 @@ const OPERATORS: readonly Operator[] = [
   { list: "rwth-aachen-scanning", share: 1 },
 ];
 
-const PORTS = [443, 80, 22, 8080, 21, 25, 3389, 5900, 502, 8443, 3306, 445, 23, 6379, 9200, 2375, 5060, 27017, 1911, 102];
+const PORTS = [
+  443, 80, 22, 8080, 21, 25, 3389, 5900, 502, 8443, 3306, 445, 23, 6379, 9200, 2375, 5060, 27017, 1911, 102,
+];
 const PAGES = ["/robots.txt", "/", "/sitemap.xml", "/index.html", "/favicon.ico", "/about", "/products?page=2"];
 const HEADERS = ["Host", "User-Agent", "Accept", "Accept-Encoding", "From"];
 /** Hosts of an operator: few networks, of which the first hosts do most. */

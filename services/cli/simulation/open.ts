@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { lastAddress } from "@noisefloor/domain/address/ipv4.ts";
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import { lastAddress } from "@noisefloor/domain/address/ipv4.ts";
 import type { AddressFacts, NetworkRanges } from "@noisefloor/ingest/enrichment/facts.ts";
 import { readStarterNetworks } from "../reference/starter-networks.ts";
 import { openCampaigns } from "./campaigns.ts";

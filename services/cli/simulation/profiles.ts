@@ -16,8 +16,20 @@ export type Profile = {
 
 /** What web scanners of all kinds ask for first; the rest of the catalogue follows. */
 const POPULAR = [
-  ...["web-scanner", "env-scanner", "git-config-scanner", "phpunit-rce-attempt", "boaform-scanner", "phpmyadmin-scanner"],
-  ...["spring-boot-actuator-scanner", "thinkphp-code-execution-attempt", "apache-path-traversal-attempt", "solr-scanner"],
+  ...[
+    "web-scanner",
+    "env-scanner",
+    "git-config-scanner",
+    "phpunit-rce-attempt",
+    "boaform-scanner",
+    "phpmyadmin-scanner",
+  ],
+  ...[
+    "spring-boot-actuator-scanner",
+    "thinkphp-code-execution-attempt",
+    "apache-path-traversal-attempt",
+    "solr-scanner",
+  ],
   ...["vpn-gateway-scanner", "open-proxy-scanner", "hnap-scanner", "credential-file-scanner", "cgi-bin-scanner"],
 ];
 const WEB_PORTS = [80, 80, 80, 443, 8080, 8443, 8000, 81];
@@ -45,8 +57,7 @@ const LISTS = 80;
 export function makeProfiles(examples: readonly Example[], random: Random): readonly Profile[] {
   const inFolders = (test: (folder: string) => boolean) =>
     examples.filter(({ folder }) => test(folder)).map(({ content }) => content);
-  const of = (...slugs: string[]) =>
-    examples.filter(({ slug }) => slugs.includes(slug)).map(({ content }) => content);
+  const of = (...slugs: string[]) => examples.filter(({ slug }) => slugs.includes(slug)).map(({ content }) => content);
   const popular = POPULAR.flatMap((slug) => of(slug).slice(0, 2));
   const web = inFolders((folder) => /^(web|cves-|crawlers|tools|research)/.test(folder)).filter(({ http }) => http);
   const ports = inFolders((folder) => folder.startsWith("ports-"));
@@ -73,7 +84,11 @@ export function makeProfiles(examples: readonly Example[], random: Random): read
     profile("databases", [5, 2], single(of("mysql-bruteforcer", "mysql-scanner", "postgresql-bruteforcer"))),
     profile("rdp", [6, 4], single(of("rdp-scanner"), of("rdp-bruteforcer", "rdp-scanner"))),
     profile("redis", [3, 1], single(of("redis-scanner", "redis-reconnaissance", "redis-rce-attempt"))),
-    profile("docker", [3, 0], single(of("docker-api-scanner", "docker-scanner", "docker-api-container-creation-attempt"))),
+    profile(
+      "docker",
+      [3, 0],
+      single(of("docker-api-scanner", "docker-scanner", "docker-api-container-creation-attempt")),
+    ),
     profile("sip", [4, 1], single(of("sip-options-scanner", "sip-scanner", "sipvicious", "sip-bruteforcer"))),
     profile("vnc", [2, 2], single(of("vnc-scanner"), of("vnc-bruteforcer", "vnc-scanner"))),
     profile("tls", [6, 3], evenly(tlsLists(random)), { isZmap: true }),
@@ -115,7 +130,10 @@ function webLists(popular: readonly Content[], web: readonly Content[], random: 
 function oddLists(random: Random): Content[][] {
   const transport = () => (random() < 0.8 ? "tcp" : "udp");
   return Array.from({ length: LISTS }, () =>
-    Array.from({ length: 6 }, () => ({ transport: transport(), destination_port: 1_024 + Math.floor(random() * 60_000) })),
+    Array.from({ length: 6 }, () => ({
+      transport: transport(),
+      destination_port: 1_024 + Math.floor(random() * 60_000),
+    })),
   );
 }
 

@@ -1,5 +1,5 @@
-import { observationJsonSchema } from "@noisefloor/domain/observation/schema.ts";
 import { type ValidObservation, validateObservation } from "@noisefloor/domain/observation/observation.ts";
+import { observationJsonSchema } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { type OpenEnricher, openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -53,7 +53,10 @@ describe("a simulated fleet", () => {
   });
 
   test("shows every member of the wire schema", () => {
-    const properties = z.record(z.string(), z.looseObject({ properties: z.record(z.string(), z.unknown()).optional() }));
+    const properties = z.record(
+      z.string(),
+      z.looseObject({ properties: z.record(z.string(), z.unknown()).optional() }),
+    );
     const schema = z.object({ $defs: z.object({ Observation: z.object({ properties }) }) });
     const { Observation } = schema.parse(observationJsonSchema()).$defs;
     const expected = Object.entries(Observation.properties).flatMap(([name, { properties: inner }]) =>
