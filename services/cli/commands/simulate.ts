@@ -183,6 +183,6 @@ function printSummary(
   const seconds = Math.max(0.001, (Date.now() - startedAt) / 1_000);
   print(`simulated ${made}`);
   print(`${verb.padEnd(9)} ${accepted}`);
-  if (accepted < made) print(`rejected  ${made - accepted}`);
+  if (accepted < made) print(`left out  ${made - accepted}`);
   print(`seconds   ${seconds.toFixed(1)} (${Math.round(made / seconds)} observations/s)`);
 }

@@ -18,7 +18,7 @@ import { contentOf } from "./simulate.ts";
 export type SimulationTarget = {
   /** What the summary calls it. */
   readonly verb: string;
-  /** Resolves with how many of them were accepted, once those are safe. */
+  /** Resolves with how many of those that it takes were accepted, once they are safe. */
   send(observations: readonly ValidObservation[]): Promise<number>;
   close(): Promise<void>;
 };
@@ -84,7 +84,7 @@ const ATTEMPTS = 8;
 const PER_REQUEST = 5_000;
 const countsSchema = z.looseObject({ accepted: z.int() });
 
-/** To an intake over HTTP. @param key of a sensor, when the intake wants one. */
+/** To an intake over HTTP, without the personal dataset. @param key of a sensor, when the intake wants one. */
 export function httpTarget(base: string, key: string | undefined): SimulationTarget {
   const url = `${base.replace(/\/+$/, "")}/v1/observations`;
   const headers = { "content-type": "application/x-ndjson", ...(key !== undefined && { key }) };
@@ -93,16 +93,18 @@ export function httpTarget(base: string, key: string | undefined): SimulationTar
       const answer = await request(url, headers, body);
       if (answer.status === 202) return countsSchema.parse(JSON.parse(answer.text)).accepted;
       const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500;
-      if (!isPassing || attempt === ATTEMPTS) throw new UserError(`${url} answered ${answer.status}: ${answer.text}`);
+      if (!isPassing || attempt === ATTEMPTS) throw new UserError(formatFailure(url, answer));
       await sleep(100 * 2 ** attempt);
     }
   };
   return {
     verb: "accepted",
     async send(observations) {
+      // An intake takes personal data from the keys of their workspace only.
+      const shared = observations.filter(({ observation }) => observation.dataset !== "personal");
       let accepted = 0;
-      for (let first = 0; first < observations.length; first += PER_REQUEST) {
-        const some = observations.slice(first, first + PER_REQUEST);
+      for (let first = 0; first < shared.length; first += PER_REQUEST) {
+        const some = shared.slice(first, first + PER_REQUEST);
         accepted += await post(some.map(({ observation }) => JSON.stringify(observation)).join("\n"));
       }
       return accepted;
@@ -111,11 +113,17 @@ export function httpTarget(base: string, key: string | undefined): SimulationTar
   };
 }
 
+function formatFailure(url: string, { status, text }: Answer): string {
+  return `${url} ${status === 0 ? "does not answer" : `answered ${status}`}: ${text.slice(0, 300)}`;
+}
+
+type Answer = { readonly status: number; readonly text: string };
+
 /** @returns the status 0 when nothing answers. */
-async function request(url: string, headers: Record<string, string>, body: string) {
+async function request(url: string, headers: Record<string, string>, body: string): Promise<Answer> {
   try {
     const response = await fetch(url, { method: "POST", headers, body });
-    return { status: response.status, text: (await response.text()).slice(0, 300) };
+    return { status: response.status, text: await response.text() };
   } catch (error) {
     return { status: 0, text: error instanceof Error ? error.message : String(error) };
   }
