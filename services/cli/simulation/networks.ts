@@ -67,6 +67,8 @@ const TRIES_PER_NETWORK = 2_000;
 /** Draws over all networks; a country with a thousandth of all addresses gets some forty blocks. */
 const DRAWS = 40_000;
 const SIZE = 256;
+/** So large are ranges of providers. Most others belong to firms, which seldom scan and must not be slandered. */
+const PROVIDER = 8_191;
 
 /** Draws the networks of the simulated scanners: the same for the same seed and databases. */
 export function openNetworks({ seed, ranges, factsOf, isTaken }: NetworksOptions): Networks {
@@ -103,9 +105,12 @@ const firstOf = (address: number) => address - (address % SIZE);
 /** Blocks drawn over all announced addresses, by the country that the databases give them. */
 function blocksByCountry(ranges: NetworkRanges, { random, factsOf, isGood }: Search): Map<string, Block[]> {
   const blocks = new Map<string, Block[]>();
+  const large = Array.from({ length: ranges.size }, (_, range) => range).filter(
+    (range) => (ranges.asn[range] ?? 0) > 0 && (ranges.last[range] ?? 0) - (ranges.first[range] ?? 0) >= PROVIDER,
+  );
   for (let drawn = 0; drawn < DRAWS; drawn++) {
     // By range, not by address: else the few largest networks, many of them empty, would have nearly all.
-    const range = Math.floor(random() * ranges.size);
+    const range = pick(large, random());
     const [first = 0, last = 0] = [ranges.first[range], ranges.last[range]];
     const block = firstOf(first + Math.floor(random() * (last - first + 1)));
     const { country } = factsOf(numberToIpv4(block + 1));
