@@ -63,16 +63,19 @@ function ruleFiles() {
   return names.filter((name) => name.endsWith(".yaml")).map((name) => `${TAGS}/${name}`);
 }
 
-/** Writes what the files of rules hold, without the examples, which only tests need. */
+/** Writes what the files of rules hold, and apart from it the examples, which only the simulator needs. */
 function prepareRules(outdir) {
   const prepared = {};
+  const examplesOf = {};
   for (const file of ruleFiles()) {
     const path = join(ROOT, file);
     const { size, mtimeMs } = statSync(path);
-    const { examples: _examples, counterexamples: _counterexamples, ...value } = parse(readFileSync(path, "utf8"));
+    const { examples = [], counterexamples: _counterexamples, ...value } = parse(readFileSync(path, "utf8"));
+    examplesOf[relative(TAGS, file)] = examples;
     prepared[relative(TAGS, file)] = { stamp: `${size}/${Math.floor(mtimeMs / 1_000)}`, value };
   }
   writeFileSync(join(outdir, "prepared-tags.json"), JSON.stringify(prepared));
+  writeFileSync(join(outdir, "prepared-examples.json"), JSON.stringify(examplesOf));
 }
 
 function newestBuilds() {

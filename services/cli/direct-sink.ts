@@ -12,14 +12,17 @@ export type DirectSinkOptions = {
   /** Throws while the store must not grow. */
   readonly assertSpace?: (() => void) | undefined;
   readonly rows?: Omit<RowOptions, "sessions">;
+  /** Whether the records of a session become one row. To look for its earlier records takes time. */
+  readonly joinsSessions?: boolean;
 };
 
 /** Where a command stores records itself, without the service. */
 export function directSink<R extends IncomingRecord>(
   client: ClickHouseClient,
-  { retryForMs, assertSpace, rows = {} }: DirectSinkOptions,
+  { retryForMs, assertSpace, rows = {}, joinsSessions = true }: DirectSinkOptions,
 ): Sink<R> {
   const queue = insertQueue({ insert: insertObservations(client, assertSpace), retryForMs, lingerMs: 0 });
+  if (!joinsSessions) return clickhouseSink(queue, rows);
   const sessions = createSessions((wanted, times) => readSessions(client, wanted, times));
   return clickhouseSink(queue, { ...rows, sessions: retryingSessions(sessions, { forMs: retryForMs }) });
 }

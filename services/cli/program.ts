@@ -40,7 +40,7 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "simulate",
-    description: "store the observations of a simulated sensor fleet, for trying things out",
+    description: "send or store the observations of a simulated sensor fleet, for trying things out",
     load: () => import("./commands/simulate.ts"),
   },
   {

@@ -12,6 +12,8 @@ export type OpenRows = { readonly rows: Omit<RowOptions, "sessions">; stop(): vo
 export type OpenRowsOptions = Pick<EnricherOptions, "metrics"> & {
   /** Adds no tags to the catalogue. */
   readonly dryRun?: boolean;
+  /** What an observation sends, for `CompiledTagger.tagsFor`, where many send the same. */
+  readonly contentOf?: (observation: object) => object | undefined;
 };
 
 /** How the service and the commands make rows: with networks and countries, and with the tags of rules. */
@@ -19,7 +21,7 @@ export async function openRows(
   context: Pick<CommandContext, "settings" | "log">,
   client: ClickHouseClient,
   catalogue: TagCatalogue,
-  { dryRun = false, metrics }: OpenRowsOptions = {},
+  { dryRun = false, metrics, contentOf = () => undefined }: OpenRowsOptions = {},
 ): Promise<OpenRows> {
   const { settings, log } = context;
   const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
@@ -32,7 +34,7 @@ export async function openRows(
         enricher.enrich(observation);
         names?.fill(observation);
       },
-      assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger),
+      assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger, contentOf(observation)),
     },
     stop() {
       tagger.stop();

@@ -1,63 +1,188 @@
-import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { deadLetterStore } from "@noisefloor/ingest/dead-letters/store.ts";
-import { fileDeadLetter, type ReplayRecord } from "@noisefloor/ingest/sources/file/records.ts";
-import { replay } from "@noisefloor/ingest/sources/file/replay.ts";
-import { directSink } from "../direct-sink.ts";
+import { removeSensors } from "@noisefloor/clickhouse/tables/remove-sensors.ts";
+import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
-import { simulate } from "../simulation.ts";
-import { asCommand, closingAfter, openPreparedStore, type Store } from "../store.ts";
-import { printSummary } from "./replay.ts";
+import { progressBar } from "../framework/progress.ts";
+import { SENSOR_PREFIX, SENSORS } from "../simulation/fleet.ts";
+import { openInternet } from "../simulation/open.ts";
+import { type SendSummary, sendAll, sendLive } from "../simulation/send.ts";
+import { type SimulatedInternet, simulate } from "../simulation/simulate.ts";
+import { httpTarget, kafkaTarget, type SimulationTarget, storeTarget } from "../simulation/targets.ts";
+import { asCommand, closingAfter, openPreparedStore, type Store, withStore } from "../store.ts";
 
 export const define: DefineCommand = (simulate, createContext) => {
   simulate
-    .option("--days <n>", "how many days back", positiveInteger, 30)
-    .action(async (options: { days: number }) => runSimulate(options.days, await createContext()));
+    .option("--days <n>", "how many days back (default: 30, none with --rate)", positiveInteger)
+    .option("--per-day <n>", "observations a day of these, on average", positiveInteger, DEFAULTS.perDay)
+    .option("--until <time>", "their end, an RFC 3339 time (default: now)")
+    .option(
+      "--rate <n>",
+      "observations per second from now on, until Ctrl-C; with --days, after these",
+      positiveInteger,
+    )
+    .option("--seed <n>", "a whole number: the same one gives the same observations", positiveInteger, DEFAULTS.seed)
+    .option("--sources <n>", "how many scanners come again at any time", positiveInteger, DEFAULTS.sources)
+    .option("--to <place>", 'where they go: "store", "kafka", or the URL of an intake', "store")
+    .option("--key <key>", "the sensor key for an intake that wants one")
+    .option("--remove", "delete everything simulated that is stored, and simulate nothing", false)
+    .action(async (options: SimulateOptions) => runSimulate(options, await createContext()));
 };
 
-/** Stores the observations of a simulated sensor fleet, through the pipeline that all observations take. */
-export async function simulateInto(
-  { client, retentionDays }: Store,
-  days: number,
-  context: CommandContext,
-): Promise<void> {
-  const { signal, print } = context;
-  if (days > retentionDays)
-    throw new UserError(`only ${retentionDays} days are kept: --days takes 1 to ${retentionDays}`);
-  print(
-    `Simulating ${days === 1 ? "a day" : `${days} days`} of a sensor fleet (sensors named simulated-01 to simulated-12) ...`,
-  );
-  const catalogue = await openTagCatalogue(client);
-  try {
-    const deadLetters = deadLetterStore(client, { now: Date.now });
-    const summary = await replay(toRecords(simulate(days, Date.now())), {
-      catalogue,
-      retentionDays: () => retentionDays,
-      right: "everything",
-      now: Date.now,
-      stop: signal,
-      sink: directSink(client, { retryForMs: 30_000 }),
-      storeDeadLetters: (rejected) => deadLetters(rejected.map(fileDeadLetter)),
-    });
-    printSummary(summary, "stored", print);
-  } finally {
-    catalogue.stop();
-  }
-}
+export const DEFAULTS = { days: 30, perDay: 8_000, seed: 1, sources: 8_000, to: "store", remove: false } as const;
 
-/** `noisefloor simulate`. */
-export async function runSimulate(days: number, context: CommandContext): Promise<void> {
-  const store = await openPreparedStore(context.settings, asCommand(context));
+export type SimulateOptions = {
+  readonly days?: number | undefined;
+  readonly perDay: number;
+  /** An RFC 3339 time. */
+  readonly until?: string | undefined;
+  /** Observations per second from now on. */
+  readonly rate?: number | undefined;
+  readonly seed: number;
+  readonly sources: number;
+  /** `store`, `kafka` or a URL. */
+  readonly to: string;
+  readonly key?: string | undefined;
+  readonly remove: boolean;
+};
+
+/** `noisefloor simulate`: the observations of a simulated sensor fleet. */
+export async function runSimulate(options: SimulateOptions, context: CommandContext): Promise<void> {
+  const { settings, signal } = context;
+  if (options.remove) return remove(context);
+  const now = Date.now();
+  const until = readUntil(options.until, now);
+  const work = (target: SimulationTarget) => run(target, { ...options, until, now }, context);
+  if (options.to !== "store") return closing(await openRemote(options, context), work);
+  const store = await openPreparedStore(settings, asCommand(context, signal));
   await closingAfter(store, async () => {
-    await simulateInto(store, days, context);
+    assertKept(options.days ?? DEFAULTS.days, until, now, store);
+    await closing(await storeTarget(context, store), work);
   });
 }
 
-async function* toRecords(observations: Iterable<Record<string, unknown>>): AsyncGenerator<ReplayRecord> {
-  let position = 0;
-  for (const value of observations) {
-    position++;
-    yield { value, bytes: Buffer.from(JSON.stringify(value)), origin: "simulation", position, fallbackId: "" };
+async function remove(context: CommandContext): Promise<void> {
+  await withStore(context, async (client) => {
+    context.print(
+      `deleted   ${await removeSensors(client, SENSOR_PREFIX)} observations of sensors named ${SENSOR_PREFIX}...`,
+    );
+  });
+}
+
+/** Stores `days` of a simulated sensor fleet, with the defaults of the command. */
+export async function simulateInto(store: Store, days: number, context: CommandContext): Promise<void> {
+  const now = Date.now();
+  assertKept(days, now, now, store);
+  const target = await storeTarget(context, store);
+  await closing(target, () => run(target, { ...DEFAULTS, days, until: now, now }, context));
+}
+
+async function closing(target: SimulationTarget, work: (target: SimulationTarget) => Promise<void>): Promise<void> {
+  try {
+    await work(target);
+  } finally {
+    await target.close();
   }
+}
+
+async function openRemote({ to, key }: SimulateOptions, context: CommandContext): Promise<SimulationTarget> {
+  if (to === "kafka") return kafkaTarget(context);
+  if (/^https?:\/\/./.test(to)) return httpTarget(to, key);
+  throw new UserError(`--to takes "store", "kafka" or a URL like http://localhost:8080, not "${to}"`);
+}
+
+function readUntil(text: string | undefined, now: number): number {
+  if (text === undefined) return now;
+  const time = parseObservedAt(text);
+  if (time === undefined) throw new UserError(`--until takes a time like 2026-11-20T14:00:00Z, not "${text}"`);
+  if (time > now) throw new UserError(`--until ${text} is in the future`);
+  return time;
+}
+
+function assertKept(days: number, until: number, now: number, { retentionDays }: Store): void {
+  if (until - days * DAY_MS >= now - retentionDays * DAY_MS) return;
+  throw new UserError(`only ${retentionDays} days are kept, and --days ${days} goes further back`);
+}
+
+type RunOptions = Omit<SimulateOptions, "until" | "remove" | "to"> & { readonly until: number; readonly now: number };
+
+async function run(target: SimulationTarget, options: RunOptions, context: CommandContext): Promise<void> {
+  const { seed, sources, rate, until } = options;
+  const { settings, log, print } = context;
+  const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log });
+  try {
+    const internet = await openInternet({ seed, sources, databases: enricher });
+    const days = options.days ?? (rate === undefined ? DEFAULTS.days : 0);
+    if (days > 0) {
+      print(
+        `Simulating ${days === 1 ? "a day" : `${days} days`} of a fleet of ${SENSORS.length} sensors, named ${SENSOR_PREFIX}..., with the seed ${seed} ...`,
+      );
+      await backFill(internet, target, { days, until, perDay: options.perDay }, context);
+    }
+    if (rate !== undefined && !context.signal.aborted) await live(internet, target, rate, context);
+  } finally {
+    enricher.stop();
+  }
+}
+
+type BackFill = { readonly days: number; readonly until: number; readonly perDay: number };
+
+async function backFill(
+  internet: SimulatedInternet,
+  target: SimulationTarget,
+  { days, until, perDay }: BackFill,
+  { settings, signal, print }: CommandContext,
+): Promise<void> {
+  const from = until - days * DAY_MS;
+  const startedAt = Date.now();
+  const progress = progressBar("Simulating", until - from, settings.logLevel !== "silent");
+  let shown = from;
+  try {
+    const summary = await sendAll(simulate(internet, { from, to: until, perDay }), {
+      target,
+      signal,
+      onProgress(time, sent) {
+        progress.advance(Math.max(0, time - shown));
+        shown = Math.max(shown, time);
+        progress.note(`${sent} ${target.verb}`);
+      },
+    });
+    progress.end();
+    if (signal.aborted) {
+      print("Stopped before the end. The same command counts nothing twice,");
+      print(`and stores the rest with --until ${new Date(until).toISOString()}.`);
+      process.exitCode = 130;
+    }
+    printSummary(summary, target.verb, startedAt, print);
+  } finally {
+    progress.end();
+  }
+}
+
+async function live(
+  internet: SimulatedInternet,
+  target: SimulationTarget,
+  rate: number,
+  { signal, print }: CommandContext,
+): Promise<void> {
+  const startedAt = Date.now();
+  print(`Simulating ${rate} observations per second from now on; Ctrl-C stops it.`);
+  const span = { from: startedAt, to: Number.POSITIVE_INFINITY, perDay: rate * (DAY_MS / 1_000) };
+  const summary = await sendLive(simulate(internet, span), { target, signal, now: Date.now });
+  printSummary(summary, target.verb, startedAt, print);
+}
+
+function printSummary(
+  { made, accepted }: SendSummary,
+  verb: string,
+  startedAt: number,
+  print: (line: string) => void,
+): void {
+  const seconds = Math.max(0.001, (Date.now() - startedAt) / 1_000);
+  print(`simulated ${made}`);
+  print(`${verb.padEnd(9)} ${accepted}`);
+  if (accepted < made) print(`left out  ${made - accepted}`);
+  print(`seconds   ${seconds.toFixed(1)} (${Math.round(made / seconds)} observations/s)`);
 }

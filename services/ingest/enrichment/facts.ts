@@ -13,6 +13,16 @@ export type FactsSource = {
   /** When it was made, in milliseconds since 1970 UTC; undefined when it does not say. */
   readonly builtAt: number | undefined;
   lookUp(ip: string): AddressFacts | undefined;
+  /** All its networks, if it can list them. */
+  readonly ranges?: NetworkRanges;
+};
+
+/** Ascending ranges of addresses, both ends inclusive, as columns of equal length; network 0 is none. */
+export type NetworkRanges = {
+  readonly size: number;
+  readonly first: Uint32Array;
+  readonly last: Uint32Array;
+  readonly asn: Uint32Array;
 };
 
 /** Empty texts and the number 0 mean "unknown" in the table of observations. */

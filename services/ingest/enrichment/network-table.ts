@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
-import type { FactsSource } from "./facts.ts";
+import type { FactsSource, NetworkRanges } from "./facts.ts";
 import { readText } from "./read-record.ts";
 
 const COMMA = 0x2c;
@@ -23,6 +23,7 @@ export async function openNetworkTable(name: string, path: string): Promise<Fact
   return {
     name,
     builtAt: undefined,
+    ranges: table,
     lookUp(ip) {
       const place = findRange(table, ipv4ToNumber(ip));
       const asn = place === undefined ? 0 : (table.asn[place] ?? 0);
@@ -33,12 +34,8 @@ export async function openNetworkTable(name: string, path: string): Promise<Fact
   };
 }
 
-/** Ascending ranges, both ends inclusive, in the first `size` places of the columns. */
-type NetworkTable = {
-  size: number;
-  readonly first: Uint32Array;
-  readonly last: Uint32Array;
-  readonly asn: Uint32Array;
+/** In the first `size` places of the columns. */
+type NetworkTable = { -readonly [Member in keyof NetworkRanges]: NetworkRanges[Member] } & {
   readonly organizations: Map<number, string>;
 };
 

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { IngestMetrics } from "../metrics.ts";
 import { createEnricher, type Enricher } from "./enricher.ts";
-import type { FactsSource } from "./facts.ts";
+import type { FactsSource, NetworkRanges } from "./facts.ts";
 import { openMmdb, watchedMmdb } from "./mmdb-file.ts";
 import { openNetworkTable } from "./network-table.ts";
 
@@ -40,6 +40,8 @@ export type EnricherOptions = {
 export type OpenEnricher = Enricher & {
   /** The names of the databases in use, the first to be asked first. */
   databases(): readonly string[];
+  /** The networks of the first database that can list them. */
+  ranges(): NetworkRanges | undefined;
   /** Reads the files again that have changed. */
   refresh(): Promise<void>;
   stop(): void;
@@ -86,6 +88,7 @@ export async function openEnricher(options: EnricherOptions): Promise<OpenEnrich
   return {
     ...enricher,
     databases: () => sources().map(({ name }) => name),
+    ranges: () => sources().find(({ ranges }) => ranges !== undefined)?.ranges,
     refresh,
     stop: () => clearInterval(timer),
   };

@@ -76,7 +76,7 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
   const timer = setInterval(() => void tick(), pollMs);
   timer.unref();
   return {
-    tagsFor: (observation) => tagger.tagsFor(observation),
+    tagsFor: (observation, content) => tagger.tagsFor(observation, content),
     rules: () => rules.length,
     stop: () => clearInterval(timer),
   };

@@ -11,8 +11,17 @@ import { type Automaton, buildAutomaton, type Pattern } from "./automaton.ts";
 export type Signals = {
   /** Calls back with each signal of an event, some of them more than once. @param number of the event, from 1 on. */
   scan(event: TaggedEvent, number: number, report: (signal: number) => void): void;
+  /** Reports only what it finds in the fields of {@link isAboutSource}, in an order that is always the same. */
+  scanSource(event: TaggedEvent, number: number, report: (signal: number) => void): void;
   readonly count: number;
 };
+
+const SOURCE_FIELDS: ReadonlySet<FieldName> = new Set([
+  ...(["source_ip", "source_port", "asn", "organization", "country", "rdns", "sensor"] as const),
+]);
+
+/** Whether a field says who was seen and by whom, and nothing of what was sent. */
+export const isAboutSource = (field: FieldName): boolean => SOURCE_FIELDS.has(field);
 
 export type SignalBuilder = {
   text(field: TextFieldName, form: TextForm, operator: TextOperator, text: string): number;
@@ -90,13 +99,15 @@ function createSignals(
     equal: equal.size === 0 ? undefined : equal,
     automaton: patterns.length === 0 ? undefined : buildAutomaton(patterns),
   }));
-  return {
-    count,
-    scan(event, number, report) {
+  const scanIn =
+    (isScanned: (field: FieldName) => boolean) =>
+    (event: TaggedEvent, number: number, report: (signal: number) => void) => {
       for (const { field, form, equal, automaton } of texts) {
+        if (!isScanned(field)) continue;
         for (const text of event.texts(field, form)) scanText(text, equal, automaton, number, report);
       }
       for (const [field, signals] of byNumber) {
+        if (!isScanned(field)) continue;
         const value = event.number(field);
         const signal = value === undefined ? undefined : signals.get(value);
         if (signal !== undefined) report(signal);
@@ -108,9 +119,9 @@ function createSignals(
           if (signal !== undefined) report(signal);
         }
       }
-      for (const { field, signal } of existing) if (event.exists(field)) report(signal);
-    },
-  };
+      for (const { field, signal } of existing) if (isScanned(field) && event.exists(field)) report(signal);
+    };
+  return { count, scan: scanIn(() => true), scanSource: scanIn(isAboutSource) };
 }
 
 function scanText(

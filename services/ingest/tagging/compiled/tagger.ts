@@ -1,20 +1,25 @@
 import { type Explanation, explainRules } from "../explain.ts";
 import { type TaggedEvent, toEvent } from "../matching/event.ts";
-import type { Taggable } from "../matching/fields.ts";
+import type { FieldName, Taggable } from "../matching/fields.ts";
 import { atomHolds } from "../matching/holds.ts";
 import type { Atom, TaggingRule } from "../rule.ts";
 import { compileRule, type Program } from "./compile-rule.ts";
-import { signalBuilder } from "./signals.ts";
+import { isAboutSource, signalBuilder } from "./signals.ts";
 
 export type CompiledTagger = {
-  /** The slugs of the rules that match, sorted. */
-  tagsFor(observation: Taggable): readonly string[];
+  /**
+   * The slugs of the rules that match, sorted.
+   * @param content stands for all that was sent. Observations with the same one differ only in their time, their source
+   * and their sensor, so that what rules find in it is remembered as long as the object lives.
+   */
+  tagsFor(observation: Taggable, content?: object): readonly string[];
   explain(observation: Taggable): Explanation;
   /** How many rules were evaluated so far: those of which something necessary was found in an event. */
   evaluated(): number;
 };
 
 const NO_TAGS: readonly string[] = [];
+const MAX_REMEMBERED = 256;
 
 /**
  * Compiles rules so that the time for an event hardly depends on their number: all texts, numbers and networks that
@@ -39,6 +44,10 @@ export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
     if (trigger === undefined) always.push(rule);
     else for (const signal of trigger.signals) triggers[signal]?.push(rule);
   }
+  const testedOfSource = new Set(
+    compiled.flatMap(({ program }) => testedFields(program)).filter((field) => isAboutSource(field)),
+  );
+  const remembered = new WeakMap<object, Map<string, readonly string[]>>();
   const rulesBySignal = triggers.map((list) => Uint32Array.from(list));
 
   // Numbering the events spares clearing what is known of the one before.
@@ -87,25 +96,64 @@ export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
     }
   };
 
+  const match = (event: TaggedEvent): readonly string[] => {
+    current++;
+    candidates = always.slice();
+    signals.scan(event, current, onSignal);
+    if (candidates.length === 0) return NO_TAGS;
+    evaluated += candidates.length;
+    const found = candidates.filter((rule) => {
+      const program = compiled[rule]?.program;
+      return program !== undefined && evaluate(program, event);
+    });
+    // Rules are in the order of their slugs.
+    const slugs = found.sort((one, other) => one - other).flatMap((rule) => compiled[rule]?.slug ?? []);
+    return slugs.length < 2 ? slugs : [...new Set(slugs)];
+  };
+
+  /** All that rules can find out about the source: the signals, and the values that they test otherwise. */
+  const keyOfSource = (event: TaggedEvent): string => {
+    let key = "";
+    current++;
+    signals.scanSource(event, current, (signal) => {
+      key += `${signal},`;
+    });
+    for (const field of testedOfSource) key += `|${JSON.stringify(event.value(field))}`;
+    return key;
+  };
+
   return {
     evaluated: () => evaluated,
     explain: (observation) => explainRules(rules, toEvent(observation)),
-    tagsFor(observation) {
+    tagsFor(observation, content) {
       const event = toEvent(observation);
-      current++;
-      candidates = always.slice();
-      signals.scan(event, current, onSignal);
-      if (candidates.length === 0) return NO_TAGS;
-      evaluated += candidates.length;
-      const found = candidates.filter((rule) => {
-        const program = compiled[rule]?.program;
-        return program !== undefined && evaluate(program, event);
-      });
-      // Rules are in the order of their slugs.
-      const slugs = found.sort((one, other) => one - other).flatMap((rule) => compiled[rule]?.slug ?? []);
-      return slugs.length < 2 ? slugs : [...new Set(slugs)];
+      if (content === undefined) return match(event);
+      const bySource = remembered.get(content) ?? new Map<string, readonly string[]>();
+      remembered.set(content, bySource);
+      const key = keyOfSource(event);
+      // Where rules compare names of sources, each has a key of its own.
+      if (bySource.size >= MAX_REMEMBERED) bySource.clear();
+      const known = bySource.get(key) ?? match(event);
+      bySource.set(key, known);
+      return known;
     },
   };
+}
+
+/** The fields whose values a rule compares, where signals alone do not decide. */
+function testedFields(program: Program): FieldName[] {
+  switch (program.kind) {
+    case "any":
+    case "all":
+      return [];
+    case "test":
+      return [program.atom.kind === "network" ? "source_ip" : program.atom.field];
+    case "and":
+    case "or":
+      return program.parts.flatMap(testedFields);
+    case "not":
+      return testedFields(program.part);
+  }
 }
 
 function testKey(atom: Atom): string {

@@ -17,6 +17,8 @@ export type TaggedEvent = {
   /** The source's address as a number of 32 bits. */
   address(): number | undefined;
   exists(field: FieldName): boolean;
+  /** As the observation has it. */
+  value(field: FieldName): string | number | readonly string[] | undefined;
 };
 
 const FIELD_SLOT = new Map(fieldNames().map((field, index) => [field, index * TEXT_FORMS.length] as const));
@@ -45,6 +47,7 @@ export function toEvent(observation: Taggable): TaggedEvent {
     texts,
     number: (field) => FIELDS[field].read(observation),
     address,
+    value: (field) => FIELDS[field].read(observation),
     exists(field) {
       const value = FIELDS[field].read(observation);
       return typeof value === "object" ? value.length > 0 : value !== undefined;

@@ -1,0 +1,63 @@
+import { hash } from "node:crypto";
+import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
+import { lastAddress } from "@noisefloor/domain/address/ipv4.ts";
+import type { AddressFacts, NetworkRanges } from "@noisefloor/ingest/enrichment/facts.ts";
+import { readStarterNetworks } from "../reference/starter-networks.ts";
+import { openCampaigns } from "./campaigns.ts";
+import { openCrawlers } from "./crawlers.ts";
+import { readExamples } from "./examples.ts";
+import { openNetworks } from "./networks.ts";
+import { makeProfiles } from "./profiles.ts";
+import { mix, seededRandom } from "./random.ts";
+import type { SimulatedInternet } from "./simulate.ts";
+import { openScanners } from "./sources.ts";
+
+export type InternetOptions = {
+  readonly seed: number;
+  /** How many scanners come again at any time. */
+  readonly sources: number;
+  /** The databases of networks and countries, as `openEnricher` opens them. */
+  readonly databases: {
+    ranges(): NetworkRanges | undefined;
+    factsOf(ip: string): AddressFacts;
+  };
+};
+
+/** To be raised with every change of what a seed gives: else the same ids would stand for other observations. */
+const VERSION = 1;
+
+/** Draws the Internet that scans the simulated fleet: the same for the same options and databases. */
+export async function openInternet({ seed, sources, databases }: InternetOptions): Promise<SimulatedInternet> {
+  const { factsOf } = databases;
+  const [examples, services, actors] = await Promise.all([
+    readExamples(),
+    readStarterNetworks("service"),
+    readStarterNetworks("actor"),
+  ]);
+  const lists = [...services, ...actors];
+  const ranges = databases.ranges();
+  const networks = openNetworks({ seed, ranges, factsOf, isTaken: isIn(lists) });
+  const profiles = makeProfiles(examples, seededRandom(mix(seed, 31)));
+  const scanners = openScanners({ seed, sources, networks, profiles });
+  const sample = seededRandom(seed);
+  const drawn = Array.from({ length: 200 }, () => scanners.oneOff(sample).ip);
+  return {
+    seed,
+    scanners,
+    campaigns: openCampaigns({ seed, sources, networks, examples }),
+    drawBenign: openCrawlers({ seed, lists, factsOf }),
+    factsOf,
+    areNetworksReal: networks.areReal,
+    fingerprint: hash("sha256", JSON.stringify([VERSION, seed, sources, examples.length, drawn])),
+  };
+}
+
+/** Clouds rent machines to anybody: scanners come from there too. */
+const ANYBODY = "3";
+
+function isIn(lists: readonly NetworkList[]): (address: number) => boolean {
+  const networks = lists
+    .filter(({ trustLevel }) => trustLevel !== ANYBODY)
+    .flatMap((list) => list.networks.map((network) => ({ first: network.first, last: lastAddress(network) })));
+  return (address) => networks.some(({ first, last }) => first <= address && address <= last);
+}

@@ -1,0 +1,164 @@
+import { hash } from "node:crypto";
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import type { AddressFacts } from "@noisefloor/ingest/enrichment/facts.ts";
+import type { Campaigns } from "./campaigns.ts";
+import type { Content } from "./content.ts";
+import { SENSORS, type Sensor } from "./fleet.ts";
+import { placeIn } from "./places.ts";
+import { mix, pick, type Random, seededRandom } from "./random.ts";
+import { activityAt, type Scanners, type Source } from "./sources.ts";
+
+/** Who scans the simulated fleet. */
+export type SimulatedInternet = {
+  readonly seed: number;
+  readonly scanners: Scanners;
+  readonly campaigns: Campaigns;
+  readonly drawBenign: (random: Random) => Source;
+  readonly factsOf: (ip: string) => AddressFacts;
+  /** Whether the intake finds the countries of sources; if not, sensors send them. */
+  readonly areNetworksReal: boolean;
+  /** Differs where anything differs that observations depend on. */
+  readonly fingerprint: string;
+};
+
+export type Span = {
+  /** In milliseconds since 1970 UTC: after the first and up to the second. */
+  readonly from: number;
+  readonly to: number;
+  /** The mean. */
+  readonly perDay: number;
+};
+
+const MINUTE_MS = 60_000;
+/** From so many a day on, a second has as many as a minute of others: so much is in memory at once. */
+const MANY_PER_DAY = 10_000_000;
+/** For so long the shares of campaigns stay the same. */
+const STEADY_MS = 10 * MINUTE_MS;
+/** Of all observations. */
+const BENIGN = 0.07;
+const ONE_OFF = 0.04;
+/** By how much more there is by day (in East Asia, where most comes from) and by how much less at weekends. */
+const DAILY = 0.2;
+const WEEKEND = 0.88;
+const BUSIEST_UTC_HOUR = 8;
+
+/**
+ * The observations of a span, oldest first. A slot of time has the same ones in every run, ids included, so that a span
+ * that overlaps an earlier one adds only what is new.
+ */
+export function* simulate(internet: SimulatedInternet, { from, to, perDay }: Span): Generator<ValidObservation> {
+  const name = hash("sha256", `${internet.fingerprint} ${perDay}`).slice(0, 8);
+  const slotMs = perDay < MANY_PER_DAY ? MINUTE_MS : 1_000;
+  const mean = perDay / (DAY_MS / slotMs);
+  let shares: Shares = [];
+  let steadyUntil = 0;
+  for (let slot = Math.floor(from / slotMs); slot * slotMs <= to; slot++) {
+    const start = slot * slotMs;
+    if (start >= steadyUntil) {
+      shares = internet.campaigns.sharesAt(start - (start % STEADY_MS));
+      steadyUntil = start - (start % STEADY_MS) + STEADY_MS;
+    }
+    const idPrefix = `demo-${name}-${slot.toString(36)}-`;
+    for (const observation of simulateSlot(internet, { slot, start, slotMs, mean, shares, idPrefix })) {
+      if (observation.observedAt > from && observation.observedAt <= to) yield observation;
+    }
+  }
+}
+
+type Shares = ReturnType<Campaigns["sharesAt"]>;
+type Slot = {
+  readonly slot: number;
+  readonly start: number;
+  readonly slotMs: number;
+  readonly mean: number;
+  readonly shares: Shares;
+  readonly idPrefix: string;
+};
+
+function simulateSlot(internet: SimulatedInternet, { slot, start, slotMs, mean, shares, idPrefix }: Slot) {
+  const random = seededRandom(mix(internet.seed, slot, 21));
+  const count = Math.floor(mean * rhythm(start) + random());
+  const drawn: ValidObservation[] = [];
+  while (drawn.length < count) {
+    const source = drawSource(internet, start, shares, random);
+    // Whoever comes looks at several sensors at once.
+    const visits = 1 + Math.floor(-0.7 * Math.log(1 - random()));
+    for (let visit = 0; visit < visits && drawn.length < count; visit++) {
+      const observedAt = start + Math.floor(random() * slotMs);
+      drawn.push(observe(internet, source, { id: idPrefix + drawn.length.toString(36), observedAt, random }));
+    }
+  }
+  return drawn.sort((one, other) => one.observedAt - other.observedAt);
+}
+
+function rhythm(time: number): number {
+  const daily = 1 + DAILY * Math.cos(((time / HOUR_MS - BUSIEST_UTC_HOUR) / 24) * 2 * Math.PI);
+  const day = new Date(time).getUTCDay();
+  return daily * (day === 0 || day === 6 ? WEEKEND : 1);
+}
+
+function drawSource(
+  { scanners, campaigns, drawBenign }: SimulatedInternet,
+  time: number,
+  shares: Shares,
+  random: Random,
+): Source {
+  let drawn = random();
+  if (drawn < BENIGN) return drawBenign(random);
+  drawn -= BENIGN;
+  if (drawn < ONE_OFF) return scanners.oneOff(random);
+  drawn -= ONE_OFF;
+  for (const { campaign, share } of shares) {
+    if (drawn < share) return campaigns.source(campaign, time, random);
+    drawn -= share;
+  }
+  const source = scanners.recurring(time, random);
+  // One that sleeps leaves its place to another, mostly.
+  return random() * 1.4 < activityAt(source, time) ? source : scanners.recurring(time, random);
+}
+
+const contents = new WeakMap<object, Content>();
+
+/** What a simulated observation sends: the same object for all that send the same. */
+export const contentOf = (observation: object): Content | undefined => contents.get(observation);
+
+type Moment = { readonly id: string; readonly observedAt: number; readonly random: Random };
+
+function observe(internet: SimulatedInternet, source: Source, { id, observedAt, random }: Moment): ValidObservation {
+  const sensor = pick(SENSORS, random() ** 1.6);
+  const content = pick(source.contents, random() ** 1.7);
+  const { isSession, ...sent }: Content = content;
+  const observation: ValidObservation["observation"] = {
+    ...sent,
+    ...aboutSource(internet, source, sensor),
+    observed_at: new Date(observedAt).toISOString(),
+    // As the intake calls the row of a session.
+    observation_id: isSession === true ? `session:${id}` : id,
+    sensor_id: sensor.id,
+    dataset: sensor.dataset,
+    source_ip: source.ip,
+    tags: source.isZmap && sensor.seesPackets ? ["zmap"] : [],
+    metadata: sensor.metadata,
+  };
+  if (sensor.workspaceId !== undefined) observation.workspace_id = sensor.workspaceId;
+  if (sent.transport !== "icmp") observation.source_port = 1_024 + Math.floor(random() * 64_000);
+  if (isSession === true) observation.session_id = id;
+  contents.set(observation, content);
+  return { observation, observedAt, isFilledIn: false };
+}
+
+/** What a sensor finds out about a source itself; the intake adds the rest. */
+function aboutSource(
+  { areNetworksReal, factsOf }: SimulatedInternet,
+  { ip, country, number, rdns }: Source,
+  { knowsPlaces }: Sensor,
+): Partial<ValidObservation["observation"]> {
+  const name = rdns ?? (knowsPlaces && number % 4 === 0 ? `host-${ip.replaceAll(".", "-")}.example.net` : undefined);
+  const named = name === undefined ? {} : { rdns: name };
+  if (country === undefined) return named;
+  if (!knowsPlaces) return areNetworksReal ? named : { ...named, country };
+  const { asn, organization } = areNetworksReal ? factsOf(ip) : {};
+  const network = { ...(asn !== undefined && { asn }), ...(organization !== undefined && { organization }) };
+  return { ...named, ...network, country, ...placeIn(country, number) };
+}
