@@ -15,6 +15,9 @@ import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
 import { registerPages } from "./pages/route.ts";
 import { lookupCounting } from "./rate-limit/count-lookups.ts";
 import type { LookupLimit } from "./rate-limit/limit.ts";
+import { STATS_OPERATIONS } from "./stats/operations.ts";
+import { registerStats } from "./stats/route.ts";
+import { getTagSummary, registerTagSummary } from "./summary/route.ts";
 import { listTags, registerTags } from "./tags/route.ts";
 import { getTimeline, registerTimeline } from "./timeline/route.ts";
 
@@ -51,6 +54,8 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getTimeline,
   listTags,
   getTagActivity,
+  getTagSummary,
+  ...STATS_OPERATIONS,
   ...LEGACY_OPERATIONS,
 ];
 
@@ -75,6 +80,8 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerLegacy(app, { ...lookupDeps, authenticate, countLookups, lookUp });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
   registerTagActivity(app, { ...lookupDeps, index: deps.index, maxListed: deps.maxListed, authenticate });
+  registerTagSummary(app, { ...lookupDeps, authenticate });
+  registerStats(app, { ...lookupDeps, index: deps.index, authenticate });
   const { plans, publicUrl } = deps;
   registerPages(app, { ...lookupDeps, authenticate, countLookups, plans, publicUrl });
 }

@@ -11,6 +11,12 @@ export function bulkCost(addresses: number, quick: boolean): number {
   return Math.max(1, Math.ceil(addresses / (quick ? QUICK_ADDRESSES_PER_COST : ADDRESSES_PER_COST)));
 }
 
+/** One query over the addresses of all tags, of at most 14 days. */
+export const SUMMARY_COST = 3;
+
+/** Two concurrent queries over rows of addresses, not of observations. */
+export const STATS_COST = 2;
+
 /** Two concurrent queries, plus costs for the days that they read and for lists of up to 1,000 addresses a bucket. */
 export function activityCost({ days, buckets, includeIps }: { days: number; buckets: number; includeIps: boolean }) {
   return 2 + Math.ceil(days / DAYS_PER_COST) + (includeIps ? Math.ceil(buckets / LISTED_BUCKETS_PER_COST) : 0);

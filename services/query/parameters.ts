@@ -24,6 +24,14 @@ export const DAYS = wholeNumber({
   fallback: 1,
 });
 
+export const LIMIT = wholeNumber({
+  name: "limit",
+  description: "How many entries the list has at most, the first ones of its order.",
+  least: 1,
+  most: 1_000,
+  fallback: 50,
+});
+
 /** SPEC, Dataset scopes. Accepts any text, because operations differ in how they treat unrecognized values. */
 export const WORKSPACE_LABELS: Parameter<RequestedScopes> = {
   name: "workspace_labels",

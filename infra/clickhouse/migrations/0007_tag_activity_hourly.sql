@@ -1,4 +1,5 @@
--- Distinct addresses per tag and hour as exact sets: any hours and datasets merge into exact counts.
+-- Distinct addresses per tag and hour, and under the nil tag per hour alone, as exact sets: any hours and datasets merge
+-- into exact counts.
 CREATE TABLE IF NOT EXISTS tag_activity_hourly
 (
     tag_id       UUID,

@@ -19,6 +19,7 @@ type TableProperties = {
 };
 
 const HOURLY = { time: "hour", from: "(hour + toIntervalHour(1))" };
+const LAST_SEEN = { time: "last_seen", from: "toDateTime(last_seen, 'UTC')" };
 const DERIVED = { backup: "derived", isForDashboards: true } as const;
 const COPIED = { backup: "copied", isForDashboards: true } as const;
 const PRIVATE = { backup: "copied", isForDashboards: false } as const;
@@ -38,7 +39,8 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   sensor_keys: { ...PRIVATE, holdsKeys: true },
   tag_activity_hourly: { ...DERIVED, ageing: HOURLY },
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },
-  address_tags: { ...DERIVED, ageing: { time: "last_seen", from: "toDateTime(last_seen, 'UTC')" } },
+  address_tags: { ...DERIVED, ageing: LAST_SEEN },
+  address_networks: { ...DERIVED, ageing: LAST_SEEN },
   address_changes: { backup: "transient", isForDashboards: false },
   dead_letters: { ...COPIED, ageing: { time: "received_at", from: "toDateTime(received_at, 'UTC')" } },
   dead_letter_retries: { ...COPIED, ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" } },

@@ -50,6 +50,7 @@ export async function openAddressIndex(
   registerIndexMetrics(metrics, sightings);
   return {
     find: sightings.find,
+    visit: sightings.visit,
     isCurrent: sightings.isCurrent,
     caches: { addresses: sightings },
     checks: {

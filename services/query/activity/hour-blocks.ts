@@ -17,11 +17,11 @@ export type Blocks = {
   readonly masks: readonly bigint[];
 };
 
-/** Which hours of which blocks are in a span. */
-export function blocksOf(span: Span): Blocks {
+/** Which hours of which blocks are in a span. @param marked the part of the span whose hours count; all by default. */
+export function blocksOf(span: Span, marked = span): Blocks {
   const first = Math.floor(span.from / BLOCK_SECONDS) * BLOCK_SECONDS;
   const count = Math.max(0, Math.ceil((span.end - first) / BLOCK_SECONDS));
-  const masks = Array.from({ length: count }, (_, block) => maskOf(span, first + block * BLOCK_SECONDS));
+  const masks = Array.from({ length: count }, (_, block) => maskOf(marked, first + block * BLOCK_SECONDS));
   return { first, masks };
 }
 

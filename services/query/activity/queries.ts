@@ -17,10 +17,11 @@ const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
 
 const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_SCOPES}
       AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
-const IN_BLOCKS = `tag_id = {tag:UUID} AND ${IN_SCOPES}
+export const IN_BLOCKS_OF_HOURS = `${IN_SCOPES}
       AND start >= toDateTime({first:UInt32}, 'UTC') AND start < toDateTime({end:UInt32}, 'UTC')`;
+const IN_BLOCKS = `tag_id = {tag:UUID} AND ${IN_BLOCKS_OF_HOURS}`;
 /** Counts from 1, as array elements do. */
-const BLOCK = `(intDiv(toUnixTimestamp(start) - {first:UInt32}, ${BLOCK_SECONDS}) + 1)`;
+export const BLOCK = `(intDiv(toUnixTimestamp(start) - {first:UInt32}, ${BLOCK_SECONDS}) + 1)`;
 const HOURS = `bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}])`;
 
 const bucketCount = z.object({ bucket: z.int(), active_ips: z.int() });

@@ -28,7 +28,7 @@ import {
   MAX_IPS_PER_BUCKET,
   readTagActivity,
 } from "./read-activity.ts";
-import { createSharedRuns } from "./shared-runs.ts";
+import { createSharedAnswers } from "./shared-runs.ts";
 
 const ID: PathParameter = {
   schema: z.string().regex(UUID_PATTERN).meta({ format: "uuid" }),
@@ -142,8 +142,7 @@ export const getTagActivity = defineOperation({
 export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
 
 export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
-  /** The same question of several callers, as of those who look at one dashboard, is answered once. */
-  const runs = createSharedRuns<SerializedActivity>();
+  const answer = createSharedAnswers<SerializedActivity>(app);
   registerOperation(app, getTagActivity, async (request, _reply, { signal }, toJsonArray) => {
     const caller = deps.authenticate(request);
     // API.md prescribes the order of these checks, and that all of them precede any query.
@@ -158,13 +157,11 @@ export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps)
     const window = activityWindow(deps.now(), Math.min(days, caller.limits.reach_days));
     const query = { tag, scopes, window, widthHours, includeIps };
     const key = JSON.stringify({ ...query, tag: tag.id });
-    const ask = () =>
-      app.admission.run(request, costOf(query), signal, () =>
-        // An equal question may have left the queue first.
-        runs.joinOrStart(key, signal, (shared) => serializeActivity(query, deps, toJsonArray, shared)),
-      );
-    // When the run of another caller fails, it may be for that caller's limits.
-    const { buckets, totalIps, byClassification, isTruncated } = await (runs.join(key, signal)?.catch(ask) ?? ask());
+    const { buckets, totalIps, byClassification, isTruncated } = await answer(
+      { request, key, cost: costOf(query) },
+      signal,
+      (shared) => serializeActivity(query, deps, toJsonArray, shared),
+    );
     return {
       id: tag.id,
       slug: tag.slug,

@@ -1,3 +1,5 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+
 /** Runs of the same work that callers share while it runs. */
 export type SharedRuns<T> = {
   /** The result of the run with this key; undefined when none is running. @param signal ends the caller's interest. */
@@ -46,5 +48,23 @@ export function createSharedRuns<T>(): SharedRuns<T> {
       run.result.then(end, end);
       return attend(key, run, signal);
     },
+  };
+}
+
+/** A question of one caller. Those with the same key have the same answer. */
+export type SharedQuestion = { readonly request: FastifyRequest; readonly key: string; readonly cost: number };
+
+/**
+ * Answers the same question of several callers, as of those who look at one dashboard, once. Only the run itself takes
+ * its cost of the query capacity.
+ * @param work its signal aborts when no caller is interested any more.
+ */
+export function createSharedAnswers<T>(app: FastifyInstance) {
+  const runs = createSharedRuns<T>();
+  return ({ request, key, cost }: SharedQuestion, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => {
+    // An equal question may have left the queue first.
+    const ask = () => app.admission.run(request, cost, signal, () => runs.joinOrStart(key, signal, work));
+    // When the run of another caller fails, it may be for that caller's limits.
+    return runs.join(key, signal)?.catch(ask) ?? ask();
   };
 }

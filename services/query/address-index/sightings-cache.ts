@@ -13,6 +13,8 @@ import { createSightings, type Sighting } from "./sightings.ts";
 export type SightingsCache = {
   /** Undefined when the address was not seen inside the retention window. Call it only while `isCurrent`. */
   find(address: number): Sighting | undefined;
+  /** Calls back with each address that was seen since a time, and its worst severity inside the retention window. */
+  visit(from: number, visitor: (address: number, severity: number) => void): Generator<void, void, void>;
   /** Adds a sighting that this process has just stored, so that it shows before the next poll. */
   record(address: number, severity: number, lastSeen: number): void;
   /** Whether it has all that was stored up to a few seconds ago. */
@@ -139,6 +141,7 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
 
   return {
     find: (address) => sightings.find(address, retentionStart(now(), retentionDays())),
+    visit: (from, visitor) => sightings.visit({ from, since: retentionStart(now(), retentionDays()) }, visitor),
     record: sightings.record,
     isCurrent: () => state === "loaded" && performance.now() - currentAt < maxAgeMs,
     state: () => state,

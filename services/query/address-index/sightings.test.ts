@@ -43,6 +43,25 @@ test("last sighting and severity of an address are those of the plain list, in a
   );
 });
 
+test("a visit meets each address seen since a time once, with its worst severity since an earlier one", () => {
+  fc.assert(
+    fc.property(fc.array(recorded, { maxLength: 80 }), times, times, (all, one, other) => {
+      const sightings = createSightings();
+      for (const { address, severity, lastSeen } of all) sightings.record(address, severity, lastSeen);
+      const [since, from] = [Math.min(one, other), Math.max(one, other)];
+      const met: [number, number][] = [];
+      for (const _step of sightings.visit({ from, since }, (address, severity) => met.push([address, severity]))) {
+        // To its end.
+      }
+      const addresses = [...new Set(all.filter(({ lastSeen }) => lastSeen >= from).map(({ address }) => address))];
+      const wanted = addresses.map((address) => [address, expected(all, address, since)?.severity]);
+      expect(new Map(met)).toEqual(new Map(wanted.map(([address, severity]) => [address, severity])));
+      expect(met).toHaveLength(addresses.length);
+    }),
+    { numRuns: 40 },
+  );
+});
+
 test("evicting old entries changes no later result, and frees their memory", () => {
   fc.assert(
     fc.property(fc.array(recorded, { maxLength: 80 }), times, times, (all, before, later) => {

@@ -11,6 +11,14 @@ export type Sightings = {
   /** The sighting of an address since a time; undefined when it was not seen since then. */
   find(address: number, since: number): Sighting | undefined;
   /**
+   * Calls back with each address that was seen since `from`, and with its worst severity since `since`, which is not
+   * later. A generator, as `evict` is.
+   */
+  visit(
+    times: { readonly from: number; readonly since: number },
+    visitor: (address: number, severity: number) => void,
+  ): Generator<void, void, void>;
+  /**
    * Removes entries last seen before a time. A generator, so that the caller can yield to the event loop between steps.
    */
   evict(before: number): Generator<void, void, void>;
@@ -95,6 +103,15 @@ export function createSightings(): Sightings {
       }
       return lastSeen < since ? undefined : { lastSeen, severity };
     },
+    *visit(times, visitor) {
+      for (let start = 0; start < PAGES; start += PAGES_PER_STEP) {
+        for (let number = start; number < start + PAGES_PER_STEP; number++) {
+          const page = pages[number];
+          if (page !== undefined) visitPage(page, number, times, visitor);
+        }
+        yield;
+      }
+    },
     *evict(before) {
       for (let start = 0; start < PAGES; start += PAGES_PER_STEP) {
         for (let number = start; number < start + PAGES_PER_STEP; number++) {
@@ -156,6 +173,26 @@ function isRedundant(page: Page, from: number, key: number, lastSeen: number): b
     if (keyAt(page, index) > key && timeAt(page, index) >= lastSeen) return true;
   }
   return false;
+}
+
+/** The entries of an address stand together, the highest severity last. */
+function visitPage(
+  page: Page,
+  number: number,
+  { from, since }: { readonly from: number; readonly since: number },
+  visitor: (address: number, severity: number) => void,
+): void {
+  for (let index = 0; index < page.length; ) {
+    const lower = keyAt(page, index) >>> SEVERITY_BITS;
+    let severity = 0;
+    let isSeen = false;
+    for (; index < page.length && keyAt(page, index) >>> SEVERITY_BITS === lower; index++) {
+      const time = timeAt(page, index);
+      if (time >= since) severity = keyAt(page, index) % 2 ** SEVERITY_BITS;
+      isSeen ||= time >= from;
+    }
+    if (isSeen) visitor(number * PAGES + lower, severity);
+  }
 }
 
 /** Removes the entries last seen before a time. @returns the number of entries left. */

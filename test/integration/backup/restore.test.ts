@@ -175,8 +175,13 @@ const agreement = defineQuery({
       (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses) FROM tag_activity_hourly GROUP BY ALL))
       = (SELECT (count(), sum(cityHash64(*))) FROM
-        (SELECT arrayJoin(tags) AS tag_id, dataset, workspace_id, toStartOfHour(observed_at, 'UTC') AS hour,
-          uniqExact(source_ip) FROM observations GROUP BY ALL)) AS activity,
+        (SELECT arrayJoin(arrayPushBack(tags, toUUID('${NIL_TAG}'))) AS tag_id, dataset, workspace_id,
+          toStartOfHour(observed_at, 'UTC') AS hour, uniqExact(source_ip) FROM observations GROUP BY ALL)) AS activity,
+      (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, asn, organization, country, max(last_seen) FROM address_networks GROUP BY ALL))
+      = (SELECT (count(), sum(cityHash64(*))) FROM
+        (SELECT source_ip, dataset, workspace_id, asn, organization, country, max(observed_at) FROM observations GROUP BY ALL))
+        AS networks,
       (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT DISTINCT CAST(tag_id, 'UUID'), dataset, workspace_id,
           start + toIntervalHour(arrayJoin(bitPositionsToArray(hours))) AS hour, source_ip FROM tag_addresses))
@@ -184,7 +189,7 @@ const agreement = defineQuery({
         (SELECT DISTINCT arrayJoin(tags) AS tag_id, dataset, workspace_id, toStartOfHour(observed_at, 'UTC') AS hour,
           source_ip FROM observations)) AS addresses`,
   params: z.object({}),
-  row: z.object({ tagged: z.int(), activity: z.int(), addresses: z.int() }),
+  row: z.object({ tagged: z.int(), activity: z.int(), networks: z.int(), addresses: z.int() }),
 });
 
 test("of a backup made while old and new observations come in, every rollup counts exactly the observations it holds", async () => {
@@ -202,7 +207,7 @@ test("of a backup made while old and new observations come in, every rollup coun
   isOver = true;
   await Promise.all(writing);
   await restoreWorld(other, place);
-  expect(await run(other.client, agreement, {})).toEqual([{ tagged: 1, activity: 1, addresses: 1 }]);
+  expect(await run(other.client, agreement, {})).toEqual([{ tagged: 1, activity: 1, networks: 1, addresses: 1 }]);
   expect(await numberOf(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
 });
 

@@ -53,9 +53,10 @@ const counts = defineQuery({
   sql: `SELECT (SELECT count() FROM observations) AS raw,
     (SELECT count() FROM tag_activity_hourly) AS hours,
     (SELECT count() FROM tag_addresses) AS addresses,
-    (SELECT count() FROM address_tags) AS tags`,
+    (SELECT count() FROM address_tags) AS tags,
+    (SELECT count() FROM address_networks) AS networks`,
   params: z.object({}),
-  row: z.object({ raw: z.int(), hours: z.int(), addresses: z.int(), tags: z.int() }),
+  row: z.object({ raw: z.int(), hours: z.int(), addresses: z.int(), tags: z.int(), networks: z.int() }),
 });
 const stored = async () => (await run(world.client, counts, {}))[0];
 const countsOnce = defineQuery({

@@ -13,6 +13,13 @@ import {
   type Known,
 } from "./address-oracle.ts";
 import { expectedActivity } from "./expected-activity.ts";
+import {
+  expectedClassifications,
+  expectedCountries,
+  expectedHours,
+  expectedNetworks,
+  expectedSummary,
+} from "./expected-stats.ts";
 import { createOracle, type Seen } from "./oracle.ts";
 import { expectedTimeline, TIMELINE_FIELDS } from "./timeline-oracle.ts";
 import { type Asker, isGlobal, type Visibility, visibilityOf } from "./visibility-rules.ts";
@@ -86,6 +93,22 @@ const seenBy = (visibility: Visibility, known: Known): Known =>
     ? { seen: [], tags: known.tags, serviceOf: () => undefined, actorOf: () => undefined }
     : known;
 
+const oracleOf = (known: Known) => createOracle(known.seen, known.tags, (ip) => known.actorOf(ip) !== undefined);
+type StatsAsked = Parameters<typeof expectedSummary>[2];
+const STATS = [
+  { name: "hours", form: ({ seen }: Known, asked: StatsAsked) => expectedHours(seen, asked) },
+  { name: "networks", form: ({ seen }: Known, asked: StatsAsked) => expectedNetworks(seen, asked) },
+  { name: "countries", form: ({ seen }: Known, asked: StatsAsked) => expectedCountries(seen, asked) },
+  {
+    name: "classifications",
+    form: (known: Known, asked: StatsAsked) => expectedClassifications(known.seen, oracleOf(known), asked),
+  },
+  { name: "summary", form: ({ seen, tags }: Known, asked: StatsAsked) => expectedSummary(seen, tags, asked) },
+].map((stats) => ({
+  ...stats,
+  path: stats.name === "summary" ? "/v3/summary/tags" : `/v3/stats/${stats.name}`,
+}));
+
 export const OPERATIONS: readonly Operation[] = [
   {
     name: "community lookup",
@@ -126,6 +149,23 @@ export const OPERATIONS: readonly Operation[] = [
       });
     },
   },
+  ...STATS.map(({ name, path, form }) => ({
+    name,
+    showsObservations: true,
+    ask(setting: Setting) {
+      const { random, asker, now } = setting;
+      const labels = randomLabels(random);
+      const days = random.pick([1, 2, 7]);
+      const mistake = random.chance(0.05);
+      const url = `${path}${inQuery({ days: mistake ? "0" : String(days), ...labelsIn(labels) })}`;
+      const datasets = ["global", "community", "personal"];
+      const asked = { days: Math.min(days, asker.reach), datasets, now, limit: 50, sort: "trending" };
+      const earlier = mistake ? 400 : undefined;
+      return withVisibility(setting, { url, earlier }, visibilityOf("tag-activity", labels, asker), (known) =>
+        ok(form(known, asked)),
+      );
+    },
+  })),
   {
     name: "one address",
     showsObservations: true,

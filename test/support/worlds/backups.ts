@@ -63,6 +63,7 @@ const contents = defineQuery({
     UNION ALL SELECT 'activity', count(), toString(sum(cityHash64(tag_id, dataset, workspace_id, hour, finalizeAggregation(addresses)))) FROM tag_activity_hourly FINAL
     UNION ALL SELECT 'addresses', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM tag_addresses FINAL
     UNION ALL SELECT 'tagged', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_tags FINAL
+    UNION ALL SELECT 'networks', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_networks FINAL
     UNION ALL SELECT 'dead-letters', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM dead_letters FINAL
     UNION ALL SELECT 'ranges', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM network_ranges FINAL
     UNION ALL SELECT 'keys', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM api_keys FINAL`,

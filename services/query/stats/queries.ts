@@ -1,0 +1,71 @@
+import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { z } from "zod";
+import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+
+/** Milliseconds since 1970 UTC. */
+const since = z.int();
+const SEEN = "last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')";
+const sinceParams = z.object({ scopes: scopesParam, from: since });
+
+/** All distinct addresses that were seen since a time. */
+export const countSeen = defineQuery({
+  name: "stats-total",
+  sql: `SELECT uniqExact(source_ip) AS active_ips FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN}`,
+  params: sinceParams,
+  row: z.object({ active_ips: z.int() }),
+});
+
+const LIMITED = { ...sinceParams.shape, limit: z.int() };
+
+/** The networks with the most of them, ties by number. Of a network's names, the last in alphabetical order. */
+export const countByNetwork = defineQuery({
+  name: "stats-networks",
+  sql: `SELECT asn, max(organization) AS organization, uniqExact(source_ip) AS active_ips
+    FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN} AND asn != 0
+    GROUP BY asn ORDER BY active_ips DESC, asn LIMIT {limit:UInt32}`,
+  params: z.object(LIMITED),
+  row: z.object({ asn: z.int(), organization: z.string(), active_ips: z.int() }),
+});
+
+/** The countries with the most of them, ties by code. */
+export const countByCountry = defineQuery({
+  name: "stats-countries",
+  sql: `SELECT country, uniqExact(source_ip) AS active_ips
+    FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN} AND country != ''
+    GROUP BY country ORDER BY active_ips DESC, country LIMIT {limit:UInt32}`,
+  params: z.object(LIMITED),
+  row: z.object({ country: z.string(), active_ips: z.int() }),
+});
+
+/**
+ * The same addresses by their worst severity since `since`, from 1; 0 without tags that are in the catalogue. Actors'
+ * addresses are -1. Tags by intention, as the server compares each distinct value of the column once.
+ */
+export const countBySeverity = defineQuery({
+  name: "stats-classifications",
+  sql: `
+    SELECT severity, count() AS active_ips FROM (
+      SELECT if(address.number <= actor.last, -1, address.worst) AS severity
+      FROM (
+        SELECT 1 AS one, toUInt32(source_ip) AS number, max(toInt8(multiIf(
+          tag_id IN {malicious:Array(UUID)}, 4, tag_id IN {suspicious:Array(UUID)}, 3,
+          tag_id IN {unknown:Array(UUID)}, 2, tag_id IN {benign:Array(UUID)}, 1, 0))) AS worst
+        FROM address_tags
+        WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+        GROUP BY source_ip HAVING max(${SEEN})
+      ) AS address
+      ASOF LEFT JOIN (
+        SELECT 1 AS one, first, last FROM network_ranges
+        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
+      ) AS actor ON actor.one = address.one AND address.number >= actor.first
+    ) GROUP BY severity`,
+  params: z.object({
+    ...sinceParams.shape,
+    since,
+    benign: z.array(z.string()).readonly(),
+    unknown: z.array(z.string()).readonly(),
+    suspicious: z.array(z.string()).readonly(),
+    malicious: z.array(z.string()).readonly(),
+  }),
+  row: z.object({ severity: z.int(), active_ips: z.int() }),
+});

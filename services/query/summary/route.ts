@@ -1,0 +1,176 @@
+import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { Read } from "@noisefloor/clickhouse/client/query.ts";
+import {
+  activityWindow,
+  DAY_MS,
+  floorToHour,
+  formatTimestamp,
+  retentionStart,
+} from "@noisefloor/domain/time/window.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { type Parameter, readParameter, wholeNumber } from "@noisefloor/http/parameters.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { blocksOf } from "../activity/hour-blocks.ts";
+import { createSharedAnswers } from "../activity/shared-runs.ts";
+import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
+import type { Authenticate } from "../auth.ts";
+import { SUMMARY_COST } from "../costs.ts";
+import { LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
+import { readScopes } from "../scopes.ts";
+import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";
+import { count, NOT_ENTITLED, timestamp } from "../wire.ts";
+import { countPerTag } from "./queries.ts";
+import { RANKINGS, rank, type Sort } from "./rank.ts";
+
+const SORTS = Object.keys(RANKINGS).filter((name): name is Sort => name in RANKINGS);
+const SORT: Parameter<Sort> = {
+  name: "sort",
+  description:
+    "The order, by the member `score`: `trending` by the addresses gained since the window before; `anomalies` by the " +
+    "change in either direction, in standard deviations of a count that varies by chance; `active` by the addresses.",
+  takes: SORTS.join(", "),
+  schema: z.enum(SORTS).default("trending"),
+  describedBy: "input",
+  example: "trending",
+};
+const DAYS = wholeNumber({
+  name: "days",
+  description:
+    "Days back from now, compared to as many days before. Where the caller's plan allows fewer, the response covers fewer, without an error.",
+  least: 1,
+  most: 7,
+  fallback: 1,
+});
+
+const summarySchema = wireTagSchema
+  .pick({
+    id: true,
+    label: true,
+    slug: true,
+    name: true,
+    category: true,
+    intention: true,
+    cves: true,
+    created_at: true,
+  })
+  .extend({
+    total_ips: count.describe("Distinct addresses in the window, exactly."),
+    previous_ips: count.describe("The same for the window before it."),
+    score: z.number().describe("What the list is ordered by, see `sort`."),
+  })
+  .strict()
+  .meta({ id: "TagSummary" });
+
+/** `GET /v3/summary/tags`: what is most active now, against the time before. */
+export const getTagSummary = defineOperation({
+  id: "getTagSummary",
+  method: "GET",
+  path: "/v3/summary/tags",
+  group: "Tags",
+  summary: "The most active tags, with their change against the time before",
+  description:
+    "The window ends with the current hour, and the window before it is as long. Does not count as a lookup.",
+  pathParameters: {},
+  queryParameters: [SORT, DAYS, LIMIT, WORKSPACE_LABELS],
+  success: {
+    status: 200,
+    description: "The tags, possibly none.",
+    schema: z.strictObject({
+      tags: z.array(summarySchema),
+      metadata: z.strictObject({
+        sort: z.enum(SORTS),
+        start_date: timestamp.describe("The start of the window, which the caller's plan may have limited."),
+        end_date: timestamp,
+        previous_start_date: timestamp.describe("The start of the window before, which ends where the window starts."),
+      }),
+    }),
+    example: {
+      tags: [
+        {
+          id: EXAMPLE_TAG.id,
+          label: EXAMPLE_TAG.label,
+          slug: EXAMPLE_TAG.slug,
+          name: EXAMPLE_TAG.name,
+          category: EXAMPLE_TAG.category,
+          intention: EXAMPLE_TAG.intention,
+          cves: [],
+          created_at: EXAMPLE_TAG.created_at,
+          total_ips: 120,
+          previous_ips: 100,
+          score: 20,
+        },
+      ],
+      metadata: {
+        sort: "trending",
+        start_date: "2026-11-19T14:00:00Z",
+        end_date: "2026-11-20T14:00:00Z",
+        previous_start_date: "2026-11-18T14:00:00Z",
+      },
+    },
+  },
+  errorResponses: {
+    400: errorResponse("A parameter is invalid.", `Invalid parameter: sort takes ${SORT.takes}`),
+    403: NOT_ENTITLED,
+  },
+});
+
+export type TagSummaryDeps = LookupCaches & {
+  readonly read: Read;
+  readonly catalogue: TagCatalogue;
+  readonly authenticate: Authenticate;
+  readonly retentionDays: () => number;
+  readonly now: () => number;
+};
+
+export function registerTagSummary(app: FastifyInstance, deps: TagSummaryDeps): void {
+  const answer = createSharedAnswers<readonly { tag_id: string; current: number; previous: number }[]>(app);
+  registerOperation(app, getTagSummary, async (request, _reply, { signal }) => {
+    const caller = deps.authenticate(request);
+    const sort = readParameter(request.query, SORT);
+    const days = Math.min(readParameter(request.query, DAYS), caller.limits.reach_days);
+    const limit = readParameter(request.query, LIMIT);
+    const scopes = readScopes("tag-activity", request.query, caller);
+
+    const { start, end } = activityWindow(deps.now(), days);
+    // The table may have rows that have expired.
+    const oldest = floorToHour(retentionStart(deps.now(), deps.retentionDays()));
+    const window = { from: Math.max(start, oldest) / 1_000, end: end / 1_000 };
+    const before = { from: Math.max(start - days * DAY_MS, oldest) / 1_000, end: window.from };
+    const both = { from: before.from, end: window.end };
+    const question = { request, key: JSON.stringify({ both, window, scopes }), cost: SUMMARY_COST };
+    const rows = await answer(question, signal, async (shared) => {
+      const { first, masks } = blocksOf(both, window);
+      const previousMasks = blocksOf(both, before).masks;
+      const params = { scopes, first, end: both.end, masks, previousMasks };
+      const [counts] = await Promise.all([deps.read(countPerTag, params, shared), refreshOutdated(deps)]);
+      return counts;
+    });
+    const known = rows.flatMap(({ tag_id: id, current, previous }) => {
+      const tag = deps.catalogue.byId(id);
+      return tag === undefined ? [] : [{ tag, slug: tag.slug, current, previous }];
+    });
+    return {
+      tags: rank(known, sort, limit).map(({ tag, current, previous, score }) => ({
+        id: tag.id,
+        label: tag.label,
+        slug: tag.slug,
+        name: tag.name,
+        category: tag.category,
+        intention: tag.intention,
+        cves: tag.cves,
+        created_at: tag.created_at,
+        total_ips: current,
+        previous_ips: previous,
+        score,
+      })),
+      metadata: {
+        sort,
+        start_date: formatTimestamp(start),
+        end_date: formatTimestamp(end),
+        previous_start_date: formatTimestamp(start - days * DAY_MS),
+      },
+    };
+  });
+}

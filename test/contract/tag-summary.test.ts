@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { createServedWorld, type ServedWorld } from "../support/worlds/served-world.ts";
+import { makeTag } from "../support/worlds/world.ts";
+
+const HOUR = 60 * 60 * 1000;
+const NOW = Date.now();
+const grown = makeTag("grown", "malicious", { cves: ["CVE-2026-0001"] });
+const silent = makeTag("silent", "unknown");
+const steady = makeTag("steady", "benign");
+let world: ServedWorld;
+
+beforeAll(async () => {
+  world = await createServedWorld(() => NOW);
+  await world.addTags([grown, silent, steady]);
+  const observe = (tag: string, addresses: number, hoursAgo: number) =>
+    Array.from({ length: addresses }, (_, index) => ({
+      observed_at: new Date(NOW - hoursAgo * HOUR).toISOString(),
+      sensor_id: "s",
+      source_ip: `45.0.0.${index}`,
+      tags: [tag],
+    }));
+  await world.store([
+    ...observe("grown", 5, 1),
+    ...observe("grown", 2, 30),
+    ...observe("silent", 9, 30),
+    ...observe("steady", 7, 1),
+    ...observe("steady", 7, 30),
+  ]);
+});
+afterAll(() => world.close());
+
+/** What the MCP server's tool reads of both lists. */
+const clientShape = z.object({
+  tags: z.array(
+    z.object({
+      name: z.string(),
+      slug: z.string(),
+      category: z.string(),
+      intention: z.string(),
+      cves: z.array(z.string()),
+      created_at: z.string(),
+      score: z.number(),
+    }),
+  ),
+});
+
+async function ask(query: string) {
+  const answer = await fetch(`${world.url}/v3/summary/tags${query}`);
+  expect(answer.status).toBe(200);
+  return clientShape.parse(await answer.json()).tags.map(({ slug, score }) => [slug, score]);
+}
+
+test("trending lists tags by the addresses that they gained, as clients read them", async () => {
+  const trending = [
+    ["grown", 3],
+    ["steady", 0],
+  ];
+  expect(await ask("?sort=trending")).toEqual(trending);
+  expect(await ask("")).toEqual(trending);
+  expect(await ask("?sort=trending&limit=1")).toEqual(trending.slice(0, 1));
+});
+
+test("anomalies lists changes in both directions, by how unlikely they are by chance", async () => {
+  expect(await ask("?sort=anomalies")).toEqual([
+    ["silent", -3],
+    ["grown", 2.12],
+  ]);
+});
+
+test("active lists tags by their addresses", async () => {
+  expect(await ask("?sort=active")).toEqual([
+    ["steady", 7],
+    ["grown", 5],
+  ]);
+});
+
+test.each([
+  ["sort=newest", "sort takes trending, anomalies, active"],
+  ["days=8", "days takes a whole number from 1 to 7"],
+  ["limit=0", "limit takes a whole number from 1 to 1000"],
+  ["sort=active&sort=active", "sort was given more than once"],
+])("%s is 400", async (query, message) => {
+  const answer = await fetch(`${world.url}/v3/summary/tags?${query}`);
+  expect([answer.status, await answer.json()]).toEqual([400, { message: `Invalid parameter: ${message}` }]);
+});
