@@ -17,10 +17,7 @@ export type SightingColumns = {
 export type SightingChanges = SightingColumns & {
   /** The last block that was read; 0 when there was none. */
   readonly lastBlock: number;
-  /**
-   * Changes when a tag comes, goes or changes its intention, when a restore has exchanged the tables, and when rows of
-   * `address_tags` were deleted.
-   */
+  /** Changes when a tag comes, goes or changes its intention, and when a restore or a removal has exchanged the tables. */
   readonly version: string;
 };
 
@@ -83,9 +80,7 @@ export function readSightingsAfter(client: ClickHouseClient, block: number): Pro
         ifNull(concat(
           (SELECT toString(groupBitXor(cityHash64(id, intention))) FROM tags FINAL), ' ',
           (SELECT toString(groupBitXor(cityHash64(name, uuid))) FROM system.tables
-            WHERE database = currentDatabase() AND name IN ('address_tags', 'address_changes')), ' ',
-          (SELECT toString(groupBitXor(cityHash64(mutation_id))) FROM system.mutations
-            WHERE database = currentDatabase() AND table = 'address_tags' AND is_done)), ''),
+            WHERE database = currentDatabase() AND name IN ('address_tags', 'address_changes'))), ''),
         toUInt64(max(last_block)), ${COLUMNS}
       FROM (${bySeverity(rows)} ORDER BY address, severity DESC)`,
     params: { block },

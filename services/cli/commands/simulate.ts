@@ -1,17 +1,20 @@
-import { removeSensors } from "@noisefloor/clickhouse/tables/remove-sensors.ts";
+import { exchangeLock } from "@noisefloor/clickhouse/backup/scratch-database.ts";
+import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
+import { connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
+import { removeSensors } from "@noisefloor/clickhouse/rollups/remove-sensors.ts";
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
-import { progressBar } from "../framework/progress.ts";
+import { fractionBar, progressBar } from "../framework/progress.ts";
 import { SENSOR_PREFIX, SENSORS } from "../simulation/fleet.ts";
 import { openInternet } from "../simulation/open.ts";
 import { type SendSummary, sendAll, sendLive } from "../simulation/send.ts";
 import { type SimulatedInternet, simulate } from "../simulation/simulate.ts";
 import { httpTarget, kafkaTarget, type SimulationTarget, storeTarget } from "../simulation/targets.ts";
-import { asCommand, closingAfter, openPreparedStore, type Store, withStore } from "../store.ts";
+import { asCommand, closingAfter, openPreparedStore, type Store } from "../store.ts";
 
 export const define: DefineCommand = (simulate, createContext) => {
   simulate
@@ -64,10 +67,26 @@ export async function runSimulate(options: SimulateOptions, context: CommandCont
 }
 
 async function remove(context: CommandContext): Promise<void> {
-  await withStore(context, async (client) => {
-    context.print(
-      `deleted   ${await removeSensors(client, SENSOR_PREFIX)} observations of sensors named ${SENSOR_PREFIX}...`,
-    );
+  const { settings, signal, print } = context;
+  const store = await openPreparedStore(settings, asCommand(context, signal));
+  await closingAfter(store, async () => {
+    const { connection } = store.server;
+    const release = await acquireServerLock(connection, exchangeLock(connection.database));
+    if (release === undefined) throw new UserError("a restore or a reapplying of tags is running: wait for its end");
+    const bar = fractionBar("Making rollups", settings.logLevel !== "silent");
+    const client = connect(connection, "noisefloor-simulate", LONG_REQUEST_MS);
+    try {
+      const removed = await removeSensors(client, SENSOR_PREFIX, { signal, onProgress: bar.show });
+      bar.end();
+      print(`deleted   ${removed.observations} observations of sensors named ${SENSOR_PREFIX}...`);
+      if (removed.isComplete) return;
+      print("Stopped before the end: answers still count them. The same command again does what is left.");
+      process.exitCode = 130;
+    } finally {
+      bar.end();
+      await client.close();
+      await release();
+    }
   });
 }
 
