@@ -17,7 +17,7 @@ import { readStored } from "../../support/oracle/stored-observations.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { ingestOf } from "../../support/worlds/consuming-world.ts";
 import { makeApp } from "../../support/worlds/http.ts";
-import { createWorld, type World } from "../../support/worlds/world.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
 const DAY = 86_400_000;
@@ -73,7 +73,7 @@ beforeAll(async () => {
   key = await world.addCaller("unlimited", ["community_dataset"], "default");
   simulated = await expectSimulated();
   // Observations of others: of simulated and other addresses, in the same hours, with the same and other tags.
-  await world.addTags([{ ...(await tagOf("ssh-scanner")) }, { ...(await tagOf("late")) }]);
+  await world.addTags(["ssh-scanner", "late"].map((slug) => makeTag(slug, "unknown", { id: tagIdFromSlug(slug) })));
   const others = simulated.filter((_, index) => index % 40 === 0);
   await world.store(
     others.flatMap(({ ip, at, dataset }, index) => [
@@ -94,11 +94,6 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const sharedIn = (dataset: string) => ({ dataset: dataset === "community" ? "community" : "global" });
-
-async function tagOf(slug: string): Promise<Tag> {
-  const { makeTag } = await import("../../support/worlds/world.ts");
-  return makeTag(slug, "unknown", { id: tagIdFromSlug(slug) });
-}
 
 async function assertAnswers() {
   const counts = new Map<string, number>();
