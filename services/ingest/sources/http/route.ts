@@ -70,7 +70,7 @@ export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions)
     );
     // Before the body is read: a sender who may not publish must not cost memory either.
     scope.addHook("onRequest", async (request) => {
-      senderOf(request);
+      await senderOf(request);
       try {
         options.assertSpace?.();
       } catch (error) {
@@ -98,7 +98,7 @@ const HEALTHY = { text: "HEC is healthy", code: 17 };
 
 function registerRoutes(
   scope: FastifyInstance,
-  senderOf: (request: FastifyRequest) => Sender,
+  senderOf: (request: FastifyRequest) => Promise<Sender>,
   options: HttpIntakeOptions,
 ): void {
   const routeOptions = { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { hasOwnBodyLimits: true } };
@@ -111,7 +111,7 @@ function registerRoutes(
     // The answer may be over before the work is: after the deadline, or when the client has gone away.
     const release = request.reservation?.hold();
     try {
-      const sender = senderOf(request);
+      const sender = await senderOf(request);
       const decode = { ...options.decode, sensorId };
       const records = await readRecords(parts, { sender, reservation: request.reservation, formats, decode });
       return await ingestRequest(records, sender, signal, options).catch(toUnavailable);
