@@ -15,11 +15,14 @@ import type { RejectedRecord } from "../../types.ts";
 import {
   FORMAT,
   getSplunkHealth,
+  getSplunkHealthVersioned,
   LISTED_REJECTIONS,
   MAX_BODY_BYTES,
   NONE_ACCEPTED,
   postObservations,
   postSplunkEvents,
+  postSplunkEventsUnversioned,
+  postSplunkEventsVersioned,
   postTpotBatch,
   SENSOR,
 } from "./operation.ts";
@@ -134,7 +137,9 @@ function registerRoutes(
     },
     routeOptions,
   );
-  registerOperation(scope, getSplunkHealth, async () => HEALTHY);
+  for (const operation of [getSplunkHealth, getSplunkHealthVersioned]) {
+    registerOperation(scope, operation, async () => HEALTHY);
+  }
   registerOperation(
     scope,
     postTpotBatch,
@@ -142,21 +147,23 @@ function registerRoutes(
       answer(await ingest(request, splitBody(request.body), { formats: [tpot] }, signal)),
     routeOptions,
   );
-  registerOperation(
-    scope,
-    postSplunkEvents,
-    async (request, _reply, { signal }) => {
-      const { events, sourcetype } = readSplunkEvents(request.body);
-      const formats = (sourcetype && findFormats(sourcetype, options.formats)) || options.formats;
-      const { accepted, rejected } = await ingest(request, events, { formats }, signal);
-      const [problem] = rejected;
-      if (problem !== undefined && accepted === 0) {
-        throw new HttpError(422, `${problem.rejection.reason}: ${problem.rejection.detail}`);
-      }
-      return { text: "Success", code: 0 };
-    },
-    routeOptions,
-  );
+  for (const operation of [postSplunkEvents, postSplunkEventsUnversioned, postSplunkEventsVersioned]) {
+    registerOperation(
+      scope,
+      operation,
+      async (request, _reply, { signal }) => {
+        const { events, sourcetype } = readSplunkEvents(request.body);
+        const formats = (sourcetype && findFormats(sourcetype, options.formats)) || options.formats;
+        const { accepted, rejected } = await ingest(request, events, { formats }, signal);
+        const [problem] = rejected;
+        if (problem !== undefined && accepted === 0) {
+          throw new HttpError(422, `${problem.rejection.reason}: ${problem.rejection.detail}`);
+        }
+        return { text: "Success", code: 0 };
+      },
+      routeOptions,
+    );
+  }
 }
 
 async function ingestRequest(
