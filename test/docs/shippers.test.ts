@@ -35,7 +35,11 @@ const filebeat = z.looseObject({
 
 const fluentBit = <O extends z.ZodType>(output: O) =>
   z.object({
-    service: z.looseObject({ "storage.path": z.string(), "storage.sync": z.literal("full") }),
+    service: z.looseObject({
+      "storage.path": z.string(),
+      "storage.sync": z.literal("full"),
+      "scheduler.cap": z.int().max(60),
+    }),
     pipeline: z.object({
       inputs: z.tuple([
         z.looseObject({
