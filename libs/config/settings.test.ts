@@ -25,6 +25,7 @@ const INVALID: Record<string, string> = {
   CLICKHOUSE_DATABASE: "drop table",
   HTTP_PORT: "65536",
   HTTPS_PORT: "https",
+  INTAKE_PORT: "-1",
   PUBLIC_URL: "noise.example",
   TRUSTED_PROXIES: "10.0.0.0/8,my-proxy",
   ALLOWED_HOSTS: "https://noise.example",
@@ -197,6 +198,17 @@ describe("HTTPS", () => {
     expect(messageFor({ ...both, HTTP_PORT: "443", HTTPS_PORT: "443" })).toMatch(message);
     expect(messageFor({ ...both, HTTP_PORT: "0", HTTPS_PORT: "0" })).toBe("valid");
     expect(messageFor({ HTTP_PORT: "8443" }), "without a certificate there is no HTTPS port").toBe("valid");
+  });
+
+  test("may offer the intake alone on one more port, which no other may have", () => {
+    expect(readSettings({ ...both, INTAKE_PORT: "64294" }).http.tls).toMatchObject({ port: 8443, intakePort: 64294 });
+    for (const taken of [{ INTAKE_PORT: "8443" }, { INTAKE_PORT: "8080" }, { INTAKE_PORT: "1", HTTPS_PORT: "1" }]) {
+      expect(messageFor({ ...both, ...taken })).toMatch(/INTAKE_PORT: must be neither HTTP_PORT nor HTTPS_PORT/);
+    }
+    expect(messageFor({ ...both, INTAKE_PORT: "0", HTTP_PORT: "0", HTTPS_PORT: "0" })).toBe("valid");
+    expect(messageFor({ INTAKE_PORT: "64294" })).toMatch(
+      /INTAKE_PORT: is for HTTPS only: set TLS_CERT_FILE and TLS_KEY/,
+    );
   });
 });
 

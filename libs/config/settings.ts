@@ -41,6 +41,7 @@ export const settingsSchema = z.object({
   HTTP_HOST: z.string().default("127.0.0.1"),
   HTTP_PORT: wholeNumber(0, 65_535).default(8_080),
   HTTPS_PORT: wholeNumber(0, 65_535).default(8_443),
+  INTAKE_PORT: wholeNumber(0, 65_535).optional(),
   TLS_CERT_FILE: z.string().optional(),
   TLS_KEY_FILE: z.string().optional(),
   PUBLIC_URL: z
@@ -143,6 +144,18 @@ const CHECKS: readonly Check<Variables>[] = [
       (TLS_CERT_FILE === undefined && TLS_KEY_FILE === undefined) || HTTPS_PORT !== HTTP_PORT || HTTPS_PORT === 0,
   },
   {
+    of: ["INTAKE_PORT", "TLS_CERT_FILE", "TLS_KEY_FILE"],
+    message: "is for HTTPS only: set TLS_CERT_FILE and TLS_KEY_FILE",
+    isMet: ({ INTAKE_PORT, TLS_CERT_FILE, TLS_KEY_FILE }) =>
+      INTAKE_PORT === undefined || TLS_CERT_FILE !== undefined || TLS_KEY_FILE !== undefined,
+  },
+  {
+    of: ["INTAKE_PORT", "HTTP_PORT", "HTTPS_PORT"],
+    message: "must be neither HTTP_PORT nor HTTPS_PORT: it offers the intake alone",
+    isMet: ({ INTAKE_PORT, HTTP_PORT, HTTPS_PORT }) =>
+      INTAKE_PORT === undefined || INTAKE_PORT === 0 || ![HTTP_PORT, HTTPS_PORT].includes(INTAKE_PORT),
+  },
+  {
     of: ["HPFEEDS_URL", "HPFEEDS_CHANNELS"],
     message: "are set both or neither: a broker sends nothing but the channels that it is asked for",
     isMet: ({ HPFEEDS_URL, HPFEEDS_CHANNELS }) => (HPFEEDS_URL !== undefined) === HPFEEDS_CHANNELS.length > 0,
@@ -225,8 +238,9 @@ function backupS3Settings({ BACKUP_S3_ACCESS_KEY: accessKey, BACKUP_S3_SECRET_KE
 }
 
 /** Undefined without a certificate: HTTPS is then disabled. */
-function tlsSettings({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HTTPS_PORT: port }: Variables) {
-  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, port };
+function tlsSettings(variables: Variables) {
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HTTPS_PORT: port, INTAKE_PORT: intakePort } = variables;
+  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, port, intakePort };
 }
 
 /** Undefined without a URL: no broker is subscribed to. */

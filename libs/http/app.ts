@@ -26,6 +26,7 @@ import { normalizeRequestTarget } from "./requests/request-target.ts";
 import { UNKNOWN_PARAMETERS } from "./requests/unknown-parameters.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
 import { handleClientError, JSON_ERRORS_ONLY, MALFORMED_REQUEST, trackSockets } from "./server/connections.ts";
+import { offeredTarget } from "./server/offered.ts";
 
 export type HttpAppOptions = {
   readonly log: Logger;
@@ -119,7 +120,7 @@ function createServer(
     // A path parameter of any length must reach its route: an overlong address is a 400, not an unknown path.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
-    rewriteUrl: (request) => normalizeRequestTarget(request.url ?? "/"),
+    rewriteUrl: (request) => offeredTarget(request, normalizeRequestTarget(request.url ?? "/")),
     genReqId: (request) => {
       const given = request.headers["x-request-id"];
       return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();

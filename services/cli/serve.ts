@@ -10,7 +10,7 @@ import { openClients } from "./serve/clients.ts";
 import { warnOfExposure } from "./serve/exposure.ts";
 import { createApp, finishApp } from "./serve/http.ts";
 import { openIngest } from "./serve/ingest.ts";
-import { createHttps, type ListenUrls, listen } from "./serve/listen.ts";
+import { createTlsEndpoints, type ListenUrls, listen } from "./serve/listen.ts";
 import { writeProcessNote } from "./serve/process-note.ts";
 import { openQuery } from "./serve/query.ts";
 import { startSelfReport } from "./serve/self-report.ts";
@@ -27,7 +27,7 @@ export type RunningService = ListenUrls & {
   stop(): Promise<void>;
 };
 
-/** Runs intake, query or both on one port, and one more for HTTPS if that is configured, over a store that is ready. */
+/** Runs intake, query or both on one port, and further ones for HTTPS if configured, over a store that is ready. */
 export async function serve(roles: Roles, store: Store, settings: Settings, log: Logger): Promise<RunningService> {
   const closeStack = createCloseStack();
   try {
@@ -47,7 +47,7 @@ async function openServices(context: ServiceContext): Promise<Omit<RunningServic
   const caches = await openCaches(context, clients.polling);
   const isIntakeOpen = () => ingest?.isOpen() ?? false;
   const app = await createApp(context, isIntakeOpen);
-  const https = await createHttps(context, app);
+  const tls = await createTlsEndpoints(context, app);
   const index = await openAddressIndex(context, clients.index, caches);
   const ingest = await openIngest(context, clients, caches, index);
   ingest?.register(app);
@@ -56,7 +56,7 @@ async function openServices(context: ServiceContext): Promise<Omit<RunningServic
   registerCacheAges(context, new Map([...caches.byName, ...Object.entries(index?.caches ?? {})]));
   await finishApp(context, app, clients, { ...index?.checks, ...ingest?.checks });
   warnOfExposure(settings.http, { isIntakeOpen: isIntakeOpen() }, log);
-  const urls = await listen(context, app, https);
+  const urls = await listen(context, app, tls);
   await writeNote(context, urls);
   await ingest?.start();
   return {

@@ -21,7 +21,15 @@ import { kafkaSink } from "./sinks/kafka.ts";
 import type { RowOptions } from "./sinks/rows.ts";
 import { startHpfeedsIngest } from "./sources/hpfeeds/ingest.ts";
 import type { HpfeedsSettings, Subscriber } from "./sources/hpfeeds/subscriber.ts";
-import { getSplunkHealth, postObservations, postSplunkEvents, postTpotBatch } from "./sources/http/operation.ts";
+import {
+  getSplunkHealth,
+  getSplunkHealthVersioned,
+  postObservations,
+  postSplunkEvents,
+  postSplunkEventsUnversioned,
+  postSplunkEventsVersioned,
+  postTpotBatch,
+} from "./sources/http/operation.ts";
 import { registerIntake } from "./sources/http/route.ts";
 import { isIntakeOpen, type SensorKeys } from "./sources/http/senders.ts";
 import { connectTopics, type KafkaSettings } from "./sources/kafka/connect.ts";
@@ -61,7 +69,10 @@ export const INGEST_OPERATIONS: readonly Operation[] = [
   postObservations,
   postTpotBatch,
   postSplunkEvents,
+  postSplunkEventsUnversioned,
+  postSplunkEventsVersioned,
   getSplunkHealth,
+  getSplunkHealthVersioned,
 ];
 
 /**

@@ -38,7 +38,7 @@ test.each([
   ["EMFILE", "listen EMFILE"],
 ])("%s on the HTTPS port names that one, and the HTTP port is closed", async (code, message) => {
   const app = Fastify();
-  const https = { server: serverFailingWith(code), port: 443 };
-  await expect(listenHttpApp(app, { host: "127.0.0.1", port: 0 }, https)).rejects.toThrow(message);
+  const https = { server: serverFailingWith(code), port: 443, portVariable: "HTTPS_PORT" };
+  await expect(listenHttpApp(app, { host: "127.0.0.1", port: 0 }, [https])).rejects.toThrow(message);
   expect(app.server.listening).toBe(false);
 });

@@ -36,38 +36,54 @@ function toListenError(error: unknown, endpoint: Endpoint): unknown {
   return describe === undefined ? error : new ListenError(describe(endpoint), { cause: error });
 }
 
+/** A server beside the application's own, and where it listens. */
+export type TlsEndpoint = {
+  readonly server: HttpsServer;
+  readonly port: number;
+  /** The environment variable that sets the port. */
+  readonly portVariable: string;
+};
+
 /**
- * Listens on all ports or, when one of them cannot be had, on none. Resolves to the HTTPS port.
+ * Listens on all ports or, when one of them cannot be had, on none.
  * @throws ListenError when a change of the settings helps.
  */
 export async function listenHttpApp(
   app: FastifyInstance,
   { host, port }: { readonly host: string; readonly port: number },
-  https?: { readonly server: HttpsServer; readonly port: number },
-): Promise<number | undefined> {
+  tls: readonly TlsEndpoint[] = [],
+): Promise<void> {
+  const servers = tls.map(({ server }) => server);
   try {
     await app.listen({ host, port }).catch((error: unknown) => {
       throw toListenError(error, { host, port, portVariable: "HTTP_PORT" });
     });
-    if (https === undefined) return undefined;
-    return await listen(https.server, host, https.port).catch((error: unknown) => {
-      throw toListenError(error, { host, port: https.port, portVariable: "HTTPS_PORT" });
-    });
+    for (const { server, port, portVariable } of tls) {
+      await listen(server, host, port).catch((error: unknown) => {
+        throw toListenError(error, { host, port, portVariable });
+      });
+    }
   } catch (error) {
-    await closeHttpApp(app, https?.server);
+    await closeHttpApp(app, servers);
     throw error;
   }
 }
 
-function listen(server: Server, host: string, port: number): Promise<number> {
+function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((settle, fail) => {
     server.once("error", fail);
     server.listen(port, host, () => {
       server.removeListener("error", fail);
-      const address = server.address();
-      settle(address !== null && typeof address === "object" ? address.port : port);
+      settle();
     });
   });
+}
+
+/** The port that a server listens on, which the system chose if the given one was 0. */
+export function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
+  return address.port;
 }
 
 /** A TLS connection and the plain one below it are two sockets with one peer. */
@@ -78,8 +94,8 @@ const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${re
  * period, for one stalled client must not keep the process from stopping; those with a response due after a long one,
  * for a sensor that gets no response sends its observations again.
  */
-export async function closeHttpApp(app: FastifyInstance, https?: HttpsServer): Promise<void> {
-  const servers = https === undefined ? [app.server] : [app.server, https];
+export async function closeHttpApp(app: FastifyInstance, tls: readonly HttpsServer[] = []): Promise<void> {
+  const servers = [app.server, ...tls];
   const start = Date.now();
   const cut = () => {
     const elapsed = Date.now() - start;
@@ -93,7 +109,7 @@ export async function closeHttpApp(app: FastifyInstance, https?: HttpsServer): P
   };
   const timer = setInterval(cut, CUT_INTERVAL_MS);
   try {
-    await Promise.all([app.close(), https && closeServer(https)]);
+    await Promise.all([app.close(), ...tls.map(closeServer)]);
   } finally {
     clearInterval(timer);
   }

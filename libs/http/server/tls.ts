@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { handleClientError, JSON_ERRORS_ONLY, trackSockets } from "./connections.ts";
+import { offerOnly } from "./offered.ts";
 
 /** The PEM files of the certificate (with its chain, leaf first) and of its private key. */
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
@@ -21,6 +22,15 @@ const HANDSHAKE_TIMEOUT_MS = 20_000;
 
 type Log = Pick<FastifyBaseLogger, "info" | "warn">;
 
+export type TlsServerOptions = {
+  readonly files: TlsFiles;
+  readonly log: Log;
+  /** How often the files are read; every two seconds unless given. */
+  readonly intervalMs?: number | undefined;
+  /** The only routes that it offers, each written like `POST /`; all unless given. */
+  readonly routes?: ReadonlySet<string> | undefined;
+};
+
 /**
  * An HTTPS server for an application, beside its own HTTP server and with the same routes, limits and errors. It polls
  * the files until it closes: new connections get a renewed certificate, open ones keep theirs.
@@ -28,17 +38,19 @@ type Log = Pick<FastifyBaseLogger, "info" | "warn">;
  */
 export async function createTlsServer(
   app: FastifyInstance,
-  files: TlsFiles,
-  log: Log,
-  intervalMs = 2_000,
+  { files, log, intervalMs = 2_000, routes }: TlsServerOptions,
 ): Promise<Server> {
   const pair = await readPair(files);
   const options = { ...secureContextOf(pair, files), ...JSON_ERRORS_ONLY, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
-  const server = createServer(options, app.handleRequest);
+  const handle: typeof app.handleRequest = (request, response) => {
+    if (routes !== undefined) offerOnly(request, routes);
+    app.handleRequest(request, response);
+  };
+  const server = createServer(options, handle);
   const { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket } = app.server;
   Object.assign(server, { requestTimeout, headersTimeout, keepAliveTimeout, timeout, maxRequestsPerSocket });
   server.on("clientError", handleClientError);
-  server.on("checkExpectation", app.handleRequest);
+  server.on("checkExpectation", handle);
   app.connectionLimit.track(server);
   trackSockets(server);
   const closed = new AbortController();

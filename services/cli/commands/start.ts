@@ -80,11 +80,16 @@ async function printWelcome(
   print("Ctrl-C stops it.");
 }
 
-function formatSetup({ url, httpsUrl }: RunningService, store: Store, { clickhouse, kafka }: Settings): string[] {
+function formatSetup(
+  { url, httpsUrl, intakeUrl }: RunningService,
+  store: Store,
+  { clickhouse, kafka }: Settings,
+): string[] {
   const owner = store.server.origin === "running" ? "of another process" : "embedded";
   const brokers = kafka?.connection.brokers.join(", ");
   return [
     `  API and intake  ${url}${httpsUrl === undefined ? "" : ` and ${httpsUrl}`}`,
+    ...(intakeUrl === undefined ? [] : [`  Intake alone    ${intakeUrl}`]),
     `  ClickHouse      ${clickhouse.server?.url ?? `${owner}, data in ${resolve(clickhouse.dataDir)}`}`,
     `  Kafka           ${brokers ?? "not configured: observations come over HTTP and from files"}`,
     `  Retention       ${store.retentionDays} days`,

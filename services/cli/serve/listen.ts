@@ -1,5 +1,7 @@
-import { closeHttpApp, listenHttpApp } from "@noisefloor/http/server/listen.ts";
+import { HEALTH_PATH, READY_PATH } from "@noisefloor/http/health.ts";
+import { closeHttpApp, listenHttpApp, portOf, type TlsEndpoint } from "@noisefloor/http/server/listen.ts";
 import { createTlsServer } from "@noisefloor/http/server/tls.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { HttpApp } from "./http.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -8,30 +10,51 @@ export type ListenUrls = {
   readonly url: string;
   /** undefined when no certificate is configured. */
   readonly httpsUrl: string | undefined;
+  /** Where only sensors are answered; undefined when no such port is configured. */
+  readonly intakeUrl: string | undefined;
 };
 
-type HttpsEndpoint = { readonly server: Awaited<ReturnType<typeof createTlsServer>>; readonly port: number };
+/** What a server for sensors offers: the intake, and what proxies and orchestrators poll. */
+const INTAKE_ROUTES: ReadonlySet<string> = new Set([
+  ...INGEST_OPERATIONS.map(({ method, path }) => `${method} ${path}`),
+  `GET ${HEALTH_PATH}`,
+  `GET ${READY_PATH}`,
+]);
 
-/** Creates the HTTPS server, when a certificate is configured. @throws TlsFilesError when its files are unusable. */
-export async function createHttps({ settings, log }: ServiceContext, app: HttpApp): Promise<HttpsEndpoint | undefined> {
-  const { tls } = settings.http;
-  return tls && { server: await createTlsServer(app, tls, log), port: tls.port };
+/** The servers for HTTPS that the settings ask for. */
+export type TlsEndpoints = { readonly https: TlsEndpoint | undefined; readonly intake: TlsEndpoint | undefined };
+
+/** Creates the servers for HTTPS, when a certificate is configured. @throws TlsFilesError when its files are unusable. */
+export async function createTlsEndpoints(
+  { roles, settings, log }: ServiceContext,
+  app: HttpApp,
+): Promise<TlsEndpoints> {
+  const { tls: files } = settings.http;
+  if (files === undefined) return { https: undefined, intake: undefined };
+  const { port, intakePort } = files;
+  const https = { server: await createTlsServer(app, { files, log }), port, portVariable: "HTTPS_PORT" };
+  if (intakePort === undefined || !roles.ingest) return { https, intake: undefined };
+  const server = await createTlsServer(app, { files, log, routes: INTAKE_ROUTES });
+  return { https, intake: { server, port: intakePort, portVariable: "INTAKE_PORT" } };
 }
 
-/** Listens for HTTP, and for HTTPS when there is such a server. */
+/** Listens for HTTP, and for HTTPS when there are such servers. */
 export async function listen(
   { settings, closeStack }: ServiceContext,
   app: HttpApp,
-  https: HttpsEndpoint | undefined,
+  { https, intake }: TlsEndpoints,
 ): Promise<ListenUrls> {
   const { host, port } = settings.http;
-  closeStack.add(() => closeHttpApp(app, https?.server));
-  const httpsPort = await listenHttpApp(app, { host, port }, https);
-  const address = app.server.address();
-  const httpPort = address !== null && typeof address === "object" ? address.port : port;
+  const endpoints = [https, intake].filter((endpoint) => endpoint !== undefined);
+  const servers = endpoints.map(({ server }) => server);
+  closeStack.add(() => closeHttpApp(app, servers));
+  await listenHttpApp(app, { host, port }, endpoints);
+  const urlOf = (endpoint: TlsEndpoint | undefined) =>
+    endpoint && `https://${hostInUrl(host)}:${portOf(endpoint.server)}`;
   return {
-    url: `http://${hostInUrl(host)}:${httpPort}`,
-    httpsUrl: httpsPort === undefined ? undefined : `https://${hostInUrl(host)}:${httpsPort}`,
+    url: `http://${hostInUrl(host)}:${portOf(app.server)}`,
+    httpsUrl: urlOf(https),
+    intakeUrl: urlOf(intake),
   };
 }
 

@@ -19,7 +19,8 @@ export async function runServices(
   const store = roles.ingest ? await openStore(context, options) : await openStoreToRead(context, options);
   try {
     const service = await serve(roles, store, settings, log);
-    log.info({ url: service.url, httpsUrl: service.httpsUrl, clickhouse: store.server.origin }, "listening");
+    const { url, httpsUrl, intakeUrl } = service;
+    log.info({ url, httpsUrl, intakeUrl, clickhouse: store.server.origin }, "listening");
     try {
       await onReady(service, store);
       await Promise.race([aborted(signal), service.failure]);

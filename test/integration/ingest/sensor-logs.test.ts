@@ -72,10 +72,11 @@ test("a log by HTTP, once whole and once in other pieces by another way, is each
   const answer = { accepted: LOG.length - VISITS.length, rejected: 0, ignored: VISITS.length };
   expect(whole).toMatchObject({ status: 202, body: answer });
   expect(await rows()).toEqual(EXPECTED);
+  const names = ["/services/collector/event", "/services/collector/event/1.0", "/services/collector"];
   for (let start = 0; start < LOG.length; start += 17) {
     const some = gzipSync(envelopes(LOG.slice(start, start + 20)));
     const headers = { authorization: `Splunk ${KEY}`, "content-encoding": "gzip" };
-    expect(await post("/services/collector/event", some, headers)).toEqual({
+    expect(await post(names[start % names.length] ?? "", some, headers)).toEqual({
       status: 200,
       body: { text: "Success", code: 0 },
     });
@@ -84,6 +85,15 @@ test("a log by HTTP, once whole and once in other pieces by another way, is each
     body: answer,
   });
   expect(await rows()).toEqual(EXPECTED);
+});
+
+test("a shipper that asks before it sends hears whether its key is known, under both names of that path", async () => {
+  await open({ sensorKeys: [KEY] });
+  for (const url of ["/services/collector/health", "/services/collector/health/1.0"]) {
+    const ask = (authorization: string) => app.inject({ url, headers: { authorization } });
+    expect((await ask(`Splunk ${KEY}`)).json()).toEqual({ text: "HEC is healthy", code: 17 });
+    expect((await ask("Splunk another-key-than-that")).statusCode).toBe(401);
+  }
 });
 
 test("a raw topic is consumed beside the topic of observations, and brings nothing twice", async () => {

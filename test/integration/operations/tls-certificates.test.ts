@@ -114,7 +114,7 @@ test.each([
   ],
 ])("a start fails with: %s", async (message, damage) => {
   await damage();
-  const failure = await createTlsServer(tls.app, tls.files, silent).catch((error: unknown) => error);
+  const failure = await createTlsServer(tls.app, { files: tls.files, log: silent }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(TlsFilesError);
   expect(failure).toMatchObject({ message: expect.stringMatching(new RegExp(`^${message}`)) });
 });

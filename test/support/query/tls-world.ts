@@ -4,7 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
-import { closeHttpApp, listenHttpApp } from "@noisefloor/http/server/listen.ts";
+import { closeHttpApp, listenHttpApp, portOf } from "@noisefloor/http/server/listen.ts";
 import { createTlsServer } from "@noisefloor/http/server/tls.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import type { FastifyInstance } from "fastify";
@@ -50,12 +50,13 @@ export async function openTlsWorld(world: World): Promise<TlsWorld> {
   const write = (line: string) => {
     logged += line;
   };
-  const https = await createTlsServer(app, files, pino({ level: "trace" }, { write }), CERTIFICATE_CHECK_MS);
-  const httpsPort = (await listenHttpApp(app, { host: "127.0.0.1", port: 0 }, { server: https, port: 0 })) ?? 0;
-  const address = app.server.address();
-  const httpPort = typeof address === "object" && address !== null ? address.port : 0;
+  const log = pino({ level: "trace" }, { write });
+  const https = await createTlsServer(app, { files, log, intervalMs: CERTIFICATE_CHECK_MS });
+  const endpoint = { server: https, port: 0, portVariable: "HTTPS_PORT" };
+  await listenHttpApp(app, { host: "127.0.0.1", port: 0 }, [endpoint]);
+  const [httpPort, httpsPort] = [portOf(app.server), portOf(https)];
   const handshake = (options: ConnectionOptions = {}) => openTlsConnection({ port: httpsPort, ...options });
-  const shutDown = () => closeHttpApp(app, https);
+  const shutDown = () => closeHttpApp(app, [https]);
   return {
     app,
     folder,

@@ -26,7 +26,10 @@ const LABELS = new Set([
   "direct-tcpip.request",
 ]);
 
-/** Cowrie's JSON log, one event a line. Only `session.connect` names ports and protocol: the session joins its events. */
+/**
+ * Cowrie's JSON log, one event a line, joined by its session. Before version 3 only `session.connect` names ports and
+ * protocol.
+ */
 export const cowrie: LogFormat = {
   name: "cowrie",
   description: "Cowrie's JSON log (cowrie.json): SSH and Telnet sessions",
@@ -39,7 +42,6 @@ export const cowrie: LogFormat = {
 export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
   const event = textAt(record, "eventid")?.replace(/^cowrie\./, "") ?? "";
   if (!BEHAVIOURS.has(event)) return { ignored: "no-behaviour" };
-  const isConnect = event === "session.connect";
   const isLogin = event === "login.failed" || event === "login.success";
   const isProxying = event === "direct-tcpip.request";
   const digest = textAt(record, "shasum");
@@ -50,9 +52,9 @@ export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
       observedAt: record.timestamp,
       sensor: textAt(record, "sensor"),
       sourceIp: textAt(record, "src_ip"),
-      sourcePort: isConnect ? portAt(record, "src_port") : undefined,
-      // In other events the destination is where the source wants to be forwarded to.
-      destinationPort: isConnect ? portAt(record, "dst_port", "dest_port") : undefined,
+      // There the ports are those of the connection that the source asks for.
+      sourcePort: isProxying ? undefined : portAt(record, "src_port"),
+      destinationPort: isProxying ? undefined : portAt(record, "dst_port", "dest_port"),
       transport: "tcp",
       application: textAt(record, "protocol") ?? (isProxying || banner?.startsWith("SSH-") ? "ssh" : undefined),
       session: textAt(record, "session"),

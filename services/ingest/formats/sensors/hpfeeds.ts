@@ -64,6 +64,11 @@ function sessionOf(payload: Fields, channel: string) {
     Array.isArray(pair) ? [{ username: toText(pair[0]), password: toText(pair[1]) }] : [],
   );
   const session = textAt(payload, "session");
+  const commands = textsAt(payload, "commands");
+  // Cowrie lists the words that it does not know beside the lines that they stand in, Kippo instead of them.
+  const unknown = textsAt(payload, "unknownCommands").filter(
+    (word) => !commands.some((line) => line.includes(word.trim())),
+  );
   return {
     sourceIp: textAt(payload, "peerIP"),
     sourcePort: portAt(payload, "peerPort"),
@@ -73,8 +78,9 @@ function sessionOf(payload: Fields, channel: string) {
     session,
     credentials,
     loginAttempts: credentials.length,
-    commands: [...textsAt(payload, "commands"), ...textsAt(payload, "unknownCommands")],
+    commands: [...commands, ...unknown],
     urls: textsAt(payload, "urls"),
+    payloadSha256: textsAt(payload, "hashes"),
     sshBanner: textAt(payload, "version"),
     labels: [`hpfeeds:${channel}`, ...(Array.isArray(loggedIn) ? ["cowrie:login.success"] : [])],
     ...(session !== undefined && { key: [session, textAt(payload, "startTime")] }),

@@ -60,6 +60,15 @@ describe("a record of a sensor", () => {
   });
 });
 
+test("where a tunnel leads is not the port of the honeypot", async () => {
+  const request = { eventid: "cowrie.direct-tcpip.request", src_ip: "45.83.64.1", src_port: 5555, session: "ab12" };
+  const target = { dst_ip: "198.51.100.25", dst_port: 25, timestamp: "2026-11-20T13:00:02Z", sensor: "pot" };
+  const [record] = await readContent(JSON.stringify({ ...request, ...target }));
+  expect(record?.value).toMatchObject({ application: "ssh", labels: ["cowrie:direct-tcpip.request"] });
+  expect(record?.value).not.toHaveProperty("destination_port");
+  expect(record?.value).not.toHaveProperty("source_port");
+});
+
 describe("what is no scan is ignored", () => {
   const own: Partial<DecodeOptions> = { isOwnAddress: (address) => address === "198.51.100.7" };
   const flow = { timestamp: "2026-11-20T13:00:00+0000", flow_id: 1, proto: "TCP" };

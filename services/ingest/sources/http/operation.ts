@@ -190,6 +190,18 @@ export const postSplunkEvents = defineOperation({
   },
 });
 
+/** The same under the names that other clients have for it. */
+export const postSplunkEventsUnversioned = defineOperation({
+  ...postSplunkEvents,
+  id: "postSplunkEventsUnversioned",
+  path: "/services/collector",
+});
+export const postSplunkEventsVersioned = defineOperation({
+  ...postSplunkEvents,
+  id: "postSplunkEventsVersioned",
+  path: "/services/collector/event/1.0",
+});
+
 /** `GET /services/collector/health`: shippers ask it before they send. */
 export const getSplunkHealth = defineOperation({
   id: "getSplunkHealth",
@@ -207,4 +219,11 @@ export const getSplunkHealth = defineOperation({
     example: { text: "HEC is healthy", code: 17 },
   },
   errorResponses: {},
+});
+
+/** The same, as Vector asks it. */
+export const getSplunkHealthVersioned = defineOperation({
+  ...getSplunkHealth,
+  id: "getSplunkHealthVersioned",
+  path: "/services/collector/health/1.0",
 });

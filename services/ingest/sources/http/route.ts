@@ -16,11 +16,14 @@ import type { RejectedRecord } from "../../types.ts";
 import {
   FORMAT,
   getSplunkHealth,
+  getSplunkHealthVersioned,
   LISTED_REJECTIONS,
   MAX_BODY_BYTES,
   NONE_ACCEPTED,
   postObservations,
   postSplunkEvents,
+  postSplunkEventsUnversioned,
+  postSplunkEventsVersioned,
   postTpotBatch,
   SENSOR,
 } from "./operation.ts";
@@ -73,7 +76,7 @@ export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions)
     );
     // Before the body is read: a sender who may not publish must not cost memory either.
     scope.addHook("onRequest", async (request) => {
-      senderOf(request);
+      await senderOf(request);
       try {
         options.assertSpace?.();
       } catch (error) {
@@ -101,7 +104,7 @@ const HEALTHY = { text: "HEC is healthy", code: 17 };
 
 function registerRoutes(
   scope: FastifyInstance,
-  senderOf: (request: FastifyRequest) => Sender,
+  senderOf: (request: FastifyRequest) => Promise<Sender>,
   options: HttpIntakeOptions,
 ): void {
   const routeOptions = { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { hasOwnBodyLimits: true } };
@@ -114,7 +117,7 @@ function registerRoutes(
     // The answer may be over before the work is: after the deadline, or when the client has gone away.
     const release = request.reservation?.hold();
     try {
-      const sender = senderOf(request);
+      const sender = await senderOf(request);
       const decode = { ...options.decode, sensorId };
       const records = await readRecords(parts, { sender, reservation: request.reservation, formats, decode });
       return await ingestRequest(records, sender, signal, options).catch(toUnavailable);
@@ -137,7 +140,9 @@ function registerRoutes(
     },
     routeOptions,
   );
-  registerOperation(scope, getSplunkHealth, async () => HEALTHY);
+  for (const operation of [getSplunkHealth, getSplunkHealthVersioned]) {
+    registerOperation(scope, operation, async () => HEALTHY);
+  }
   registerOperation(
     scope,
     postTpotBatch,
@@ -145,21 +150,23 @@ function registerRoutes(
       answer(await ingest(request, splitBody(request.body), { formats: [tpot] }, signal)),
     routeOptions,
   );
-  registerOperation(
-    scope,
-    postSplunkEvents,
-    async (request, _reply, { signal }) => {
-      const { events, sourcetype } = readSplunkEvents(request.body);
-      const formats = (sourcetype && findFormats(sourcetype, options.formats)) || options.formats;
-      const { accepted, rejected } = await ingest(request, events, { formats }, signal);
-      const [problem] = rejected;
-      if (problem !== undefined && accepted === 0) {
-        throw new HttpError(422, `${problem.rejection.reason}: ${problem.rejection.detail}`);
-      }
-      return { text: "Success", code: 0 };
-    },
-    routeOptions,
-  );
+  for (const operation of [postSplunkEvents, postSplunkEventsUnversioned, postSplunkEventsVersioned]) {
+    registerOperation(
+      scope,
+      operation,
+      async (request, _reply, { signal }) => {
+        const { events, sourcetype } = readSplunkEvents(request.body);
+        const formats = (sourcetype && findFormats(sourcetype, options.formats)) || options.formats;
+        const { accepted, rejected } = await ingest(request, events, { formats }, signal);
+        const [problem] = rejected;
+        if (problem !== undefined && accepted === 0) {
+          throw new HttpError(422, `${problem.rejection.reason}: ${problem.rejection.detail}`);
+        }
+        return { text: "Success", code: 0 };
+      },
+      routeOptions,
+    );
+  }
 }
 
 async function ingestRequest(

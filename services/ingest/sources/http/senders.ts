@@ -1,4 +1,5 @@
-import { createHash, scryptSync, timingSafeEqual } from "node:crypto";
+import { createHash, scrypt, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
 import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
@@ -13,6 +14,8 @@ export type SensorKeys = {
   /** Whether a key is a workspace's, when this process knows them. */
   readonly isWorkspaceKey?: ((key: string) => boolean) | undefined;
 };
+
+const derive = promisify<string, string, number, Buffer>(scrypt);
 
 const WORKSPACE_KEY =
   "Unauthorized: this is a workspace's key, which only asks questions. Make a sensor key: noisefloor sensors create";
@@ -40,11 +43,11 @@ export function isIntakeOpen({ sensorKeys, sensors }: SensorKeys): boolean {
 /**
  * Finds a request's sender by its key, which is required as soon as there is any. An unknown key is rejected also while
  * none is required: its sensor relies on the dataset of its key, and would write to another one.
- * @throws HttpError 401.
+ * @returns a function that rejects with HttpError 401.
  */
-export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Sender {
-  const shared = keys.sensorKeys.map((key) => ({ digest: sha256(key), sender: senderOfSettings(key) }));
-  return (request) => {
+export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Promise<Sender> {
+  const shared = keys.sensorKeys.map((key) => ({ digest: sha256(key), sender: openSenderOfSettings(key) }));
+  return async (request) => {
     const key = keyOf(request);
     if (key === "" && isIntakeOpen(keys)) return { right: "shared-datasets" };
     const sender = keys.sensors.senderOf(key);
@@ -53,16 +56,26 @@ export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Send
     // Compared as digests of one length, each in constant time, so that an answer's delay says nothing about a key.
     const [known] = shared.filter((one) => timingSafeEqual(one.digest, digest));
     if (known === undefined) throw new HttpError(401, keys.isWorkspaceKey?.(key) ? WORKSPACE_KEY : NO_SENSOR_KEY);
-    return known.sender;
+    return known.sender();
   };
 }
 
 /**
  * A key of the settings has no id, so it gets one made of itself, the same in every process. Dashboards may read it, so
- * it is slow to compute on purpose: a key that a person chose must not be guessed from it.
+ * it is slow to compute on purpose: a key that a person chose must not be guessed from it. A start with hundreds of keys
+ * would wait for seconds, so the first request with the key computes it, on another thread.
  */
-function senderOfSettings(key: string): Sender {
-  return { right: "shared-datasets", keyId: `settings-${scryptSync(key, "noisefloor sensor key", 8).toString("hex")}` };
+function openSenderOfSettings(key: string): () => Promise<Sender> {
+  const compute = async (): Promise<Sender> => {
+    const digest = await derive(key, "noisefloor sensor key", 8);
+    return { right: "shared-datasets", keyId: `settings-${digest.toString("hex")}` };
+  };
+  let sender: Promise<Sender> | undefined;
+  const forget = (error: unknown) => {
+    sender = undefined;
+    throw error;
+  };
+  return () => (sender ??= compute().catch(forget));
 }
 
 /**
