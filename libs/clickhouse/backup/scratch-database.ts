@@ -34,7 +34,9 @@ const databaseComment = defineQuery({
 export async function openScratchDatabase(connection: ClickHouseConnection): Promise<ScratchDatabase> {
   const release = await acquireServerLock(connection, exchangeLock(connection.database));
   if (release === undefined)
-    throw new BackupError("another restore of this store is running, or its tags are being reapplied: wait for the end");
+    throw new BackupError(
+      "another restore of this store is running, or its tags are being reapplied: wait for the end",
+    );
   const server = connect({ ...connection, database: "default" }, "noisefloor-restore", LONG_REQUEST_MS);
   const name = nameFor(connection.database);
   const close = async () => {
