@@ -72,7 +72,7 @@ test("docs/cli.md has every command with every option, and no other", async () =
     const name = /^\| `(noisefloor(?: [a-z-]+)+)/.exec(row)?.[1] ?? row;
     return [name, [...row.matchAll(/`(--[a-z-]+)`/g)].map(([, option]) => option).toSorted()] as const;
   });
-  const everywhere = ["--json", "--reason", "--source", "--since"];
+  const everywhere = ["--json", "--reason", "--source", "--since", "--before", "--origin", "--key"];
   const defined = Object.entries(checked.options).map(([name, options]) => {
     return [name, options.filter((option) => !everywhere.includes(option)).toSorted()] as const;
   });

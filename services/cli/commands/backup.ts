@@ -11,7 +11,7 @@ import { readBackupPlace } from "../backup-place.ts";
 import { PLACE_HELP } from "../backup-place-help.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
-import { formatBytes } from "../framework/output.ts";
+import { formatBytes, type OutputOptions } from "../framework/output.ts";
 import { fractionBar } from "../framework/progress.ts";
 import { asCommand, assertStoreExists } from "../store.ts";
 
@@ -22,12 +22,17 @@ Rollups do not: a restore rebuilds them. Services may go on meanwhile. Ctrl-C ca
 export const define: DefineCommand = (backup, createContext) => {
   backup
     .argument("<place>", "where to")
+    .option("--json", "as JSON", false)
     .addHelpText("after", PLACE_HELP + BACKUP_HELP)
-    .action(async (place: string) => runBackup(place, await createContext()));
+    .action(async (place: string, options: OutputOptions) => runBackup(place, await createContext(), options));
 };
 
 /** `noisefloor backup`. It leaves the schema as it is: people make a backup before an update. */
-export async function runBackup(destination: string, context: CommandContext): Promise<void> {
+export async function runBackup(
+  destination: string,
+  context: CommandContext,
+  { json }: Partial<OutputOptions> = {},
+): Promise<void> {
   const { settings, signal, print } = context;
   const isOwnServer = settings.clickhouse.server === undefined;
   const place = readBackupPlace(destination, isOwnServer, settings);
@@ -50,7 +55,8 @@ export async function runBackup(destination: string, context: CommandContext): P
       return print("The backup was cancelled; nothing of it is left.");
     }
     await recordBackup(server.connection, { madeAt: Date.now(), place: destination, bytes: made.bytes }, context);
-    print(`Backed up ${formatBytes(made.bytes)} to ${destination}.`);
+    if (json) print(JSON.stringify({ place: destination, bytes: made.bytes }));
+    else print(`Backed up ${formatBytes(made.bytes)} to ${destination}.`);
   } catch (error) {
     throw await explainLoss(server, error);
   } finally {

@@ -46,7 +46,10 @@ export function defineNetworks(kind: NetworkKind): DefineCommand {
       .command("remove")
       .description("remove lists")
       .argument("<id...>", "as list shows them")
-      .action(async (ids: string[]) => runNetworksRemove(kind, ids, await createContext()));
+      .option("--json", "as JSON", false)
+      .action(async (ids: string[], options: OutputOptions) =>
+        runNetworksRemove(kind, ids, await createContext(), options),
+      );
   };
 }
 
@@ -190,7 +193,12 @@ export function runNetworksList(kind: NetworkKind, options: OutputOptions, conte
 }
 
 /** `noisefloor benign remove` and `noisefloor actors remove`. */
-export function runNetworksRemove(kind: NetworkKind, ids: readonly string[], context: CommandContext): Promise<void> {
+export function runNetworksRemove(
+  kind: NetworkKind,
+  ids: readonly string[],
+  context: CommandContext,
+  { json }: Partial<OutputOptions> = {},
+): Promise<void> {
   return withStore(context, async (client) => {
     const stored = new Set((await readNetworkLists(client, kind)).map(({ listId }) => listId));
     const missing = ids.filter((id) => !stored.has(id));
@@ -198,6 +206,7 @@ export function runNetworksRemove(kind: NetworkKind, ids: readonly string[], con
       throw new UserError(`there is no list ${missing.join(", ")}: see "noisefloor ${COMMANDS[kind]} list"`);
     }
     const { ranges } = await removeNetworkLists(client, kind, ids);
+    if (json) return context.print(JSON.stringify({ removed: [...new Set(ids)], ranges }));
     context.print(`removed   ${new Set(ids).size}`);
     context.print(`ranges    ${ranges} without overlap, over all lists`);
   });

@@ -38,7 +38,8 @@ export const define: DefineCommand = (sensors, createContext) => {
     .command("open")
     .description("open the intake again to senders without a key; keys keep working")
     .option("--yes", "without asking", false)
-    .action(async (options: { yes: boolean }) => runSensorsOpen(options, await createContext()));
+    .option("--json", "as JSON", false)
+    .action(async (options: { yes: boolean; json: boolean }) => runSensorsOpen(options, await createContext()));
   sensors
     .command("revoke")
     .description("revoke a key")
@@ -95,7 +96,10 @@ async function writeNewSensorKey(client: ClickHouseClient, scope: Scope, sensorI
 }
 
 /** `noisefloor sensors open`. */
-export function runSensorsOpen(options: { readonly yes: boolean }, context: CommandContext): Promise<void> {
+export function runSensorsOpen(
+  options: { readonly yes: boolean; readonly json?: boolean },
+  context: CommandContext,
+): Promise<void> {
   return withStore(context, async (client) => {
     const { needKey } = await readSenders(client);
     if (needKey) {
@@ -106,6 +110,7 @@ export function runSensorsOpen(options: { readonly yes: boolean }, context: Comm
       );
       await writeIntakeOpen(client, true, Date.now());
     }
+    if (options.json) return context.print(JSON.stringify({ open: true, changed: needKey }));
     context.print(
       needKey
         ? "Within five seconds the intake also accepts observations without a key, until another key is created."

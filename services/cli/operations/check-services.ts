@@ -9,6 +9,8 @@ const CERTIFICATE_DAYS = 14;
 /** The readiness check that fails for a moment after each start. */
 const LOADING = "addresses";
 const STALE_SECONDS = 60;
+/** From here on answers take longer than the checks wait. */
+export const HIGH_LOAD = 8;
 const MANY_MESSAGES = 100_000;
 
 export function checkServices({ services, isPortTaken, settings, version }: Facts): Finding[] {
@@ -110,6 +112,13 @@ export function checkCertificate({ certificate, now }: Facts): Finding[] {
   if (left <= 0) return [failure(check, `expired on ${date}: clients refuse HTTPS`, remedy)];
   const text = `expires in ${formatAge(left)}, on ${date}`;
   return [left < CERTIFICATE_DAYS * DAY_MS ? warning(check, text, remedy) : ok(check, text)];
+}
+
+/** An overloaded machine makes everything else late. */
+export function checkLoad({ load }: Facts): Finding[] {
+  if (load < HIGH_LOAD) return [];
+  const text = `${load.toFixed(1)} processes want to run for each processor`;
+  return [warning("load", text, "see top: end what is not needed; checks may find no answer in time meanwhile")];
 }
 
 /** Unattended updates (BENIGN_UPDATE) of the processes that run. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { formatBytes } from "../framework/output.ts";
+import { HIGH_LOAD } from "./check-services.ts";
 import { type Finding, failure, ok, unknown, warning } from "./finding.ts";
 import type { Facts } from "./gather.ts";
 import { daysUntilFull, formatAge, formatSkew } from "./measures.ts";
@@ -33,7 +34,7 @@ export function checkDataDirectory({ dataDirectory, store, services, settings }:
   return [failure(check, `${path} cannot be written by this user`, "run it as the user whom the folder belongs to")];
 }
 
-export function checkClickHouse({ store, services, dataDirectory }: Facts): Finding[] {
+export function checkClickHouse({ store, services, dataDirectory, load }: Facts): Finding[] {
   const check = "ClickHouse";
   const { facts, url, isEmbedded, owner } = store;
   if ("value" in facts) {
@@ -60,6 +61,7 @@ export function checkClickHouse({ store, services, dataDirectory }: Facts): Find
     ];
   }
   const text = `the embedded server of pid ${owner.pid} does not answer (${facts.error})`;
+  if (isLate(facts.error) && load >= HIGH_LOAD) return [unknown(check, text, "the machine is overloaded: try again")];
   const remedy = isLate(facts.error)
     ? `it hangs, or the machine is overloaded: look at top and ${log}; restarting the service restarts it`
     : `the service starts it again within seconds, and ends after two minutes; if it keeps ending, see ${log} and the free memory`;

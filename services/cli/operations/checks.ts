@@ -1,6 +1,13 @@
 import { formatBytes } from "../framework/output.ts";
 import { checkDeadLetters, checkSensors } from "./check-sensors.ts";
-import { checkBenignUpdates, checkCaches, checkCertificate, checkKafka, checkServices } from "./check-services.ts";
+import {
+  checkBenignUpdates,
+  checkCaches,
+  checkCertificate,
+  checkKafka,
+  checkLoad,
+  checkServices,
+} from "./check-services.ts";
 import { checkBackup, checkClickHouse, checkClock, checkDataDirectory, checkDisk, checkSchema } from "./check-store.ts";
 import { type Finding, failure, ok, unlessLate } from "./finding.ts";
 import type { Facts } from "./gather.ts";
@@ -9,6 +16,7 @@ import type { Facts } from "./gather.ts";
 export function judge(facts: Facts): Finding[] {
   const store = "value" in facts.store.facts ? facts.store.facts.value : undefined;
   const findings = [
+    ...checkLoad(facts),
     ...checkServices(facts),
     ...checkDataDirectory(facts),
     ...checkClickHouse(facts),

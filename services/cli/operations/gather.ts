@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from "node:os";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { GroupState } from "@noisefloor/kafka/group-state.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
@@ -26,6 +27,8 @@ export type Facts = {
   /** Whether anything takes connections where a service would listen. */
   readonly isPortTaken: boolean;
   readonly kafka: Probe<readonly GroupState[]> | undefined;
+  /** Processes that want to run, over the last minute, for each processor. */
+  readonly load: number;
   /** When the certificate expires, in milliseconds since 1970 UTC. */
   readonly certificate: Probe<number> | undefined;
 };
@@ -43,7 +46,9 @@ export async function gatherFacts(settings: Settings): Promise<Facts> {
     probeCertificate(settings),
   ]);
   const version = readVersion();
-  return { now: Date.now(), version, settings, dataDirectory, store, services, isPortTaken, kafka, certificate };
+  const load = (loadavg()[0] ?? 0) / availableParallelism();
+  const asked = { dataDirectory, store, services, isPortTaken, kafka, certificate };
+  return { now: Date.now(), version, settings, load, ...asked };
 }
 
 /** The samples of a metric of all services. */

@@ -87,17 +87,9 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
         count({ accepted, rejected: refused }, { keyId = "", sensorId: ofKey = "" }) {
           const at = now();
           turn(at);
-          // Most batches are one sensor's: a run of equal ones is counted at once.
-          let [sensorId, format, length] = ["", "", 0];
-          for (const { valid, record } of accepted) {
-            const [nextSensor, nextFormat] = [valid.observation.sensor_id, record.format ?? OBSERVATIONS];
-            if (nextSensor !== sensorId || nextFormat !== format) {
-              if (length > 0) add(keyId, sensorId, format, "accepted", length, at);
-              [sensorId, format, length] = [nextSensor, nextFormat, 0];
-            }
-            length++;
+          for (const [format, sensors] of countBySensor(accepted)) {
+            for (const [sensorId, records] of sensors) add(keyId, sensorId, format, "accepted", records, at);
           }
-          if (length > 0) add(keyId, sensorId, format, "accepted", length, at);
           for (const one of refused) {
             const entry = add(keyId, one.sensorId ?? ofKey, one.record.format ?? "", one.rejection.reason, 1, at);
             rejected.set(entry, (rejected.get(entry) ?? 0) + 1);
@@ -126,4 +118,22 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
         .map(([{ source, keyId, sensorId, outcome }, records]) => ({ source, keyId, sensorId, outcome, records }));
     },
   };
+}
+
+/** Counted within a batch first: of each of its records only the sensor is looked up. */
+function countBySensor(
+  accepted: IngestedRecords<IncomingRecord>["accepted"],
+): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const byFormat = new Map<string, Map<string, number>>();
+  let [format, sensors] = ["", new Map<string, number>()];
+  for (const { valid, record } of accepted) {
+    const { format: own = OBSERVATIONS } = record;
+    if (own !== format) {
+      [format, sensors] = [own, byFormat.get(own) ?? new Map<string, number>()];
+      byFormat.set(format, sensors);
+    }
+    const sensorId = valid.observation.sensor_id;
+    sensors.set(sensorId, (sensors.get(sensorId) ?? 0) + 1);
+  }
+  return byFormat;
 }

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
@@ -11,29 +12,46 @@ import { readTagFile } from "../../reference/tag-file.ts";
 import { withStore, withStoreToRead } from "../../store.ts";
 
 /** `noisefloor tags import`. */
-export async function runTagsImport(file: string, context: CommandContext): Promise<void> {
+export async function runTagsImport(
+  file: string,
+  context: CommandContext,
+  { json }: Partial<OutputOptions> = {},
+): Promise<void> {
   const { print } = context;
   const { tags, rejected } = await readTagsFrom(file);
   await withStore(context, async (client) => {
     const { starter } = await readTagsOfFiles(context.settings, Date.now());
     const result = await importTags(client, tags, Date.now(), starter);
     const all = [...rejected, ...result.rejected];
-    for (const { entry, reason } of all) print(`rejected ${printable(entry)}: ${reason}`);
-    for (const slug of result.replaced) print(`replaced ${slug}: it was a tag of the starter catalogue`);
-    print(`added     ${result.added}`);
-    print(`changed   ${result.changed}`);
-    print(`replaced  ${result.replaced.length}`);
-    print(`unchanged ${result.unchanged}`);
-    print(`rejected  ${all.length}`);
+    if (json) {
+      const { added, changed, replaced, unchanged } = result;
+      print(JSON.stringify({ added, changed, replaced, unchanged, rejected: all }));
+    } else printImport(result, all, print);
     if (all.length === rejected.length + tags.length) {
       throw new UserError(`${file}: ${all.length === 0 ? "it holds no tag" : "every tag was rejected"}`);
     }
   });
 }
 
+type ImportResult = Awaited<ReturnType<typeof importTags>>;
+
+function printImport(
+  { added, changed, replaced, unchanged }: ImportResult,
+  rejected: ImportResult["rejected"],
+  print: CommandContext["print"],
+): void {
+  for (const { entry, reason } of rejected) print(`rejected ${printable(entry)}: ${reason}`);
+  for (const slug of replaced) print(`replaced ${slug}: it was a tag of the starter catalogue`);
+  print(`added     ${added}`);
+  print(`changed   ${changed}`);
+  print(`replaced  ${replaced.length}`);
+  print(`unchanged ${unchanged}`);
+  print(`rejected  ${rejected.length}`);
+}
+
 async function readTagsFrom(file: string) {
   try {
-    return readTagFile(await readFile(file, "utf8"), formatDate(Date.now()));
+    return readTagFile(file === "-" ? await text(process.stdin) : await readFile(file, "utf8"), formatDate(Date.now()));
   } catch (error) {
     throw new UserError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -60,7 +78,7 @@ export function runTagsList(options: OutputOptions, context: CommandContext): Pr
 /** `noisefloor tags remove`. @param references slugs or ids. */
 export function runTagsRemove(
   references: readonly string[],
-  options: { readonly yes: boolean },
+  options: { readonly yes: boolean; readonly json?: boolean },
   context: CommandContext,
 ): Promise<void> {
   return withStore(context, async (client) => {
@@ -79,7 +97,8 @@ export function runTagsRemove(
       await confirm(`Observations carry ${carried.join(", ")}: answers about them would lose it`, options, context);
     }
     await deleteTags(client, ids);
-    context.print(`removed   ${new Set(found).size}`);
+    const removed = [...new Set(found)].map(({ slug }) => slug);
+    context.print(options.json ? JSON.stringify({ removed }) : `removed   ${removed.length}`);
   });
 }
 

@@ -16,8 +16,11 @@ export const define: DefineCommand = (tags, createContext) => {
   const imports = tags
     .command("import")
     .description("add or replace tags from a file: our YAML, or JSON in the wire shape of GET /v3/tags")
-    .argument("<file>")
-    .action(async (file: string) => (await import("./catalogue.ts")).runTagsImport(file, await createContext()));
+    .argument("<file>", 'or "-" for standard input')
+    .option("--json", "as JSON", false)
+    .action(async (file: string, options: OutputOptions) =>
+      (await import("./catalogue.ts")).runTagsImport(file, await createContext(), options),
+    );
   imports
     .command("sigma")
     .description(
@@ -48,7 +51,8 @@ export const define: DefineCommand = (tags, createContext) => {
     .description("remove tags from the catalogue; those of the starter catalogue stay")
     .argument("<tag...>", "their slugs or ids")
     .option("--yes", "also when observations carry them", false)
-    .action(async (references: string[], options: { yes: boolean }) =>
+    .option("--json", "as JSON", false)
+    .action(async (references: string[], options: { yes: boolean; json: boolean }) =>
       (await import("./catalogue.ts")).runTagsRemove(references, options, await createContext()),
     );
   tags
