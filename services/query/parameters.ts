@@ -16,13 +16,17 @@ export function addressParameter(errorMessage: string): PathParameter {
 
 export const ADDRESS = addressParameter("Invalid parameter: ip");
 
-export const DAYS = wholeNumber({
-  name: "days",
-  description: "Days back from now. Where the caller's plan allows fewer, the response covers fewer, without an error.",
-  least: 1,
-  most: MAX_DAYS,
-  fallback: 1,
-});
+/** How many days back an operation looks, `most` at most. */
+export const daysBack = (most: number) =>
+  wholeNumber({
+    name: "days",
+    description:
+      "Days back from now. Where the caller's plan allows fewer, the response covers fewer, without an error.",
+    least: 1,
+    most,
+    fallback: 1,
+  });
+export const DAYS = daysBack(MAX_DAYS);
 
 export const LIMIT = wholeNumber({
   name: "limit",

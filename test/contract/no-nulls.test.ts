@@ -70,7 +70,7 @@ test("no answer holds a null, for any address: clients call text and list method
     "/v3/tags",
     "/v3/tags?slug=nothing",
     "/v3/summary/tags?days=7",
-    "/v3/stats/hours?days=90",
+    "/v3/stats/hours?days=30",
     "/v3/stats/networks?days=90",
     "/v3/stats/countries?days=90",
     "/v3/stats/classifications",

@@ -1,8 +1,11 @@
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operation.ts";
 import { z } from "zod";
-import { DAYS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
+import { DAYS, daysBack, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { classification, count, NOT_ENTITLED, timestamp } from "../wire.ts";
+
+/** An hour has thousands of addresses: to merge the sets of more hours takes too long. */
+export const HOURS_DAYS = daysBack(30);
 
 const metadata = z
   .strictObject({
@@ -28,7 +31,7 @@ export const getStatsByHour = defineOperation({
   path: "/v3/stats/hours",
   summary: "How many distinct addresses were seen in each hour",
   description: `Oldest first and without gaps. ${WINDOW}`,
-  queryParameters: [DAYS, WORKSPACE_LABELS],
+  queryParameters: [HOURS_DAYS, WORKSPACE_LABELS],
   success: {
     status: 200,
     description: "The hours.",

@@ -10,7 +10,7 @@ import {
   type Window,
 } from "@noisefloor/domain/time/window.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
-import { type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
+import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { countPerBucket } from "../activity/queries.ts";
 import { createSharedAnswers } from "../activity/shared-runs.ts";
@@ -20,7 +20,13 @@ import { STATS_COST } from "../costs.ts";
 import { DAYS, LIMIT } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
 import { type ClassificationsDeps, classifySeen } from "./classifications.ts";
-import { getStatsByClassification, getStatsByCountry, getStatsByHour, getStatsByNetwork } from "./operations.ts";
+import {
+  getStatsByClassification,
+  getStatsByCountry,
+  getStatsByHour,
+  getStatsByNetwork,
+  HOURS_DAYS,
+} from "./operations.ts";
 import { countByCountry, countByNetwork, countSeen } from "./queries.ts";
 
 export type StatsDeps = ClassificationsDeps & {
@@ -52,7 +58,7 @@ export function registerStats(app: FastifyInstance, deps: StatsDeps): void {
 function registerHours(app: FastifyInstance, deps: StatsDeps): void {
   const answer = createSharedAnswers<ReadonlyMap<number, number>>(app);
   registerOperation(app, getStatsByHour, async (request, _reply, { signal }) => {
-    const asked = readAsked(request, deps);
+    const asked = readAsked(request, deps, HOURS_DAYS);
     const { scopes, window, from } = asked;
     const counts = await answer(toQuestion(request, "hours", asked), signal, async (shared) => {
       const [start, end] = [window.start / 1_000, window.end / 1_000];
@@ -134,9 +140,13 @@ function registerClassifications(app: FastifyInstance, deps: StatsDeps): void {
 
 type StatsRequest = FastifyRequest<{ Querystring: RawQuery }>;
 
-function readAsked(request: StatsRequest, { authenticate, now, retentionDays }: StatsDeps): Asked {
+function readAsked(
+  request: StatsRequest,
+  { authenticate, now, retentionDays }: StatsDeps,
+  allowedDays: Parameter<number> = DAYS,
+): Asked {
   const caller = authenticate(request);
-  const days = Math.min(readParameter(request.query, DAYS), caller.limits.reach_days);
+  const days = Math.min(readParameter(request.query, allowedDays), caller.limits.reach_days);
   const scopes = readScopes("tag-activity", request.query, caller);
   const window = activityWindow(now(), days);
   const since = retentionStart(now(), retentionDays());
