@@ -195,6 +195,7 @@ test("help names every command", async () => {
     "enrich",
     "simulate",
     "tags",
+    "fingerprints",
     "benign",
     "actors",
     "workspaces",

@@ -60,11 +60,19 @@ const GARBAGE_BYTES = [
   Buffer.alloc(70_000, "x"),
 ];
 
+/** Members that are rejected for a reason of their own: too old, in the future, too long. */
+const REJECTED_MEMBERS = [
+  { observed_at: "1970-01-01T00:00:00Z" },
+  { observed_at: "9999-12-31T23:59:59Z" },
+  { sensor_id: "x".repeat(129) },
+] as const;
+
 /** Members that every object has and no schema names. */
 function mutated(observation: fc.Arbitrary<object>, members: readonly string[]): fc.Arbitrary<object> {
   const name = fc.constantFrom(...members, "unknown", "__proto__x", "constructor", "");
   return fc.oneof(
     fc.tuple(observation, name, wrongValue).map(([value, member, wrong]) => ({ ...value, [member]: wrong })),
+    fc.tuple(observation, fc.constantFrom(...REJECTED_MEMBERS)).map(([value, other]) => ({ ...value, ...other })),
     fc
       .tuple(observation, name)
       .map(([value, member]) => Object.fromEntries(Object.entries(value).filter(([other]) => other !== member))),
