@@ -15,6 +15,8 @@ const args = process.argv.slice(2);
 try {
   const program = await createProgram(createContext, (name) => args.includes(name));
   await program.parseAsync();
+  // Their connections to what does not answer would keep them for seconds after the last line.
+  if (["status", "doctor"].includes(args[0] ?? "")) process.stdout.write("", () => process.exit());
 } catch (error) {
   console.error((await import("./framework/failure.ts")).formatFailure(error));
   process.exitCode = 1;

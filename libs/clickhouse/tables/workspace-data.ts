@@ -7,11 +7,11 @@ import { AGEING_TABLES } from "../schema/tables.ts";
 
 const scopedTables = defineQuery({
   name: "scoped-tables",
-  sql: `SELECT table AS name FROM system.columns
+  sql: `SELECT table AS scoped FROM system.columns
     WHERE database = currentDatabase() AND name IN ('dataset', 'workspace_id') AND table IN {tables:Array(String)}
-    GROUP BY table HAVING count() = 2 ORDER BY table = 'observations', table`,
+    GROUP BY table HAVING count() = 2 ORDER BY scoped = 'observations', scoped`,
   params: z.object({ tables: z.array(z.string()) }),
-  row: z.object({ name: z.string() }),
+  row: z.object({ scoped: z.string() }),
 });
 
 const OWN = "dataset = 'personal' AND workspace_id = {workspaceId:String}";
@@ -39,9 +39,9 @@ export async function deletePersonalData(client: ClickHouseClient, workspaceId: 
     query_params: { right: formatRight({ dataset: "personal", workspaceId }) },
     clickhouse_settings: wait,
   });
-  for (const { name } of await run(client, scopedTables, { tables: AGEING_TABLES.map((table) => table.name) })) {
+  for (const { scoped } of await run(client, scopedTables, { tables: AGEING_TABLES.map((table) => table.name) })) {
     await client.command({
-      query: `ALTER TABLE ${identifier(name)} DELETE WHERE ${OWN}`,
+      query: `ALTER TABLE ${identifier(scoped)} DELETE WHERE ${OWN}`,
       query_params: { workspaceId },
       clickhouse_settings: wait,
     });

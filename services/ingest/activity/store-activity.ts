@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
@@ -6,6 +7,8 @@ import type { ActivityCounter } from "./activity.ts";
 
 const FLUSH_MS = 10_000;
 const PER_INSERT = { items: 20_000, bytes: Number.POSITIVE_INFINITY };
+/** A store that hangs must not keep the process from stopping. */
+const CLOSE_MS = 5_000;
 /** One line says whose records were rejected, however many senders there are. */
 const LOGGED_SENDERS = 5;
 
@@ -65,8 +68,11 @@ export function storeActivity(
     flush,
     async close() {
       clearInterval(timer);
-      await flushing;
-      await flush();
+      const last = async () => {
+        await flushing;
+        await flush();
+      };
+      await Promise.race([last(), sleep(CLOSE_MS, undefined, { ref: false })]);
     },
   };
 }

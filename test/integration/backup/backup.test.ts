@@ -138,6 +138,9 @@ test("a store that holds data is not changed without --replace", async () => {
   await backUp(world, "rejected");
   const before = await contentsOf(other);
   await expect(restore(other, "rejected", false)).rejects.toThrow(
+    /is not empty: .* api_keys \(1\), .*Use --replace to overwrite it/,
+  );
+  await expect(restore(world, "rejected", false)).rejects.toThrow(
     /already holds [\d,]+ observations\. Use --replace to overwrite it/,
   );
   expect(await contentsOf(other)).toEqual(before);
