@@ -12,6 +12,7 @@ import {
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { z } from "zod";
 import { countPerBucket } from "../activity/queries.ts";
 import { createSharedAnswers } from "../activity/shared-runs.ts";
 import { countryName } from "../address/response.ts";
@@ -76,48 +77,49 @@ function registerHours(app: FastifyInstance, deps: StatsDeps): void {
 }
 
 function registerPlaces(app: FastifyInstance, deps: StatsDeps): void {
-  const ofNetworks = createSharedAnswers<{ networks: NetworkRow[]; total_ips: number }>(app);
+  const ofNetworks = createSharedAnswers<Places<typeof countByNetwork>>(app);
   registerOperation(app, getStatsByNetwork, async (request, _reply, { signal }) => {
-    const asked = readAsked(request, deps);
-    const limit = readParameter(request.query, LIMIT);
-    const places = await ofNetworks(toQuestion(request, `networks ${limit}`, asked), signal, async (shared) => {
-      const { scopes, from } = asked;
-      const [networks, totals] = await Promise.all([
-        deps.read(countByNetwork, { scopes, from, limit }, shared),
-        deps.read(countSeen, { scopes, from }, shared),
-      ]);
-      return {
-        networks: networks.map((network) => ({ ...network, asn: `AS${network.asn}` })),
-        total_ips: onlyRow(countSeen, totals).active_ips,
-      };
-    });
-    return { ...places, metadata: toMetadata(asked) };
+    const asked = readLimited(request, deps);
+    const { rows, total_ips } = await ofNetworks(toQuestion(request, "networks", asked), signal, (shared) =>
+      readPlaces(deps.read(countByNetwork, asked, shared), asked, deps, shared),
+    );
+    const networks = rows.map((network) => ({ ...network, asn: `AS${network.asn}` }));
+    return { networks, total_ips, metadata: toMetadata(asked) };
   });
-  const ofCountries = createSharedAnswers<{ countries: CountryRow[]; total_ips: number }>(app);
+  const ofCountries = createSharedAnswers<Places<typeof countByCountry>>(app);
   registerOperation(app, getStatsByCountry, async (request, _reply, { signal }) => {
-    const asked = readAsked(request, deps);
-    const limit = readParameter(request.query, LIMIT);
-    const places = await ofCountries(toQuestion(request, `countries ${limit}`, asked), signal, async (shared) => {
-      const { scopes, from } = asked;
-      const [countries, totals] = await Promise.all([
-        deps.read(countByCountry, { scopes, from, limit }, shared),
-        deps.read(countSeen, { scopes, from }, shared),
-      ]);
-      return {
-        countries: countries.map(({ country: code, active_ips }) => ({
-          country: countryName(code),
-          country_code: code,
-          active_ips,
-        })),
-        total_ips: onlyRow(countSeen, totals).active_ips,
-      };
-    });
-    return { ...places, metadata: toMetadata(asked) };
+    const asked = readLimited(request, deps);
+    const { rows, total_ips } = await ofCountries(toQuestion(request, "countries", asked), signal, (shared) =>
+      readPlaces(deps.read(countByCountry, asked, shared), asked, deps, shared),
+    );
+    const countries = rows.map(({ country: code, active_ips }) => ({
+      country: countryName(code),
+      country_code: code,
+      active_ips,
+    }));
+    return { countries, total_ips, metadata: toMetadata(asked) };
   });
 }
 
-type NetworkRow = { readonly asn: string; readonly organization: string; readonly active_ips: number };
-type CountryRow = { readonly country: string; readonly country_code: string; readonly active_ips: number };
+type Places<Definition extends { readonly row: z.ZodType }> = {
+  readonly rows: readonly z.output<Definition["row"]>[];
+  readonly total_ips: number;
+};
+
+/** Counts by place beside the count of all. */
+async function readPlaces<Row>(
+  places: Promise<Row[]>,
+  { scopes, from }: Asked,
+  { read }: StatsDeps,
+  signal: AbortSignal,
+): Promise<{ rows: Row[]; total_ips: number }> {
+  const [rows, totals] = await Promise.all([places, read(countSeen, { scopes, from }, signal)]);
+  return { rows, total_ips: onlyRow(countSeen, totals).active_ips };
+}
+
+function readLimited(request: StatsRequest, deps: StatsDeps) {
+  return { ...readAsked(request, deps), limit: readParameter(request.query, LIMIT) };
+}
 
 function registerClassifications(app: FastifyInstance, deps: StatsDeps): void {
   const answer = createSharedAnswers<Awaited<ReturnType<typeof classifySeen>>>(app);
@@ -153,8 +155,9 @@ function readAsked(
   return { scopes, window, since, from: Math.max(window.start, since) };
 }
 
-function toQuestion(request: StatsRequest, what: string, { scopes, window }: Asked) {
-  return { request, key: JSON.stringify({ what, scopes, window }), cost: STATS_COST };
+/** Those who ask within one hour for the same share an answer while it is being made. */
+function toQuestion(request: StatsRequest, what: string, { scopes, window, limit }: Asked & { limit?: number }) {
+  return { request, key: JSON.stringify({ what, scopes, window, limit }), cost: STATS_COST };
 }
 
 function toMetadata({ window }: Asked) {
