@@ -257,7 +257,9 @@ test("a backup restores everything into an empty data directory, and nothing is 
   });
   expect(await here(["restore", place, "--replace"])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`another process works with the data directory ${dataDir}: stop it, then restore`),
+    stderr: expect.stringContaining(
+      `${dataDir} is in use by pid ${first.child.pid} (a service). Stop it first, then restore`,
+    ),
   });
   first.child.kill("SIGINT");
   await first.finished;

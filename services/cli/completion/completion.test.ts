@@ -43,7 +43,7 @@ test.each([
   ["noisefloor keys list --j", ["--json"]],
   ["noisefloor --config x.yaml keys l", ["list"]],
   ["noisefloor completion ", ["bash", "zsh", "fish"]],
-  ["noisefloor tags import ", ["sigma"]],
+  ["noisefloor tags import ", ["sigma", "crowdsec"]],
   // Files, which bash itself completes.
   ["noisefloor replay ", []],
   ["noisefloor --config ", []],

@@ -154,11 +154,16 @@ function aboutSource(
   { ip, country, number, rdns }: Source,
   { knowsPlaces }: Sensor,
 ): Partial<ValidObservation["observation"]> {
-  const name = rdns ?? (knowsPlaces && number % 4 === 0 ? `host-${ip.replaceAll(".", "-")}.example.net` : undefined);
-  const named = name === undefined ? {} : { rdns: name };
+  const named = namesOf(ip, rdns, knowsPlaces && number % 4 === 0);
   if (country === undefined) return named;
   if (!knowsPlaces) return areNetworksReal ? named : { ...named, country };
   const { asn, organization } = areNetworksReal ? factsOf(ip) : {};
   const network = { ...(asn !== undefined && { asn }), ...(organization !== undefined && { organization }) };
   return { ...named, ...network, country, ...placeIn(country, number) };
+}
+
+/** Crawlers have names that lead back to their addresses; of others, some sensors know a name. */
+function namesOf(ip: string, crawlerName: string | undefined, isNameKnown: boolean) {
+  if (crawlerName !== undefined) return { rdns: crawlerName, rdns_validated: true };
+  return isNameKnown ? { rdns: `host-${ip.replaceAll(".", "-")}.example.net` } : {};
 }
