@@ -47,7 +47,8 @@ export function registerHealth(
     const names = [...failures.keys()].sort().join(", ");
     if (names !== lastFailing) {
       if (names === "") log.info("ready again");
-      else log[levelOf(failures)]({ err: [...failures.values()][0], failing: names }, "not ready");
+      else if (areLoading(failures)) log.info({ failing: names }, "not ready yet: loading");
+      else log.warn({ err: [...failures.values()][0], failing: names }, "not ready");
       lastFailing = names;
     }
     return failures;
@@ -88,8 +89,8 @@ async function findFailing(checks: HealthOptions["checks"]): Promise<ReadonlyMap
   return failures;
 }
 
-function levelOf(failures: ReadonlyMap<string, unknown>): "info" | "warn" {
-  return [...failures.values()].every((error) => error instanceof LoadingError) ? "info" : "warn";
+function areLoading(failures: ReadonlyMap<string, unknown>): boolean {
+  return [...failures.values()].every((error) => error instanceof LoadingError);
 }
 
 /** Runs the checks at most once a second: the path needs no key, so any client may poll it as fast as it likes. */

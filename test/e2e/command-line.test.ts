@@ -271,7 +271,7 @@ test("a backup restores everything into an empty data directory, and nothing is 
   });
   expect(await noisefloor(["restore", place]).finished).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("Pass --replace to overwrite it"),
+    stderr: expect.stringContaining("Use --replace to overwrite it"),
   });
   const second = await startService();
   expect(await ask(second.url)).toEqual(before);

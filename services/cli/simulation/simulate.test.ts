@@ -9,7 +9,7 @@ import { openInternet } from "./open.ts";
 import { type SimulatedInternet, simulate } from "./simulate.ts";
 
 const NOW = Date.parse("2026-11-20T14:23:45Z");
-const PER_DAY = 6_000;
+const PER_DAY = 3_000;
 
 let databases: OpenEnricher;
 let internet: SimulatedInternet;
