@@ -4,9 +4,13 @@ export function nearestSetting(name: string, settings: readonly string[]): strin
   const begun = settings.find((setting) => wanted.includes("_") && setting.startsWith(wanted));
   if (begun !== undefined) return begun;
   const letters = lettersOf(wanted);
-  const distances = settings.map((setting) => ({ setting, distance: editDistance(letters, lettersOf(setting)) }));
+  const most = mostEdits(letters);
+  // Each command compares the whole environment: the lengths alone rule most names out.
+  const distances = settings
+    .filter((setting) => Math.abs(lettersOf(setting).length - letters.length) <= most)
+    .map((setting) => ({ setting, distance: editDistance(letters, lettersOf(setting)) }));
   const [nearest] = distances.toSorted((one, other) => one.distance - other.distance);
-  return nearest !== undefined && nearest.distance <= mostEdits(letters) ? nearest.setting : undefined;
+  return nearest !== undefined && nearest.distance <= most ? nearest.setting : undefined;
 }
 
 /** Variables of other programs that are spelled like one of ours: OpenSSL's list of trusted certificates. */
