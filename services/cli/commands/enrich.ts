@@ -9,15 +9,23 @@ import { asCommand, closingAfter, openPreparedStore } from "../store.ts";
 
 export const define: DefineCommand = (enrich, createContext) => {
   enrich
-    .option("--since <time>", "only observations from an RFC 3339 time on, or from 12h or 7d ago on (default: all)")
+    .option("--since <time>", "only observations from an RFC 3339 time on, or from 5m, 12h or 7d ago on (default: all)")
     .option("--dry-run", "count what would be filled in, and change nothing", false)
+    .option("--json", "as JSON", false)
     .action(async (options: EnrichOptions) => runEnrich(options, await createContext()));
 };
 
-export type EnrichOptions = { readonly since?: string | undefined; readonly dryRun: boolean };
+export type EnrichOptions = {
+  readonly since?: string | undefined;
+  readonly dryRun: boolean;
+  readonly json?: boolean;
+};
 
 /** `noisefloor enrich`: fills in the networks and countries that stored observations lack. */
-export async function runEnrich({ since, dryRun }: EnrichOptions, context: CommandContext): Promise<void> {
+export async function runEnrich(
+  { since, dryRun, json = false }: EnrichOptions,
+  context: CommandContext,
+): Promise<void> {
   const { settings, signal, log, print } = context;
   const now = Date.now();
   const from = since === undefined ? undefined : readSince(since, now);
@@ -39,7 +47,9 @@ export async function runEnrich({ since, dryRun }: EnrichOptions, context: Comma
         onProgress: progress.show,
       });
       progress.end();
-      for (const line of formatSummary(summary, dryRun)) print(line);
+      const { isComplete, ...counts } = summary;
+      if (json) print(JSON.stringify({ dry_run: dryRun, is_complete: isComplete, ...counts }));
+      else for (const line of formatSummary(summary, dryRun)) print(line);
       if (!summary.isComplete) process.exitCode = 130;
     } finally {
       progress.end();

@@ -31,6 +31,7 @@ export const define: DefineCommand = (replay, createContext) => {
     .option("--rate <n>", "observations per second at most", positiveInteger)
     .option("--dry-run", "count what a replay would accept and reject, and change nothing", false)
     .option("--keep-going", "also when none of the first 10,000 records is accepted", false)
+    .option("--json", "as JSON", false)
     .action(async (files: string[], options: ReplayOptions) => runReplay(files, options, await createContext()));
 };
 
@@ -44,6 +45,7 @@ export type ReplayOptions = {
   readonly dryRun?: boolean;
   /** Reads on however many records are rejected. */
   readonly keepGoing?: boolean;
+  readonly json?: boolean;
 };
 
 /** After this many rejected records without an accepted one, something is wrong with all of them. */
@@ -69,7 +71,7 @@ export async function runReplay(
   try {
     const { store, target, batches } = await openReplay(options, context, closeStack);
     const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, { formats, decode }, shiftTo, context);
-    if (shiftTo !== undefined) {
+    if (shiftTo !== undefined && options.json !== true) {
       context.print(`All times move by the same: the newest becomes ${formatTime(shiftTo)}.`);
     }
     const progress = fileProgress("Replaying", files, context.settings.logLevel !== "silent");
@@ -143,8 +145,11 @@ function finish(
   shiftTo: number | undefined,
   { signal, print }: CommandContext,
 ): void {
-  if (signal.aborted) for (const line of formatInterruption(options, shiftTo)) print(line);
-  printSummary(summary, target.verb, print);
+  if (options.json === true) print(JSON.stringify(toJson(summary, options, shiftTo, !signal.aborted)));
+  else {
+    if (signal.aborted) for (const line of formatInterruption(options, shiftTo)) print(line);
+    printSummary(summary, target.verb, print);
+  }
   if (signal.aborted) process.exitCode = 130;
   else assertUseful(summary, options);
 }
@@ -235,6 +240,16 @@ function readShiftTo(text: string | undefined): number | undefined {
   if (Number.isNaN(time))
     throw new UserError(`--shift-to takes "now" or a time like 2026-11-20T14:00:00Z, not "${text}"`);
   return time;
+}
+
+function toJson(
+  { read, accepted, rejected, reasons, ignored }: ReplaySummary,
+  { dryRun = false }: ReplayOptions,
+  shiftTo: number | undefined,
+  isComplete: boolean,
+) {
+  const shifted = shiftTo === undefined ? {} : { shifted_to: formatTime(shiftTo) };
+  return { dry_run: dryRun, is_complete: isComplete, read, accepted, rejected, reasons, ignored, ...shifted };
 }
 
 /** Prints how many records were read, accepted and rejected. */

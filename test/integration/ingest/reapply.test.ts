@@ -263,11 +263,11 @@ match: {path: /zzz-new}\nexamples: [{path: /zzz-new}]\n`;
       return JSON.parse(command.lines.join("\n"));
     };
     const change = { changed: 1, tags: expect.arrayContaining([{ tag: expect.any(String), added: 1, removed: 0 }]) };
-    expect(await run({ dryRun: true })).toMatchObject({ dryRun: true, ...change });
+    expect(await run({ dryRun: true })).toMatchObject({ dry_run: true, ...change });
     expect(await run({ tag: ["reapply-new"] })).toMatchObject({
       changed: 1,
       tags: [{ tag: "reapply-new", added: 1, removed: 0 }],
-      isComplete: true,
+      is_complete: true,
     });
     await world.refresh();
     expect(await world.get("/v3/ip/45.0.0.9")).toMatchObject({

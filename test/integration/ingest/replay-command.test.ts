@@ -81,6 +81,15 @@ test("a dry run reports what would be accepted and rejected, and changes nothing
   await writeFile(file, [line("45.0.0.1", NOW - 1_000), "rubbish"].join("\n"));
   const { output, failure } = await replayCommand([file], { dryRun: true });
   expect({ output, failure }).toEqual({ output: expect.stringContaining("accepted  1\nrejected  1\n"), failure: "" });
+  expect(JSON.parse((await replayCommand([file], { dryRun: true, json: true })).output)).toEqual({
+    dry_run: true,
+    is_complete: true,
+    read: 2,
+    accepted: 1,
+    rejected: 1,
+    reasons: { "not-json": 1 },
+    ignored: {},
+  });
   expect([
     ...(await run(world.client, readBackObservations, {})),
     ...(await run(world.client, readBackDeadLetters, {})),

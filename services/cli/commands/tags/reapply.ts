@@ -126,7 +126,9 @@ function report(
     .map(([id, { added, removed }]) => ({ tag: nameOf(id), added, removed }))
     .toSorted((one, other) => (one.tag < other.tag ? -1 : 1));
   if (options.json) {
-    print(JSON.stringify({ dryRun: options.dryRun, ...summary, tags: rows }));
+    const { isComplete, keptForBody, keptForSession, ...counts } = summary;
+    const kept = { kept_for_body: keptForBody, kept_for_session: keptForSession };
+    print(JSON.stringify({ dry_run: options.dryRun, is_complete: isComplete, ...counts, ...kept, tags: rows }));
     return;
   }
   if (!summary.isComplete) print("Stopped before the end. The same command again does what is left.");
