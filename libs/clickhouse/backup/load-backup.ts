@@ -5,7 +5,7 @@ import { defineQuery, runForOne } from "../client/query.ts";
 import { identifier } from "../client/sql-text.ts";
 import { MigrationError, migrate, readApplied, readMigrations, tablesOf } from "../schema/migrate.ts";
 import { applyRetention, readRetention } from "../schema/retention.ts";
-import { COPIED_TABLES } from "../schema/tables.ts";
+import { AGEING_TABLES, COPIED_TABLES } from "../schema/tables.ts";
 import { restoreTables } from "./backup.ts";
 import { BackupError } from "./errors.ts";
 import type { BackupOptions } from "./operation.ts";
@@ -77,13 +77,21 @@ const POLL_MS = 100;
  */
 async function settleRetention(client: ClickHouseClient, { retentionDays = 0, signal }: LoadOptions): Promise<boolean> {
   const days = Math.max(retentionDays, await readRetention(client));
+  // Without this setting the server drops a part of which all rows had expired by the retention of before.
+  await setForAgeing(client, "MODIFY SETTING materialize_ttl_recalculate_only = 1");
   await applyRetention(client, days);
   for (;;) {
     const mutations = await runForOne(client, openMutations, {});
-    if (mutations.open === 0) return true;
+    if (mutations.open === 0) break;
     if (mutations.failure !== "")
       throw new BackupError(`the backup cannot be kept for ${days} days: ${mutations.failure}`);
     if (signal.aborted) return false;
     await sleep(POLL_MS);
   }
+  await setForAgeing(client, "RESET SETTING materialize_ttl_recalculate_only");
+  return true;
+}
+
+async function setForAgeing(client: ClickHouseClient, change: string): Promise<void> {
+  for (const { name } of AGEING_TABLES) await client.command({ query: `ALTER TABLE ${identifier(name)} ${change}` });
 }
