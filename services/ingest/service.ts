@@ -76,9 +76,9 @@ export const INGEST_OPERATIONS: readonly Operation[] = [
 ];
 
 /**
- * An HTTP request is answered with 503 when the store is away for so long. Kafka waits without end, for it would deliver
- * the same messages again, and so does hpfeeds, whose broker delivers nothing again. Their rows may also linger for a
- * larger insert, as no client waits for an answer.
+ * An HTTP request is answered with 503 when the store is away for so long. Kafka waits without end, for it would
+ * deliver the same messages again, and so does hpfeeds, whose broker delivers nothing again. Their rows may also linger
+ * for a larger insert, as no client waits for an answer.
  */
 const TIMES = {
   http: { retryForMs: 10_000, lingerMs: 20 },

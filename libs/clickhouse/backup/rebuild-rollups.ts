@@ -1,18 +1,9 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import { z } from "zod";
-import { defineQuery, run } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { fillRollup, readRollupView } from "../rollups/views.ts";
 import { DERIVED_TABLES } from "../schema/tables.ts";
+import { readStoredWeeks } from "../tables/rewrite-observations.ts";
 import type { BackupOptions } from "./operation.ts";
-
-const partitions = defineQuery({
-  name: "observation-partitions",
-  sql: `SELECT partition_id AS id, sum(rows) AS rows FROM system.parts
-    WHERE database = currentDatabase() AND table = 'observations' AND active GROUP BY id ORDER BY id`,
-  params: z.object({}),
-  row: z.object({ id: z.string(), rows: z.int() }),
-});
 
 /**
  * Fills the rollups from the observations by the SELECT of their views, one partition at a time so that the server
@@ -25,7 +16,7 @@ export async function rebuildRollups(
   database: string,
   { signal, onProgress = () => {} }: BackupOptions,
 ): Promise<boolean> {
-  const weeks = await run(client, partitions, {});
+  const weeks = await readStoredWeeks(client);
   const total = weeks.reduce((sum, { rows }) => sum + rows, 0) * DERIVED_TABLES.length;
   let done = 0;
   for (const table of DERIVED_TABLES) {

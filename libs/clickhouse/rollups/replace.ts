@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import { DAY_MS, HOUR_MS, WEEK_MS } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
@@ -20,8 +20,8 @@ export type ReplaceOptions = {
 };
 
 /**
- * Replaces the rollups of some times by what the observations say now, exactly, while the intake goes on. A second table
- * gets all new rows through a view of its own; then the rows of before, and then the tables are exchanged in a moment.
+ * Replaces the rollups of some times by what the observations say now, exactly, while the intake goes on. A second
+ * table gets all new rows through a view of its own, then the rows of before; then the tables are exchanged at once.
  * States may come twice: that is what makes the overlap harmless.
  * @returns whether it was done; false when it was aborted, and then nothing has changed.
  */
@@ -64,9 +64,8 @@ const time = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`;
 async function openSecond(client: ClickHouseClient, table: string): Promise<RollupView> {
   const view = await readRollupView(client, table);
   await client.command({ query: `CREATE TABLE ${identifier(second(table))} AS ${identifier(table)}` });
-  await client.command({
-    query: `CREATE MATERIALIZED VIEW ${identifier(`${second(table)}_mv`)} TO ${identifier(second(table))} AS ${view.select}`,
-  });
+  const [name, target] = [identifier(`${second(table)}_mv`), identifier(second(table))];
+  await client.command({ query: `CREATE MATERIALIZED VIEW ${name} TO ${target} AS ${view.select}` });
   return view;
 }
 
@@ -103,7 +102,6 @@ async function waitForInserts(client: ClickHouseClient): Promise<void> {
   }
 }
 
-const WEEK_MS = 7 * DAY_MS;
 /** A row of `tag_addresses` is about so many hours. */
 const BLOCK_MS = 64 * HOUR_MS;
 

@@ -64,7 +64,7 @@ const SELECTED = `
   SELECT letter.*, retry.retried_at AS retriedAt, retriedAt >= letter.received_at AS isRetried,
     isRetried AND retry.is_done AS isDone, isRetried AND NOT retry.is_done AS isRejectedAgain,
     if(isRejectedAgain, retry.reason, letter.firstReason) AS reason
-  FROM (SELECT id, source, received_at, reason AS firstReason FROM dead_letters FINAL WHERE ${WHERE}) AS letter
+  FROM (SELECT id, source, origin, position, received_at, reason AS firstReason FROM dead_letters FINAL WHERE ${WHERE}) AS letter
   LEFT ANY JOIN (SELECT id, retried_at, is_done, reason FROM dead_letter_retries FINAL) AS retry ON letter.id = retry.id
   WHERE ({includeDone:Bool} OR NOT isDone) AND ({reason:String} = '' OR reason = {reason:String})`;
 
@@ -108,6 +108,40 @@ export async function readNewestIds(
 ): Promise<string[]> {
   if (limit === 0) return [];
   return (await run(client, newestIds, { ...paramsOf(filter), limit })).map(({ id }) => id);
+}
+
+/** The place of a dead letter in the order of the table's key, with its id. */
+const placeSchema = z.object({ source: z.string(), origin: z.string(), position: z.int(), id: z.string() });
+const BEFORE_ALL = { source: "", origin: "", position: 0, id: "" };
+const IDS_PER_PAGE = 20_000;
+
+const selectedIds = defineQuery({
+  name: "selected-dead-letters",
+  sql: `SELECT source, origin, position, id FROM (${SELECTED})
+    WHERE (source, origin, position, id) > ({afterSource:String}, {afterOrigin:String}, {afterPosition:UInt64}, {afterId:String})
+    ORDER BY source, origin, position, id LIMIT {limit:UInt32}`,
+  params: params.extend({
+    afterSource: z.string(),
+    afterOrigin: z.string(),
+    afterPosition: z.int(),
+    afterId: z.string(),
+    limit: z.int(),
+  }),
+  row: placeSchema,
+});
+
+/** The ids of all selected dead letters in the order of the table's key, some at a time. */
+export async function* readSelectedIds(client: ClickHouseClient, filter: DeadLetterFilter): AsyncGenerator<string[]> {
+  let after: z.infer<typeof placeSchema> = BEFORE_ALL;
+  for (;;) {
+    const { source: afterSource, origin: afterOrigin, position: afterPosition, id: afterId } = after;
+    const cursor = { afterSource, afterOrigin, afterPosition, afterId, limit: IDS_PER_PAGE };
+    const page = await run(client, selectedIds, { ...paramsOf(filter), ...cursor });
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page.map(({ id }) => id);
+    after = last;
+  }
 }
 
 /**

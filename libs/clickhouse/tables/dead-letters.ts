@@ -136,38 +136,12 @@ const SELECT_STORED = `
     toUnixTimestamp64Milli(received_at) AS receivedAt, reason, detail
   FROM dead_letters FINAL`;
 
-/** In the order of the table's key, so that the server reads no more than the page. */
-const deadLetterPage = defineQuery({
-  name: "dead-letter-page",
-  sql: `${SELECT_STORED}
-    WHERE source > {source:String} OR (source = {source:String} AND (origin > {origin:String}
-      OR (origin = {origin:String} AND (position > {position:UInt64}
-        OR (position = {position:UInt64} AND id > {id:String})))))
-    ORDER BY source, origin, position, id LIMIT {limit:UInt32}`,
-  params: z.object({ source: z.string(), origin: z.string(), position: z.int(), id: z.string(), limit: z.int() }),
-  row: storedDeadLetterSchema,
-});
-
 const deadLettersById = defineQuery({
   name: "dead-letters-by-id",
   sql: `${SELECT_STORED} WHERE id IN {ids:Array(String)} ORDER BY id`,
   params: z.object({ ids: z.array(z.string()) }),
   row: storedDeadLetterSchema,
 });
-
-const ROWS_PER_PAGE = 5_000;
-
-/** All dead letters without their payloads, whatever retries came to, in the order of the table's key. */
-export async function* readDeadLetters(client: ClickHouseClient): AsyncGenerator<StoredDeadLetter[]> {
-  let last = { source: "", origin: "", position: 0, id: "" };
-  for (;;) {
-    const page = await run(client, deadLetterPage, { ...last, limit: ROWS_PER_PAGE });
-    const end = page.at(-1);
-    if (end === undefined) return;
-    yield page;
-    last = { source: end.source, origin: end.origin, position: end.position, id: end.id };
-  }
-}
 
 export const readDeadLettersById = (client: ClickHouseClient, ids: readonly string[]) =>
   run(client, deadLettersById, { ids: [...ids] });
@@ -250,16 +224,4 @@ export async function readBytesSince(
   of: { readonly source: DeadLetterSource; readonly keyId: string; readonly since: number },
 ): Promise<number> {
   return (await runForOne(client, bytesSince, of)).bytes;
-}
-
-const rowCount = defineQuery({
-  name: "dead-letter-rows",
-  sql: "SELECT count() AS rows FROM dead_letters",
-  params: z.object({}),
-  row: z.object({ rows: z.int() }),
-});
-
-/** About how many dead letters there are: one that came twice counts twice until the server has merged the rows. */
-export async function countDeadLetters(client: ClickHouseClient): Promise<number> {
-  return (await runForOne(client, rowCount, {})).rows;
 }

@@ -95,13 +95,17 @@ export async function rewriteTags(
 
 const storedWeeks = defineQuery({
   name: "stored-weeks",
-  sql: `SELECT toUnixTimestamp(toDateTime(toDate(partition), 'UTC')) AS seconds, sum(rows) AS count FROM system.parts
-    WHERE database = currentDatabase() AND table = 'observations' AND active GROUP BY seconds ORDER BY seconds`,
+  sql: `SELECT partition_id AS id, toUnixTimestamp(toDateTime(toDate(partition), 'UTC')) AS seconds, sum(rows) AS count
+    FROM system.parts WHERE database = currentDatabase() AND table = 'observations' AND active
+    GROUP BY id, seconds ORDER BY seconds`,
   params: z.object({}),
-  row: z.object({ seconds: z.int(), count: z.int() }),
+  row: z.object({ id: z.string(), seconds: z.int(), count: z.int() }),
 });
 
-/** The weeks of which there are rows: their starts in milliseconds since 1970 UTC, and about how many rows each has. */
-export async function readStoredWeeks(client: ClickHouseClient): Promise<{ start: number; rows: number }[]> {
-  return (await run(client, storedWeeks, {})).map(({ seconds, count }) => ({ start: seconds * 1_000, rows: count }));
+/** A week of which there are rows: its partition's id, its start in milliseconds since 1970 UTC, and about how many. */
+export type StoredWeek = { readonly id: string; readonly start: number; readonly rows: number };
+
+export async function readStoredWeeks(client: ClickHouseClient): Promise<StoredWeek[]> {
+  const weeks = await run(client, storedWeeks, {});
+  return weeks.map(({ id, seconds, count }) => ({ id, start: seconds * 1_000, rows: count }));
 }

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 
@@ -83,8 +83,6 @@ const sensorActivity = defineQuery({
   params: z.object({ today: z.int(), week: z.int(), day: z.int(), recent: z.int() }),
   row: activitySchema,
 });
-
-const HOUR_MS = 3_600_000;
 
 /** What every sensor sent in the last 7 days. @param now milliseconds since 1970 UTC. */
 export function readSensorActivity(client: ClickHouseClient, now: number): Promise<SensorActivity[]> {

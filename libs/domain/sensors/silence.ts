@@ -1,4 +1,5 @@
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from "../time/window.ts";
+
 /** A shorter silence means nothing: counts are kept by the hour. */
 const LEAST_HOURS = 1;
 /** Of a sensor that has come in fewer hours, nothing is known about its pauses. */
@@ -17,8 +18,8 @@ export type SensorPresence = {
 
 /**
  * For how long a sensor may send nothing before it counts as silent, in milliseconds: twice its longest pause of the
- * last seven days and at least an hour, or a day for one that is new. Undefined when nobody expects it to come again: a
- * name that came in less than three hours may be a test, unless a key was made for it.
+ * last seven days and at least an hour, or a day for one that is new. Undefined when it need not come again: a name
+ * that came in less than three hours may be a test, unless a key was made for it.
  */
 export function silenceLimit({ activeHours, longestPause }: SensorPresence, isExpected: boolean): number | undefined {
   if (activeHours >= KNOWN_HOURS) return Math.max(LEAST_HOURS, 2 * longestPause) * HOUR_MS;

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
+export const WEEK_MS = 7 * DAY_MS;
 
 /** SPEC, Limits: days of activity and bucket width. */
 export const MAX_DAYS = 90;

@@ -23,7 +23,7 @@ export function runWorkspacesDelete(id: string, options: DeleteOptions, context:
   return withStore(context, async (client) => {
     await findWorkspace(client, id);
     if ((await readWorkspaces(client)).length === 1) {
-      throw new UserError(`"${id}" is the last workspace: create another one first, or nobody could ask anything`);
+      throw new UserError(`"${id}" is the last workspace: create another one first, or no key could ask anything`);
     }
     const observations = await countPersonalObservations(client, id);
     const effect = `The workspace "${id}" would be deleted with its ${observations} personal observations, and its keys revoked`;

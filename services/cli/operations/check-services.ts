@@ -1,10 +1,10 @@
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { type Finding, failure, ok, unknown, warning } from "./finding.ts";
 import { type Facts, samplesOf } from "./gather.ts";
 import { formatAge } from "./measures.ts";
 import { knownOf } from "./probe.ts";
 import type { ServiceProbe } from "./probe-services.ts";
 
-const DAY_MS = 86_400_000;
 const CERTIFICATE_DAYS = 14;
 /** The readiness check that fails for a moment after each start. */
 const LOADING = "addresses";

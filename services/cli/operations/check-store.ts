@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { formatBytes } from "../framework/output.ts";
 import { HIGH_LOAD } from "./check-services.ts";
 import { type Finding, failure, ok, unknown, warning } from "./finding.ts";
@@ -8,7 +9,6 @@ import { isLate } from "./probe.ts";
 import type { StoreFacts } from "./probe-store.ts";
 
 const SECOND_MS = 1_000;
-const DAY_MS = 86_400_000;
 /** An observation from further ahead than five minutes is rejected. */
 const SKEW_WARNING_MS = 5 * SECOND_MS;
 const SKEW_FAILURE_MS = 60 * SECOND_MS;

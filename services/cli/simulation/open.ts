@@ -52,7 +52,7 @@ export async function openInternet({ seed, sources, databases }: InternetOptions
   };
 }
 
-/** Clouds rent machines to anybody: scanners come from there too. */
+/** Scanners rent machines in clouds, too. */
 const ANYBODY = "3";
 
 function isIn(lists: readonly NetworkList[]): (address: number) => boolean {

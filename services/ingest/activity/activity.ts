@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ActivityRow } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
-import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { IngestedRecords } from "../pipeline.ts";
 import type { IncomingRecord } from "../types.ts";
 
@@ -13,7 +13,6 @@ import type { IncomingRecord } from "../types.ts";
 const MOST_SENSORS = 1_000;
 const MOST_REJECTED_SENSORS = 100;
 const OBSERVATIONS = "observations";
-const HOUR_MS = 3_600_000;
 
 /** Counts what became of the records of one source, by key and sensor. */
 export type SourceActivity = {

@@ -1,10 +1,9 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readRetries, type StoredRetry } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
-import type { DeadLetterFilter } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
+import { type DeadLetterFilter, readSelectedIds } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
 import {
   type DeadLetterContents,
   readContents,
-  readDeadLetters,
   readDeadLettersById,
   type StoredDeadLetter,
 } from "@noisefloor/clickhouse/tables/dead-letters.ts";
@@ -25,20 +24,6 @@ export type DeadLetterSummary = StoredDeadLetter & {
 
 export type OpenedDeadLetter = DeadLetterSummary & DeadLetterContents;
 
-export function isSelected(deadLetter: DeadLetterSummary, filter: DeadLetterFilter): boolean {
-  const { reason, source, origin, sensorId, keyId, since, before, includeDone } = filter;
-  return (
-    (reason === undefined || deadLetter.reason === reason) &&
-    (source === undefined || deadLetter.source === source) &&
-    (origin === undefined || deadLetter.origin.startsWith(origin)) &&
-    (sensorId === undefined || deadLetter.sensorId === sensorId) &&
-    (keyId === undefined || deadLetter.keyId === keyId) &&
-    (since === undefined || deadLetter.receivedAt >= since) &&
-    (before === undefined || deadLetter.receivedAt < before) &&
-    (includeDone || !deadLetter.isDone)
-  );
-}
-
 /** Dead letters with these ids, without their contents, in the order of the ids. */
 export async function readSummariesById(
   client: ClickHouseClient,
@@ -55,26 +40,20 @@ export async function readSummariesById(
 /** A parameter's text must stay below the server's 128 KiB. */
 const IDS_PER_QUERY = 4_000;
 
-/** All dead letters without their contents, a page at a time. */
-async function* readSummaries(client: ClickHouseClient): AsyncGenerator<DeadLetterSummary[]> {
-  for await (const page of readDeadLetters(client)) yield await withRetries(client, page);
-}
-
 /**
  * The selected dead letters with their contents, some at a time.
- * @param onRead called with how many were read since the last call, selected or not.
+ * @param onRead called with how many were read since the last call.
  */
 export async function* openDeadLetters(
   client: ClickHouseClient,
   filter: DeadLetterFilter,
   onRead: (deadLetters: number) => void = () => {},
 ): AsyncGenerator<OpenedDeadLetter[]> {
-  for await (const page of readSummaries(client)) {
-    yield* open(
-      client,
-      page.filter((deadLetter) => isSelected(deadLetter, filter)),
-    );
-    onRead(page.length);
+  for await (const page of readSelectedIds(client, filter)) {
+    for (const ids of chunksOf(page, () => 0, { items: IDS_PER_QUERY, bytes: 0 })) {
+      yield* openDeadLettersById(client, ids);
+      onRead(ids.length);
+    }
   }
 }
 

@@ -44,7 +44,7 @@ async function fill(...observations: Seen[]) {
 const NOTHING = { rdns: undefined, rdns_validated: undefined };
 const CONFIRMED = { rdns: "crawl-1.googlebot.com", rdns_validated: true };
 
-test("a name counts when it leads back to the address; anybody can give his address the name of a crawler", async () => {
+test("a name counts when it leads back to the address; any owner can give an address the name of a crawler", async () => {
   expect(await fill(claiming("66.249.66.1"), claiming("45.0.0.1"), claiming("45.0.0.2"), claiming("45.0.0.9"))).toEqual(
     [CONFIRMED, NOTHING, NOTHING, NOTHING],
   );

@@ -35,8 +35,8 @@ const POLL_MS = 2_000;
 const MAX_LISTED = 10;
 
 /**
- * Reads rules from folders and keeps them up to date. A file that a change breaks keeps its earlier rules, and its errors
- * are logged.
+ * Reads rules from folders and keeps them up to date. A file that a change breaks keeps its earlier rules, and its
+ * errors are logged.
  * @throws TagRulesError when a folder or a file has an error at the start.
  */
 export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {

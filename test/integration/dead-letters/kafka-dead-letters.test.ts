@@ -1,4 +1,4 @@
-import { runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters/list-and-show.ts";
+import { runDeadLettersList, runDeadLettersShow } from "@noisefloor/cli/commands/dead-letters/list-and-show.ts";
 import { type RetryOptions, runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { FALLBACK_ID_HEADER } from "@noisefloor/ingest/record-id.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { listDeadLetters } from "../../support/commands/dead-letters.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
-import { commandOver } from "../../support/worlds/commands.ts";
+import { commandOver, type RunCommand } from "../../support/worlds/commands.ts";
 import {
   type ConsumingWorld,
   committedOffsets,
@@ -163,9 +163,25 @@ test("a dead letter that was cut for its size is skipped and reported", async ()
   );
 });
 
-test("of many dead letters the list shows the newest and counts all", async () => {
+test("a list of many dead letters can be interrupted", async () => {
   await publish(...Array.from({ length: 500 }, () => "{broken"));
   await kafkaDeadLettersOf(world, 500);
+  const stop = new AbortController();
+  stop.abort();
+  const interrupted = async (run: (command: RunCommand) => Promise<void>) => {
+    const command = commandOver(world, undefined, stop.signal);
+    await run(command);
+    expect(process.exitCode).toBe(130);
+    process.exitCode = 0;
+    return command.lines;
+  };
+  const options = { limit: 20, includeDone: false };
+  expect(await interrupted((command) => runDeadLettersList({ ...options, json: false }, command))).toEqual([
+    "Interrupted: the list is incomplete.",
+    "none",
+  ]);
+  const [answer = ""] = await interrupted((command) => runDeadLettersList({ ...options, json: true }, command));
+  expect(JSON.parse(answer)).toEqual({ is_complete: false, counts: [], dead_letters: [] });
   expect((await list({ limit: 7 })).dead_letters).toHaveLength(7);
   expect((await list()).counts).toMatchObject([{ count: 500 }]);
 });

@@ -259,6 +259,7 @@ test("the command fills in by the files of MMDB_PATHS, from --since on; a dry ru
   expect(await readFacts()).toMatchObject({ "45.0.0.1": FPT, "45.0.0.2": { asn: 0, country: "" } });
   expect(await run({ dryRun: false })).toContain("filled    1 observations of 1 sources");
   expect(await readFacts()).toEqual({ "45.0.0.1": FPT, "45.0.0.2": FPT });
+  expect(await run({ dryRun: false })).toContain("filled    0 observations of 0 sources");
   const nothing = { observations: 0, sources: 0 };
   const [json = ""] = await run({ dryRun: false, json: true });
   expect(JSON.parse(json)).toEqual({ dry_run: false, is_complete: true, filled: nothing, unknown: nothing });

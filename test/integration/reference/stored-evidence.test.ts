@@ -22,7 +22,7 @@ async function fingerprints(more: Partial<FingerprintsOptions> = {}) {
   return more.json === false ? command.lines.join("\n") : JSON.parse(command.lines.join("\n"));
 }
 
-/** Counts one value after the other, as nobody would in a database. */
+/** Counts one value after the other: slow, and simple enough to be right. */
 function expectedOf(stored: readonly { ip: string; hassh: string; banner: string }[]) {
   const names = [...new Set(stored.map(({ hassh }) => hassh))];
   const tally = (some: typeof stored) => ({

@@ -5,7 +5,7 @@ import { UNKNOWN_ENCODING } from "./intake-bodies.ts";
 import { wildText } from "./wild-text.ts";
 
 const seen = { src_ip: "45.9.9.1", session: "5e55", sensor: "pot", timestamp: new Date().toISOString() };
-/** Records of sensors: good ones, their own traffic, and some that nobody can read. */
+/** Records of sensors: good ones, their own traffic, and some that cannot be read. */
 const RECORDS = [
   JSON.stringify({ eventid: "cowrie.session.connect", ...seen, dst_port: 22, protocol: "ssh" }),
   JSON.stringify({ eventid: "cowrie.login.failed", ...seen, username: "root", password: "\u0000\ud83d" }),

@@ -21,17 +21,18 @@ export type ListOptions = FilterOptions & OutputOptions & { readonly limit: numb
 
 /** `noisefloor dead-letters list`. */
 export async function runDeadLettersList(options: ListOptions, context: CommandContext): Promise<void> {
-  const { print } = context;
+  const { print, signal } = context;
   const filter = readFilter(options, options.includeDone, Date.now());
   await withStoreToRead(context, async (client) => {
-    const [counts, ids] = await Promise.all([
-      countDeadLettersBy(client, filter),
-      readNewestIds(client, filter, options.limit),
-    ]);
-    const deadLetters = await readSummariesById(client, ids);
+    const counts = signal.aborted ? [] : await countDeadLettersBy(client, filter);
+    const ids = signal.aborted ? [] : await readNewestIds(client, filter, options.limit);
+    const deadLetters = signal.aborted ? [] : await readSummariesById(client, ids);
+    if (signal.aborted) process.exitCode = 130;
     if (options.json) {
-      return print(JSON.stringify({ counts: counts.map(countRow), dead_letters: deadLetters.map(toJson) }));
+      const lists = { counts: counts.map(countRow), dead_letters: deadLetters.map(toJson) };
+      return print(JSON.stringify({ is_complete: !signal.aborted, ...lists }));
     }
+    if (signal.aborted) print("Interrupted: the list is incomplete.");
     show(counts.map(countRow), options, context);
     if (deadLetters.length === 0) return;
     print();

@@ -1,7 +1,6 @@
 import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { writeRetries } from "@noisefloor/clickhouse/tables/dead-letter-retries.ts";
-import type { DeadLetterFilter } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
-import { countDeadLetters } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { countDeadLettersBy, type DeadLetterFilter } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
 import { type OpenedDeadLetter, openDeadLetters, openDeadLettersById } from "@noisefloor/ingest/dead-letters/read.ts";
 import { type RetryResult, retryDeadLetters } from "@noisefloor/ingest/dead-letters/retry.ts";
 import { directSink } from "../../direct-sink.ts";
@@ -148,7 +147,8 @@ async function retrySelected(
   tally: Tally,
 ): Promise<void> {
   const { settings, signal } = context;
-  const total = await countDeadLetters(store.client);
+  const counts = await countDeadLettersBy(store.client, filter);
+  const total = counts.reduce((sum, one) => sum + one.count, 0);
   const progress = progressBar("Retrying", total, settings.logLevel !== "silent");
   try {
     await withRetry(store, options, context, async (retry) => {

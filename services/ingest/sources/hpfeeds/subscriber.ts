@@ -73,8 +73,8 @@ export function subscribe(settings: HpfeedsSettings, { onMessages, log }: Subscr
 }
 
 /**
- * How long to wait before connecting again, in milliseconds: twice as long after each attempt that failed at once, up to
- * a limit. Half of it is chance, so that subscribers do not all return in the moment in which a broker does.
+ * How long to wait before connecting again, in milliseconds: twice as long after each attempt that failed at once, up
+ * to a limit. Half of it is chance, so that subscribers do not all return in the moment in which a broker does.
  * @param attempt how many failed before, from 0. @param chance from 0 to 1.
  */
 export function pauseAfter(attempt: number, chance: number): number {

@@ -61,9 +61,9 @@ export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Prom
 }
 
 /**
- * A key of the settings has no id, so it gets one made of itself, the same in every process. Dashboards may read it, so
- * it is slow to compute on purpose: a key that a person chose must not be guessed from it. A start with hundreds of keys
- * would wait for seconds, so the first request with the key computes it, on another thread.
+ * A key of the settings has no id, so it gets one made of itself, the same in every process. Dashboards may read it,
+ * so it is slow to compute on purpose: a key that a person chose must not be guessed from it. A start with hundreds of
+ * keys would wait for seconds, so the first request with the key computes it, on another thread.
  */
 function openSenderOfSettings(key: string): () => Promise<Sender> {
   const compute = async (): Promise<Sender> => {

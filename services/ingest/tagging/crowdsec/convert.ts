@@ -26,8 +26,8 @@ const fileSchema = z.object({
 export type ConvertedRule = { readonly slug: string; readonly text: string };
 
 /**
- * Converts a rule of CrowdSec's application firewall. Nothing is left out: a rule of which a part cannot be said in ours
- * is refused as a whole.
+ * Converts a rule of CrowdSec's application firewall. Nothing is left out: a rule of which a part cannot be said in
+ * ours is refused as a whole.
  * @returns why it is refused.
  */
 export function convertCrowdsec(text: string): ConvertedRule | string {
@@ -37,7 +37,8 @@ export function convertCrowdsec(text: string): ConvertedRule | string {
   if (problem !== undefined) return problem.message;
   const file = fileSchema.safeParse(document.toJS({ maxAliasCount: 20 }));
   if (!file.success) {
-    return `is no rule of CrowdSec: ${file.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}`;
+    const problems = file.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    return `is no rule of CrowdSec: ${problems.join("; ")}`;
   }
   const { rules } = file.data;
   if (rules === undefined || rules.length === 0)

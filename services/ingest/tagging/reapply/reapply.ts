@@ -8,7 +8,7 @@ import {
   rewriteTags,
   type StoredRow,
 } from "@noisefloor/clickhouse/tables/rewrite-observations.ts";
-import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { WEEK_MS } from "@noisefloor/domain/time/window.ts";
 import { createDecide, type Decide, type Decision, type RulesInUse } from "./decide.ts";
 
 export type ReapplyOptions = {
@@ -46,7 +46,6 @@ type Tally = { -readonly [Member in Exclude<keyof ReapplySummary, "rollups" | "i
   readonly tags: Map<string, TagChange>;
 };
 
-const WEEK_MS = 7 * DAY_MS;
 /** The server says when a row was received, by a clock of its own. */
 const CLOCK_DIFFERENCE_MS = 60_000;
 
