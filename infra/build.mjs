@@ -14,7 +14,6 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parse } from "yaml";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -64,7 +63,9 @@ function ruleFiles() {
 }
 
 /** Writes what the files of rules hold, and apart from it the examples, which only the simulator needs. */
-function prepareRules(outdir) {
+async function prepareRules(outdir) {
+  // Loaded only here: every command imports this module, and hardly any has to build.
+  const { parse } = await import("yaml");
   const prepared = {};
   const examplesOf = {};
   for (const file of ruleFiles()) {
@@ -122,7 +123,7 @@ async function bundle(outdir) {
     },
     plugins: [packages(outdir)],
   });
-  prepareRules(outdir);
+  await prepareRules(outdir);
   // Its compiler is a process of its own, which would stay for as long as ours.
   await esbuild.stop();
 }
