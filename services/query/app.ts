@@ -15,6 +15,8 @@ import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
 import { registerPages } from "./pages/route.ts";
 import { lookupCounting } from "./rate-limit/count-lookups.ts";
 import type { LookupLimit } from "./rate-limit/limit.ts";
+import { listSensors } from "./sensors/operation.ts";
+import { registerSensors } from "./sensors/route.ts";
 import { STATS_OPERATIONS } from "./stats/operations.ts";
 import { registerStats } from "./stats/route.ts";
 import { getTagSummary, registerTagSummary } from "./summary/route.ts";
@@ -56,6 +58,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getTagActivity,
   getTagSummary,
   ...STATS_OPERATIONS,
+  listSensors,
   ...LEGACY_OPERATIONS,
 ];
 
@@ -82,6 +85,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTagActivity(app, { ...lookupDeps, index: deps.index, maxListed: deps.maxListed, authenticate });
   registerTagSummary(app, { ...lookupDeps, authenticate });
   registerStats(app, { ...lookupDeps, index: deps.index, authenticate });
+  registerSensors(app, { ...lookupDeps, authenticate });
   const { plans, publicUrl } = deps;
   registerPages(app, { ...lookupDeps, authenticate, countLookups, plans, publicUrl });
 }

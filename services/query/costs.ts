@@ -17,6 +17,9 @@ export const SUMMARY_COST = 3;
 /** Two concurrent queries over rows of addresses, not of observations. */
 export const STATS_COST = 2;
 
+/** Two small concurrent queries. */
+export const SENSORS_COST = 1;
+
 /** Two concurrent queries, plus costs for the days that they read and for lists of up to 1,000 addresses a bucket. */
 export function activityCost({ days, buckets, includeIps }: { days: number; buckets: number; includeIps: boolean }) {
   return 2 + Math.ceil(days / DAYS_PER_COST) + (includeIps ? Math.ceil(buckets / LISTED_BUCKETS_PER_COST) : 0);

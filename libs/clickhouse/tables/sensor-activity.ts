@@ -64,7 +64,7 @@ const activitySchema = z.object({
 export type SensorActivity = z.infer<typeof activitySchema>;
 
 /** The inner query makes one count of those of a process. `sumMap` would leave out outcomes without records. */
-const sensorActivity = defineQuery({
+export const sensorActivity = defineQuery({
   name: "sensor-activity",
   sql: `SELECT source, key_id AS keyId, sensor_id AS sensorId, is_rest AS isRest,
       toUnixTimestamp64Milli(max(last)) AS lastSeen,
@@ -84,15 +84,20 @@ const sensorActivity = defineQuery({
   row: activitySchema,
 });
 
-/** What every sensor sent in the last 7 days. @param now milliseconds since 1970 UTC. */
-export function readSensorActivity(client: ClickHouseClient, now: number): Promise<SensorActivity[]> {
+/** The spans of {@link sensorActivity}. @param now milliseconds since 1970 UTC. */
+export function activitySpans(now: number): z.input<typeof sensorActivity.params> {
   const hoursAgo = (hours: number) => (Math.floor(now / HOUR_MS) - hours) * 3_600;
-  return run(client, sensorActivity, {
+  return {
     today: Math.floor(now / DAY_MS) * 86_400,
     week: hoursAgo(7 * 24 - 1),
     day: hoursAgo(23),
     recent: hoursAgo(1),
-  });
+  };
+}
+
+/** What every sensor sent in the last 7 days. @param now milliseconds since 1970 UTC. */
+export function readSensorActivity(client: ClickHouseClient, now: number): Promise<SensorActivity[]> {
+  return run(client, sensorActivity, activitySpans(now));
 }
 
 const lastAccepted = defineQuery({

@@ -26,7 +26,8 @@ export type SensorKey = z.infer<typeof sensorKeySchema>;
  */
 export const OPEN_INTAKE_ID = "open-intake";
 
-const allSensorKeys = defineQuery({
+/** Every key that was ever made, and the row of {@link OPEN_INTAKE_ID}. */
+export const allSensorKeys = defineQuery({
   name: "all-sensor-keys",
   sql: `SELECT key_id AS keyId, label, dataset, workspace_id AS workspaceId, sensor_id AS sensorId,
       key_sha256 AS sha256,

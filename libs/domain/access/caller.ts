@@ -1,5 +1,8 @@
-/** What a workspace may do besides what its plan allows. */
-export const ENTITLEMENTS = ["community_dataset"] as const;
+/**
+ * What a workspace may do besides what its plan allows: choose the datasets that it asks, and see the sensors that feed
+ * the shared ones.
+ */
+export const ENTITLEMENTS = ["community_dataset", "sensors"] as const;
 export type Entitlement = (typeof ENTITLEMENTS)[number];
 
 /** The sender of a request: what decides which data it may read and how much of it. */

@@ -7,7 +7,7 @@ const DEFAULT_WORKSPACE: Workspace = {
   workspaceId: "default",
   name: "default",
   plan: "unlimited",
-  entitlements: ["community_dataset"],
+  entitlements: ["community_dataset", "sensors"],
 };
 
 /**

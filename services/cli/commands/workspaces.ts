@@ -21,7 +21,7 @@ export const define: DefineCommand = (workspaces, createContext) => {
       .argument("<id>", "letters, digits, _ and -")
       .option("--name <name>", "what people call it")
       .option("--plan <plan>", "its plan")
-      .option("--entitlements <list>", 'comma-separated: community_dataset; "" for none')
+      .option("--entitlements <list>", 'comma-separated: community_dataset, sensors; "" for none')
       .option("--json", "as JSON", false)
       .action(async (id: string, options: WorkspaceOptions) =>
         runWorkspacesWrite(id, { ...options, isNew }, await createContext()),

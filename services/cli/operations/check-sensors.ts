@@ -1,4 +1,4 @@
-import { nameOf, rejectedShare, type SensorSummary } from "../sensors/summary.ts";
+import { nameOf, rejectedShare, type SensorSummary } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { type Finding, ok, unknown, warning } from "./finding.ts";
 import { formatAge } from "./measures.ts";
 import type { StoreFacts } from "./probe-store.ts";

@@ -1,8 +1,8 @@
 import type { SensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { KafkaError } from "@noisefloor/kafka/errors.ts";
 import { expect, test } from "vitest";
-import { summarize } from "../sensors/summary.ts";
 import { judge } from "./checks.ts";
 import { worstOf } from "./finding.ts";
 import type { Facts } from "./gather.ts";

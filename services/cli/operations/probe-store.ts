@@ -12,10 +12,10 @@ import { isAlive } from "@noisefloor/clickhouse/server/start-lock.ts";
 import { type MadeBackupRecord, readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";
 import { countDeadLettersSince } from "@noisefloor/clickhouse/tables/dead-letter-counts.ts";
 import { readLastAccepted } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { readSensorSummaries, type SensorSummary } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
-import { readSensorSummaries, type SensorSummary } from "../sensors/summary.ts";
 import { formatReason, PROBE_MS, type Probe, probe } from "./probe.ts";
 
 /** What ClickHouse says. A part that the user may not read, or that the schema lacks, has an error of its own. */

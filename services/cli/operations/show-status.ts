@@ -1,7 +1,7 @@
+import { nameOf } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { formatBytes } from "../framework/output.ts";
 import { formatReasons, sensorToJson } from "../sensors/list.ts";
-import { nameOf } from "../sensors/summary.ts";
 import { lastInsertOf } from "./check-services.ts";
 import { type Facts, samplesOf } from "./gather.ts";
 import { daysUntilFull, formatAge, formatSkew } from "./measures.ts";

@@ -1,9 +1,15 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { readSensorKeys, type SensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import {
+  type Counts,
+  nameOf,
+  readSensorSummaries,
+  rejectedShare,
+  type SensorSummary,
+} from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { CommandContext } from "../framework/command.ts";
 import { type OutputOptions, show } from "../framework/output.ts";
-import { type Counts, nameOf, readSensorSummaries, rejectedShare, type SensorSummary } from "./summary.ts";
 
 /** `noisefloor sensors list`: the keys, and what each sensor has sent. */
 export async function listSensors(

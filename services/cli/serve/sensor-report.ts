@@ -1,7 +1,12 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import {
+  nameOf,
+  readSensorSummaries,
+  rejectedShare,
+  type SensorSummary,
+} from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
-import { nameOf, readSensorSummaries, rejectedShare, type SensorSummary } from "../sensors/summary.ts";
 
 const POLL_MS = 60_000;
 /** Prometheus keeps a series for each label, and names of sensors come from senders. */

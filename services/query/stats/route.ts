@@ -29,6 +29,7 @@ import {
   HOURS_DAYS,
 } from "./operations.ts";
 import { countByCountry, countByNetwork, countSeen } from "./queries.ts";
+import { ANY_TAG } from "./stored-hours.ts";
 
 export type StatsDeps = ClassificationsDeps & {
   readonly authenticate: Authenticate;
@@ -36,8 +37,6 @@ export type StatsDeps = ClassificationsDeps & {
   readonly now: () => number;
 };
 
-/** `tag_activity_hourly` has every address under this tag. */
-const ANY_TAG = "00000000-0000-0000-0000-000000000000";
 const HOUR_SECONDS = 3_600;
 
 type Asked = {

@@ -158,7 +158,7 @@ async function makeKeys(world: World, sensorKey: string, now: number) {
       "",
       await world.addCaller("community"),
       await world.addCaller("standard", ["community_dataset"]),
-      await world.addCaller("unlimited", ["community_dataset"]),
+      await world.addCaller("unlimited", ["community_dataset", "sensors"]),
       await world.addCaller("a plan that is no longer there"),
     ],
   };

@@ -1,7 +1,7 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { readSensorActivity, type SensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
-import { readSensorKeys, type SensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import type { ClickHouseClient } from "@clickhouse/client";
 import { isSilent } from "@noisefloor/domain/sensors/silence.ts";
+import { readSensorActivity, type SensorActivity } from "./sensor-activity.ts";
+import { readSensorKeys, type SensorKey } from "./sensor-keys.ts";
 
 export type Counts = {
   readonly accepted: number;
@@ -33,6 +33,7 @@ export async function readSensorSummaries(client: ClickHouseClient, now: number)
   return summarize(activity, keys, now);
 }
 
+/** @param keys all that were ever made. @param now milliseconds since 1970 UTC. */
 export function summarize(
   activity: readonly SensorActivity[],
   keys: readonly SensorKey[],

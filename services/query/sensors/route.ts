@@ -1,0 +1,73 @@
+import type { Read } from "@noisefloor/clickhouse/client/query.ts";
+import { activitySpans, sensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { allSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import { type Counts, type SensorSummary, summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import type { Caller } from "@noisefloor/domain/access/caller.ts";
+import { floorToHour, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
+import { HttpError } from "@noisefloor/http/errors.ts";
+import { registerOperation } from "@noisefloor/http/operation.ts";
+import type { FastifyInstance } from "fastify";
+import { createSharedAnswers } from "../activity/shared-runs.ts";
+import type { Authenticate } from "../auth.ts";
+import { SENSORS_COST } from "../costs.ts";
+import { readScopes } from "../scopes.ts";
+import { storedHours } from "../stats/stored-hours.ts";
+import { KEY_NEEDED, listSensors } from "./operation.ts";
+
+export type SensorsDeps = {
+  readonly read: Read;
+  readonly authenticate: Authenticate;
+  readonly retentionDays: () => number;
+  readonly now: () => number;
+};
+
+/** `GET /v3/sensors`: what each sensor sent, for those who may know that it exists. */
+export function registerSensors(app: FastifyInstance, { read, authenticate, retentionDays, now }: SensorsDeps): void {
+  const readAll = createSharedAnswers<readonly SensorSummary[]>(app);
+  registerOperation(app, listSensors, async (request, _reply, { signal }) => {
+    const caller = authenticate(request);
+    if (caller.workspaceId === undefined) throw new HttpError(403, KEY_NEEDED);
+    const question = { request, key: "sensors", cost: SENSORS_COST };
+    const sensors = await readAll(question, signal, async (shared) => {
+      const at = now();
+      const [activity, keys] = await Promise.all([
+        read(sensorActivity, activitySpans(at), shared),
+        read(allSensorKeys, {}, shared),
+      ]);
+      return summarize(activity, keys, at);
+    });
+    const scopes = readScopes("tag-activity", {}, caller);
+    const from = floorToHour(retentionStart(now(), retentionDays())) / 1_000;
+    const [stored] = await read(storedHours, { scopes, from }, signal);
+    return {
+      sensors: sensors.filter((sensor) => isVisible(sensor, caller)).map(toWire),
+      metadata: {
+        stored_from: stored === undefined ? "" : formatTimestamp(stored.first * 1_000),
+        stored_to: stored === undefined ? "" : formatTimestamp(stored.last * 1_000 + HOUR_MS),
+      },
+    };
+  });
+}
+
+/** Sensors without a key, or with one of the settings, feed the shared datasets. */
+function isVisible({ key }: SensorSummary, { workspaceId, entitlements }: Caller): boolean {
+  return key?.dataset === "personal" ? key.workspaceId === workspaceId : entitlements.has("sensors");
+}
+
+function toWire({ sensorId, isRest, source, keyId, key, isSilent, ...sensor }: SensorSummary) {
+  return {
+    sensor_id: sensorId,
+    is_rest: isRest,
+    source,
+    key: keyId,
+    label: key?.label ?? "",
+    state: isSilent ? ("silent" as const) : ("active" as const),
+    last_seen: formatTimestamp(sensor.lastSeen),
+    formats: sensor.formats,
+    accepted_per_hour: Number(sensor.perHour.toFixed(2)),
+    today: toRecords(sensor.today),
+    seven_days: toRecords(sensor.week),
+  };
+}
+
+const toRecords = ({ accepted, rejected, ignored, reasons }: Counts) => ({ accepted, rejected, ignored, reasons });

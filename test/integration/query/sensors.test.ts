@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
+import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
+import type { Dataset } from "@noisefloor/domain/access/scope.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { type Random, seeded } from "../../support/builders/random.ts";
+import { createWorld, type World } from "../../support/worlds/world.ts";
+
+const HOUR = 60 * 60 * 1000;
+const DAY = 24 * HOUR;
+const NOW = Date.parse("2026-11-20T14:30:00Z");
+const OUTCOMES = ["accepted", "ignored", "not-json", "unknown-tag"] as const;
+const PROCESSES = [randomUUID(), randomUUID()];
+
+/** Whose records they are: of no key, of one from the settings, and of stored ones. */
+const KEYS: readonly { readonly keyId: string; readonly dataset?: Dataset; readonly workspaceId?: string }[] = [
+  { keyId: "" },
+  { keyId: "of-the-settings" },
+  { keyId: "shared", dataset: "community", workspaceId: "" },
+  { keyId: "of-a", dataset: "personal", workspaceId: "team-a" },
+  { keyId: "of-b", dataset: "personal", workspaceId: "team-b" },
+];
+const isOf = (workspaceId: string) => (keyId: string) =>
+  KEYS.some((key) => key.keyId === keyId && key.workspaceId === workspaceId);
+const isShared = (keyId: string) => KEYS.some((key) => key.keyId === keyId && key.dataset !== "personal");
+
+let world: World;
+let rows: readonly ActivityRow[];
+
+beforeAll(async () => {
+  world = await createWorld(() => NOW);
+  for (const { keyId, dataset, workspaceId = "" } of KEYS) {
+    if (dataset === undefined) continue;
+    const key = { keyId, label: `label of ${keyId}`, dataset, workspaceId, sha256: "", createdAt: NOW - 9 * DAY };
+    await writeSensorKey(world.client, { ...key, isRevoked: false }, NOW);
+  }
+  rows = makeRows(seeded(1));
+  await writeActivity(world.client, rows);
+});
+afterAll(() => world.close());
+
+function makeRows(random: Random): ActivityRow[] {
+  return Array.from({ length: 400 }, () => {
+    const hour = Math.floor(NOW / HOUR) * HOUR - random.int(0, 9 * 24) * HOUR;
+    return {
+      hour,
+      source: random.pick(["http", "kafka"]),
+      keyId: random.pick(KEYS).keyId,
+      sensorId: random.pick(["", "berlin-1", "tokyo-1"]),
+      isRest: false,
+      format: random.pick(["cowrie", ""]),
+      outcome: random.pick(OUTCOMES),
+      process: random.pick(PROCESSES),
+      records: random.int(1, 500),
+      lastAt: hour + random.int(0, Math.min(HOUR, NOW - hour)),
+    };
+  });
+}
+
+const recordsSchema = z.object({
+  accepted: z.int(),
+  rejected: z.int(),
+  ignored: z.int(),
+  reasons: z.record(z.string(), z.int()),
+});
+const listSchema = z.object({
+  sensors: z.array(
+    z.object({
+      sensor_id: z.string(),
+      source: z.string(),
+      key: z.string(),
+      label: z.string(),
+      last_seen: z.string(),
+      formats: z.array(z.string()),
+      accepted_per_hour: z.number(),
+      today: recordsSchema,
+      seven_days: recordsSchema,
+    }),
+  ),
+  metadata: z.object({ stored_from: z.string(), stored_to: z.string() }),
+});
+
+async function list(key: string) {
+  const { status, body } = await world.get("/v3/sensors", { key });
+  expect(status).toBe(200);
+  return listSchema.parse(body);
+}
+
+/** Counted row by row. A process writes its count so far: of its rows for the same, the largest is the count. */
+function expectedSensors(isVisible: (keyId: string) => boolean) {
+  const counts = new Map<string, ActivityRow>();
+  for (const row of rows) {
+    const { hour, source, keyId, sensorId, format, outcome, process } = row;
+    if (!isVisible(keyId) || hour <= Math.floor(NOW / HOUR) * HOUR - 7 * DAY) continue;
+    const name = JSON.stringify([hour, source, keyId, sensorId, format, outcome, process]);
+    const known = counts.get(name) ?? row;
+    const lastAt = Math.max(known.lastAt, row.lastAt);
+    counts.set(name, { ...row, records: Math.max(known.records, row.records), lastAt });
+  }
+  const names = [...new Set([...counts.values()].map(nameOf))].toSorted();
+  return names.map((name) => summarize([...counts.values()].filter((row) => nameOf(row) === name)));
+}
+
+const nameOf = ({ source, keyId, sensorId }: ActivityRow) => `${source}\n${keyId}\n${sensorId}`;
+
+function summarize(of: readonly ActivityRow[]) {
+  const sum = (some: readonly ActivityRow[]) => some.reduce((total, { records }) => total + records, 0);
+  const records = (since: number) => {
+    const some = of.filter(({ hour }) => hour >= since);
+    const having = (outcome: string) => some.filter((row) => row.outcome === outcome);
+    const reasons = OUTCOMES.slice(2).filter((reason) => having(reason).length > 0);
+    return {
+      accepted: sum(having("accepted")),
+      ignored: sum(having("ignored")),
+      rejected: sum(reasons.flatMap(having)),
+      reasons: Object.fromEntries(reasons.map((reason) => [reason, sum(having(reason))])),
+    };
+  };
+  const [{ source, keyId, sensorId } = { source: "", keyId: "", sensorId: "" }] = of;
+  const ofDay = of.filter(({ hour, outcome }) => outcome === "accepted" && hour > Math.floor(NOW / HOUR) * HOUR - DAY);
+  return {
+    sensor_id: sensorId,
+    source,
+    key: keyId,
+    label: KEYS.some((key) => key.keyId === keyId && key.dataset !== undefined) ? `label of ${keyId}` : "",
+    last_seen: formatTimestamp(Math.max(...of.map(({ lastAt }) => lastAt))),
+    formats: [...new Set(of.map(({ format }) => format))].filter((format) => format !== "").toSorted(),
+    accepted_per_hour: Number((sum(ofDay) / 24).toFixed(2)),
+    today: records(Math.floor(NOW / DAY) * DAY),
+    seven_days: records(0),
+  };
+}
+
+test.each<[string, string, readonly Entitlement[], (keyId: string) => boolean]>([
+  ["its own alone", "team-a", [], isOf("team-a")],
+  [
+    "with `sensors` its own and those of the shared datasets",
+    "team-b",
+    ["sensors"],
+    (id) => isOf("team-b")(id) || isShared(id),
+  ],
+  ["with another entitlement its own alone", "team-c", ["community_dataset"], isOf("team-c")],
+  ["with all entitlements none of another workspace's", "team-c", ["community_dataset", "sensors"], isShared],
+])("a workspace sees %s, each with its exact counts", async (_what, workspaceId, entitlements, isVisible) => {
+  const { sensors } = await list(await world.addCaller("unlimited", entitlements, workspaceId));
+  const expected = expectedSensors(isVisible);
+  expect(sensors).toEqual(expected);
+  expect(sensors.length > 0).toBe(workspaceId !== "team-c" || entitlements.includes("sensors"));
+});
+
+test("without a key the sensors are not shown, and a key that is not known is a 401", async () => {
+  expect(await world.get("/v3/sensors", {})).toMatchObject({ status: 403 });
+  expect(await world.get("/v3/sensors", { key: "nf_unknown" })).toMatchObject({ status: 401 });
+});
+
+test("metadata says from when to when the caller's own dataset holds observations", async () => {
+  const key = await world.addCaller("unlimited", ["sensors"]);
+  expect((await list(key)).metadata).toEqual({ stored_from: "", stored_to: "" });
+  const at = (time: string, dataset: string) => ({
+    observed_at: time,
+    sensor_id: "berlin-1",
+    source_ip: "45.0.0.1",
+    dataset,
+  });
+  await world.store([
+    at("2026-11-02T23:59:59.999Z", "global"),
+    at("2026-11-19T08:00:00Z", "global"),
+    at("2026-11-01T08:00:00Z", "community"),
+  ]);
+  expect((await list(key)).metadata).toEqual({
+    stored_from: "2026-11-02T23:00:00Z",
+    stored_to: "2026-11-19T09:00:00Z",
+  });
+});
