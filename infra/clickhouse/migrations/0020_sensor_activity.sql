@@ -1,20 +1,23 @@
 -- How many records of each sensor had which outcome, by the hour in which the intake handled them. A process counts for
 -- itself and writes its count so far: the largest is the count, so that a row that is written twice changes nothing.
 -- sensor_id is empty for records that name none. is_rest stands for the sensors beyond those that are counted by name.
+-- workspace_id says whose personal data they are; it is empty for shared datasets, and for records that were rejected
+-- before it was known.
 CREATE TABLE IF NOT EXISTS sensor_activity
 (
-    hour      DateTime('UTC'),
-    source    LowCardinality(String),
-    key_id    LowCardinality(String),
-    sensor_id String,
-    is_rest   Bool,
-    format    LowCardinality(String),
-    outcome   LowCardinality(String),
-    process   UUID,
-    records   SimpleAggregateFunction(max, UInt64),
-    last_at   SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
+    hour         DateTime('UTC'),
+    source       LowCardinality(String),
+    key_id       LowCardinality(String),
+    workspace_id LowCardinality(String),
+    sensor_id    String,
+    is_rest      Bool,
+    format       LowCardinality(String),
+    outcome      LowCardinality(String),
+    process      UUID,
+    records      SimpleAggregateFunction(max, UInt64),
+    last_at      SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
 )
 ENGINE = AggregatingMergeTree
 PARTITION BY toMonday(hour)
-ORDER BY (hour, source, key_id, sensor_id, is_rest, format, outcome, process)
+ORDER BY (hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome, process)
 TTL hour + toIntervalHour(1) + toIntervalDay(100)

@@ -10,7 +10,7 @@ const growth = defineQuery({
       (SELECT sum(records) FROM (
         SELECT max(records) AS records FROM sensor_activity
         WHERE outcome = 'accepted' AND hour >= now() - INTERVAL 7 DAY
-        GROUP BY hour, source, key_id, sensor_id, is_rest, format, process)) AS accepted,
+        GROUP BY hour, source, key_id, workspace_id, sensor_id, is_rest, format, process)) AS accepted,
       (SELECT dateDiff('second', min(hour), now()) FROM sensor_activity
         WHERE outcome = 'accepted' AND hour >= now() - INTERVAL 7 DAY) AS seconds`,
   params: z.object({}),

@@ -10,6 +10,8 @@ export type ActivityRow = {
   readonly source: string;
   /** Empty for senders without a key. */
   readonly keyId: string;
+  /** Whose personal data they are; empty for shared datasets, and for rejected records that no key binds to one. */
+  readonly workspaceId: string;
   /** Empty when the records name none. */
   readonly sensorId: string;
   /** Whether it stands for the sensors that are not counted by name. */
@@ -28,10 +30,11 @@ export async function writeActivity(client: ClickHouseClient, rows: readonly Act
   if (rows.length === 0) return;
   await client.insert({
     table: "sensor_activity",
-    values: rows.map(({ hour, keyId, sensorId, isRest, lastAt, ...row }) => ({
+    values: rows.map(({ hour, keyId, workspaceId, sensorId, isRest, lastAt, ...row }) => ({
       ...row,
       hour: Math.floor(hour / 1_000),
       key_id: keyId,
+      workspace_id: workspaceId,
       sensor_id: sensorId,
       is_rest: isRest,
       last_at: toDateTime64(lastAt),
@@ -63,6 +66,15 @@ const activitySchema = z.object({
 /** What one sensor sent by one way and with one key in the last 7 days. */
 export type SensorActivity = z.infer<typeof activitySchema>;
 
+/**
+ * Records of no workspace are shown with the empty one. A rejected record without a key is of no workspace: of a sensor
+ * that writes to one which is not shown, it would give away the name.
+ */
+const IS_SHOWN = `(workspace_id IN {workspaces:Array(String)}
+        AND (workspace_id != '' OR outcome = 'accepted' OR (source, key_id, sensor_id) NOT IN (
+          SELECT source, key_id, sensor_id FROM sensor_activity
+          WHERE hour >= toDateTime({week:UInt32}, 'UTC') AND workspace_id NOT IN {workspaces:Array(String)})))`;
+
 /** The inner query makes one count of those of a process. `sumMap` would leave out outcomes without records. */
 export const sensorActivity = defineQuery({
   name: "sensor-activity",
@@ -77,27 +89,40 @@ export const sensorActivity = defineQuery({
       arraySort(groupUniqArrayIf(format, format != '')) AS formats
     FROM (
       SELECT hour, source, key_id, sensor_id, is_rest, format, outcome, max(records) AS count, max(last_at) AS last
-      FROM sensor_activity WHERE hour >= toDateTime({week:UInt32}, 'UTC')
-      GROUP BY hour, source, key_id, sensor_id, is_rest, format, outcome, process)
+      FROM sensor_activity WHERE hour >= toDateTime({week:UInt32}, 'UTC') AND ({isAll:Bool} OR ${IS_SHOWN})
+      GROUP BY hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome, process)
     GROUP BY source, keyId, sensorId, isRest ORDER BY source, keyId, sensorId, isRest`,
-  params: z.object({ today: z.int(), week: z.int(), day: z.int(), recent: z.int() }),
+  params: z.object({
+    today: z.int(),
+    week: z.int(),
+    day: z.int(),
+    recent: z.int(),
+    isAll: z.boolean(),
+    workspaces: z.array(z.string()),
+  }),
   row: activitySchema,
 });
 
-/** The spans of {@link sensorActivity}. @param now milliseconds since 1970 UTC. */
-export function activitySpans(now: number): z.input<typeof sensorActivity.params> {
+/**
+ * The parameters of {@link sensorActivity}.
+ * @param now milliseconds since 1970 UTC.
+ * @param workspaces whose records are wanted, with an empty text for those of no workspace; left out, all are.
+ */
+export function activityParams(now: number, workspaces?: readonly string[]): z.input<typeof sensorActivity.params> {
   const hoursAgo = (hours: number) => (Math.floor(now / HOUR_MS) - hours) * 3_600;
   return {
     today: Math.floor(now / DAY_MS) * 86_400,
     week: hoursAgo(7 * 24 - 1),
     day: hoursAgo(23),
     recent: hoursAgo(1),
+    isAll: workspaces === undefined,
+    workspaces: [...(workspaces ?? [])],
   };
 }
 
 /** What every sensor sent in the last 7 days. @param now milliseconds since 1970 UTC. */
 export function readSensorActivity(client: ClickHouseClient, now: number): Promise<SensorActivity[]> {
-  return run(client, sensorActivity, activitySpans(now));
+  return run(client, sensorActivity, activityParams(now));
 }
 
 const lastAccepted = defineQuery({

@@ -29,7 +29,7 @@ export async function countPersonalObservations(client: ClickHouseClient, worksp
 }
 
 /**
- * Deletes a workspace's personal observations, what is derived from them, and the dead letters of its sensors.
+ * Deletes a workspace's personal observations, what is derived from them, and its sensors' dead letters and counts.
  * The observations go last: an interrupted deletion is seen by them, and done again.
  */
 export async function deletePersonalData(client: ClickHouseClient, workspaceId: string): Promise<void> {
@@ -37,6 +37,11 @@ export async function deletePersonalData(client: ClickHouseClient, workspaceId: 
   await client.command({
     query: "ALTER TABLE dead_letters DELETE WHERE publish_right = {right:String}",
     query_params: { right: formatRight({ dataset: "personal", workspaceId }) },
+    clickhouse_settings: wait,
+  });
+  await client.command({
+    query: "ALTER TABLE sensor_activity DELETE WHERE workspace_id = {workspaceId:String}",
+    query_params: { workspaceId },
     clickhouse_settings: wait,
   });
   for (const { scoped } of await run(client, scopedTables, { tables: AGEING_TABLES.map((table) => table.name) })) {

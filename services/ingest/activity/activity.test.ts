@@ -45,7 +45,7 @@ test("records count for their sensor and key, in the hour in which they came", (
   now += 3_600_000;
   http.count(accepted("a"), { keyId: "k" });
   http.ignored(3, { keyId: "k", sensorId: "a" });
-  const common = { source: "http", process: "run", isRest: false };
+  const common = { source: "http", process: "run", isRest: false, workspaceId: "" };
   const observed = { ...common, format: "observations", outcome: "accepted" };
   expect(counter.take()).toEqual([
     { ...observed, hour: NOON, keyId: "k", sensorId: "a", records: 3, lastAt: NOON },
@@ -55,6 +55,33 @@ test("records count for their sensor and key, in the hour in which they came", (
     { ...common, format: "", outcome: "ignored", hour: now, keyId: "k", sensorId: "a", records: 3, lastAt: now },
   ]);
   expect(counter.take()).toEqual([]);
+});
+
+test("records count for the workspace whose personal data they are, or to which their key is bound", () => {
+  const counter = createActivityCounter(() => NOON, "run");
+  const kafka = counter.of("kafka");
+  const [own, shared, other] = accepted("a", "a", "b").accepted;
+  if (own === undefined || shared === undefined || other === undefined) throw new Error("three were made");
+  const personal = { dataset: "personal", workspace_id: "team" } as const;
+  const inTeam = (one: typeof own) => {
+    const observation = { ...one.valid.observation, ...personal };
+    return { ...one, valid: { ...one.valid, observation } };
+  };
+  kafka.count({ rejected: [], accepted: [inTeam(own), shared, inTeam(other), inTeam(own)] }, { right: "everything" });
+  kafka.count(rejected("a"), { right: "everything" });
+  counter.of("http").count(rejected("a"), { keyId: "k", right: { dataset: "personal", workspaceId: "team" } });
+  counter.of("http").ignored(2, { keyId: "k", right: { dataset: "personal", workspaceId: "team" } });
+  const counts = counter
+    .take()
+    .map(({ source, workspaceId, sensorId, outcome, records }) => [source, workspaceId, sensorId, outcome, records]);
+  expect(counts).toEqual([
+    ["kafka", "team", "a", "accepted", 2],
+    ["kafka", "team", "b", "accepted", 1],
+    ["kafka", "", "a", "accepted", 1],
+    ["kafka", "", "a", "not-json", 1],
+    ["http", "team", "a", "not-json", 1],
+    ["http", "team", "", "ignored", 2],
+  ]);
 });
 
 test("a count grows on after it was stored, so that the largest is the count", () => {

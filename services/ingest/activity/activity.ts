@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ActivityRow } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
-import type { Sender } from "@noisefloor/domain/access/publishing.ts";
+import type { PublishRight, Sender } from "@noisefloor/domain/access/publishing.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { IngestedRecords } from "../pipeline.ts";
 import type { IncomingRecord } from "../types.ts";
@@ -16,8 +16,8 @@ const OBSERVATIONS = "observations";
 
 /** Counts what became of the records of one source, by key and sensor. */
 export type SourceActivity = {
-  count(records: IngestedRecords<IncomingRecord>, sender: Pick<Sender, "keyId" | "sensorId">): void;
-  ignored(records: number, sender: Pick<Sender, "keyId" | "sensorId">): void;
+  count(records: IngestedRecords<IncomingRecord>, sender: Partial<Sender>): void;
+  ignored(records: number, sender: Partial<Sender>): void;
 };
 
 export type RejectedBySensor = Pick<ActivityRow, "source" | "keyId" | "sensorId" | "outcome" | "records">;
@@ -33,7 +33,10 @@ export type ActivityCounter = {
 
 export type Entry = Omit<ActivityRow, "records" | "lastAt"> & { records: number; lastAt: number };
 
-/** The sensors of one key that are counted by name. */
+/** Under what records are counted. */
+type Named = Pick<ActivityRow, "workspaceId" | "sensorId">;
+
+/** The sensors of one key that are counted by name, each with its workspace. */
 type Places = { readonly sensors: Set<string>; readonly entries: Map<string, Entry> };
 
 /** @param now milliseconds since 1970 UTC. */
@@ -58,15 +61,18 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
     places.set(name, known);
     return known;
   };
-  const entryOf = (source: string, keyId: string, named: string, format: string, outcome: string): Entry => {
+  const entryOf = (source: string, keyId: string, named: Named, format: string, outcome: string): Entry => {
     const { sensors, entries } = placesOf(source, keyId);
     const limit = outcome === "accepted" ? MOST_SENSORS : MOST_REJECTED_SENSORS;
-    const isRest = named !== "" && !sensors.has(named) && sensors.size >= limit;
-    if (named !== "" && !isRest) sensors.add(named);
-    const sensorId = isRest ? "" : named;
-    const name = `${isRest ? 1 : 0}${outcome}\n${format}\n${sensorId}`;
+    const place = `${named.workspaceId}\n${named.sensorId}`;
+    const isRest = place !== "\n" && !sensors.has(place) && sensors.size >= limit;
+    if (place !== "\n" && !isRest) sensors.add(place);
+    // A key writes to one workspace at most. Without a key, the rest may be of many.
+    const rest = { workspaceId: keyId === "" ? "" : named.workspaceId, sensorId: "" };
+    const { workspaceId, sensorId } = isRest ? rest : named;
+    const name = `${isRest ? 1 : 0}${outcome}\n${format}\n${workspaceId}\n${sensorId}`;
     const entry = entries.get(name) ?? {
-      ...{ hour, source, keyId, sensorId, isRest, format, outcome, process: run },
+      ...{ hour, source, keyId, workspaceId, sensorId, isRest, format, outcome, process: run },
       ...{ records: 0, lastAt: 0 },
     };
     entries.set(name, entry);
@@ -75,29 +81,32 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
 
   return {
     of(source) {
-      const add = (keyId: string, sensorId: string, format: string, outcome: string, records: number, at: number) => {
-        const entry = entryOf(source, keyId, sensorId, format, outcome);
+      const add = (keyId: string, named: Named, format: string, outcome: string, records: number, at: number) => {
+        const entry = entryOf(source, keyId, named, format, outcome);
         entry.records += records;
         entry.lastAt = Math.max(entry.lastAt, at);
         grown.add(entry);
         return entry;
       };
       return {
-        count({ accepted, rejected: refused }, { keyId = "", sensorId: ofKey = "" }) {
+        count({ accepted, rejected: refused }, { keyId = "", sensorId: ofKey = "", right }) {
           const at = now();
           turn(at);
-          for (const [format, sensors] of countBySensor(accepted)) {
-            for (const [sensorId, records] of sensors) add(keyId, sensorId, format, "accepted", records, at);
+          for (const { format, workspaceId, sensors } of countBySensor(accepted)) {
+            for (const [sensorId, records] of sensors) {
+              add(keyId, { workspaceId, sensorId }, format, "accepted", records, at);
+            }
           }
-          for (const one of refused) {
-            const entry = add(keyId, one.sensorId ?? ofKey, one.record.format ?? "", one.rejection.reason, 1, at);
+          const workspaceId = workspaceOf(right);
+          for (const { sensorId = ofKey, record, rejection } of refused) {
+            const entry = add(keyId, { workspaceId, sensorId }, record.format ?? "", rejection.reason, 1, at);
             rejected.set(entry, (rejected.get(entry) ?? 0) + 1);
           }
         },
-        ignored(records, { keyId = "", sensorId = "" }) {
+        ignored(records, { keyId = "", sensorId = "", right }) {
           const at = now();
           turn(at);
-          if (records > 0) add(keyId, sensorId, "", "ignored", records, at);
+          if (records > 0) add(keyId, { workspaceId: workspaceOf(right), sensorId }, "", "ignored", records, at);
         },
       };
     },
@@ -119,20 +128,24 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
   };
 }
 
+/** The workspace of all that a sender may write; empty for one that may write to several or to the shared datasets. */
+const workspaceOf = (right: PublishRight | undefined) => (typeof right === "object" ? right.workspaceId : "");
+
+type Group = { readonly format: string; readonly workspaceId: string; readonly sensors: Map<string, number> };
+
 /** Counted within a batch first: of each of its records only the sensor is looked up. */
-function countBySensor(
-  accepted: IngestedRecords<IncomingRecord>["accepted"],
-): ReadonlyMap<string, ReadonlyMap<string, number>> {
-  const byFormat = new Map<string, Map<string, number>>();
-  let [format, sensors] = ["", new Map<string, number>()];
+function countBySensor(accepted: IngestedRecords<IncomingRecord>["accepted"]): readonly Group[] {
+  const groups: Group[] = [];
+  let group: Group | undefined;
   for (const { valid, record } of accepted) {
-    const { format: own = OBSERVATIONS } = record;
-    if (own !== format) {
-      [format, sensors] = [own, byFormat.get(own) ?? new Map<string, number>()];
-      byFormat.set(format, sensors);
+    const { format = OBSERVATIONS } = record;
+    const { sensor_id: sensorId, workspace_id: workspaceId = "" } = valid.observation;
+    if (group?.format !== format || group.workspaceId !== workspaceId) {
+      const known = groups.find((one) => one.format === format && one.workspaceId === workspaceId);
+      group = known ?? { format, workspaceId, sensors: new Map() };
+      if (known === undefined) groups.push(group);
     }
-    const sensorId = valid.observation.sensor_id;
-    sensors.set(sensorId, (sensors.get(sensorId) ?? 0) + 1);
+    group.sensors.set(sensorId, (group.sensors.get(sensorId) ?? 0) + 1);
   }
-  return byFormat;
+  return groups;
 }

@@ -41,8 +41,8 @@ export const listSensors = defineOperation({
   group: "Sensors",
   summary: "The sensors of the last seven days: how much of what they sent was accepted, and which are silent",
   description:
-    "A workspace sees the sensors whose keys belong to it, and with the entitlement `sensors` also those that feed the " +
-    "shared datasets. Counts show within ten seconds. Does not count as a lookup.",
+    "A workspace sees what sensors sent to its personal data, and with the entitlement `sensors` also what they sent to " +
+    "the shared datasets. Counts show within ten seconds. Does not count as a lookup.",
   pathParameters: {},
   queryParameters: [],
   success: {

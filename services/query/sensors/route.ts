@@ -1,8 +1,7 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import { activitySpans, sensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { activityParams, sensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { allSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { type Counts, type SensorSummary, summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
-import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import { floorToHour, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
@@ -21,17 +20,21 @@ export type SensorsDeps = {
   readonly now: () => number;
 };
 
+/** The records that belong to no workspace. */
+const SHARED = "";
+
 /** `GET /v3/sensors`: what each sensor sent, for those who may know that it exists. */
 export function registerSensors(app: FastifyInstance, { read, authenticate, retentionDays, now }: SensorsDeps): void {
   const readAll = createSharedAnswers<readonly SensorSummary[]>(app);
   registerOperation(app, listSensors, async (request, _reply, { signal }) => {
     const caller = authenticate(request);
     if (caller.workspaceId === undefined) throw new HttpError(403, KEY_NEEDED);
-    const question = { request, key: "sensors", cost: SENSORS_COST };
+    const workspaces = [caller.workspaceId, ...(caller.entitlements.has("sensors") ? [SHARED] : [])];
+    const question = { request, key: JSON.stringify({ what: "sensors", workspaces }), cost: SENSORS_COST };
     const sensors = await readAll(question, signal, async (shared) => {
       const at = now();
       const [activity, keys] = await Promise.all([
-        read(sensorActivity, activitySpans(at), shared),
+        read(sensorActivity, activityParams(at, workspaces), shared),
         read(allSensorKeys, {}, shared),
       ]);
       return summarize(activity, keys, at);
@@ -40,18 +43,13 @@ export function registerSensors(app: FastifyInstance, { read, authenticate, rete
     const from = floorToHour(retentionStart(now(), retentionDays())) / 1_000;
     const [stored] = await read(storedHours, { scopes, from }, signal);
     return {
-      sensors: sensors.filter((sensor) => isVisible(sensor, caller)).map(toWire),
+      sensors: sensors.map(toWire),
       metadata: {
         stored_from: stored === undefined ? "" : formatTimestamp(stored.first * 1_000),
         stored_to: stored === undefined ? "" : formatTimestamp(stored.last * 1_000 + HOUR_MS),
       },
     };
   });
-}
-
-/** Sensors without a key, or with one of the settings, feed the shared datasets. */
-function isVisible({ key }: SensorSummary, { workspaceId, entitlements }: Caller): boolean {
-  return key?.dataset === "personal" ? key.workspaceId === workspaceId : entitlements.has("sensors");
 }
 
 function toWire({ sensorId, isRest, source, keyId, key, isSilent, ...sensor }: SensorSummary) {

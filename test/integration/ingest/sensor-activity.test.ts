@@ -86,7 +86,16 @@ test("what each sensor sent is counted exactly by key, sensor and reason, over r
 test("counts that are written twice count once, and the larger of two counts is the count", async () => {
   const hour = Math.floor(Date.now() / HOUR) * HOUR;
   const row: ActivityRow = {
-    ...{ hour, source: "kafka", keyId: "", sensorId: "tap", isRest: false, format: "cowrie", outcome: "accepted" },
+    ...{
+      hour,
+      source: "kafka",
+      keyId: "",
+      workspaceId: "",
+      sensorId: "tap",
+      isRest: false,
+      format: "cowrie",
+      outcome: "accepted",
+    },
     ...{ process: "11111111-1111-4111-8111-111111111111", records: 7, lastAt: Date.now() },
   };
   const { client } = keys.world;
@@ -104,7 +113,14 @@ test("a sensor that falls silent is in the log once and in the metrics, whatever
     hours.map((ago): ActivityRow => {
       const lastAt = at - ago * HOUR;
       return {
-        ...{ hour: Math.floor(lastAt / HOUR) * HOUR, source, keyId: "", sensorId: `by-${source}`, isRest: false },
+        ...{
+          hour: Math.floor(lastAt / HOUR) * HOUR,
+          source,
+          keyId: "",
+          workspaceId: "",
+          sensorId: `by-${source}`,
+          isRest: false,
+        },
         ...{ format: "cowrie", outcome: "accepted", process: "11111111-1111-4111-8111-111111111111" },
         ...{ records: 1, lastAt },
       };

@@ -1,12 +1,14 @@
 import { runWorkspacesDelete } from "@noisefloor/cli/access/delete-workspace.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/workspaces.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { readSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { readApiKeys, readWorkspaces } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { openSensorKeyWorld, type SensorKeyWorld, TEAM_A, TEAM_B } from "../../support/intake/sensor-key-world.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
+import { makeTag } from "../../support/worlds/world.ts";
 
 let keys: SensorKeyWorld;
 beforeAll(async () => {
@@ -17,7 +19,7 @@ afterAll(() => keys.close());
 const rowsOf = (table: string) =>
   defineQuery({
     name: "test-rows-of",
-    sql: `SELECT workspace_id AS workspace, count() > 0 AS isThere FROM ${table} WHERE dataset = 'personal' GROUP BY workspace_id`,
+    sql: `SELECT workspace_id AS workspace, count() > 0 AS isThere FROM ${table} WHERE workspace_id != '' GROUP BY workspace_id`,
     params: z.object({}),
     row: z.object({ workspace: z.string(), isThere: z.literal(1) }),
   });
@@ -33,6 +35,7 @@ const workspacesIn = async (table: string) =>
 
 test("a workspace is deleted with its keys and personal data, and no other's", async () => {
   const { client } = keys.world;
+  await keys.world.addTags([makeTag("ssh-scanner", "malicious")]);
   for (const { workspaceId } of [TEAM_A, TEAM_B]) {
     await runWorkspacesWrite(workspaceId, { isNew: true }, commandOver(keys.world));
     await keys.world.addCaller("community", [], workspaceId);
@@ -44,9 +47,16 @@ test("a workspace is deleted with its keys and personal data, and no other's", a
       key,
     );
   }
-  const tables = ["observations", "address_tags", "tag_activity_hourly", "tag_addresses"];
+  const sent = { source: "kafka", keyId: "", sensorId: "tap", isRest: false, format: "", outcome: "accepted" };
+  const counted = { ...sent, process: "11111111-1111-4111-8111-111111111111", records: 1 };
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
+  await writeActivity(
+    client,
+    [TEAM_A, TEAM_B].map(({ workspaceId }) => ({ ...counted, hour, workspaceId, lastAt: hour })),
+  );
+  const tables = ["observations", "address_tags", "tag_activity_hourly", "tag_addresses", "sensor_activity"];
   const before = await Promise.all(tables.map(workspacesIn));
-  expect(before[0]).toEqual(["team-a", "team-b"]);
+  for (const [index, workspaces] of before.entries()) expect(workspaces, tables[index]).toEqual(["team-a", "team-b"]);
 
   const command = commandOver(keys.world);
   const options = { json: true, yes: false };
