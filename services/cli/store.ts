@@ -30,6 +30,12 @@ export type Store = {
   close(): Promise<void>;
 };
 
+/** A store that was brought up to date. */
+export type PreparedStore = Store & {
+  /** What was added or changed: the versions of migrations, and how many starter tags and lists of networks. */
+  readonly prepared: { readonly migrations: readonly number[]; readonly tags: number; readonly networks: number };
+};
+
 type Context = { readonly settings: Settings; readonly log: Logger };
 
 /** Throws unless the user confirms. @param effect what would be deleted, as a sentence without its full stop. */
@@ -120,7 +126,7 @@ export async function openStore(
   context: Context,
   options: OpenOptions = asCommand(context),
   confirmLoss: ConfirmLoss = confirmBySetting(context.settings),
-): Promise<Store> {
+): Promise<PreparedStore> {
   const { settings, log } = context;
   const { server, client, close } = await openConnection(settings, options);
   try {
@@ -135,7 +141,8 @@ export async function openStore(
     if (tags > 0) log.info({ tags }, "tags of the starter catalogue and of TAG_RULES_DIR were added or changed");
     const networks = await addStarterNetworks(client);
     if (networks > 0) log.info({ lists: networks }, "starter lists of benign services and scan operators were added");
-    return { server, client, retentionDays, close };
+    const prepared = { migrations: applied.map(({ version }) => version), tags, networks };
+    return { server, client, retentionDays, prepared, close };
   } catch (error) {
     const explained = await explainLoss(server, error);
     await close();

@@ -6,6 +6,7 @@ import { findUnknownVariables } from "@noisefloor/config/nearest.ts";
 import { readSettings, SETTINGS } from "@noisefloor/config/settings.ts";
 import { createLogger, type Logger } from "@noisefloor/telemetry/logger.ts";
 import type { CommandContext, GlobalOptions } from "./command.ts";
+import { STANDARD_INPUT } from "./input.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 /** @throws ConfigError that lists every setting that is wrong. */
@@ -18,6 +19,9 @@ export function createContext(env: NodeJS.ProcessEnv, { config }: GlobalOptions 
     settings,
     log,
     print: (line = "") => void process.stdout.write(`${line}\n`),
+    get stdin() {
+      return process.stdin;
+    },
     isTerminal: process.stdout.isTTY === true,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
     get signal() {
@@ -36,7 +40,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
 function readConfigFile(path: string): ConfigFile {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readFileSync(path === STANDARD_INPUT ? 0 : path, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     throw new ConfigError(`cannot read the configuration file ${path}: ${UNREADABLE[code] ?? String(error)}`);

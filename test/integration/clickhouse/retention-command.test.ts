@@ -193,7 +193,8 @@ test("a retention that would delete more than a tenth is not set unless that is 
   );
   await expect(runMigrate({ yes: false }, { ...migrating, ask: async () => false })).rejects.toThrow("nothing was");
   expect(await readRetention(world.client)).toBe(70);
-  await runMigrate({ yes: true }, migrating);
+  await runMigrate({ yes: true, json: true }, migrating);
+  expect(JSON.parse(rest.lines.join("\n"))).toEqual({ migrations: [], tags: 0, lists: 0, retention_days: 30 });
   expect(await readRetention(world.client)).toBe(30);
   await (await open(4, 4)).close();
   expect(await readRetention(world.client)).toBe(4);
