@@ -2,7 +2,7 @@ import type { CommandContext } from "../framework/command.ts";
 import { confirm } from "../framework/confirm.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import type { OutputOptions } from "../framework/output.ts";
-import { openStore } from "../store.ts";
+import { openStore } from "../prepare-store.ts";
 
 export const define: DefineCommand = (migrate, createContext) => {
   migrate

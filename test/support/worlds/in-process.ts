@@ -11,7 +11,7 @@ import type { Finished } from "./command-line.ts";
 export async function runInProcess(args: readonly string[], env: Record<string, string>): Promise<Finished> {
   let stdout = "";
   const context = async () => {
-    const { settings, log } = createContext({ LOG_LEVEL: "silent", ...env });
+    const { settings, log } = await createContext({ LOG_LEVEL: "silent", ...env });
     const print = (line = "") => {
       stdout += `${line}\n`;
     };
