@@ -47,10 +47,9 @@ export async function readLag(
   admin: Admin,
   { topic, groupId }: { readonly topic: string; readonly groupId: string },
 ): Promise<ReadonlyMap<string, number>> {
-  const [ends, [committed]] = await Promise.all([
-    admin.fetchTopicOffsets(topic),
-    admin.fetchOffsets({ groupId, topics: [topic] }),
-  ]);
+  // One after the other: until the first one has read who the brokers are, the library finds no group coordinator.
+  const ends = await admin.fetchTopicOffsets(topic);
+  const [committed] = await admin.fetchOffsets({ groupId, topics: [topic] });
   const offsets = new Map(committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
   return new Map(
     ends.map(({ partition, high, low }) => {

@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
+import { readBrokerClock } from "./broker-clock.ts";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
 import { readLag } from "./consumer-lag.ts";
+import { rememberBroker } from "./kafkajs-patches/raw-requests.ts";
 import { toKafkaError } from "./library-errors.ts";
 
 export type TopicGroup = { readonly topic: string; readonly groupId: string };
@@ -10,15 +12,26 @@ export type GroupState = TopicGroup & {
   readonly lag: { readonly messages: number } | { readonly error: unknown };
 };
 
-/** Asks the brokers once for the lag of some groups. @throws KafkaError when no broker answers. */
-export async function readGroupStates(
+export type KafkaState = {
+  readonly groups: readonly GroupState[];
+  /** How far the brokers' clock is ahead of ours, in milliseconds; undefined when they do not tell it. */
+  readonly skewMs: number | undefined;
+};
+
+/** Asks the brokers once for the lag of some groups, and for the time. @throws KafkaError when no broker answers. */
+export async function readKafkaState(
   connection: KafkaConnection,
   groups: readonly TopicGroup[],
   log: Logger,
-): Promise<GroupState[]> {
-  const admin = connectKafka(connection, log, { retries: 0 }).admin();
+  now: () => number = Date.now,
+): Promise<KafkaState> {
+  const clientId = `${connection.clientId}-status`;
+  rememberBroker(clientId);
+  const admin = connectKafka({ ...connection, clientId }, log, { retries: 0 }).admin();
   try {
     await admin.connect();
+    // An answer of a shape that we do not know says nothing of the brokers' health.
+    const skewMs = await readBrokerClock(clientId, now).catch(() => undefined);
     const states: GroupState[] = [];
     for (const group of groups) {
       const lag = await readLag(admin, group).then(
@@ -27,7 +40,7 @@ export async function readGroupStates(
       );
       states.push({ ...group, lag });
     }
-    return states;
+    return { groups: states, skewMs };
   } catch (error) {
     throw toKafkaError(error, connection);
   } finally {

@@ -3,6 +3,7 @@ import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { createSessions, retryingSessions } from "@noisefloor/ingest/sessions/sessions.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import type { EncodeRows } from "@noisefloor/ingest/sinks/encode-rows.ts";
 import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
 import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
 
@@ -14,14 +15,16 @@ export type DirectSinkOptions = {
   readonly rows?: Omit<RowOptions, "sessions">;
   /** Whether the records of a session become one row. To look for its earlier records takes time. */
   readonly joinsSessions?: boolean;
+  /** How rows are written, if not as JSON. */
+  readonly encode?: EncodeRows;
 };
 
 /** Where a command stores records itself, without the service. */
 export function directSink<R extends IncomingRecord>(
   client: ClickHouseClient,
-  { retryForMs, assertSpace, rows = {}, joinsSessions = true }: DirectSinkOptions,
+  { retryForMs, assertSpace, rows = {}, joinsSessions = true, encode }: DirectSinkOptions,
 ): Sink<R> {
-  const queue = insertQueue({ insert: insertObservations(client, assertSpace), retryForMs, lingerMs: 0 });
+  const queue = insertQueue({ insert: insertObservations(client, assertSpace, encode), retryForMs, lingerMs: 0 });
   if (!joinsSessions) return clickhouseSink(queue, rows);
   const sessions = createSessions((wanted, times) => readSessions(client, wanted, times));
   return clickhouseSink(queue, { ...rows, sessions: retryingSessions(sessions, { forMs: retryForMs }) });

@@ -1,5 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { type EnricherOptions, openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { createReverseDns } from "@noisefloor/ingest/enrichment/reverse-dns.ts";
 import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
@@ -13,7 +14,7 @@ export type OpenRowsOptions = Pick<EnricherOptions, "metrics"> & {
   /** Adds no tags to the catalogue. */
   readonly dryRun?: boolean;
   /** What an observation sends, for `CompiledTagger.tagsFor`, where many send the same. */
-  readonly contentOf?: (observation: object) => object | undefined;
+  readonly contentOf?: (valid: ValidObservation | undefined) => object | undefined;
 };
 
 /** How the service and the commands make rows: with networks and countries, and with the tags of rules. */
@@ -34,7 +35,7 @@ export async function openRows(
         enricher.enrich(observation);
         names?.fill(observation);
       },
-      assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger, contentOf(observation)),
+      assignTags: (observation, tagIds, valid) => assignTags(observation, tagIds, catalogue, tagger, contentOf(valid)),
     },
     stop() {
       tagger.stop();

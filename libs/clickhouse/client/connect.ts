@@ -1,6 +1,6 @@
 import { type ClickHouseClient, createClient } from "@clickhouse/client";
 
-export type { ClickHouseClient } from "@clickhouse/client";
+export type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 
 /** Where a ClickHouse server is and as whom to talk to it. */
 export type ClickHouseConnection = {

@@ -79,11 +79,13 @@ const countSchema = z.object({
 });
 export type DeadLetterCount = z.infer<typeof countSchema>;
 
+const countSql = (more = "") => `SELECT source, reason, toBool(isDone) AS isDone, count() AS count,
+      toUnixTimestamp64Milli(min(received_at)) AS oldest, toUnixTimestamp64Milli(max(received_at)) AS newest${more}
+    FROM (${SELECTED}) GROUP BY source, reason, isDone ORDER BY source, reason, isDone`;
+
 const deadLetterCounts = defineQuery({
   name: "dead-letter-counts",
-  sql: `SELECT source, reason, toBool(isDone) AS isDone, count() AS count,
-      toUnixTimestamp64Milli(min(received_at)) AS oldest, toUnixTimestamp64Milli(max(received_at)) AS newest
-    FROM (${SELECTED}) GROUP BY source, reason, isDone ORDER BY source, reason, isDone`,
+  sql: countSql(),
   params,
   row: countSchema,
 });
@@ -100,15 +102,35 @@ const newestIds = defineQuery({
   row: z.object({ id: z.string() }),
 });
 
-/** The ids of the newest of the selected dead letters, the newest first. */
-export async function readNewestIds(
+const newestInEach = defineQuery({
+  name: "dead-letter-counts-and-newest",
+  sql: countSql(", groupArraySorted({limit:UInt32})((-toUnixTimestamp64Milli(received_at), id)) AS newestOnes"),
+  params: params.extend({ limit: z.int() }),
+  row: countSchema.extend({ newestOnes: z.array(z.tuple([z.int(), z.string()])) }),
+});
+/** Each group keeps so many of its own: more of them take longer than to read all dead letters twice. */
+const MOST_IN_EACH = 1_000;
+
+/** The selected dead letters by source, reason and state, and the ids of the newest of them, the newest first. */
+export async function countAndFindNewest(
   client: ClickHouseClient,
   filter: DeadLetterFilter,
   limit: number,
-): Promise<string[]> {
-  if (limit === 0) return [];
-  return (await run(client, newestIds, { ...paramsOf(filter), limit })).map(({ id }) => id);
+): Promise<{ counts: DeadLetterCount[]; ids: string[] }> {
+  if (limit === 0) return { counts: await countDeadLettersBy(client, filter), ids: [] };
+  const given = { ...paramsOf(filter), limit };
+  if (limit > MOST_IN_EACH) {
+    const found = await run(client, newestIds, given);
+    return { counts: await countDeadLettersBy(client, filter), ids: found.map(({ id }) => id) };
+  }
+  const rows = await run(client, newestInEach, given);
+  const newest = rows.flatMap(({ newestOnes }) => newestOnes).sort(compareNewest);
+  const counts = rows.map(({ newestOnes: _newestOnes, ...count }) => count);
+  return { counts, ids: newest.slice(0, limit).map(([, id]) => id) };
 }
+
+const compareNewest = ([time, id]: readonly [number, string], [otherTime, otherId]: readonly [number, string]) =>
+  time - otherTime || (id < otherId ? -1 : 1);
 
 /** The place of a dead letter in the order of the table's key, with its id. */
 const placeSchema = z.object({ source: z.string(), origin: z.string(), position: z.int(), id: z.string() });

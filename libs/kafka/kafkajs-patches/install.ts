@@ -5,6 +5,7 @@ import { decompress } from "../record-batch/codecs.ts";
 import { MAX_BATCH_MEMORY } from "../record-batch/record-batch.ts";
 import { patchAbortedTransactions } from "./aborted-transactions.ts";
 import { patchFetchDecoder } from "./fetch-decoder.ts";
+import { patchRawRequests } from "./raw-requests.ts";
 import { patchStaticMembership } from "./static-membership.ts";
 
 /** The patches reach into this version's files; any other may have moved or changed what they replace. */
@@ -30,6 +31,7 @@ export function install(): void {
   // After the decoder: this loads modules that keep a reference to the decoder they find.
   patchAbortedTransactions();
   patchStaticMembership();
+  patchRawRequests();
   isInstalled = true;
 }
 

@@ -52,10 +52,10 @@ export async function runBackup(
     progress.end();
     if (made === undefined) {
       process.exitCode = 130;
-      return print("The backup was cancelled; nothing of it is left.");
+      return print(json ? JSON.stringify({ is_complete: false }) : "The backup was cancelled; nothing of it is left.");
     }
     await recordBackup(server.connection, { madeAt: Date.now(), place: destination, bytes: made.bytes }, context);
-    if (json) print(JSON.stringify({ place: destination, bytes: made.bytes }));
+    if (json) print(JSON.stringify({ is_complete: true, place: destination, bytes: made.bytes }));
     else print(`Backed up ${formatBytes(made.bytes)} to ${destination}.`);
   } catch (error) {
     throw await explainLoss(server, error);

@@ -1,24 +1,20 @@
-import { dirname, relative } from "node:path";
 import { type NetworkKind, readNetworkLists, removeNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
+import { STANDARD_INPUT } from "../framework/input.ts";
 import { type OutputOptions, printable, show } from "../framework/output.ts";
-import { progressBar } from "../framework/progress.ts";
-import { type KnownLists, readKnownLists } from "../reference/known-lists.ts";
-import { readMassScanners } from "../reference/mass-scanner-file.ts";
-import { findListFiles, listIdOf, type ReadNetworkList, readNetworkList } from "../reference/network-list-file.ts";
-import { storeLists } from "../reference/store-lists.ts";
+import type { ReadNetworkList } from "../reference/network-list-file.ts";
+import { type ImportOptions, NETWORK_COMMANDS, readLists } from "../reference/read-lists.ts";
+import { type StoredLists, storeLists } from "../reference/store-lists.ts";
+import type { RejectedEntry } from "../reference/tag-file.ts";
 import { MISP_WARNINGLISTS, updateNetworks } from "../reference/update-networks.ts";
 import { withStore, withStoreToRead } from "../store.ts";
-
-const COMMANDS: Record<NetworkKind, string> = { service: "benign", actor: "actors" };
-const OTHER: Record<NetworkKind, NetworkKind> = { service: "actor", actor: "service" };
 
 const IMPORT_HELP = `
 From a folder, import takes its .json files, and the list.json of each folder right below it if Noisefloor knows that
 list as one of this kind. It skips all others and names them. It also skips a list that lost more than half of its
-networks, as the download may be incomplete: --force imports it anyway.`;
+networks, as the download may be incomplete: --force imports it anyway. A list on standard input needs --id.`;
 
 /** `noisefloor benign` and `noisefloor actors`: the same commands for two kinds of networks. */
 export function defineNetworks(kind: NetworkKind): DefineCommand {
@@ -26,17 +22,26 @@ export function defineNetworks(kind: NetworkKind): DefineCommand {
     lists
       .command("import")
       .description("replace lists of networks from a MISP warninglist, or a folder of them")
-      .argument("<path>")
+      .argument("<path>", 'a file or a folder, or "-" for standard input')
+      .option("--id <id>", "the id of the list, instead of its file's name")
       .option("--force", "also lists that shrank, or a file that is known as a list of another kind", false)
+      .option("--json", "as JSON", false)
       .addHelpText("after", IMPORT_HELP)
-      .action(async (path: string, options: ImportOptions) =>
+      .action(async (path: string, options: ImportOptions & OutputOptions) =>
         runNetworksImport(kind, path, options, await createContext()),
       );
     lists
       .command("update")
       .description("download the MISP warninglists and import those that Noisefloor knows")
-      .option("--from <url or file>", "another archive (.tar.gz) of the same form", MISP_WARNINGLISTS)
-      .action(async (options: { from: string }) => runNetworksUpdate(kind, options.from, await createContext()));
+      .option(
+        "--from <url or file>",
+        'another archive (.tar.gz) of the same form; "-" is standard input',
+        MISP_WARNINGLISTS,
+      )
+      .option("--json", "as JSON", false)
+      .action(async ({ from, json }: { from: string; json: boolean }) =>
+        runNetworksUpdate(kind, from, await createContext(), { json }),
+      );
     lists
       .command("list")
       .description("list them")
@@ -53,51 +58,60 @@ export function defineNetworks(kind: NetworkKind): DefineCommand {
   };
 }
 
-type SkippedFile = {
-  readonly file: string;
-  readonly reason: string;
-  /** Its download may be incomplete. */
-  readonly isUnreadable: boolean;
-};
-
-export type ImportOptions = {
-  /** Also lists that lost most of their networks, and a file that is known as a list of the other kind. */
-  readonly force: boolean;
-};
-
 /** `noisefloor benign import` and `noisefloor actors import`: network lists from a file or a folder. */
 export async function runNetworksImport(
   kind: NetworkKind,
   path: string,
-  options: ImportOptions,
+  options: ImportOptions & Partial<OutputOptions>,
   context: CommandContext,
 ): Promise<void> {
-  const { settings, print } = context;
-  const { lists, rejected, skipped } = await readLists(kind, path, options, settings.logLevel !== "silent");
-  for (const { entry, reason } of rejected) print(`rejected ${printable(entry)}: ${reason}`);
-  for (const { file, reason } of skipped) print(`skipped ${printable(file)}: ${reason}`);
+  const { lists, rejected, skipped } = await readLists(kind, path, options, context);
+  const files = skipped.map(({ file, reason }) => ({ entry: file, reason }));
+  // Before the store is opened, which may fail.
+  if (!options.json) printLeftOut({ rejected, skipped: files }, context);
   await withStore(context, async (client) => {
-    const { imported, kept, ranges, stored } = await storeLists(client, kind, lists, { force: options.force });
-    for (const { listId, reason } of kept) print(`skipped ${listId}: ${reason}`);
-    if (imported.length > 0) {
-      const counts = { rejected: rejected.length, skipped: skipped.length + kept.length, ranges };
-      for (const line of formatImport(imported, counts)) print(line);
+    const stored = await storeLists(client, kind, lists, { force: options.force });
+    if (options.json) context.print(JSON.stringify(importToJson(stored, { rejected, skipped: files })));
+    else {
+      printLeftOut({ rejected: [], skipped: keptOf(stored) }, context);
+      const counts = { rejected: rejected.length, skipped: files.length + stored.kept.length };
+      if (stored.imported.length > 0) for (const line of formatImport(stored, counts)) context.print(line);
     }
-    const unreadableIds = skipped.filter(({ isUnreadable }) => isUnreadable).map(({ file }) => listIdOf(file));
-    assertImported(path, imported.length, [
-      ...unreadableIds.filter((listId) => stored.has(listId)),
-      ...kept.filter(({ isStored }) => isStored).map(({ listId }) => listId),
+    const unreadableIds = skipped.filter(({ isUnreadable }) => isUnreadable).map(({ listId }) => listId);
+    assertImported(path, stored.imported.length, [
+      ...unreadableIds.filter((listId) => stored.stored.has(listId)),
+      ...stored.kept.filter(({ isStored }) => isStored).map(({ listId }) => listId),
     ]);
   });
 }
 
-type Counts = { readonly rejected: number; readonly skipped: number; readonly ranges: number };
+/** What an import left out: entries of lists, and whole files or lists. */
+type LeftOut = { readonly rejected: readonly RejectedEntry[]; readonly skipped: readonly RejectedEntry[] };
 
-function formatImport(imported: readonly ReadNetworkList[], { rejected, skipped, ranges }: Counts): string[] {
+const keptOf = ({ kept }: StoredLists): RejectedEntry[] =>
+  kept.map(({ listId, reason }) => ({ entry: listId, reason }));
+
+function printLeftOut({ rejected, skipped }: LeftOut, { print }: CommandContext): void {
+  for (const { entry, reason } of rejected) print(`rejected ${printable(entry)}: ${reason}`);
+  for (const { entry, reason } of skipped) print(`skipped ${printable(entry)}: ${reason}`);
+}
+
+function importToJson(stored: StoredLists, { rejected, skipped }: LeftOut) {
+  const lists = stored.imported.map(({ list, ipv6 }) => {
+    const { listId, name, category, trustLevel, networks } = list;
+    return { id: listId, name, category, trust: trustLevel, networks: networks.length, ipv6 };
+  });
+  return { lists, rejected, skipped: [...skipped, ...keptOf(stored)], ranges: stored.ranges };
+}
+
+type Counts = { readonly rejected: number; readonly skipped: number };
+
+function formatImport({ imported, ranges }: StoredLists, { rejected, skipped }: Counts): string[] {
+  const sum = (count: (read: ReadNetworkList) => number) => imported.reduce((total, read) => total + count(read), 0);
   return [
     `lists     ${imported.length}`,
-    `networks  ${imported.reduce((sum, { list }) => sum + list.networks.length, 0)}`,
-    `ipv6      ${imported.reduce((sum, { ipv6 }) => sum + ipv6, 0)} (not used)`,
+    `networks  ${sum(({ list }) => list.networks.length)}`,
+    `ipv6      ${sum(({ ipv6 }) => ipv6)} (not used)`,
     `rejected  ${rejected}`,
     `skipped   ${skipped}`,
     `ranges    ${ranges} without overlap, over all lists`,
@@ -113,66 +127,29 @@ function assertImported(path: string, imported: number, unchanged: readonly stri
   }
   if (imported === 0) {
     throw new UserError(
-      `${path} holds no list of networks to import, as a .json file or as list.json in a folder: nothing was changed`,
+      `${path === STANDARD_INPUT ? "standard input" : path} holds no list of networks to import, as a .json file or as list.json in a folder: nothing was changed`,
     );
   }
 }
 
-async function readLists(kind: NetworkKind, path: string, { force }: ImportOptions, showsProgress: boolean) {
-  const files = await findListFiles(path).catch((error: unknown) => {
-    throw new UserError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
-  });
-  const [known, others] = [await readKnownLists(kind), await readKnownLists(OTHER[kind])];
-  const progress = progressBar("Reading lists", files.length, showsProgress);
-  const lists: ReadNetworkList[] = [];
-  const skipped: SkippedFile[] = [];
-  for (const file of files) {
-    try {
-      if (file.endsWith(".txt")) {
-        lists.push(...(await readMassScanners(kind, file, known)));
-        continue;
-      }
-      const read = await readNetworkList(file, known);
-      const isInSubfolder = file !== path && relative(path, dirname(file)) !== "";
-      const isForced = force && file === path;
-      const reason = isForced ? undefined : findMismatch(kind, read.list.listId, { known, others, isInSubfolder });
-      if (reason === undefined) lists.push(read);
-      else skipped.push({ file, reason, isUnreadable: false });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      skipped.push({ file, reason, isUnreadable: true });
-    } finally {
-      progress.advance(1);
-    }
-  }
-  progress.end();
-  return { lists, rejected: lists.flatMap(({ rejected }) => rejected), skipped };
-}
-
-/** Why a list is not of this kind; undefined when it may be. */
-function findMismatch(
-  kind: NetworkKind,
-  listId: string,
-  { known, others, isInSubfolder }: { known: KnownLists; others: KnownLists; isInSubfolder: boolean },
-): string | undefined {
-  if (others.has(listId)) return `it is a list for noisefloor ${COMMANDS[OTHER[kind]]} import`;
-  // The folders of a published collection hold lists of all kinds; only our table says which networks are harmless.
-  if (isInSubfolder && !known.has(listId))
-    return "no list of this kind by that name is known: import it by its own path";
-  return undefined;
-}
-
 /** `noisefloor benign update` and `noisefloor actors update`. A download that is broken changes nothing. */
-export function runNetworksUpdate(kind: NetworkKind, from: string, context: CommandContext): Promise<void> {
+export function runNetworksUpdate(
+  kind: NetworkKind,
+  from: string,
+  context: CommandContext,
+  { json }: Partial<OutputOptions> = {},
+): Promise<void> {
   return withStore(context, async (client) => {
-    const updated = await updateNetworks(client, { kind, from, now: Date.now() }).catch((error: unknown) => {
+    const source = from === STANDARD_INPUT ? context.stdin : from;
+    const updated = await updateNetworks(client, { kind, from: source, now: Date.now() }).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
       throw new UserError(`nothing was changed: ${reason}`);
     });
-    const { imported, kept, ranges } = updated;
-    for (const { listId, reason } of kept) context.print(`skipped ${listId}: ${reason}`);
-    const rejected = imported.reduce((sum, list) => sum + list.rejected.length, 0);
-    for (const line of formatImport(imported, { rejected, skipped: kept.length, ranges })) context.print(line);
+    const rejected = updated.imported.flatMap((list) => list.rejected);
+    if (json) return context.print(JSON.stringify(importToJson(updated, { rejected, skipped: [] })));
+    printLeftOut({ rejected: [], skipped: keptOf(updated) }, context);
+    const counts = { rejected: rejected.length, skipped: updated.kept.length };
+    for (const line of formatImport(updated, counts)) context.print(line);
   });
 }
 
@@ -203,7 +180,7 @@ export function runNetworksRemove(
     const stored = new Set((await readNetworkLists(client, kind)).map(({ listId }) => listId));
     const missing = ids.filter((id) => !stored.has(id));
     if (missing.length > 0) {
-      throw new UserError(`there is no list ${missing.join(", ")}: see "noisefloor ${COMMANDS[kind]} list"`);
+      throw new UserError(`there is no list ${missing.join(", ")}: see "noisefloor ${NETWORK_COMMANDS[kind]} list"`);
     }
     const { ranges } = await removeNetworkLists(client, kind, ids);
     if (json) return context.print(JSON.stringify({ removed: [...new Set(ids)], ranges }));

@@ -63,7 +63,7 @@ export async function runReplay(
   const formats = formatsCalled(options.format, known);
   const decode = { ...decodeOptions, sensorId: readSensor(options.sensor) };
   const shiftTo = readShiftTo(options.shiftTo);
-  const { files, dispose } = await openLogFiles(paths, process.stdin).catch((error: unknown) => {
+  const { files, dispose } = await openLogFiles(paths, context.stdin).catch((error: unknown) => {
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
   });
   const closeStack = createCloseStack();
@@ -90,7 +90,8 @@ export async function runReplay(
     } catch (error) {
       progress.end();
       if (!(error instanceof ReplayError)) throw error;
-      printSummary(error.summary, target.verb, context.print);
+      if (options.json === true) context.print(JSON.stringify(toJson(error.summary, options, shiftTo, false)));
+      else printSummary(error.summary, target.verb, context.print);
       const reason = await explainLoss(store.server, error);
       throw new UserError(`the replay ended early: ${reason instanceof Error ? reason.message : String(reason)}`);
     } finally {

@@ -10,6 +10,7 @@ import { readBackupPlace } from "../backup-place.ts";
 import { PLACE_HELP } from "../backup-place-help.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
+import type { OutputOptions } from "../framework/output.ts";
 import { fractionBar } from "../framework/progress.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
 
@@ -26,14 +27,17 @@ export const define: DefineCommand = (restore, createContext) => {
   restore
     .argument("<place>", "where from")
     .option("--replace", "also when the store holds data, which are lost", false)
+    .option("--json", "as JSON", false)
     .addHelpText("after", PLACE_HELP + RESTORE_HELP)
-    .action(async (place: string, options: { replace: boolean }) => runRestore(place, options, await createContext()));
+    .action(async (place: string, options: RestoreCommandOptions) => runRestore(place, options, await createContext()));
 };
+
+type RestoreCommandOptions = { readonly replace: boolean } & Partial<OutputOptions>;
 
 /** `noisefloor restore`. */
 export async function runRestore(
   source: string,
-  { replace }: { readonly replace: boolean },
+  { replace, json }: RestoreCommandOptions,
   context: CommandContext,
 ): Promise<void> {
   const { settings, signal, print } = context;
@@ -64,13 +68,17 @@ export async function runRestore(
     progress.end();
     if (restored === undefined) {
       process.exitCode = 130;
-      return print("The restore was cancelled; the database is as it was.");
+      return print(
+        json ? JSON.stringify({ is_complete: false }) : "The restore was cancelled; the database is as it was.",
+      );
     }
     const client = connect(server.connection, "noisefloor-restore");
     try {
+      const newestReceipt = await readNewestReceipt(client);
+      if (json) return print(JSON.stringify(restoredToJson(restored, newestReceipt)));
       for (const line of formatObservations(restored, settings)) print(line);
       for (const line of formatKeys(restored)) print(line);
-      for (const line of formatCatchUp(await readNewestReceipt(client), settings)) print(line);
+      for (const line of formatCatchUp(newestReceipt, settings)) print(line);
     } finally {
       await client.close();
     }
@@ -78,6 +86,20 @@ export async function runRestore(
     progress.end();
     await server.close();
   }
+}
+
+const timeOf = (time: number | undefined) => (time === undefined ? null : formatTimestamp(time));
+
+/** `newest_receipt` is until when the topic was read. */
+function restoredToJson(
+  { observations, from, to, retentionDays, expired, keys }: Restored,
+  newestReceipt: number | undefined,
+) {
+  return {
+    ...{ is_complete: true, observations, from: timeOf(from), to: timeOf(to) },
+    ...{ retention_days: retentionDays, expired, revoked_keys: keys.revoked, lost_keys: keys.lost },
+    newest_receipt: timeOf(newestReceipt),
+  };
 }
 
 function formatObservations(

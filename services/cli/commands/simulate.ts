@@ -7,6 +7,7 @@ import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
+import type { OutputOptions } from "../framework/output.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { fractionBar, progressBar } from "../framework/progress.ts";
 import { SENSOR_PREFIX, SENSORS } from "../simulation/fleet.ts";
@@ -31,12 +32,13 @@ export const define: DefineCommand = (simulate, createContext) => {
     .option("--to <place>", 'where they go: "store", "kafka", or the URL of an intake', "store")
     .option("--key <key>", "the sensor key for an intake that wants one")
     .option("--remove", "delete everything simulated that is stored, and simulate nothing", false)
+    .option("--json", "as JSON", false)
     .action(async (options: SimulateOptions) => runSimulate(options, await createContext()));
 };
 
 export const DEFAULTS = { days: 30, perDay: 8_000, seed: 1, sources: 8_000, to: "store", remove: false } as const;
 
-export type SimulateOptions = {
+export type SimulateOptions = Partial<OutputOptions> & {
   readonly days?: number | undefined;
   readonly perDay: number;
   /** An RFC 3339 time. */
@@ -54,7 +56,7 @@ export type SimulateOptions = {
 /** `noisefloor simulate`: the observations of a simulated sensor fleet. */
 export async function runSimulate(options: SimulateOptions, context: CommandContext): Promise<void> {
   const { settings, signal } = context;
-  if (options.remove) return remove(context);
+  if (options.remove) return remove(options, context);
   const now = Date.now();
   const until = readUntil(options.until, now);
   const work = (target: SimulationTarget) => run(target, { ...options, until, now }, context);
@@ -66,7 +68,7 @@ export async function runSimulate(options: SimulateOptions, context: CommandCont
   });
 }
 
-async function remove(context: CommandContext): Promise<void> {
+async function remove({ json }: Partial<OutputOptions>, context: CommandContext): Promise<void> {
   const { settings, signal, print } = context;
   const store = await openPreparedStore(settings, asCommand(context, signal));
   await closingAfter(store, async () => {
@@ -78,10 +80,12 @@ async function remove(context: CommandContext): Promise<void> {
     try {
       const removed = await removeSensors(client, SENSOR_PREFIX, { signal, onProgress: bar.show });
       bar.end();
-      print(`deleted   ${removed.observations} observations of sensors named ${SENSOR_PREFIX}...`);
-      if (removed.isComplete) return;
+      const { observations, isComplete } = removed;
+      if (!isComplete) process.exitCode = 130;
+      if (json) return print(JSON.stringify({ is_complete: isComplete, deleted: observations }));
+      print(`deleted   ${observations} observations of sensors named ${SENSOR_PREFIX}...`);
+      if (isComplete) return;
       print("Stopped before the end: answers still count them. The same command again does what is left.");
-      process.exitCode = 130;
     } finally {
       bar.end();
       await client.close();
@@ -128,32 +132,40 @@ function assertKept(days: number, until: number, now: number, { retentionDays }:
 type RunOptions = Omit<SimulateOptions, "until" | "remove" | "to"> & { readonly until: number; readonly now: number };
 
 async function run(target: SimulationTarget, options: RunOptions, context: CommandContext): Promise<void> {
-  const { seed, sources, rate, until } = options;
-  const { settings, log, print } = context;
+  const { seed, sources, rate, until, json = false } = options;
+  const { settings, log, signal } = context;
+  // As JSON, the summary is all that is printed.
+  const talking: Talking = { settings, signal, print: json ? () => {} : context.print };
   const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log });
   try {
     const internet = await openInternet({ seed, sources, databases: enricher });
     const days = options.days ?? (rate === undefined ? DEFAULTS.days : 0);
+    let filled: RunSummary | undefined;
     if (days > 0) {
-      print(
+      talking.print(
         `Simulating ${days === 1 ? "a day" : `${days} days`} of a fleet of ${SENSORS.length} sensors, named ${SENSOR_PREFIX}..., with the seed ${seed} ...`,
       );
-      await backFill(internet, target, { days, until, perDay: options.perDay }, context);
+      filled = await backFill(internet, target, { days, until, perDay: options.perDay }, talking);
     }
-    if (rate !== undefined && !context.signal.aborted) await live(internet, target, rate, context);
+    const isFilled = !signal.aborted;
+    const sent = rate !== undefined && isFilled ? await live(internet, target, rate, talking) : undefined;
+    if (!json) return;
+    const summaries = { back_fill: filled ? toJson(filled) : null, live: sent ? toJson(sent) : null };
+    context.print(JSON.stringify({ is_complete: isFilled, ...summaries }));
   } finally {
     enricher.stop();
   }
 }
 
+type Talking = Pick<CommandContext, "settings" | "signal" | "print">;
 type BackFill = { readonly days: number; readonly until: number; readonly perDay: number };
 
 async function backFill(
   internet: SimulatedInternet,
   target: SimulationTarget,
   { days, until, perDay }: BackFill,
-  { settings, signal, print }: CommandContext,
-): Promise<void> {
+  { settings, signal, print }: Talking,
+): Promise<RunSummary> {
   const from = until - days * DAY_MS;
   const startedAt = Date.now();
   const progress = progressBar("Simulating", until - from, settings.logLevel !== "silent");
@@ -174,7 +186,9 @@ async function backFill(
       print(`and stores the rest with --until ${new Date(until).toISOString()}.`);
       process.exitCode = 130;
     }
-    printSummary(summary, target.verb, startedAt, print);
+    const done = { ...summary, verb: target.verb, startedAt, endedAt: Date.now() };
+    printSummary(done, print);
+    return done;
   } finally {
     progress.end();
   }
@@ -184,22 +198,35 @@ async function live(
   internet: SimulatedInternet,
   target: SimulationTarget,
   rate: number,
-  { signal, print }: CommandContext,
-): Promise<void> {
+  { signal, print }: Talking,
+): Promise<RunSummary> {
   const startedAt = Date.now();
   print(`Simulating ${rate} observations per second from now on; Ctrl-C stops it.`);
   const span = { from: startedAt, to: Number.POSITIVE_INFINITY, perDay: rate * (DAY_MS / 1_000) };
   const summary = await sendLive(simulate(internet, span), { target, signal, now: Date.now });
-  printSummary(summary, target.verb, startedAt, print);
+  const done = { ...summary, verb: target.verb, startedAt, endedAt: Date.now() };
+  printSummary(done, print);
+  return done;
 }
 
-function printSummary(
-  { made, accepted }: SendSummary,
-  verb: string,
-  startedAt: number,
-  print: (line: string) => void,
-): void {
-  const seconds = Math.max(0.001, (Date.now() - startedAt) / 1_000);
+type RunSummary = Readonly<SendSummary> & {
+  /** What the target did with them. */
+  readonly verb: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+};
+
+const secondsOf = ({ startedAt, endedAt }: RunSummary) => Math.max(0.001, (endedAt - startedAt) / 1_000);
+
+function toJson(summary: RunSummary) {
+  const { made, accepted } = summary;
+  return { simulated: made, accepted, left_out: made - accepted, seconds: secondsOf(summary) };
+}
+
+function printSummary(summary: RunSummary, print: (line: string) => void): void {
+  const { made, accepted, verb } = summary;
+  const seconds = secondsOf(summary);
   print(`simulated ${made}`);
   print(`${verb.padEnd(9)} ${accepted}`);
   if (accepted < made) print(`left out  ${made - accepted}`);

@@ -37,6 +37,25 @@ test("every command and option is offered, with its descriptions", () => {
   }
 });
 
+/** Commands that print something without `--json`, and why. */
+const WITHOUT_JSON: Readonly<Record<string, string>> = {
+  "noisefloor start": "a service: it logs JSON",
+  "noisefloor ingest": "a service: it logs JSON",
+  "noisefloor query": "a service: it logs JSON",
+  "noisefloor schema": "prints JSON anyway",
+  "noisefloor completion": "prints a script for a shell",
+};
+
+test("every command that prints something takes --json", () => {
+  // Only "tags import" has an action of its own beside its subcommands.
+  const printing = commands.filter(({ commands: below, takesFiles }) => below.length === 0 || takesFiles);
+  const lacking = printing.filter(
+    ({ options }) => !options.some(({ name, value }) => name === "--json" && value.kind === "none"),
+  );
+  expect(printing.map(({ path }) => path)).toEqual(expect.arrayContaining(["noisefloor tags import"]));
+  expect(lacking.map(({ path }) => path)).toEqual(Object.keys(WITHOUT_JSON));
+});
+
 test.each([
   ["noisefloor k", ["keys"]],
   ["noisefloor keys ", ["create", "list", "revoke"]],

@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 
@@ -18,6 +19,8 @@ export type CommandContext = {
   readonly signal: AbortSignal;
   /** A line on standard output. */
   readonly print: (line?: string) => void;
+  /** Standard input, which "-" names in the place of a file. */
+  readonly stdin: Readable;
   /** Whether standard output is a terminal. If not, it may be a log, which must not get an unrequested secret. */
   readonly isTerminal: boolean;
   /** Asks a question to be answered with yes or no; undefined when there is no terminal to ask on. */

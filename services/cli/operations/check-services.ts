@@ -74,7 +74,7 @@ export function checkKafka(facts: Facts): Finding[] {
       "check that the brokers run, KAFKA_BROKERS, KAFKA_TLS and KAFKA_SASL_*; sensors' messages wait there";
     return [failure("Kafka", kafka.error, remedy)];
   }
-  return kafka.value.map(({ topic, groupId, lag }): Finding => {
+  return kafka.value.groups.map(({ topic, groupId, lag }): Finding => {
     const check = "Kafka";
     if ("error" in lag) {
       const error = lag.error instanceof Error ? lag.error.message : String(lag.error);

@@ -102,12 +102,14 @@ export function checkDisk({ disk, growth, retentionDays }: StoreFacts): Finding[
   return [ok(check, text + until)];
 }
 
-export function checkClock({ clock }: StoreFacts): Finding[] {
+/** @param skewMs how far the clock of ClickHouse or Kafka is ahead of ours; undefined when it is not known. */
+export function checkClock(owner: string, skewMs: number | undefined): Finding[] {
+  if (skewMs === undefined) return [];
   const check = "clock";
-  const text = `ClickHouse's is ${formatSkew(clock.skewMs)}`;
+  const text = `${owner}'s is ${formatSkew(skewMs)}`;
   const remedy = "let NTP set the clocks of both machines";
-  if (Math.abs(clock.skewMs) > SKEW_FAILURE_MS) return [failure(check, text, remedy)];
-  if (Math.abs(clock.skewMs) > SKEW_WARNING_MS) return [warning(check, text, remedy)];
+  if (Math.abs(skewMs) > SKEW_FAILURE_MS) return [failure(check, text, remedy)];
+  if (Math.abs(skewMs) > SKEW_WARNING_MS) return [warning(check, text, remedy)];
   return [ok(check, text)];
 }
 

@@ -2,6 +2,7 @@ import type { SensorActivity } from "@noisefloor/clickhouse/tables/sensor-activi
 import { summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { KafkaError } from "@noisefloor/kafka/errors.ts";
+import type { GroupState } from "@noisefloor/kafka/group-state.ts";
 import { expect, test } from "vitest";
 import { judge } from "./checks.ts";
 import { worstOf } from "./finding.ts";
@@ -80,6 +81,7 @@ test("nothing is wrong when all is well", () => {
 const group = { topic: "scans", groupId: "g" };
 const withKafka = (kafka: Facts["kafka"]) =>
   facts({ settings: readSettings({ KAFKA_BROKERS: "127.0.0.1:9092" }), kafka });
+const withGroups = (...groups: GroupState[]) => withKafka({ value: { groups, skewMs: undefined } });
 
 test.each<[string, Facts, RegExp]>([
   [
@@ -143,6 +145,11 @@ test.each<[string, Facts, RegExp]>([
     /^failure clock: ClickHouse's is 10 minutes behind this machine's/,
   ],
   [
+    "the brokers' clock is a minute off",
+    withKafka({ value: { groups: [], skewMs: 60_000 } }),
+    /^(?:warning|failure) clock: Kafka's is 1 minutes? ahead of this machine's/,
+  ],
+  [
     "the certificate expires",
     facts({ certificate: { value: NOW + 5 * 24 * HOUR } }),
     /^warning certificate: expires in 5 days/,
@@ -172,12 +179,12 @@ test.each<[string, Facts, RegExp]>([
   ],
   [
     "the topic may not be read",
-    withKafka({ value: [{ ...group, lag: { error: new KafkaError("Not authorized to access topics") } }] }),
+    withGroups({ ...group, lag: { error: new KafkaError("Not authorized to access topics") } }),
     /^failure Kafka: scans: Not authorized/,
   ],
   [
     "messages pile up",
-    withKafka({ value: [{ ...group, lag: { messages: 200_000 } }] }),
+    withGroups({ ...group, lag: { messages: 200_000 } }),
     /^warning Kafka: scans: 200000 messages wait for g/,
   ],
   [

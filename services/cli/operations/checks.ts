@@ -11,6 +11,7 @@ import {
 import { checkBackup, checkClickHouse, checkClock, checkDataDirectory, checkDisk, checkSchema } from "./check-store.ts";
 import { type Finding, failure, ok, unlessLate } from "./finding.ts";
 import type { Facts } from "./gather.ts";
+import { knownOf } from "./probe.ts";
 
 /** Every check, in the order in which a fault is looked for: one further up often explains those below. */
 export function judge(facts: Facts): Finding[] {
@@ -20,7 +21,9 @@ export function judge(facts: Facts): Finding[] {
     ...checkServices(facts),
     ...checkDataDirectory(facts),
     ...checkClickHouse(facts),
-    ...(store === undefined ? checkOwnDisk(facts) : [...checkSchema(store), ...checkDisk(store), ...checkClock(store)]),
+    ...(store === undefined ? checkOwnDisk(facts) : [...checkSchema(store), ...checkDisk(store)]),
+    ...checkClock("ClickHouse", store?.clock.skewMs),
+    ...checkClock("Kafka", knownOf(facts.kafka)?.skewMs),
     ...checkKafka(facts),
     ...checkCaches(facts),
     ...checkCertificate(facts),

@@ -1,6 +1,6 @@
 import { availableParallelism, loadavg } from "node:os";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import type { GroupState } from "@noisefloor/kafka/group-state.ts";
+import type { KafkaState } from "@noisefloor/kafka/group-state.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
 import { readVersion } from "../version.ts";
 import type { Probe } from "./probe.ts";
@@ -26,7 +26,7 @@ export type Facts = {
   readonly services: readonly ServiceProbe[];
   /** Whether anything takes connections where a service would listen. */
   readonly isPortTaken: boolean;
-  readonly kafka: Probe<readonly GroupState[]> | undefined;
+  readonly kafka: Probe<KafkaState> | undefined;
   /** Processes that want to run, over the last minute, for each processor. */
   readonly load: number;
   /** When the certificate expires, in milliseconds since 1970 UTC. */

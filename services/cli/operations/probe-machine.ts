@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { dirname, resolve } from "node:path";
 import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
-import { type GroupState, readGroupStates } from "@noisefloor/kafka/group-state.ts";
+import { type KafkaState, readKafkaState } from "@noisefloor/kafka/group-state.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
 import { readExpiry } from "../serve/self-report.ts";
 import { PROBE_MS, type Probe, probe } from "./probe.ts";
@@ -49,15 +49,15 @@ export async function probeCertificate({ http }: Settings): Promise<Probe<number
   return tls && probe(() => readExpiry(tls.certFile));
 }
 
-/** The lag of the configured topics; undefined without brokers. */
-export async function probeKafka({ kafka }: Settings, log: Logger): Promise<Probe<readonly GroupState[]> | undefined> {
+/** The lag of the configured topics, and the clock; undefined without brokers. */
+export async function probeKafka({ kafka }: Settings, log: Logger): Promise<Probe<KafkaState> | undefined> {
   if (kafka === undefined) return undefined;
   const { connection, topic, groupId, rawTopics } = kafka;
   const groups = [
     { topic, groupId },
     ...rawTopics.map((raw) => ({ topic: raw.topic, groupId: `${groupId}.${raw.topic}` })),
   ];
-  return probe(() => readGroupStates(connection, groups, log));
+  return probe(() => readKafkaState(connection, groups, log));
 }
 
 /** Whether a connection to the port is taken, by anything. */

@@ -43,7 +43,8 @@ export function statusToJson(facts: Facts) {
         : {
             brokers: settings.kafka?.connection.brokers ?? [],
             error: errorOf(kafka),
-            groups: (knownOf(kafka) ?? []).map(({ topic, groupId, lag }) => ({
+            clock_skew_seconds: secondsOf(knownOf(kafka)?.skewMs),
+            groups: (knownOf(kafka)?.groups ?? []).map(({ topic, groupId, lag }) => ({
               topic,
               group: groupId,
               lag: "messages" in lag ? lag.messages : null,
@@ -95,6 +96,7 @@ export function statusLines(facts: Facts): (readonly [name: string, text: string
   const { dataDirectory, store, services, kafka, certificate, now } = facts;
   const lastInsert = lastInsertOf(facts);
   const caches = samplesOf(facts, "noisefloor_cache_age_seconds");
+  const skewMs = knownOf(kafka)?.skewMs;
   return [
     ["noisefloor", facts.version],
     ...(store.isEmbedded ? [["data", describeDirectory(dataDirectory)] as const] : []),
@@ -102,7 +104,8 @@ export function statusLines(facts: Facts): (readonly [name: string, text: string
     ...(services.length === 0 ? [["service", "none is running"] as const] : []),
     ...storeLines(facts),
     ...("error" in (kafka ?? {}) ? [["Kafka", `away: ${errorOf(kafka)}`] as const] : []),
-    ...(knownOf(kafka) ?? []).map(({ topic, groupId, lag }) => {
+    ...(skewMs === undefined ? [] : [["clock", `Kafka's is ${formatSkew(skewMs)}`] as const]),
+    ...(knownOf(kafka)?.groups ?? []).map(({ topic, groupId, lag }) => {
       const text = "messages" in lag ? `${lag.messages} messages wait` : formatError(lag.error);
       return ["Kafka", `${topic}, group ${groupId}: ${text}`] as const;
     }),
@@ -115,6 +118,7 @@ export function statusLines(facts: Facts): (readonly [name: string, text: string
   ];
 }
 
+const secondsOf = (ms: number | undefined) => (ms === undefined ? null : ms / 1_000);
 const formatError = (error: unknown) => (error instanceof Error ? error.message : String(error));
 const formatMoment = (time: number, now: number) => `${formatTimestamp(time)} (${formatAge(now - time)} ago)`;
 

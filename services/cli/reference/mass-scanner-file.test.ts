@@ -1,21 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readKnownLists } from "./known-lists.ts";
-import { readMassScanners } from "./mass-scanner-file.ts";
-
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "noisefloor-scanners-"));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+import { parseMassScanners } from "./mass-scanner-file.ts";
 
 async function read(lines: readonly string[], kind: "service" | "actor" = "actor") {
-  const file = join(folder, "mass_scanner.txt");
-  await writeFile(file, lines.join("\n"));
-  const read = await readMassScanners(kind, file, await readKnownLists("actor"));
+  const read = await parseMassScanners(kind, "mass_scanner", lines.join("\n"), await readKnownLists("actor"));
   const lists = read.map(({ list: { listId, name, networks, trustLevel } }) => {
     return [
       listId,

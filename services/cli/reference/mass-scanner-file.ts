@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { basename } from "node:path";
 import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
 import { type Ipv4Network, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
 import { parse } from "yaml";
@@ -15,23 +14,23 @@ const PRIORITY = 50;
 type Operator = { readonly networks: Ipv4Network[]; readonly domain: string };
 
 /**
- * Reads a file of mass scanners in the form of maltrail's: `address # operator or its host name` on each line, or a
- * network instead of an address. Each operator becomes a list of its own, called after the file and the operator.
+ * Reads the text of a file of mass scanners in the form of maltrail's: `address # operator or its host name` on each
+ * line, or a network instead of an address. Each operator becomes a list of its own, with the id `fileId:operator`.
  * Lines that name no operator are rejected: without one there is no reason to call a scan harmless.
  * @throws Error when no line has the form, or when the kind is not that of scan operators.
  */
-export async function readMassScanners(
+export async function parseMassScanners(
   kind: NetworkKind,
-  file: string,
+  fileId: string,
+  text: string,
   known: KnownLists,
 ): Promise<readonly ReadNetworkList[]> {
   if (kind !== "actor") throw new Error("it is a list for noisefloor actors import");
-  const fileId = basename(file, ".txt");
   const ids = z.record(z.string(), z.string()).parse(parse(await readFile(OPERATOR_DOMAINS_FILE, "utf8")));
   const idsByDomain = new Map(Object.entries(ids));
   const operators = new Map<string, Operator>();
   const rejected: RejectedEntry[] = [];
-  for (const line of (await readFile(file, "utf8")).split("\n")) {
+  for (const line of text.split("\n")) {
     const [, address, comment = ""] = /^\s*(\d[\d./]*)\s*(?:#(.*))?$/.exec(line) ?? [];
     if (address === undefined) continue;
     const network = parseNetwork(address);

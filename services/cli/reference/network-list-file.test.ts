@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type KnownLists, readKnownLists } from "./known-lists.ts";
-import { findListFiles, readNetworkList } from "./network-list-file.ts";
+import { findListFiles, listIdOf, parseNetworkList } from "./network-list-file.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -35,10 +35,13 @@ async function write(path: string, content: unknown): Promise<string> {
   return file;
 }
 
+const read = async (file: string, known: KnownLists) =>
+  parseNetworkList(listIdOf(file), await readFile(file, "utf8"), known);
+
 /** Reads a list with these entries. @returns the networks that it accepted, as text. */
 async function readEntries(entries: readonly string[], more: Record<string, unknown> = {}) {
   const file = await write("entries/some-list.json", { name: "Some list", list: entries, ...more });
-  const { list, rejected, ipv6 } = await readNetworkList(file, NONE);
+  const { list, rejected, ipv6 } = await read(file, NONE);
   return { taken: list.networks.map(({ first, length }) => `${numberToIpv4(first)}/${length}`), rejected, ipv6 };
 }
 
@@ -52,7 +55,7 @@ describe("a published list of networks", () => {
       matching_attributes: ["ip-src", "ip-dst"],
       list: ["66.249.64.0/19"],
     });
-    const { list } = await readNetworkList(file, KNOWN);
+    const { list } = await read(file, KNOWN);
     expect(list).toEqual({
       listId: "googlebot",
       networks: [{ first: 1_123_631_104, length: 19 }],
@@ -68,7 +71,7 @@ describe("a published list of networks", () => {
 
   test("is called after its file, or after its folder when the file is just list.json", async () => {
     const content = { name: "x", list: [] };
-    const idOf = async (path: string) => (await readNetworkList(await write(path, content), NONE)).list.listId;
+    const idOf = async (path: string) => (await read(await write(path, content), NONE)).list.listId;
     expect(await idOf("ours/telegram-ips.json")).toBe("telegram-ips");
     expect(await idOf("telegram/list.json")).toBe("telegram");
   });
@@ -77,7 +80,7 @@ describe("a published list of networks", () => {
     "that our table does not have, like %s, keeps its own description and has the lowest trust level",
     async (listId) => {
       const content = { name: "List of known Somebody", description: "Theirs", list: ["8.8.8.0/24"] };
-      const { list } = await readNetworkList(await write(`${listId}/list.json`, content), KNOWN);
+      const { list } = await read(await write(`${listId}/list.json`, content), KNOWN);
       expect(list).toMatchObject({
         listId,
         name: "Somebody",
@@ -105,7 +108,7 @@ describe("a published list of networks", () => {
     ['{"name":"x","list":[1]}', /no warninglist/],
     ['{"list":[]}', /no warninglist/],
   ])("is not %s", async (content, reason) => {
-    await expect(readNetworkList(await write("broken.json", content), NONE)).rejects.toThrow(reason);
+    await expect(read(await write("broken.json", content), NONE)).rejects.toThrow(reason);
   });
 });
 

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
 import { type Ipv4Network, parseNetwork } from "@noisefloor/domain/address/ipv4.ts";
@@ -43,19 +43,14 @@ export async function findListFiles(path: string): Promise<string[]> {
 
 /** A list's id: its file's name, or its folder's name if the file is `list.json`. */
 export function listIdOf(file: string): string {
-  const name = basename(file, ".json");
+  const name = basename(file).replace(/\.(?:json|txt)$/, "");
   return name === "list" ? basename(dirname(file)) : name;
 }
 
 /**
- * Reads a published list of networks and adds what our table of known lists says about it.
- * @throws Error when the file is no such list.
+ * Reads the text of a published list of networks and adds what our table of known lists says about it.
+ * @throws Error when it is no such list.
  */
-export async function readNetworkList(file: string, knownLists: KnownLists): Promise<ReadNetworkList> {
-  return parseNetworkList(listIdOf(file), await readFile(file, "utf8"), knownLists);
-}
-
-/** The same of the text of a file. */
 export function parseNetworkList(listId: string, text: string, knownLists: KnownLists): ReadNetworkList {
   const parsed = warninglistSchema.safeParse(JSON.parse(text));
   if (!parsed.success) throw new Error("the file is no warninglist: it takes {name, list: [...]}");

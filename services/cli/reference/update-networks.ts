@@ -14,8 +14,8 @@ const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
 
 export type UpdateOptions = {
   readonly kind: NetworkKind;
-  /** The URL or the path of a .tar.gz of the MISP warninglists. */
-  readonly from: string;
+  /** The URL or the path of a .tar.gz of the MISP warninglists, or its bytes. */
+  readonly from: string | Readable;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
   readonly signal?: AbortSignal | undefined;
@@ -36,7 +36,8 @@ export async function updateNetworks(
   return storeLists(client, kind, lists, { force: false, now });
 }
 
-async function openArchive(from: string, signal: AbortSignal | undefined): Promise<Readable> {
+async function openArchive(from: string | Readable, signal: AbortSignal | undefined): Promise<Readable> {
+  if (typeof from !== "string") return from;
   if (!/^https?:\/\//.test(from)) return (await open(from)).createReadStream();
   const timeout = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS);
   const ended = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import type { CommandContext } from "../framework/command.ts";
+import { openStore, openStoreToRead } from "../prepare-store.ts";
 import { type RunningService, serve } from "../serve.ts";
-import { asService, openStore, openStoreToRead, type Store } from "../store.ts";
+import { asService, type Store } from "../store.ts";
 import type { Roles } from "./service-context.ts";
 
 /**

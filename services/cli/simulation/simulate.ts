@@ -47,7 +47,7 @@ const BUSIEST_UTC_HOUR = 8;
  * The observations of a span, oldest first. A slot of time has the same ones in every run, ids included, so that a span
  * that overlaps an earlier one adds only what is new.
  */
-export function* simulate(internet: SimulatedInternet, { from, to, perDay }: Span): Generator<ValidObservation> {
+export function* simulate(internet: SimulatedInternet, { from, to, perDay }: Span): Generator<SimulatedObservation> {
   const name = hash("sha256", `${internet.fingerprint} ${perDay}`).slice(0, 8);
   const slotMs = perDay < MANY_PER_DAY ? MINUTE_MS : 1_000;
   const mean = perDay / (DAY_MS / slotMs);
@@ -79,7 +79,7 @@ type Slot = {
 function simulateSlot(internet: SimulatedInternet, { slot, start, slotMs, mean, shares, idPrefix }: Slot) {
   const random = seededRandom(mix(internet.seed, slot, 21));
   const count = Math.floor(mean * rhythm(start) + random());
-  const drawn: ValidObservation[] = [];
+  const drawn: SimulatedObservation[] = [];
   while (drawn.length < count) {
     const source = drawSource(internet, start, shares, random);
     // Whoever comes looks at several sensors at once.
@@ -118,17 +118,32 @@ function drawSource(
   return random() * 1.4 < activityAt(source, time) ? source : scanners.recurring(time, random);
 }
 
-const contents = new WeakMap<object, Content>();
+/** A simulated observation, and what it sends: the same object for all that send the same. */
+export type SimulatedObservation = ValidObservation & { readonly content: Content };
 
-/** What a simulated observation sends: the same object for all that send the same. */
-export const contentOf = (observation: object): Content | undefined => contents.get(observation);
+type Sent = Omit<Content, "isSession">;
+const sentByContent = new WeakMap<Content, Sent>();
+
+/** The members of an observation with this content. To leave one out for each observation anew would take longer. */
+function sentOf(content: Content): Sent {
+  const known = sentByContent.get(content);
+  if (known !== undefined) return known;
+  const { isSession: _isSession, ...sent } = content;
+  sentByContent.set(content, sent);
+  return sent;
+}
 
 type Moment = { readonly id: string; readonly observedAt: number; readonly random: Random };
 
-function observe(internet: SimulatedInternet, source: Source, { id, observedAt, random }: Moment): ValidObservation {
+function observe(
+  internet: SimulatedInternet,
+  source: Source,
+  { id, observedAt, random }: Moment,
+): SimulatedObservation {
   const sensor = pick(SENSORS, random() ** 1.6);
   const content = pick(source.contents, random() ** 1.7);
-  const { isSession, ...sent }: Content = content;
+  const { isSession } = content;
+  const sent = sentOf(content);
   const observation: ValidObservation["observation"] = {
     ...sent,
     ...aboutSource(internet, source, sensor),
@@ -144,8 +159,7 @@ function observe(internet: SimulatedInternet, source: Source, { id, observedAt, 
   if (sensor.workspaceId !== undefined) observation.workspace_id = sensor.workspaceId;
   if (sent.transport !== "icmp") observation.source_port = 1_024 + Math.floor(random() * 64_000);
   if (isSession === true) observation.session_id = id;
-  contents.set(observation, content);
-  return { observation, observedAt, isFilledIn: false };
+  return { observation, observedAt, isFilledIn: false, content };
 }
 
 /** What a sensor finds out about a source itself; the intake adds the rest. */

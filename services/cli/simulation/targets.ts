@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+import { rowEncoder } from "@noisefloor/ingest/sinks/encode-rows.ts";
 import { kafkaSink } from "@noisefloor/ingest/sinks/kafka.ts";
 import { createTopic } from "@noisefloor/ingest/sources/kafka/topics.ts";
 import type { AcceptedRecord, IncomingRecord } from "@noisefloor/ingest/types.ts";
@@ -12,7 +13,6 @@ import { createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { openRows } from "../row-options.ts";
 import type { Store } from "../store.ts";
-import { contentOf } from "./simulate.ts";
 
 /** Where simulated observations go. */
 export type SimulationTarget = {
@@ -33,6 +33,13 @@ function toAccepted(valid: ValidObservation, catalogue: Pick<TagCatalogue, "reso
   return { record: { bytes: NO_BYTES, fallbackId: "" }, valid, tagIds };
 }
 
+/** What a simulated observation sends: the same object for all that send the same. */
+function contentOf(valid: ValidObservation | undefined): object | undefined {
+  if (valid === undefined || !("content" in valid)) return undefined;
+  const { content } = valid;
+  return typeof content === "object" && content !== null ? content : undefined;
+}
+
 /** Straight into the store, by the same rows as everything else. */
 export async function storeTarget(context: CommandContext, { client }: Store): Promise<SimulationTarget> {
   const closeStack = createCloseStack();
@@ -42,8 +49,14 @@ export async function storeTarget(context: CommandContext, { client }: Store): P
   closeStack.add(stop);
   const { assertSpace, ...disk } = await openDiskGuard(client, { floorBytes: context.settings.minFreeDiskBytes });
   closeStack.add(disk.stop);
+  const contentsOfRows = new WeakMap<object, object>();
+  const onRow = (row: object, valid: ValidObservation) => {
+    const content = contentOf(valid);
+    if (content !== undefined) contentsOfRows.set(row, content);
+  };
   const sink = directSink(client, {
-    ...{ retryForMs: 60_000, assertSpace, rows },
+    ...{ retryForMs: 60_000, assertSpace, rows: { ...rows, onRow } },
+    encode: rowEncoder((row) => contentsOfRows.get(row)),
     // Each of its sessions is one record.
     joinsSessions: false,
   });

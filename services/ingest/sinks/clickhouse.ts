@@ -1,8 +1,11 @@
-import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { Readable } from "node:stream";
+import { finished } from "node:stream/promises";
+import type { ClickHouseClient, ClickHouseSettings } from "@noisefloor/clickhouse/client/connect.ts";
 import type { InsertObservations, InsertQueue } from "../insert-queue.ts";
 import type { ObservationRow } from "../observation-row.ts";
 import type { IncomingRecord, Sink } from "../types.ts";
 import { boundDetail } from "../validate.ts";
+import { ENCODED_COLUMNS, type EncodeRows } from "./encode-rows.ts";
 import { makeRows, type RowOptions } from "./rows.ts";
 
 /** Stores accepted records in ClickHouse. The records of one session are one row: they are rejected together. */
@@ -39,27 +42,42 @@ const URGENT = { priority: "1" } as const;
 /**
  * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
  * @param assertSpace throws while the store must not grow.
+ * @param encode how rows are written, if not as JSON.
  */
-export function insertObservations(client: ClickHouseClient, assertSpace: () => void = () => {}): InsertObservations {
+export function insertObservations(
+  client: ClickHouseClient,
+  assertSpace: () => void = () => {},
+  encode?: EncodeRows,
+): InsertObservations {
+  const send = encode === undefined ? insertJson : insertEncoded(encode);
   let urgentFrom = 0;
   return async (rows, token) => {
     assertSpace();
     const start = performance.now();
     const isUrgent = rows.length <= URGENT_ROWS && start >= urgentFrom;
     if (isUrgent) urgentFrom = Number.POSITIVE_INFINITY;
-    const insert = client.insert({
-      table: "observations",
-      values: rows,
-      format: "JSONEachRow",
-      clickhouse_settings: {
-        insert_deduplication_token: token,
-        // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
-        deduplicate_blocks_in_dependent_materialized_views: 1,
-        ...(isUrgent ? URGENT : {}),
-      },
+    const insert = send(client, rows, {
+      insert_deduplication_token: token,
+      // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
+      deduplicate_blocks_in_dependent_materialized_views: 1,
+      ...(isUrgent ? URGENT : {}),
     });
     await insert.finally(() => {
       if (isUrgent) urgentFrom = performance.now() + (performance.now() - start) * URGENT_PAUSE;
     });
+  };
+}
+
+type Send = (client: ClickHouseClient, rows: readonly ObservationRow[], settings: ClickHouseSettings) => Promise<void>;
+
+const insertJson: Send = async (client, values, clickhouse_settings) => {
+  await client.insert({ table: "observations", values, format: "JSONEachRow", clickhouse_settings });
+};
+
+function insertEncoded(encode: EncodeRows): Send {
+  const query = `INSERT INTO observations (${ENCODED_COLUMNS.join(", ")}) FORMAT RowBinary`;
+  return async (client, rows, clickhouse_settings) => {
+    const { stream } = await client.exec({ query, values: Readable.from([encode(rows)]), clickhouse_settings });
+    await finished(stream.resume());
   };
 }

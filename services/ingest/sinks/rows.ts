@@ -17,7 +17,11 @@ export type RowOptions = {
   /** Called with the observations of a batch before any of them is enriched. */
   readonly prepare?: ((observations: readonly Observation[]) => Promise<void>) | undefined;
   /** Adds the tags of rules to those that the sender named. */
-  readonly assignTags?: ((observation: Observation, tagIds: readonly string[]) => AssignedTags) | undefined;
+  readonly assignTags?:
+    | ((observation: Observation, tagIds: readonly string[], valid?: ValidObservation) => AssignedTags)
+    | undefined;
+  /** Called with each row that is made of one record alone. */
+  readonly onRow?: ((row: ObservationRow, valid: ValidObservation) => void) | undefined;
 };
 
 export type MadeRows = {
@@ -30,7 +34,13 @@ export type MadeRows = {
 /** Makes the rows of accepted records. */
 export async function makeRows<R extends IncomingRecord>(
   accepted: readonly AcceptedRecord<R>[],
-  { sessions, prepare, enrich = () => {}, assignTags = (_observation, tagIds) => ({ tagIds }) }: RowOptions,
+  {
+    sessions,
+    prepare,
+    enrich = () => {},
+    assignTags = (_observation, tagIds) => ({ tagIds }),
+    onRow = () => {},
+  }: RowOptions,
 ): Promise<MadeRows> {
   await prepare?.(accepted.map(({ valid }) => valid.observation));
   const parts = new Map<AcceptedRecord<R>, JoiningPart>();
@@ -52,7 +62,11 @@ export async function makeRows<R extends IncomingRecord>(
       const state = states.get(one);
       if (state === undefined) {
         enrich(one.valid.observation);
-        rows.push(toRow(one.valid, { observationId: idOf(one), ...assignTags(one.valid.observation, one.tagIds) }));
+        const { observation } = one.valid;
+        const assigned = assignTags(observation, one.tagIds, one.valid);
+        const row = toRow(one.valid, { observationId: idOf(one), ...assigned });
+        onRow(row, one.valid);
+        rows.push(row);
         continue;
       }
       let row = made.get(state);

@@ -231,6 +231,7 @@ test("a backup is never overwritten, and Ctrl-C cancels it", async () => {
   expect(command.lines.join()).toMatch(/^The backup was cancelled; nothing of it is left\.$|^Backed up /);
   const again = commandOver(other, undefined, stop.signal);
   await runRestore(server.place("once"), { replace: true }, again);
-  expect(again.lines).toEqual(["The restore was cancelled; the database is as it was."]);
+  await runRestore(server.place("once"), { replace: true, json: true }, again);
+  expect(again.lines).toEqual(["The restore was cancelled; the database is as it was.", '{"is_complete":false}']);
   process.exitCode = 0;
 });

@@ -3,7 +3,7 @@ import { runKeysCreate } from "@noisefloor/cli/commands/keys.ts";
 import { runMigrate } from "@noisefloor/cli/commands/migrate.ts";
 import { runRetention } from "@noisefloor/cli/commands/retention.ts";
 import { runWorkspacesWrite } from "@noisefloor/cli/commands/workspaces.ts";
-import { openStore } from "@noisefloor/cli/store.ts";
+import { openStore } from "@noisefloor/cli/prepare-store.ts";
 import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
@@ -193,7 +193,8 @@ test("a retention that would delete more than a tenth is not set unless that is 
   );
   await expect(runMigrate({ yes: false }, { ...migrating, ask: async () => false })).rejects.toThrow("nothing was");
   expect(await readRetention(world.client)).toBe(70);
-  await runMigrate({ yes: true }, migrating);
+  await runMigrate({ yes: true, json: true }, migrating);
+  expect(JSON.parse(rest.lines.join("\n"))).toEqual({ migrations: [], tags: 0, lists: 0, retention_days: 30 });
   expect(await readRetention(world.client)).toBe(30);
   await (await open(4, 4)).close();
   expect(await readRetention(world.client)).toBe(4);

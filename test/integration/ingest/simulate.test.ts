@@ -36,6 +36,8 @@ let key: string;
 let simulated: readonly Seen[];
 let tags: readonly Tag[];
 let oracle: Oracle;
+/** How many observations a simulation makes. */
+let made: number;
 let before: Record<string, unknown>;
 
 /** The simulated observations with the tags of all rules, each looked at by itself. */
@@ -80,6 +82,7 @@ beforeAll(async () => {
   world = await createWorld(() => NOW);
   key = await world.addCaller("unlimited", ["community_dataset"], "default");
   simulated = await expectSimulated();
+  made = simulated.length;
   // Observations of others: of simulated and other addresses, in the same hours, with the same and other tags.
   await world.addTags(["ssh-scanner", "late"].map((slug) => makeTag(slug, "unknown", { id: tagIdFromSlug(slug) })));
   const others = simulated.filter((_, index) => index % 40 === 0);
@@ -156,9 +159,11 @@ test("a second run, straight or over HTTP, stores nothing new and changes no ans
 test("--remove deletes what was simulated, and leaves exactly what others have sent", async () => {
   expect(await run({ remove: true })).toMatch(/^deleted {3}\d{3,4} observations of sensors named demo-\.\.\.$/);
   expect(await readRollups()).toEqual(before);
-  expect(await run({ remove: true })).toContain("deleted   0 observations");
+  expect(JSON.parse(await run({ remove: true, json: true }))).toEqual({ is_complete: true, deleted: 0 });
   // The same observations can be simulated again.
-  await run();
+  const again: unknown = JSON.parse(await run({ json: true }));
+  const counts = { simulated: made, accepted: made, left_out: 0, seconds: expect.any(Number) };
+  expect(again).toEqual({ is_complete: true, back_fill: counts, live: null });
   await assertAnswers();
 });
 

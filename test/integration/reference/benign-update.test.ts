@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { runNetworksUpdate } from "@noisefloor/cli/commands/networks.ts";
@@ -118,6 +119,24 @@ test("a download that fails or is broken changes nothing, and the command fails"
   );
   expect(await stored()).toEqual({ cloudflare: 1 });
   expect((await world.get("/v3/community/7.0.0.1")).body).toMatchObject({ riot: true });
+});
+
+test("an archive may come on standard input, and the result be JSON", async () => {
+  const list = ["5.0.1.0/24", "2001:db8::/32", "bad"];
+  const bytes = await archive({ cloudflare: list, fastly: ["5.0.2.0/24", "5.0.3.0/24"] });
+  const { output, failure } = await runCommand(world, (command) =>
+    runNetworksUpdate("service", "-", { ...command, stdin: Readable.from([bytes]) }, { json: true }),
+  );
+  expect(failure).toBe("");
+  expect(JSON.parse(output)).toEqual({
+    lists: [
+      expect.objectContaining({ id: "cloudflare", networks: 1, ipv6: 1 }),
+      expect.objectContaining({ id: "fastly", networks: 2, ipv6: 0 }),
+    ],
+    rejected: [{ entry: "cloudflare: bad", reason: expect.any(String) }],
+    ...{ skipped: [], ranges: 2 },
+  });
+  expect(await stored()).toEqual({ cloudflare: 1, fastly: 2 });
 });
 
 test("a list that lost most of its networks stays as it was, and the others are updated", async () => {

@@ -1,7 +1,9 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
 import { runNetworksImport, runNetworksList, runNetworksRemove } from "@noisefloor/cli/commands/networks.ts";
+import type { ImportOptions } from "@noisefloor/cli/reference/read-lists.ts";
 import { readNetworkLists } from "@noisefloor/clickhouse/tables/networks.ts";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
@@ -53,6 +55,42 @@ test("of a folder only lists of the requested kind are imported; all others are 
     runCommand(world, (command) => runNetworksImport("service", alone, { force }, command));
   expect((await importAlone(false)).failure).toContain("holds no list of networks to import");
   expect((await importAlone(true)).failure).toBe("");
+});
+
+test("a list may come on standard input, and the result be JSON", async () => {
+  const bring = (kind: "service" | "actor", text: string, options: Partial<ImportOptions> = {}) =>
+    runCommand(world, (command) =>
+      runNetworksImport(
+        kind,
+        "-",
+        { force: false, json: true, ...options },
+        { ...command, stdin: Readable.from([text]) },
+      ),
+    );
+  const list = JSON.stringify({
+    name: "List",
+    type: "cidr",
+    list: ["5.0.0.0/24", "5.0.1.0/24", "2001:db8::/32", "bad"],
+  });
+  expect((await bring("service", list)).failure).toBe("a list on standard input has no name: say its id with --id");
+  const imported = await bring("service", list, { id: "ours" });
+  expect(imported.failure).toBe("");
+  expect(JSON.parse(imported.output)).toEqual({
+    lists: [{ id: "ours", name: "List", category: "unknown", trust: "3", networks: 2, ipv6: 1 }],
+    rejected: [{ entry: "ours: bad", reason: expect.any(String) }],
+    ...{ skipped: [], ranges: 1 },
+  });
+  const shrunken = await bring("service", JSON.stringify({ name: "List", list: [] }), { id: "ours" });
+  expect(shrunken.failure).toMatch(/^left as they were: ours\./);
+  expect(JSON.parse(shrunken.output)).toMatchObject({
+    lists: [],
+    skipped: [{ entry: "ours", reason: "it is empty, where 2 networks are stored" }],
+  });
+  const scanners = await bring("actor", "# operators\n7.0.0.1 # scan.example.org\n", { id: "mass" });
+  expect(JSON.parse(scanners.output)).toMatchObject({ lists: [{ id: "mass:example-org", networks: 1 }] });
+  expect((await bring("service", "7.0.0.1 # x.example.org", { id: "mass" })).failure).toContain(
+    "standard input holds no list of networks to import",
+  );
 });
 
 test("an empty, truncated or much smaller list does not replace the stored one, except with --force", async () => {

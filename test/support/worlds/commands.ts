@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { CommandContext } from "@noisefloor/cli/framework/command.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
@@ -29,5 +30,5 @@ export function commandOver(
   });
   const lines: string[] = [];
   const print = (line = "") => void lines.push(line);
-  return { settings, log: silent, signal, lines, print, isTerminal: false, ask: undefined };
+  return { settings, log: silent, signal, lines, print, stdin: Readable.from([]), isTerminal: false, ask: undefined };
 }

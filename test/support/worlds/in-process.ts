@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { createContext } from "@noisefloor/cli/framework/context.ts";
 import { formatFailure } from "@noisefloor/cli/framework/failure.ts";
 import { createProgram } from "@noisefloor/cli/program.ts";
@@ -10,11 +11,12 @@ import type { Finished } from "./command-line.ts";
 export async function runInProcess(args: readonly string[], env: Record<string, string>): Promise<Finished> {
   let stdout = "";
   const context = async () => {
-    const { settings, log } = createContext({ LOG_LEVEL: "silent", ...env });
+    const { settings, log } = await createContext({ LOG_LEVEL: "silent", ...env });
     const print = (line = "") => {
       stdout += `${line}\n`;
     };
-    return { settings, log, print, signal: new AbortController().signal, isTerminal: false, ask: undefined };
+    const { signal } = new AbortController();
+    return { settings, log, print, signal, stdin: Readable.from([]), isTerminal: false, ask: undefined };
   };
   const program = await createProgram(context, (name) => args.includes(name));
   try {

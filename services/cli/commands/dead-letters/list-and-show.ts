@@ -1,10 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import {
-  countDeadLettersBy,
-  type DeadLetterCount,
-  readNewestIds,
-} from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
+import { countAndFindNewest, type DeadLetterCount } from "@noisefloor/clickhouse/tables/dead-letter-selection.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import {
   type DeadLetterSummary,
@@ -24,8 +20,8 @@ export async function runDeadLettersList(options: ListOptions, context: CommandC
   const { print, signal } = context;
   const filter = readFilter(options, options.includeDone, Date.now());
   await withStoreToRead(context, async (client) => {
-    const counts = signal.aborted ? [] : await countDeadLettersBy(client, filter);
-    const ids = signal.aborted ? [] : await readNewestIds(client, filter, options.limit);
+    const none = { counts: [], ids: [] };
+    const { counts, ids } = signal.aborted ? none : await countAndFindNewest(client, filter, options.limit);
     const deadLetters = signal.aborted ? [] : await readSummariesById(client, ids);
     if (signal.aborted) process.exitCode = 130;
     if (options.json) {

@@ -1,10 +1,9 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import { deleteTags, readTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { confirm } from "../../framework/confirm.ts";
+import { readInput } from "../../framework/input.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
 import { importTags, readTagsInUse } from "../../reference/import-tags.ts";
 import { readTagsOfFiles } from "../../reference/starter-tags.ts";
@@ -18,7 +17,7 @@ export async function runTagsImport(
   { json }: Partial<OutputOptions> = {},
 ): Promise<void> {
   const { print } = context;
-  const { tags, rejected } = await readTagsFrom(file);
+  const { tags, rejected } = await readTagsFrom(file, context);
   await withStore(context, async (client) => {
     const { starter } = await readTagsOfFiles(context.settings, Date.now());
     const result = await importTags(client, tags, Date.now(), starter);
@@ -49,9 +48,9 @@ function printImport(
   print(`rejected  ${rejected.length}`);
 }
 
-async function readTagsFrom(file: string) {
+async function readTagsFrom(file: string, context: CommandContext) {
   try {
-    return readTagFile(file === "-" ? await text(process.stdin) : await readFile(file, "utf8"), formatDate(Date.now()));
+    return readTagFile(await readInput(file, context), formatDate(Date.now()));
   } catch (error) {
     throw new UserError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -26,17 +26,19 @@ export const define: DefineCommand = (tags, createContext) => {
     .description(
       "make tagging rules of Sigma rules about web servers, proxies and Zeek's http, refusing what cannot be said",
     )
-    .argument("<path...>", "files of one rule each, or folders of them")
+    .argument("<path...>", 'files of one rule each, folders of them, or "-" for standard input')
     .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
-    .action(async (files: string[], options: { to: string }) =>
+    .option("--json", "as JSON", false)
+    .action(async (files: string[], options: { to: string; json: boolean }) =>
       (await import("./import-rules.ts")).runTagsImportRules("sigma", files, options, await createContext()),
     );
   imports
     .command("crowdsec")
     .description("make tagging rules of rules of CrowdSec's application firewall (WAF), refusing what cannot be said")
-    .argument("<path...>", "files of one rule each, or folders of them")
+    .argument("<path...>", 'files of one rule each, folders of them, or "-" for standard input')
     .requiredOption("--to <dir>", "the folder to write them to, like that of TAG_RULES_DIR")
-    .action(async (paths: string[], options: { to: string }) =>
+    .option("--json", "as JSON", false)
+    .action(async (paths: string[], options: { to: string; json: boolean }) =>
       (await import("./import-rules.ts")).runTagsImportRules("crowdsec", paths, options, await createContext()),
     );
   tags
@@ -59,12 +61,18 @@ export const define: DefineCommand = (tags, createContext) => {
     .command("lint")
     .description("check files of tags and their rules; exit code 1 when one has an error")
     .argument("[dir...]", "folders; ours and TAG_RULES_DIR when left out")
-    .action(async (folders: string[]) => (await import("./lint.ts")).runTagsLint(folders, await createContext()));
+    .option("--json", "as JSON", false)
+    .action(async (folders: string[], options: OutputOptions) =>
+      (await import("./lint.ts")).runTagsLint(folders, await createContext(), options),
+    );
   tags
     .command("test")
     .description("run the examples and counterexamples of rules; exit code 1 when one fails")
     .argument("[dir...]", "folders; ours and TAG_RULES_DIR when left out")
-    .action(async (folders: string[]) => (await import("./lint.ts")).runTagsTest(folders, await createContext()));
+    .option("--json", "as JSON", false)
+    .action(async (folders: string[], options: OutputOptions) =>
+      (await import("./lint.ts")).runTagsTest(folders, await createContext(), options),
+    );
   tags
     .command("reapply")
     .description("give stored observations the tags of the rules as they are now")

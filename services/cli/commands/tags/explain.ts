@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import { formatIssue } from "@noisefloor/domain/observation/format-issue.ts";
 import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
 import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import type { HeldClause, MissingClause } from "@noisefloor/ingest/tagging/explain.ts";
 import type { Taggable } from "@noisefloor/ingest/tagging/matching/fields.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
+import { readInput } from "../../framework/input.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
 import { lintRules } from "./rule-folders.ts";
 
@@ -20,7 +19,7 @@ const MOST_VALUES = 5;
 
 /** `noisefloor tags explain`. @param event JSON, the path of a file, or `-`. */
 export async function runTagsExplain(event: string, options: ExplainOptions, context: CommandContext): Promise<void> {
-  const observation = await readObservation(event);
+  const observation = await readObservation(event, context);
   const { tags, problems } = await lintRules([], context);
   const broken = new Set(problems.filter(({ severity }) => severity === "error").map(({ file }) => file));
   for (const file of broken)
@@ -50,17 +49,17 @@ export async function runTagsExplain(event: string, options: ExplainOptions, con
 /** All members may be missing: one asks about a path as often as about a whole observation. */
 const eventSchema = observationSchema.partial();
 
-async function readObservation(event: string): Promise<Taggable> {
-  const parsed = eventSchema.safeParse(await readJson(event), { error: formatIssue });
+async function readObservation(event: string, context: CommandContext): Promise<Taggable> {
+  const parsed = eventSchema.safeParse(await readJson(event, context), { error: formatIssue });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the observation"}: ${message}`);
   throw new UserError(`${issues.join("; ")}. "noisefloor schema" prints what an observation has`);
 }
 
-async function readJson(event: string): Promise<unknown> {
+async function readJson(event: string, context: CommandContext): Promise<unknown> {
   try {
     if (event.trimStart().startsWith("{")) return JSON.parse(event);
-    return JSON.parse(event === "-" ? await text(process.stdin) : await readFile(event, "utf8"));
+    return JSON.parse(await readInput(event, context));
   } catch (error) {
     throw new UserError(`cannot read the observation: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -1,9 +1,10 @@
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { convertCrowdsec } from "@noisefloor/ingest/tagging/crowdsec/convert.ts";
 import { convertSigma } from "@noisefloor/ingest/tagging/sigma/convert.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
-import { printable } from "../../framework/output.ts";
+import { readInput } from "../../framework/input.ts";
+import { type OutputOptions, printable } from "../../framework/output.ts";
 
 /** Whose rules can be imported. Each returns why it refuses one. */
 const CONVERTERS = { sigma: convertSigma, crowdsec: convertCrowdsec } as const;
@@ -11,32 +12,39 @@ export type RuleOrigin = keyof typeof CONVERTERS;
 
 /**
  * `noisefloor tags import sigma` and `noisefloor tags import crowdsec`.
- * @param paths files of one rule each, and folders of such files.
+ * @param paths files of one rule each, and folders of such files; `-` is standard input.
  * @param options `to`: the folder that the rules are written to.
  */
 export async function runTagsImportRules(
   origin: RuleOrigin,
   paths: readonly string[],
-  { to }: { readonly to: string },
-  { print }: CommandContext,
+  { to, json }: { readonly to: string } & Partial<OutputOptions>,
+  context: CommandContext,
 ): Promise<void> {
+  const { print } = context;
   const files = (await Promise.all(paths.map(filesOf))).flat();
   await mkdir(to, { recursive: true });
-  let written = 0;
+  const written: { file: string; slug: string }[] = [];
+  const refused: { file: string; reason: string }[] = [];
   for (const file of files) {
-    const problem = await importRule(origin, file, to);
-    if (problem === undefined) written++;
-    else print(printable(`refused ${file}: ${problem}`));
+    const result = await importRule(origin, file, to, context);
+    if ("slug" in result) written.push({ file, ...result });
+    else refused.push({ file, ...result });
   }
-  print(`written  ${written}`);
-  print(`refused  ${files.length - written}`);
-  if (written === 0) throw new UserError("no rule was written");
-  print(
-    'The example of each was made of the rule itself: add real ones and counterexamples, then "noisefloor tags lint".',
-  );
+  if (json) print(JSON.stringify({ written, refused }));
+  else {
+    for (const { file, reason } of refused) print(printable(`refused ${file}: ${reason}`));
+    print(`written  ${written.length}`);
+    print(`refused  ${refused.length}`);
+  }
+  if (written.length === 0) throw new UserError("no rule was written");
+  if (!json) print(NEXT_STEP);
 }
 
-/** A path that cannot be read stays: reading it says why. */
+const NEXT_STEP =
+  'The example of each was made of the rule itself: add real ones and counterexamples, then "noisefloor tags lint".';
+
+/** A path that cannot be read stays: reading it says why. So does standard input. */
 async function filesOf(path: string): Promise<string[]> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
@@ -50,15 +58,19 @@ async function filesOf(path: string): Promise<string[]> {
     .toSorted();
 }
 
-/** @returns why it was refused. */
-async function importRule(origin: RuleOrigin, file: string, to: string): Promise<string | undefined> {
+async function importRule(
+  origin: RuleOrigin,
+  file: string,
+  to: string,
+  context: CommandContext,
+): Promise<{ slug: string } | { reason: string }> {
   try {
-    const converted = CONVERTERS[origin](await readFile(file, "utf8"));
-    if (typeof converted === "string") return converted;
+    const converted = CONVERTERS[origin](await readInput(file, context));
+    if (typeof converted === "string") return { reason: converted };
     // A rule that was imported before may have been worked on since.
     await writeFile(join(to, `${converted.slug}.yaml`), converted.text, { flag: "wx" });
-    return undefined;
+    return { slug: converted.slug };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return { reason: error instanceof Error ? error.message : String(error) };
   }
 }

@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import { createLogger } from "@noisefloor/telemetry/logger.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { CommandContext } from "../../framework/command.ts";
 import { runTagsExplain } from "./explain.ts";
 import { runTagsImportRules } from "./import-rules.ts";
@@ -27,13 +28,14 @@ ${examples}
 counterexamples: [{path: /a/panel}, {path: /}]
 `;
 
-async function run(command: (context: CommandContext) => Promise<void>) {
+async function run(command: (context: CommandContext) => Promise<void>, input = "") {
   const lines: string[] = [];
   const context: CommandContext = {
     settings: readSettings({ LOG_LEVEL: "silent", TAG_RULES_DIR: folder }),
     log: createLogger("test", "silent"),
     signal: new AbortController().signal,
     print: (line = "") => void lines.push(line),
+    stdin: Readable.from([input]),
     isTerminal: false,
     ask: undefined,
   };
@@ -52,6 +54,31 @@ test("lint and test count rules and examples, and succeed when all is well", asy
   });
   const tested = await run((context) => runTagsTest([folder], context));
   expect(tested).toEqual({ output: "rules            1\nexamples         1\ncounterexamples  2", failure: "" });
+});
+
+test("as JSON, lint and test give the same counts, and each problem with its file", async () => {
+  const good = await run((context) => runTagsTest([folder], context, { json: true }));
+  expect(JSON.parse(good.output)).toEqual({ rules: 1, examples: 1, counterexamples: 2, errors: 0, problems: [] });
+  const bad = join(folder, "bad");
+  await mkdir(bad);
+  onTestFinished(() => rm(bad, { recursive: true }));
+  await writeFile(join(bad, "other.yaml"), rule("other", "examples: [{path: /x}]"));
+  const problem = {
+    file: expect.stringMatching(/other\.yaml$/),
+    severity: "error",
+    message: 'examples[1]: the rule does not match {"path":"/x"}',
+  };
+  const lint = await run((context) => runTagsLint([bad], context, { json: true }));
+  expect(JSON.parse(lint.output)).toEqual({
+    ...{ files: 1, tags: 0, rules: 0, warnings: 0, errors: 1 },
+    problems: [problem],
+  });
+  const tested = await run((context) => runTagsTest([bad], context, { json: true }));
+  expect(JSON.parse(tested.output)).toEqual({
+    ...{ rules: 0, examples: 0, counterexamples: 0, errors: 1 },
+    problems: [problem],
+  });
+  expect([lint.failure, tested.failure]).toEqual(Array(2).fill("UserError: the files have 1 errors, listed above"));
 });
 
 test("without a folder they check our rules and those of TAG_RULES_DIR", async () => {
@@ -82,7 +109,10 @@ test("explain says which rule matches and which lacks one clause, for people and
   await writeFile(file, JSON.stringify({ http: { method: "GET", path: "/a/panel" } }));
   const almost = await run((context) => runTagsExplain(file, { json: false, all: true }, context));
   expect(almost.output).toContain('  panel\n    missing  method: "post"; the observation has "get"');
-  const json = await run((context) => runTagsExplain(file, { json: true, all: false }, context));
+  const json = await run(
+    (context) => runTagsExplain("-", { json: true, all: false }, context),
+    await readFile(file, "utf8"),
+  );
   expect(JSON.parse(json.output)).toMatchObject({
     almost: expect.arrayContaining([
       {
@@ -117,6 +147,15 @@ test("importing Sigma rules writes those that can be said, refuses the others by
   expect(again).toEqual({
     output: expect.stringMatching(/EEXIST.*sigma-example-panel\.yaml/),
     failure: "UserError: no rule was written",
+  });
+  await rm(to, { recursive: true });
+  const piped = await run(
+    (context) => runTagsImportRules("sigma", ["-", bad], { to, json: true }, context),
+    await readFile(good, "utf8"),
+  );
+  expect(JSON.parse(piped.output)).toEqual({
+    written: [{ file: "-", slug: "sigma-example-panel" }],
+    refused: [{ file: bad, reason: expect.stringContaining("its log source is windows") }],
   });
   await rm(to, { recursive: true });
 });

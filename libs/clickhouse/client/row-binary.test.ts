@@ -1,0 +1,50 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { readRow } from "./columns.ts";
+import { rowBinaryWriter } from "./row-binary.ts";
+
+const texts = fc.array(
+  fc.oneof(
+    fc.string({ unit: "grapheme", maxLength: 300 }),
+    fc.string({ unit: "grapheme-ascii", minLength: 60, maxLength: 200 }),
+  ),
+);
+
+test("texts are read as they were written, whatever their length and characters", () => {
+  const to = rowBinaryWriter();
+  fc.assert(
+    fc.property(texts, (values) => {
+      to.clear();
+      to.texts(values);
+      to.text(values[0]);
+      const read = readRow(to.copy(), "test", (row) => [row.strings(), row.string()]);
+      expect(read).toEqual([values, values[0] ?? ""]);
+    }),
+  );
+});
+
+test("more is written than was reserved at first, and a part of it is copied", () => {
+  const to = rowBinaryWriter();
+  const long = "x".repeat(700_000);
+  to.text(long);
+  const start = to.length();
+  to.text("é");
+  to.texts([long, long]);
+  to.bytes(to.copy(start).subarray(0, 3));
+  const read = readRow(to.copy(), "test", (row) => [row.string(), row.string(), row.strings(), row.string()]);
+  expect(read).toEqual([long, "é", [long, long], "é"]);
+});
+
+test("numbers, times and ids have the bytes that ClickHouse's documentation gives them", () => {
+  const to = rowBinaryWriter();
+  to.ipv4("1.2.3.4");
+  to.nullableUint16(undefined);
+  to.nullableUint16(258);
+  to.time(1);
+  to.uuids(["00112233-4455-6677-8899-aabbccddeeff"]);
+  to.bool(true);
+  to.bool(undefined);
+  expect(to.copy().toString("hex")).toBe(
+    ["04030201", "01", "000201", "0100000000000000", "01", "7766554433221100", "ffeeddccbbaa9988", "01", "00"].join(""),
+  );
+});
