@@ -76,7 +76,10 @@ function toOptions({ starts, end, series, width }: Shown): uPlot.Options {
       x: { time: true, range: (_chart, from, to) => [from, to === last ? end : to] },
       y: { range: (_chart, _from, to) => [0, Math.max(1, to * 1.05)] },
     },
-    axes: [axis, { ...axis, size: 52, values: (_chart, values) => values.map(formatCompact), incrs: WHOLE_STEPS }],
+    axes: [
+      { ...axis, values: TIME_LABELS },
+      { ...axis, size: 52, values: (_chart, values) => values.map(formatCompact), incrs: WHOLE_STEPS },
+    ],
     series: [
       {},
       // The highest of a stack is drawn first, the others over it.
@@ -92,6 +95,15 @@ function toOptions({ starts, end, series, width }: Shown): uPlot.Options {
     plugins: [tooltip({ starts, end, series })],
   };
 }
+
+const [HOUR, DAY] = [3_600, 86_400];
+/** By the least step between two labels: the label, and what stands below it where the day or the year changes. */
+const TIME_LABELS: (string | number | null)[][] = [
+  [28 * DAY, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
+  [DAY, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
+  [HOUR, "{HH}:00", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+  [1, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+];
 
 const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 

@@ -1,4 +1,4 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Tag } from "../../api/operations.ts";
 import { allTags, tagSummary } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -12,8 +12,9 @@ import { filterTags, INTENTIONS } from "./filter-tags.ts";
 import { type Counts, TagTable } from "./tag-table.tsx";
 
 const NO_FILTER = { name: "", category: "", intention: "", cve: "" };
-/** More than the summary has at most. */
+/** The most that the summary lists. */
 const ALL_TAGS = 1_000;
+const FIRST_TAGS = 50;
 
 /** `/tags`: the catalogue, with filters. */
 export function TagsPage() {
@@ -89,7 +90,25 @@ function Catalogue({ tags, counts }: { readonly tags: readonly Tag[]; readonly c
       {shown.length === 0 ? (
         <p class="empty">{tags.length === 0 ? "The catalogue is empty." : "No tag fits these filters."}</p>
       ) : (
-        <TagTable tags={shown} counts={counts} />
+        <FirstTags tags={shown} counts={counts} />
+      )}
+    </>
+  );
+}
+
+type TagTableProps = { readonly tags: readonly Tag[]; readonly counts: Counts | undefined };
+
+/** The table of the first tags, and of all others when they are wanted. */
+function FirstTags({ tags, counts }: TagTableProps) {
+  const [showsAll, setShowsAll] = useState(false);
+  const shown = showsAll ? tags : tags.slice(0, FIRST_TAGS);
+  return (
+    <>
+      <TagTable tags={shown} counts={counts} />
+      {shown.length === tags.length ? null : (
+        <button type="button" class="quiet" onClick={() => setShowsAll(true)}>
+          Show all {formatCount(tags.length)} tags
+        </button>
       )}
     </>
   );
