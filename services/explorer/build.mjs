@@ -2,7 +2,7 @@
 // Run as a program, it builds into the folder that it is given.
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -54,4 +54,4 @@ function readStamp(folder) {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await provideExplorer(process.argv[2], []);
+if (process.argv[1] === fileURLToPath(import.meta.url)) await provideExplorer(resolve(process.argv[2]), []);

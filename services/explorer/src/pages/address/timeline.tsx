@@ -77,7 +77,9 @@ function Chart({ timeline, widthHours, names }: ChartProps) {
   return (
     <>
       <TimeChart label={label} starts={starts} end={end} series={series} />
-      {timeline.metadata.field === "tag_ids" ? <p class="faint hint">An observation counts for each of its tags.</p> : null}
+      {timeline.metadata.field === "tag_ids" ? (
+        <p class="faint hint">An observation counts for each of its tags.</p>
+      ) : null}
       <ul class="legend">
         {series.map((one) => (
           <li key={one.label}>
