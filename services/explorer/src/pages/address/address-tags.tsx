@@ -24,14 +24,13 @@ export function AddressTags({ tags }: { readonly tags: readonly ContextTag[] }) 
             </a>{" "}
             <span class="faint">
               <Hostile text={category} />
-              {cves.length === 0 ? "" : `, ${cves.join(", ")}`}
+              {cves.length === 0 ? "" : `, ${cves.join(", ")}`}, rule of {updated.slice(0, 10)}
             </span>
             {description === "" ? null : (
               <p>
                 <Prose text={description} />
               </p>
             )}
-            {updated === "" ? null : <p class="faint">Rule of {updated.slice(0, 10)}</p>}
           </li>
         ))}
       </ul>

@@ -5,13 +5,14 @@ import { Facts, values } from "./facts.tsx";
 
 export function Network({ metadata }: { readonly metadata: Scanner["metadata"] }) {
   if (!("asn" in metadata)) return null;
-  const place = [metadata.source_city, metadata.region, metadata.source_country].filter((part) => part !== "");
+  // A city may be a region and a country, too.
+  const place = new Set([metadata.source_city, metadata.region, metadata.source_country].filter((part) => part !== ""));
   return (
     <Facts
       title="Network and place"
       facts={[
         ["Network", shown(`${metadata.asn} ${metadata.organization}`)],
-        ["Place", shown(place.join(", "))],
+        ["Place", shown([...place].join(", "))],
         ["Reverse DNS", shown(metadata.rdns)],
         ["Operating system", shown(metadata.os)],
         ["Sensors in", values(metadata.destination_countries)],
