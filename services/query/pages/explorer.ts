@@ -47,12 +47,12 @@ export function readExplorer(folder: string): Explorer | undefined {
   return { document: readFileSync(file, "utf8"), assets: new Map(assets) };
 }
 
-/** Serves the files that the document loads. @param options of each route. */
+/** Serves the files that the document loads. @returns their URLs. */
 export function registerAssets(app: FastifyInstance, { assets }: Explorer): string[] {
   return [...assets].map(([name, { type, plain, gzip }]) => {
     const url = `/assets/${name}`;
     app.get(url, { config: { operation: "explorerAsset" } }, async (request, reply) => {
-      reply.type(type).header("vary", "accept-encoding");
+      reply.type(type);
       if (!/\bgzip\b/i.test(request.headers["accept-encoding"] ?? "")) return plain;
       reply.header("content-encoding", "gzip");
       return gzip;
@@ -66,5 +66,5 @@ export function sendDocument(reply: FastifyReply, { document }: Explorer, base: 
   return reply
     .header("content-security-policy", EXPLORER_SECURITY_POLICY)
     .type("text/html; charset=utf-8")
-    .send(document.replaceAll(BASE, base));
+    .send(document.replaceAll(BASE, () => base));
 }

@@ -135,8 +135,7 @@ function sendPlain(reply: FastifyReply, base: string, page: Page): FastifyReply 
 function pageOptions(operation: string, base: string) {
   return {
     config: { operation },
-    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-      reply.header("vary", "accept");
+    onRequest: async (request: FastifyRequest) => {
       if (!wantsHtml(request)) throw new HttpError(406, FOR_BROWSERS);
     },
     onSend: async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {

@@ -143,6 +143,20 @@ test("the first load is one script and one style sheet, together under 150 KB", 
   expect(bytes).toBeLessThan(150_000);
 });
 
+test("behind a proxy that adds a prefix to paths, the document and its links stay under the public URL", async () => {
+  const explorer = readExplorer(inject("explorer"));
+  const publicUrl = "https://example.org/scan/noise/";
+  const prefixed = await makeApp(QUERY_OPERATIONS, (made, metrics) =>
+    world.register(made, metrics, { explorer, publicUrl }),
+  );
+  onTestFinished(() => prefixed.close());
+  const { body } = await prefixed.inject({ url: "/tags", headers: { accept: BROWSER } });
+  expect(body).toContain('data-base="/scan/noise"');
+  const links = [...body.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, link]) => link);
+  expect(links).toHaveLength(2);
+  for (const link of links) expect(link).toMatch(/^\/scan\/noise\/assets\//);
+});
+
 test.each(LOOKS)("every page loads without an error, $colorScheme, and axe finds nothing serious", async (look) => {
   const opened = await openExplorer(browser, url, { ...look, key });
   onTestFinished(() => opened.close());

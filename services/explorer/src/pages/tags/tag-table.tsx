@@ -19,8 +19,6 @@ export function TagTable({ tags, counts }: { readonly tags: readonly Tag[]; read
             <tr>
               <th scope="col">Tag</th>
               <th scope="col">Intention</th>
-              <th scope="col">Category</th>
-              <th scope="col">CVE</th>
               <th scope="col" class="number">
                 Addresses
               </th>
@@ -28,6 +26,8 @@ export function TagTable({ tags, counts }: { readonly tags: readonly Tag[]; read
                 Change
               </th>
               <th scope="col">Last days</th>
+              <th scope="col">Category</th>
+              <th scope="col">CVE</th>
             </tr>
           </thead>
           <tbody>
@@ -54,17 +54,17 @@ function TagRow({ tag: { id, slug, name, intention, category, cves }, count }: T
       <td>
         <Badge verdict={intention} />
       </td>
+      <td class="number">{count === undefined ? "" : formatCount(count.now)}</td>
+      <td class="number">{count === undefined ? "" : formatChange(count.now, count.before)}</td>
+      <td>
+        {count === undefined ? null : <TagSparkline id={id} name={name} isActive={count.now + count.before > 0} />}
+      </td>
       <td>
         <Hostile text={category} />
       </td>
       <td class="cves">
         {cves.slice(0, 2).join(", ")}
         {cves.length > 2 ? ` and ${cves.length - 2} more` : ""}
-      </td>
-      <td class="number">{count === undefined ? "" : formatCount(count.now)}</td>
-      <td class="number">{count === undefined ? "" : formatChange(count.now, count.before)}</td>
-      <td>
-        {count === undefined ? null : <TagSparkline id={id} name={name} isActive={count.now + count.before > 0} />}
       </td>
     </tr>
   );
