@@ -1,5 +1,5 @@
 // Bundles the sources with nearly all packages: to find and read their files one by one took most of a command's time.
-// Run as a program, it builds and ends.
+// Run as a program, it builds, prints the file to run and ends.
 // Plain JavaScript, as it runs before anything is built.
 import { createHash } from "node:crypto";
 import {
@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { provideExplorer } from "../services/explorer/build.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -47,7 +48,7 @@ function fingerprint() {
       const path = `${folder}/${entry.name}`;
       if (entry.isDirectory()) {
         if (entry.name !== "node_modules") addFolder(path);
-      } else if (/(?<!\.test)\.(ts|mjs)$/.test(entry.name)) add(path);
+      } else if (/(?<!\.test)\.(tsx?|mjs|css|html)$/.test(entry.name)) add(path);
     }
   };
   for (const file of ["infra/build.mjs", "package-lock.json"]) add(file);
@@ -89,7 +90,13 @@ function newestBuilds() {
 async function build(folder) {
   const unfinished = `${folder}.${process.pid}`;
   try {
-    await bundle(unfinished);
+    await Promise.all([
+      bundle(unfinished),
+      provideExplorer(
+        join(unfinished, "explorer"),
+        newestBuilds().map((name) => join(DIST, name, "explorer")),
+      ),
+    ]);
     renameSync(unfinished, folder);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
@@ -148,4 +155,4 @@ function packages(outdir) {
   };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await ensureBuilt();
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(await ensureBuilt());

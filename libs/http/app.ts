@@ -26,7 +26,7 @@ import { normalizeRequestTarget } from "./requests/request-target.ts";
 import { UNKNOWN_PARAMETERS } from "./requests/unknown-parameters.ts";
 import { setSecurityHeaders } from "./security-headers.ts";
 import { handleClientError, JSON_ERRORS_ONLY, MALFORMED_REQUEST, trackSockets } from "./server/connections.ts";
-import { offeredTarget } from "./server/offered.ts";
+import { isRestricted, offeredTarget } from "./server/offered.ts";
 
 export type HttpAppOptions = {
   readonly log: Logger;
@@ -47,6 +47,15 @@ export type HttpAppOptions = {
   /** Overrides of the defaults. */
   readonly limits?: Partial<LimitOptions>;
 };
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** Answers an unknown path with a page; returns undefined when the client asks for none. */
+    readonly notFoundPage: {
+      send: ((request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined) | undefined;
+    };
+  }
+}
 
 const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"] as const;
 
@@ -76,7 +85,10 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   app.decorate("deadlineMs", options.deadlineMs);
   app.decorate("bodyCheckMs", options.bodyCheckMs ?? BODY_CHECK_MS);
   app.setErrorHandler((error: FastifyError, _request, reply) => sendErrorResponse(error, reply, toHttpError));
-  const notFound = (_request: FastifyRequest, reply: FastifyReply) => reply.code(404).send({ message: "Not found" });
+  app.decorate("notFoundPage", { send: undefined });
+  const notFound = (request: FastifyRequest, reply: FastifyReply) =>
+    (mayGetPage(request) ? app.notFoundPage.send?.(request, reply) : undefined) ??
+    reply.code(404).send({ message: "Not found" });
   app.setNotFoundHandler(notFound);
   logRequests(app, logRequest);
   forbidCaching(app);
@@ -97,6 +109,11 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   discardUnreadBodies(app);
   limitDefaultBodies(app);
   return app;
+}
+
+/** Clients of the API get JSON whatever they accept, and a port that offers some routes has no pages. */
+function mayGetPage({ method, url, raw }: FastifyRequest): boolean {
+  return (method === "GET" || method === "HEAD") && !/^\/+v\d+(?:\/|$)/.test(url) && !isRestricted(raw);
 }
 
 function createServer(

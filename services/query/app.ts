@@ -12,7 +12,9 @@ import { type AddressIndex, lookUpInMemory } from "./address-index/memory-lookup
 import { authenticator } from "./auth.ts";
 import { getCommunityIp, registerCommunity } from "./community/route.ts";
 import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
+import type { Explorer } from "./pages/explorer.ts";
 import { registerPages } from "./pages/route.ts";
+import { getPlans, registerPlans } from "./plans/route.ts";
 import { lookupCounting } from "./rate-limit/count-lookups.ts";
 import type { LookupLimit } from "./rate-limit/limit.ts";
 import { listSensors } from "./sensors/operation.ts";
@@ -44,6 +46,8 @@ export type QueryDeps = {
   readonly retentionDays: () => number;
   /** The base of links in responses, without a trailing slash. */
   readonly publicUrl: string;
+  /** The pages in the browser; without them there are plain pages. */
+  readonly explorer?: Explorer | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
 };
@@ -59,6 +63,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getTagSummary,
   ...STATS_OPERATIONS,
   listSensors,
+  getPlans,
   ...LEGACY_OPERATIONS,
 ];
 
@@ -86,6 +91,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTagSummary(app, { ...lookupDeps, authenticate });
   registerStats(app, { ...lookupDeps, index: deps.index, authenticate });
   registerSensors(app, { ...lookupDeps, authenticate });
-  const { plans, publicUrl } = deps;
-  registerPages(app, { ...lookupDeps, authenticate, countLookups, plans, publicUrl });
+  const { plans, publicUrl, explorer } = deps;
+  registerPlans(app, { authenticate, limit: deps.limit, plans });
+  registerPages(app, { ...lookupDeps, authenticate, countLookups, plans, publicUrl, explorer });
 }

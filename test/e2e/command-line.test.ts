@@ -105,6 +105,15 @@ test("a command that does not know the service's retention deletes nothing", asy
   expect(await getJson(`${url}/v3/community/45.0.0.8`)).toMatchObject({ noise: true });
 });
 
+test("a started service has the explorer, with all files that it loads", async () => {
+  const page = await fetch(service.url, { headers: { accept: "text/html" } });
+  const files = [...(await page.text()).matchAll(/(?:src|href)="(\/assets\/[^"]*)"/g)].flatMap(
+    ([, file]) => file ?? [],
+  );
+  expect(files).toHaveLength(2);
+  for (const file of files) expect([file, (await fetch(service.url + file)).status]).toEqual([file, 200]);
+});
+
 test("the demo is stored once, says that it is simulated, and fills the tags", async () => {
   await eventually(async () => expect(service.output()).toMatch(/stored {4}\d+/), 90_000);
   expect(service.output()).toContain("named demo-...");

@@ -9,6 +9,7 @@ const SLOW = [
   "test/e2e/command-line.test.ts",
   "test/integration/operations/bench.test.ts",
   "test/integration/operations/fuzz.test.ts",
+  "test/integration/query/explorer.test.ts",
   "test/integration/ingest/intake-under-pressure.test.ts",
   "test/integration/kafka/hostile-messages.test.ts",
   "test/integration/query/fair-share.test.ts",

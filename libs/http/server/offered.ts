@@ -8,6 +8,10 @@ export function offerOnly(request: IncomingMessage, routes: ReadonlySet<string>)
   offeredTo.set(request, routes);
 }
 
+export function isRestricted(request: IncomingMessage): boolean {
+  return offeredTo.has(request);
+}
+
 /**
  * The target that the router gets. Of a route that is not offered, nothing may run, not even the hook that makes pages
  * of its errors, so the router gets a path that no route has.

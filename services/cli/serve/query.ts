@@ -1,6 +1,8 @@
 import { type ReaderOptions, reader } from "@noisefloor/clickhouse/client/query.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
 import { registerQuery } from "@noisefloor/query/app.ts";
+import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
+import { EXPLORER_DIRECTORY } from "../paths.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
 import type { HttpApp } from "./http.ts";
@@ -35,6 +37,7 @@ export async function openQuery(
     plansUrl: settings.plansUrl ?? `${publicUrl}/plans`,
     retentionDays,
     publicUrl,
+    explorer: readExplorer(EXPLORER_DIRECTORY),
     now: Date.now,
   });
 }

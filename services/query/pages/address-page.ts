@@ -1,5 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
+import { cut } from "@noisefloor/domain/text/show-invisible.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { AddressDetails } from "../address/details-query.ts";
 import type { AddressContext } from "../address/read-contexts.ts";
@@ -11,6 +12,7 @@ import type { Page } from "./layout.ts";
 /** Limits of a page: values in a list, characters of a value. */
 const MAX_VALUES = 60;
 const MAX_CHARACTERS = 300;
+const shorten = (text: string) => cut(text, MAX_CHARACTERS);
 
 /** `/ip/{ip}` and `/riot/{ip}`: an address in the global dataset, which has noise, riot or both. */
 export function addressPage(ip: string, context: AddressContext, catalogue: TagCatalogue, base: string): Page {
@@ -30,9 +32,9 @@ ${details === undefined ? undefined : behaviorSection(details)}
 }
 
 function summary(noise: NoiseRecord | undefined, riot: RiotRecord | undefined): string {
-  const service = riot === undefined ? "" : `It belongs to a known benign service, ${cut(riot.name)}.`;
+  const service = riot === undefined ? "" : `It belongs to a known benign service, ${shorten(riot.name)}.`;
   if (noise === undefined) return `Our sensors have not seen it scanning. ${service}`;
-  const actor = noise.actor === undefined ? "" : `, known as ${cut(noise.actor)}`;
+  const actor = noise.actor === undefined ? "" : `, known as ${shorten(noise.actor)}`;
   return `Seen scanning the Internet${actor}. ${service}`;
 }
 
@@ -61,10 +63,10 @@ function noiseSection(noise: NoiseRecord, details: AddressDetails | undefined): 
 function tagsSection(tags: readonly CataloguedTag[]): Html | undefined {
   if (tags.length === 0) return undefined;
   const items = tags.map(
-    ({ name, intention, description, cves, references }) => html`<li><bdi>${cut(name)}</bdi>
+    ({ name, intention, description, cves, references }) => html`<li><bdi>${shorten(name)}</bdi>
 <span class="badge ${intention}">${intention}</span>
 ${description === "" ? undefined : html`<br>${prose(description)}`}
-${cves.length === 0 ? undefined : html`<br>${cut(cves.join(", "))}`}
+${cves.length === 0 ? undefined : html`<br>${shorten(cves.join(", "))}`}
 ${references.slice(0, MAX_VALUES).map((reference) => html`<br>${link(reference)}`)}</li>
 `,
   );
@@ -112,7 +114,7 @@ ${items}</dl></section>`;
 
 function values(texts: readonly string[]): Html | undefined {
   if (texts.length === 0) return undefined;
-  const shown = texts.slice(0, MAX_VALUES).map((text) => html`<li><code>${cut(text)}</code></li>`);
+  const shown = texts.slice(0, MAX_VALUES).map((text) => html`<li><code>${shorten(text)}</code></li>`);
   const more = texts.length - shown.length;
   return html`<ul class="values">${shown}${more === 0 ? undefined : html`<li>and ${more} more</li>`}</ul>`;
 }
@@ -120,16 +122,9 @@ function values(texts: readonly string[]): Html | undefined {
 /** A link for an http(s) URL, else plain text: the text comes from published lists and may be anything. */
 function link(text: string): Html | undefined {
   if (text === "") return undefined;
-  if (!/^https?:/i.test(text) || !URL.canParse(text)) return html`${cut(text)}`;
-  return html`<a href="${new URL(text).href}" rel="noreferrer noopener nofollow">${cut(text)}</a>`;
+  if (!/^https?:/i.test(text) || !URL.canParse(text)) return html`${shorten(text)}`;
+  return html`<a href="${new URL(text).href}" rel="noreferrer noopener nofollow">${shorten(text)}</a>`;
 }
 
 /** Shortens a text that may have line breaks. */
-const prose = (text: string) => cut(text.replace(/\s+/g, " ").trim());
-
-function cut(text: string): string {
-  // By code points, so as not to split surrogate pairs.
-  const characters = Array.from(text.slice(0, 2 * MAX_CHARACTERS));
-  const isWhole = text.length <= 2 * MAX_CHARACTERS && characters.length <= MAX_CHARACTERS;
-  return isWhole ? text : `${characters.slice(0, MAX_CHARACTERS).join("")}…`;
-}
+const prose = (text: string) => shorten(text.replace(/\s+/g, " ").trim());

@@ -1,5 +1,5 @@
 import { html } from "./html.ts";
-import { lookupForm, type Page } from "./layout.ts";
+import { lookupForm, type Page, PLAIN_QUERY } from "./layout.ts";
 
 /** `/`: the start page. */
 export function homePage(base: string, publicUrl: string): Page {
@@ -13,7 +13,7 @@ export function homePage(base: string, publicUrl: string): Page {
 <h2>For programs</h2>
 <pre>curl ${publicUrl}/v3/community/192.175.48.6</pre>
 <p><a href="${base}/docs">The whole API</a>, also as <a href="${base}/openapi.json">OpenAPI</a>.
-Each address that you look up, here or with the API, counts as one lookup: <a href="${base}/plans">plans</a>.</p>
+Each address that you look up, here or with the API, counts as one lookup: <a href="${base}/plans${PLAIN_QUERY}">plans</a>.</p>
 </section>`,
   };
 }

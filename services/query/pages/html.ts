@@ -1,3 +1,5 @@
+import { showInvisible } from "@noisefloor/domain/text/show-invisible.ts";
+
 /** Markup from templates, with all values escaped. */
 export type Html = { readonly markup: string };
 
@@ -26,15 +28,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "`": "&#96;",
 };
 
-/**
- * Characters that are invisible or change the text around them: control and format characters (which include overrides
- * of the writing direction), lone surrogates, line and paragraph separators.
- */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-
 /** Scanners choose many texts on these pages: none may become markup or look like another text. */
 function escapeText(text: string): string {
-  return text
-    .replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
-    .replace(/[&<>"'`]/g, (character) => ENTITIES[character] ?? "");
+  return showInvisible(text).replace(/[&<>"'`]/g, (character) => ENTITIES[character] ?? "");
 }

@@ -8,6 +8,10 @@ export type Page = {
   readonly hasForm?: boolean;
 };
 
+/** With it, the URL of a page stands for its plain form. */
+export const PLAIN_PARAMETER = "plain";
+export const PLAIN_QUERY = `?${PLAIN_PARAMETER}=true`;
+
 /** Writes a whole page. @param base the prefix of paths, which a proxy may add, without a trailing slash. */
 export function writePage(base: string, { title, content, hasForm = true }: Page): string {
   const page = html`<!doctype html>
@@ -21,11 +25,11 @@ export function writePage(base: string, { title, content, hasForm = true }: Page
 <style>${{ markup: STYLE }}</style>
 </head>
 <body>
-<header><a class="home" href="${base}/">Noisefloor</a>${hasForm ? lookupForm(base) : undefined}</header>
+<header><a class="home" href="${base}/${PLAIN_QUERY}">Noisefloor</a>${hasForm ? lookupForm(base) : undefined}</header>
 <main>
 ${content}
 </main>
-<footer><a href="${base}/docs">API</a><a href="${base}/plans">Plans</a>All times are UTC.</footer>
+<footer><a href="${base}/docs">API</a><a href="${base}/plans${PLAIN_QUERY}">Plans</a>All times are UTC.</footer>
 </body>
 </html>
 `;

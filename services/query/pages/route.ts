@@ -14,8 +14,9 @@ import { FULL_CONTEXT_COST } from "../costs.ts";
 import { addressParameter } from "../parameters.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { addressPage } from "./address-page.ts";
+import { type Explorer, registerAssets, sendDocument } from "./explorer.ts";
 import { homePage } from "./home-page.ts";
-import { type Page, writePage } from "./layout.ts";
+import { type Page, PLAIN_PARAMETER, PLAIN_QUERY, writePage } from "./layout.ts";
 import { messagePage } from "./message-page.ts";
 import { plansPage } from "./plans-page.ts";
 import { PAGE_SECURITY_POLICY } from "./style.ts";
@@ -45,18 +46,23 @@ export type PagesDeps = LookupDeps & {
   readonly plans: Plans;
   /** The base of links, without a trailing slash. */
   readonly publicUrl: string;
+  /** Without it, all pages are plain. */
+  readonly explorer?: Explorer | undefined;
 };
 
 type PageRequest = FastifyRequest<{ Params: { readonly ip?: string }; Querystring: RawQuery }>;
 type Render = (request: PageRequest, reply: FastifyReply, deadline: Deadline) => Promise<Page>;
 
 /**
- * Pages for browsers, without scripts: `/`, `/plans`, `/lookup`, and `/ip/{ip}` and `/riot/{ip}`, to which responses
- * link. They are not operations of the API. The page of an address counts as a lookup. Error responses are pages, too.
+ * Pages for browsers. They are not operations of the API, and a client that does not ask for HTML gets none. The explorer
+ * makes its pages in the browser out of answers of the API. Without it, and with `?plain=true`, `/`, `/plans`,
+ * `/ip/{ip}` and `/riot/{ip}` are plain pages without scripts; then the page of an address counts as a lookup. Error
+ * responses are pages, too, also for unknown paths.
  */
 export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
   // Only the path of the public URL: the browser keeps the host by which it reached the service.
   const base = new URL(deps.publicUrl).pathname.replace(/\/+$/, "");
+  const { explorer } = deps;
 
   const address: Render = async (request, reply, deadline) => {
     const ip = readPath(request.params.ip ?? "", ADDRESS);
@@ -70,25 +76,50 @@ export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
       return addressPage(ip, context, deps.catalogue, base);
     });
   };
-  addPage(app, base, "/", "homePage", async () => homePage(base, deps.publicUrl));
-  addPage(app, base, "/plans", "plansPage", async () => plansPage(deps.plans));
-  addPage(app, base, "/ip/:ip", "addressPage", address);
-  addPage(app, base, "/riot/:ip", "servicePage", address);
+  const site = { app, base, explorer };
+  addPage(site, "/", "homePage", async () => homePage(base, deps.publicUrl));
+  addPage(site, "/plans", "plansPage", async () => plansPage(deps.plans));
+  addPage(site, "/ip/:ip", "addressPage", address);
+  addPage(site, "/riot/:ip", "servicePage", address);
   app.get<{ Querystring: RawQuery }>("/lookup", pageOptions("lookupForm", base), async (request, reply) => {
     const ip = readPath(readParameter(request.query, FORM_ADDRESS), ADDRESS);
-    return reply.redirect(`${base}/ip/${ip}`, 303);
+    return reply.redirect(`${base}/ip/${ip}${PLAIN_QUERY}`, 303);
   });
+  const explorerUrls = explorer === undefined ? [] : registerExplorer(site, explorer);
   // After the intake's routes, which take POST on the first of them.
-  app.after(() => sealRoutes(app, ["/", "/plans", "/ip/:ip", "/riot/:ip", "/lookup"]));
+  app.after(() => sealRoutes(app, ["/", "/plans", "/ip/:ip", "/riot/:ip", "/lookup", ...explorerUrls]));
+  app.notFoundPage.send = (request, reply) => {
+    if (!wantsHtml(request)) return undefined;
+    reply.code(404);
+    if (explorer !== undefined) return sendDocument(reply, explorer, base);
+    return sendPlain(reply, base, messagePage(404, "There is no such page.", base));
+  };
 }
 
-function addPage(app: FastifyInstance, base: string, url: string, operation: string, render: Render): void {
+type Site = { readonly app: FastifyInstance; readonly base: string; readonly explorer: Explorer | undefined };
+
+/** The pages that have no plain form. @returns their URLs and those of the files. */
+function registerExplorer({ app, base }: Site, explorer: Explorer): string[] {
+  const urls = Object.entries(EXPLORER_PAGES).map(([url, operation]) => {
+    app.get(url, pageOptions(operation, base), async (_request, reply) => sendDocument(reply, explorer, base));
+    return url;
+  });
+  return [...urls, ...registerAssets(app, explorer)];
+}
+
+/** The operations by URL, for logs and metrics. */
+const EXPLORER_PAGES = { "/tags": "tagsPage", "/tags/:slug": "tagPage" };
+
+function addPage({ app, base, explorer }: Site, url: string, operation: string, render: Render): void {
   app.get<{ Params: { readonly ip?: string }; Querystring: RawQuery }>(
     url,
     pageOptions(operation, base),
     async (request, reply) => {
+      if (explorer !== undefined && request.query[PLAIN_PARAMETER] !== "true") {
+        return sendDocument(reply, explorer, base);
+      }
       const page = await runWithDeadline(reply.raw, app.deadlineMs, (deadline) => render(request, reply, deadline));
-      return reply.type(HTML).send(writePage(base, page));
+      return sendPlain(reply, base, page);
     },
   );
 }
@@ -96,26 +127,28 @@ function addPage(app: FastifyInstance, base: string, url: string, operation: str
 const HTML = "text/html; charset=utf-8";
 const messageSchema = z.object({ message: z.string() });
 
+function sendPlain(reply: FastifyReply, base: string, page: Page): FastifyReply {
+  return reply.header("content-security-policy", PAGE_SECURITY_POLICY).type(HTML).send(writePage(base, page));
+}
+
 /** Only for browsers. Every error response, Fastify's own included, becomes a page. */
 function pageOptions(operation: string, base: string) {
   return {
     config: { operation },
     onRequest: async (request: FastifyRequest) => {
-      if (wantsJson(request)) throw new HttpError(406, FOR_BROWSERS);
+      if (!wantsHtml(request)) throw new HttpError(406, FOR_BROWSERS);
     },
     onSend: async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
-      if (wantsJson(request)) return payload;
-      reply.header("content-security-policy", PAGE_SECURITY_POLICY);
       const isPage = String(reply.getHeader("content-type")).startsWith("text/html");
-      if (isPage || typeof payload !== "string" || payload === "") return payload;
+      if (!wantsHtml(request) || isPage || typeof payload !== "string" || payload === "") return payload;
       const { message } = messageSchema.parse(JSON.parse(payload));
-      reply.type(HTML);
+      reply.header("content-security-policy", PAGE_SECURITY_POLICY).type(HTML);
       return writePage(base, messagePage(reply.statusCode, message, base));
     },
   };
 }
 
-/** True for a client that accepts JSON but not HTML. `curl` accepts anything, browsers accept HTML. */
-function wantsJson({ headers: { accept = "" } }: FastifyRequest): boolean {
-  return /\bapplication\/(?:[\w.-]+\+)?json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
+/** True for browsers, which name HTML. Programs accept JSON, anything, or do not say. */
+function wantsHtml({ headers: { accept = "" } }: FastifyRequest): boolean {
+  return /\btext\/html\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accept);
 }

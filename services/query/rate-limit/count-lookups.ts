@@ -58,9 +58,7 @@ export type CountLookupsOptions = {
 
 export function lookupCounting({ limit, onRejected, plansUrl }: CountLookupsOptions): CountLookups {
   return async ({ request, reply, caller, lookups, deadline }, lookUp) => {
-    const isKnown = caller.workspaceId !== undefined;
-    const client = isKnown ? undefined : clientNetwork(request.ip, request.socket.remoteAddress);
-    const result = await limit.take(caller, client, lookups);
+    const result = await limit.take(caller, clientOf(request, caller), lookups);
     reply.headers(result.headers);
     if (!result.isGranted) {
       onRejected(caller.plan);
@@ -89,6 +87,12 @@ export function lookupCounting({ limit, onRejected, plansUrl }: CountLookupsOpti
       throw error;
     }
   };
+}
+
+/** The network whose lookups are counted together when the caller has no key. */
+export function clientOf(request: FastifyRequest, caller: AuthorizedCaller): string | undefined {
+  const isKnown = caller.workspaceId !== undefined;
+  return isKnown ? undefined : clientNetwork(request.ip, request.socket.remoteAddress);
 }
 
 type LimitState = {

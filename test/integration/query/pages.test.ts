@@ -115,9 +115,9 @@ test("links in answers lead to pages", async () => {
 
 test("the start page has links, and a lookup form that needs no script", async () => {
   const { body } = await page("/");
-  for (const target of ['action="/lookup"', 'href="/docs"', 'href="/plans"']) expect(body).toContain(target);
+  for (const target of ['action="/lookup"', 'href="/docs"', 'href="/plans?plain=true"']) expect(body).toContain(target);
   const found = await get(`/lookup?ip=${encodeURIComponent(` ${NOISE}\t`)}`);
-  expect([found.statusCode, found.headers.location]).toEqual([303, `/ip/${NOISE}`]);
+  expect([found.statusCode, found.headers.location]).toEqual([303, `/ip/${NOISE}?plain=true`]);
   for (const url of [
     "/lookup",
     "/lookup?ip=",
@@ -149,7 +149,7 @@ test("a page about an address counts as a lookup like a community lookup, and it
   const { body, headers } = await page(`/ip/${NOISE}`, 429, { remoteAddress });
   expect(headers["ratelimit-remaining"]).toBe("0");
   expect(body).toContain("You have hit your daily rate limit of 100 requests per day.");
-  expect(body).toContain('href="/plans"');
+  expect(body).toContain('href="/plans?plain=true"');
   expect(body).not.toContain("Worm");
   await page(`/ip/${NOISE}`, 401, { headers: { key: "made-up" } });
 });
@@ -160,7 +160,8 @@ test("a program that requests a page as JSON gets the URL of the operation in JS
     expect([statusCode, headers["content-type"]]).toEqual([406, "application/json; charset=utf-8"]);
     expect(JSON.parse(body)).toEqual({ message: expect.stringContaining("/v3/community/{ip}") });
     expect(headers["ratelimit-remaining"]).toBeUndefined();
-    await page(url, url.startsWith("/lookup") ? 400 : 200, { accept: "*/*" });
+    expect((await get(url, { accept: "*/*" })).statusCode).toBe(406);
+    await page(url, url.startsWith("/lookup") ? 400 : 200);
     const wrong = await world.app.inject({ method: "POST", url });
     expect([wrong.statusCode, wrong.headers.allow]).toEqual([405, "GET"]);
   }
@@ -181,12 +182,13 @@ test("behind a proxy that adds a prefix to paths, every link and the form stay u
     }),
   );
   onTestFinished(() => app.close());
+  const headers = { accept: BROWSER };
   for (const url of ["/", "/plans", `/ip/${NOISE}`, `/ip/${UNKNOWN}`]) {
-    const { body } = await app.inject({ method: "GET", url });
+    const { body } = await app.inject({ method: "GET", url, headers });
     const links = [...body.matchAll(/(?:href|action)="(?!https:|data:)([^"]*)"/g)].map(([, target]) => target);
     expect(links.length).toBeGreaterThan(3);
     for (const link of links) expect(link).toMatch(/^\/scan\/noise\/\w*/);
   }
-  const found = await app.inject({ method: "GET", url: `/lookup?ip=${NOISE}` });
-  expect(found.headers.location).toBe(`/scan/noise/ip/${NOISE}`);
+  const found = await app.inject({ method: "GET", url: `/lookup?ip=${NOISE}`, headers });
+  expect(found.headers.location).toBe(`/scan/noise/ip/${NOISE}?plain=true`);
 });

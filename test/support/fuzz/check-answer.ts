@@ -44,7 +44,10 @@ export function answerChecks(operations: readonly DescribedOperation[], check: C
     const operation = byId.get(String(headers[OPERATION_HEADER]));
     if (status >= 500) return "an answer of 5xx";
     const isOfPage = PAGES.has(String(headers[OPERATION_HEADER]));
-    if (isOfPage && String(headers["content-type"]).startsWith("text/html")) return faultOfPage(text, request.method);
+    const isUnknownPage =
+      operation === undefined && status === 404 && /\btext\/html\b/i.test(request.headers.accept ?? "");
+    if ((isOfPage || isUnknownPage) && String(headers["content-type"]).startsWith("text/html"))
+      return faultOfPage(text, request.method);
     if (isOfPage && status === 303) return undefined;
     if (!/^application\/json(?:;|$)/.test(String(headers["content-type"]))) return "an answer that is not JSON";
     if (headers["retry-after"] !== undefined) return "Retry-After, which clients sleep for";

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
@@ -9,6 +10,8 @@ declare module "vitest" {
   interface ProvidedContext {
     clickhouse: ClickHouseConnection;
     kafkaBrokers: string;
+    /** The folder with the built pages. */
+    explorer: string;
   }
 }
 
@@ -17,7 +20,8 @@ const BUILD = fileURLToPath(new URL("../../../infra/build.mjs", import.meta.url)
 /** Starts the real servers once for all test files, and ends them after the last. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Else the first processes that tests start would build the program, all of them at once.
-  await promisify(execFile)(process.execPath, [BUILD]);
+  const { stdout } = await promisify(execFile)(process.execPath, [BUILD]);
+  project.provide("explorer", join(dirname(stdout.trim()), "explorer"));
   const servers = await Promise.allSettled([provideClickHouse(process.env), provideKafka(process.env)]);
   const stop = async () => {
     for (const server of servers) if (server.status === "fulfilled") await server.value.stop();

@@ -1,0 +1,29 @@
+import { BASE } from "../routing/paths.ts";
+import { ApiFailure } from "./failure.ts";
+import type { Question } from "./questions.ts";
+
+/** @param key the caller's, empty for none. @throws ApiFailure */
+export async function ask<Answer>({ url }: Question<Answer>, key: string, signal: AbortSignal): Promise<Answer> {
+  const response = await send(url, key, signal);
+  if (!response.ok) throw new ApiFailure(response.status, messageIn(await response.json().catch(() => undefined)));
+  try {
+    // Not parsed again: the service's tests compare its answers with the schemas that the types come from.
+    return await response.json();
+  } catch {
+    throw new ApiFailure(502, "The answer is no JSON");
+  }
+}
+
+async function send(url: string, key: string, signal: AbortSignal): Promise<Response> {
+  const headers = { accept: "application/json", ...(key === "" ? {} : { key }) };
+  try {
+    return await fetch(`${BASE}${url}`, { headers, signal });
+  } catch (error) {
+    throw new ApiFailure(0, error instanceof Error ? error.message : "");
+  }
+}
+
+function messageIn(body: unknown): string {
+  const hasMessage = typeof body === "object" && body !== null && "message" in body;
+  return hasMessage && typeof body.message === "string" ? body.message : "";
+}

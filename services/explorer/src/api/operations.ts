@@ -1,0 +1,39 @@
+// biome-ignore-all lint/correctness/noUndeclaredDependencies: with it, the pages' build would install the service's packages
+// The types of the API's answers, from the schemas by which the service describes and checks them. Types alone: nothing
+// of the service gets into the pages.
+import type { getTagActivity } from "@noisefloor/query/activity/route.ts";
+import type { fullContextSchema } from "@noisefloor/query/address/schema.ts";
+import type { getPlans } from "@noisefloor/query/plans/route.ts";
+import type {
+  getStatsByClassification,
+  getStatsByCountry,
+  getStatsByHour,
+  getStatsByNetwork,
+} from "@noisefloor/query/stats/operations.ts";
+import type { getTagSummary } from "@noisefloor/query/summary/route.ts";
+import type { listTags } from "@noisefloor/query/tags/route.ts";
+import type { getTimeline } from "@noisefloor/query/timeline/route.ts";
+
+type Schema = { readonly _zod: { readonly output: unknown } };
+type AnswerOf<Operation extends { readonly success: { readonly schema: Schema } }> =
+  Operation["success"]["schema"]["_zod"]["output"];
+
+export type AddressContext = (typeof fullContextSchema)["_zod"]["output"];
+export type Service = AddressContext["business_service_intelligence"];
+export type Scanner = AddressContext["internet_scanner_intelligence"];
+export type ContextTag = Scanner["tags"][number];
+export type Timeline = AnswerOf<typeof getTimeline>;
+export type TimelineField = Timeline["metadata"]["field"];
+
+export type TagList = AnswerOf<typeof listTags>;
+export type Tag = TagList["tags"][number];
+export type Intention = Tag["intention"];
+export type TagSummary = AnswerOf<typeof getTagSummary>;
+export type TagActivity = AnswerOf<typeof getTagActivity>;
+export type Bucket = NonNullable<TagActivity["activity"][Intention]>[number];
+
+export type StatsByHour = AnswerOf<typeof getStatsByHour>;
+export type StatsByNetwork = AnswerOf<typeof getStatsByNetwork>;
+export type StatsByCountry = AnswerOf<typeof getStatsByCountry>;
+export type StatsByClassification = AnswerOf<typeof getStatsByClassification>;
+export type Plans = AnswerOf<typeof getPlans>;

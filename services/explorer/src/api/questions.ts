@@ -1,0 +1,67 @@
+import type {
+  AddressContext,
+  Plans,
+  StatsByClassification,
+  StatsByCountry,
+  StatsByHour,
+  StatsByNetwork,
+  TagActivity,
+  TagList,
+  TagSummary,
+  Timeline,
+  TimelineField,
+} from "./operations.ts";
+
+/** A GET of the API, with the type of its answer. */
+export type Question<Answer> = {
+  /** From `/v3` on, with its query. */
+  readonly url: string;
+  /** For the compiler alone: no question has it. */
+  readonly answer?: Answer;
+};
+
+type Values = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Leaves out what is undefined or empty: the service has defaults for it. */
+export function toUrl(path: string, values: Values = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== "") query.set(name, String(value));
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+const question = <Answer>(path: string, values?: Values): Question<Answer> => ({ url: toUrl(path, values) });
+
+export const addressOf = (ip: string) => question<AddressContext>(`/v3/ip/${encodeURIComponent(ip)}`);
+export const timelineOf = (ip: string, field: TimelineField, days: number, granularity: string) =>
+  question<Timeline>(`/v3/noise/ips/${encodeURIComponent(ip)}/timeline`, { field, days, granularity });
+
+export const allTags = () => question<TagList>("/v3/tags");
+export const tagBySlug = (slug: string) => question<TagList>("/v3/tags", { slug });
+
+export type ActivityOptions = {
+  readonly days: number;
+  readonly granularity: string;
+  readonly includesIps?: boolean;
+  /** Scopes, separated by commas; empty for the default. */
+  readonly scopes?: string;
+};
+export const activityOf = (id: string, { days, granularity, includesIps, scopes }: ActivityOptions) =>
+  question<TagActivity>(`/v3/tags/${encodeURIComponent(id)}/activity`, {
+    days,
+    granularity,
+    include_ips: includesIps === true ? true : undefined,
+    workspace_labels: scopes,
+  });
+export const tagSummary = (days: number, limit: number, sort: "active" | "trending" | "anomalies") =>
+  question<TagSummary>("/v3/summary/tags", { days, limit, sort });
+
+export const statsByHour = (days: number) => question<StatsByHour>("/v3/stats/hours", { days });
+export const statsByNetwork = (days: number, limit: number) =>
+  question<StatsByNetwork>("/v3/stats/networks", { days, limit });
+export const statsByCountry = (days: number, limit: number) =>
+  question<StatsByCountry>("/v3/stats/countries", { days, limit });
+export const statsByClassification = (days: number) =>
+  question<StatsByClassification>("/v3/stats/classifications", { days });
+export const plansOfService = () => question<Plans>("/v3/plans");

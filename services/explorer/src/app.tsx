@@ -1,0 +1,27 @@
+import { LocationProvider, Route, Router } from "preact-iso";
+import { AddressPage } from "./pages/address/address-page.tsx";
+import { NotFoundPage } from "./pages/not-found/not-found-page.tsx";
+import { OverviewPage } from "./pages/overview/overview-page.tsx";
+import { PlansPage } from "./pages/plans/plans-page.tsx";
+import { TagPage } from "./pages/tag/tag-page.tsx";
+import { TagsPage } from "./pages/tags/tags-page.tsx";
+import { BASE, PAGES } from "./routing/paths.ts";
+import { Layout } from "./shell/layout.tsx";
+
+export function App() {
+  return (
+    <LocationProvider scope={PAGES}>
+      <Layout>
+        <Router>
+          <Route path={`${BASE}/`} component={OverviewPage} />
+          <Route path={`${BASE}/ip/:ip`} component={AddressPage} />
+          <Route path={`${BASE}/riot/:ip`} component={AddressPage} />
+          <Route path={`${BASE}/tags`} component={TagsPage} />
+          <Route path={`${BASE}/tags/:slug`} component={TagPage} />
+          <Route path={`${BASE}/plans`} component={PlansPage} />
+          <Route default component={NotFoundPage} />
+        </Router>
+      </Layout>
+    </LocationProvider>
+  );
+}

@@ -1,0 +1,115 @@
+import { isIpv4, isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { useRoute } from "preact-iso";
+import type { AddressContext } from "../../api/operations.ts";
+import { addressOf } from "../../api/questions.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Badge } from "../../shell/badge.tsx";
+import { usePageTitle } from "../../shell/layout.tsx";
+import { Loaded } from "../../shell/loaded.tsx";
+import { formatAgo, formatMinute } from "../../text/format.ts";
+import { Hostile } from "../../text/hostile.tsx";
+import { AddressTags } from "./address-tags.tsx";
+import { Behavior } from "./behavior.tsx";
+import { BenignService, Network } from "./network.tsx";
+import { Raw } from "./raw.tsx";
+import { AddressTimeline } from "./timeline.tsx";
+import { verdictOf } from "./verdict.ts";
+
+/** `/ip/{ip}` and `/riot/{ip}`: what an address is, and why. */
+export function AddressPage() {
+  const { ip = "" } = useRoute().params;
+  usePageTitle(ip);
+  if (!isRoutableIpv4(ip)) return <NoAddress text={ip} />;
+  // Nothing of an address stays while the next one loads.
+  return <KnownAddress key={ip} ip={ip} />;
+}
+
+function NoAddress({ text }: { readonly text: string }) {
+  return (
+    <>
+      <h1>
+        <Hostile text={text} />
+      </h1>
+      <p class="notice">
+        {isIpv4(text)
+          ? "This address is not reached over the Internet: it is private, reserved or for special use. No record can be about it."
+          : "This is not an IPv4 address. Write one as four numbers, like 192.175.48.6."}
+      </p>
+    </>
+  );
+}
+
+function KnownAddress({ ip }: { readonly ip: string }) {
+  const address = useAnswer(addressOf(ip));
+  return (
+    <>
+      <h1 class="address">{ip}</h1>
+      <Loaded of={address} what="what is known of this address">
+        {(context) => <Details context={context} />}
+      </Loaded>
+    </>
+  );
+}
+
+function Details({ context }: { readonly context: AddressContext }) {
+  const { ip, internet_scanner_intelligence: scanner, business_service_intelligence: service } = context;
+  const { verdict, sentence } = verdictOf(scanner, service);
+  return (
+    <>
+      <p class="verdict">
+        <Badge verdict={verdict} isLarge /> {sentence}
+      </p>
+      {scanner.found ? <Seen scanner={scanner} /> : null}
+      {scanner.found || service.found ? null : <Unknown />}
+      {service.found ? <BenignService service={service} /> : null}
+      {scanner.found ? (
+        <>
+          <AddressTags tags={scanner.tags} />
+          <AddressTimeline ip={ip} />
+          <Behavior raw={scanner.raw_data} />
+          <Network metadata={scanner.metadata} />
+        </>
+      ) : null}
+      <Raw context={context} />
+    </>
+  );
+}
+
+function Seen({ scanner }: { readonly scanner: AddressContext["internet_scanner_intelligence"] }) {
+  const { first_seen: first, last_seen_timestamp: last, metadata } = scanner;
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Last seen</dt>
+        <dd>
+          {formatMinute(last)} <span class="faint">{formatAgo(last, Date.now())}</span>
+        </dd>
+      </div>
+      <div>
+        <dt>First seen</dt>
+        <dd>{first}</dd>
+      </div>
+      {"sensor_hits" in metadata ? (
+        <>
+          <div>
+            <dt>Observations</dt>
+            <dd data-observations>{metadata.sensor_hits.toLocaleString("en")}</dd>
+          </div>
+          <div>
+            <dt>Sensors</dt>
+            <dd>{metadata.sensor_count.toLocaleString("en")}</dd>
+          </div>
+        </>
+      ) : null}
+    </dl>
+  );
+}
+
+function Unknown() {
+  return (
+    <p class="notice">
+      That says nothing good or bad about it. An address that contacts you and that these sensors do not know may mean
+      you in particular.
+    </p>
+  );
+}

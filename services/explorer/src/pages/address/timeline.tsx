@@ -1,0 +1,103 @@
+import { useMemo } from "preact/hooks";
+import type { Timeline, TimelineField } from "../../api/operations.ts";
+import { allTags, timelineOf } from "../../api/questions.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { ChartTable } from "../../charts/chart-table.tsx";
+import { TimeChart } from "../../charts/time-chart.tsx";
+import { oneOf, useParameters } from "../../routing/use-parameters.ts";
+import { Choice } from "../../shell/choice.tsx";
+import { Clamped } from "../../shell/clamped.tsx";
+import { Loaded } from "../../shell/loaded.tsx";
+import { Hostile, visible } from "../../text/hostile.tsx";
+import { toSeries } from "./timeline-series.ts";
+
+const FIELDS: readonly (readonly [TimelineField, string])[] = [
+  ["tag_ids", "Tag"],
+  ["destination_port", "Port"],
+  ["http_path", "HTTP path"],
+  ["http_user_agent", "User agent"],
+  ["classification", "Classification"],
+];
+const DAYS = ["1", "7", "30", "90"] as const;
+/** So that a chart has a few dozen bars. */
+const WIDTHS = { 1: ["1h", 1], 7: ["4h", 4], 30: ["1d", 24], 90: ["1d", 24] } as const;
+
+/** The observations of an address over time, one lookup. */
+export function AddressTimeline({ ip }: { readonly ip: string }) {
+  const { values, set } = useParameters({ by: "tag_ids", days: "7" });
+  const field = oneOf(
+    FIELDS.map(([name]) => name),
+    values.by,
+    "tag_ids",
+  );
+  const days = oneOf(DAYS, values.days, "7");
+  const [granularity, widthHours] = WIDTHS[days];
+  const timeline = useAnswer(timelineOf(ip, field, Number(days), granularity));
+  const tags = useAnswer(field === "tag_ids" ? allTags() : undefined);
+  const names = useMemo(() => new Map(tags.data?.tags.map(({ id, name }) => [id, name])), [tags.data]);
+  return (
+    <section aria-labelledby="timeline">
+      <div class="bar-of-choices">
+        <h2 id="timeline">Observations over time</h2>
+        <Choice label="By" name="by" options={FIELDS} value={field} onChoose={(by) => set({ by })} />
+        <Choice
+          label="Period"
+          name="days"
+          options={DAYS.map((value) => [value, value === "1" ? "1 day" : `${value} days`])}
+          value={days}
+          onChoose={(chosen) => set({ days: chosen })}
+        />
+      </div>
+      <Loaded of={timeline} what="the timeline">
+        {(data) => (
+          <>
+            <Clamped days={Number(days)} start={data.metadata.start} end={data.metadata.end} />
+            <Chart timeline={data} widthHours={widthHours} names={names} />
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+type ChartProps = {
+  readonly timeline: Timeline;
+  readonly widthHours: number;
+  /** Names of tags by id. */
+  readonly names: ReadonlyMap<string, string>;
+};
+
+function Chart({ timeline, widthHours, names }: ChartProps) {
+  const { starts, end, series } = useMemo(() => toSeries(timeline, widthHours, names), [timeline, widthHours, names]);
+  if (series.length === 0) {
+    const what = timeline.metadata.field === "classification" ? "" : ", or none with this field";
+    return <p class="empty">It was not observed in this period{what}.</p>;
+  }
+  const label = "Observations of the address over time";
+  return (
+    <>
+      <TimeChart label={label} starts={starts} end={end} series={series} />
+      {timeline.metadata.field === "tag_ids" ? (
+        <p class="faint hint">An observation counts for each of its tags.</p>
+      ) : null}
+      <ul class="legend">
+        {series.map((one) => (
+          <li key={one.label}>
+            <span class={`key fill-${one.color}`} /> <Hostile text={one.label} />
+          </li>
+        ))}
+      </ul>
+      <ChartTable
+        caption={label}
+        headings={series.map((one) => visible(one.label))}
+        rows={starts.map((start, bucket) => ({
+          start: toTimestamp(start),
+          end: toTimestamp(starts[bucket + 1] ?? end),
+          values: series.map((one) => one.values[bucket] ?? 0),
+        }))}
+      />
+    </>
+  );
+}
+
+const toTimestamp = (seconds: number) => new Date(seconds * 1_000).toISOString();

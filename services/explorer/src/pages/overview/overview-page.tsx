@@ -1,0 +1,127 @@
+import { statsByClassification, statsByCountry, statsByHour, statsByNetwork, tagSummary } from "../../api/questions.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { BarList } from "../../charts/bar-list.tsx";
+import { Split } from "../../charts/split.tsx";
+import { oneOf, useParameters } from "../../routing/use-parameters.ts";
+import { Choice } from "../../shell/choice.tsx";
+import { usePageTitle } from "../../shell/layout.tsx";
+import { Loaded } from "../../shell/loaded.tsx";
+import { SearchBox } from "../../shell/search-box.tsx";
+import { formatMinute, plural } from "../../text/format.ts";
+import { Hostile } from "../../text/hostile.tsx";
+import { ActiveTags } from "./active-tags.tsx";
+import { Hours } from "./hours.tsx";
+
+const DAYS = ["1", "7"] as const;
+const PLACES = 10;
+const TAGS = 15;
+
+/** `/`: what came in lately. */
+export function OverviewPage() {
+  usePageTitle("Overview");
+  const { values, set } = useParameters({ days: "1" });
+  const chosen = oneOf(DAYS, values.days, "1");
+  const days = Number(chosen);
+  const hours = useAnswer(statsByHour(days));
+  const classes = useAnswer(statsByClassification(days));
+  const tags = useAnswer(tagSummary(days, TAGS, "active"));
+  const networks = useAnswer(statsByNetwork(days, PLACES));
+  const countries = useAnswer(statsByCountry(days, PLACES));
+  return (
+    <>
+      <section class="hero">
+        <h1>Is it background noise?</h1>
+        <p class="lead">Addresses that these sensors saw scanning the Internet, and those of known benign services.</p>
+        <SearchBox isLarge />
+      </section>
+      <div class="bar-of-choices">
+        <h2>What came in</h2>
+        <Choice
+          label="Period"
+          name="days"
+          options={DAYS.map((value) => [value, value === "1" ? "1 day" : `${value} days`])}
+          value={chosen}
+          onChoose={(value) => set({ days: value })}
+        />
+        {classes.data === undefined ? null : (
+          <span class="faint">
+            {formatMinute(classes.data.metadata.start_date)} to {formatMinute(classes.data.metadata.end_date)} UTC
+          </span>
+        )}
+      </div>
+      <div class="grid">
+        <section class="wide" aria-labelledby="hours">
+          <h3 id="hours">Addresses by hour</h3>
+          <Loaded of={hours} what="the hours">
+            {(data) => <Hours {...data} />}
+          </Loaded>
+        </section>
+        <section class="wide" aria-labelledby="classes">
+          <h3 id="classes">Classification</h3>
+          <Loaded of={classes} what="the classifications">
+            {({ classifications, total_ips: total }) => (
+              <>
+                <p>
+                  <strong data-total>{plural(total, "address", "addresses")}</strong> seen scanning.
+                </p>
+                <Split
+                  total={total}
+                  parts={classifications.map(({ classification, active_ips: addresses }) => ({
+                    classification,
+                    addresses,
+                  }))}
+                />
+              </>
+            )}
+          </Loaded>
+        </section>
+        <section class="wide" aria-labelledby="tags">
+          <h3 id="tags">Most active tags</h3>
+          <Loaded of={tags} what="the tags">
+            {(data) => <ActiveTags {...data} />}
+          </Loaded>
+        </section>
+        <section aria-labelledby="networks">
+          <h3 id="networks">Networks</h3>
+          <Loaded of={networks} what="the networks">
+            {(data) => (
+              <BarList
+                caption="Networks with the most addresses"
+                nameHeading="Network"
+                whenEmpty="No observation of this period names a network."
+                total={data.total_ips}
+                rows={data.networks.map(({ asn, organization, active_ips: value }) => ({
+                  key: asn,
+                  name: (
+                    <>
+                      {asn} <Hostile text={organization} />
+                    </>
+                  ),
+                  value,
+                }))}
+              />
+            )}
+          </Loaded>
+        </section>
+        <section aria-labelledby="countries">
+          <h3 id="countries">Countries</h3>
+          <Loaded of={countries} what="the countries">
+            {(data) => (
+              <BarList
+                caption="Countries with the most addresses"
+                nameHeading="Country"
+                whenEmpty="No observation of this period names a country."
+                total={data.total_ips}
+                rows={data.countries.map(({ country, country_code: code, active_ips: value }) => ({
+                  key: code,
+                  name: <Hostile text={country === "" ? code : country} />,
+                  value,
+                }))}
+              />
+            )}
+          </Loaded>
+        </section>
+      </div>
+    </>
+  );
+}

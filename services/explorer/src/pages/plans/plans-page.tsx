@@ -1,0 +1,84 @@
+import type { Plans } from "../../api/operations.ts";
+import { plansOfService } from "../../api/questions.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { usePageTitle } from "../../shell/layout.tsx";
+import { Loaded } from "../../shell/loaded.tsx";
+import { ScrollRegion } from "../../shell/scroll-region.tsx";
+import { formatCount, plural } from "../../text/format.ts";
+
+/** `/plans`: what each plan allows, and what the caller has left today. */
+export function PlansPage() {
+  usePageTitle("Plans");
+  const plans = useAnswer(plansOfService());
+  return (
+    <>
+      <h1>Plans</h1>
+      <p class="lead">Lookups per UTC day, and how many days back tag activity, statistics and timelines reach.</p>
+      <Loaded of={plans} what="the plans">
+        {(data) => (
+          <>
+            <Caller {...data} />
+            <PlanTable {...data} />
+          </>
+        )}
+      </Loaded>
+      <p class="faint">
+        Each address that you look up is one lookup, found or not; a request for many addresses counts each distinct
+        one, and a timeline counts one. The page of an address takes two. Tags, tag activity and statistics do not
+        count. Keys come from the operator of this service.
+      </p>
+    </>
+  );
+}
+
+function Caller({ caller: { plan, lookups_per_day: perDay, lookups_left: left, reach_days: days } }: Plans) {
+  return (
+    <section aria-label="Your plan">
+      <p>
+        Your plan is <strong>{plan}</strong>.{" "}
+        {perDay === undefined || left === undefined
+          ? "It has no limit of lookups."
+          : `You have ${formatCount(left)} of ${plural(perDay, "lookup")} left until midnight UTC.`}{" "}
+        You see {plural(days, "day")} back.
+      </p>
+      {perDay === undefined || left === undefined ? null : (
+        <meter min={0} max={perDay} value={left} aria-label="Lookups left today" />
+      )}
+    </section>
+  );
+}
+
+function PlanTable({ plans, caller }: Plans) {
+  return (
+    <section>
+      <ScrollRegion label="All plans">
+        <table>
+          <caption class="hidden">All plans</caption>
+          <thead>
+            <tr>
+              <th scope="col">Plan</th>
+              <th scope="col" class="number">
+                Lookups per day
+              </th>
+              <th scope="col" class="number">
+                Reach
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {plans.map(({ name, lookups_per_day: perDay, reach_days: days }) => (
+              <tr key={name} class={name === caller.plan ? "own" : ""}>
+                <th scope="row">
+                  {name}
+                  {name === caller.plan ? " (yours)" : ""}
+                </th>
+                <td class="number">{perDay === undefined ? "without limit" : formatCount(perDay)}</td>
+                <td class="number">{plural(days, "day")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollRegion>
+    </section>
+  );
+}

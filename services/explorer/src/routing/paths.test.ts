@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { addressPath, PAGES, pagePath, withQuery } from "./paths.ts";
+
+test("a page's URL has the values that differ from its defaults, encoded", () => {
+  expect(pagePath("/tags", { name: "a&b", cve: "" })).toBe("/tags?name=a%26b");
+  expect(withQuery("/tags/x", { days: "7", width: "4h" }, { days: "7", width: "1h" })).toBe("/tags/x?width=4h");
+  expect(addressPath("a/../b")).toBe("/ip/a%2F..%2Fb");
+});
+
+test("links to pages stay in the explorer, links to files, plain pages and the API's description do not", () => {
+  for (const page of [
+    "/",
+    "/tags",
+    "/tags?name=x",
+    "/tags/ssh-scanner?days=30",
+    "/ip/1.2.3.4",
+    "/riot/8.8.8.8",
+    "/plans",
+  ])
+    expect([page, PAGES.test(page)]).toEqual([page, true]);
+  for (const other of [
+    "/docs",
+    "/openapi.json",
+    "/v3/ip/1.2.3.4",
+    "/plans?plain=true",
+    "/?a=b&plain=true",
+    "/tags/a/b",
+  ])
+    expect([other, PAGES.test(other)]).toEqual([other, false]);
+});

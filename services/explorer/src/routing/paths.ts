@@ -1,0 +1,22 @@
+/** The prefix of all paths, which a proxy may add; without a trailing slash. The service writes it into the document. */
+export const BASE = typeof document === "undefined" ? "" : (document.documentElement.dataset.base ?? "");
+
+type Values = Readonly<Record<string, string>>;
+
+/** A path with the values that differ from the page's defaults. */
+export function withQuery(path: string, values: Values, defaults: Values = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== (defaults[name] ?? "")) query.set(name, value);
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+export const pagePath = (path: string, values: Values = {}) => withQuery(`${BASE}${path}`, values);
+export const addressPath = (ip: string) => pagePath(`/ip/${encodeURIComponent(ip)}`);
+export const tagPath = (slug: string) => pagePath(`/tags/${encodeURIComponent(slug)}`);
+
+/** The links that the pages open themselves; the browser loads all others, and plain pages. */
+export const PAGES = new RegExp(
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|plans|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
+);

@@ -1,0 +1,68 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import { BASE } from "../routing/paths.ts";
+import { KeyButton } from "./key-button.tsx";
+import { SearchBox } from "./search-box.tsx";
+
+const LINKS = [
+  ["/", "Overview"],
+  ["/tags", "Tags"],
+  ["/plans", "Plans"],
+] as const;
+
+/** What all pages have around them. */
+export function Layout({ children }: { readonly children: ComponentChildren }) {
+  const { path } = useLocation();
+  const here = path.slice(BASE.length) || "/";
+  const main = useFocusOnPage(path);
+  return (
+    <>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header>
+        <a class="home" href={`${BASE}/`}>
+          Noisefloor
+        </a>
+        <nav aria-label="Pages">
+          {LINKS.map(([to, name]) => (
+            <a key={to} href={`${BASE}${to}`} aria-current={here === to ? "page" : undefined}>
+              {name}
+            </a>
+          ))}
+          <a href={`${BASE}/docs`}>API</a>
+        </nav>
+        {here === "/" ? null : <SearchBox />}
+        <KeyButton />
+      </header>
+      <main id="content" tabIndex={-1} ref={main}>
+        {children}
+      </main>
+      <footer>
+        <span>All times are UTC. Counts are distinct addresses, exactly.</span>
+        <a href={`${BASE}/openapi.json`}>OpenAPI</a>
+      </footer>
+    </>
+  );
+}
+
+/** Another page starts at its top, and where a screen reader reads on; the first one leaves the focus to the browser. */
+function useFocusOnPage(path: string) {
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    main.current?.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+  }, [path]);
+  return main;
+}
+
+/** Names the page in the browser's tab and history. */
+export function usePageTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} - Noisefloor`;
+  }, [title]);
+}

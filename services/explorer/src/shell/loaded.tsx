@@ -1,0 +1,46 @@
+import type { ComponentChildren } from "preact";
+import { type ApiFailure, explain } from "../api/failure.ts";
+import type { Loading } from "../api/use-answer.ts";
+import { BASE } from "../routing/paths.ts";
+import { visible } from "../text/hostile.tsx";
+
+type LoadedProps<Answer> = {
+  readonly of: Loading<Answer>;
+  /** What is loading, for screen readers and slow answers. */
+  readonly what: string;
+  readonly children: (data: Answer) => ComponentChildren;
+};
+
+/** An answer when it is there; before that, that it loads; otherwise why it is not there and what to do. */
+export function Loaded<Answer>({ of, what, children }: LoadedProps<Answer>) {
+  if (of.failure !== undefined) return <FailureNotice failure={of.failure} retry={of.retry} />;
+  if (of.data === undefined) {
+    return (
+      <p class="loading" role="status">
+        Loading {what} …
+      </p>
+    );
+  }
+  return (
+    <div class={of.isLoading ? "outdated" : ""} aria-busy={of.isLoading}>
+      {children(of.data)}
+    </div>
+  );
+}
+
+function FailureNotice({ failure, retry }: { readonly failure: ApiFailure; readonly retry: () => void }) {
+  const { title, remedy } = explain(failure.status);
+  return (
+    <div class="notice failure" role="alert" data-status={failure.status}>
+      <h3>{title}</h3>
+      <p>{remedy}</p>
+      {failure.message === "" ? null : <p class="faint">The service says: {visible(failure.message)}</p>}
+      <p class="actions">
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+        {failure.status === 429 ? <a href={`${BASE}/plans`}>What the plans allow</a> : null}
+      </p>
+    </div>
+  );
+}

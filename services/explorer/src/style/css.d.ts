@@ -1,0 +1,2 @@
+/** Style sheets are imported for Vite to bundle them. */
+declare module "*.css";

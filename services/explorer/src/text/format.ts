@@ -1,0 +1,50 @@
+const count = new Intl.NumberFormat("en");
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
+
+export const formatCount = (value: number) => count.format(value);
+/** For axes: `12K`. */
+export const formatCompact = (value: number) => compact.format(value);
+
+export function formatShare(part: number, whole: number): string {
+  return whole === 0 ? "0%" : percent.format(part / whole);
+}
+
+/** `1 address`, `2,000 addresses`. */
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${formatCount(value)} ${value === 1 ? one : many}`;
+}
+
+/** `+12%` against what was before; `new` when there was nothing. */
+export function formatChange(now: number, before: number): string {
+  if (before === 0) return now === 0 ? "0%" : "new";
+  const change = percent.format(now / before - 1);
+  return now > before ? `+${change}` : change;
+}
+
+/** `2026-11-20T14:00:00Z` or `2026-11-20 14:00:00` as `2026-11-20 14:00`. */
+export function formatMinute(timestamp: string): string {
+  return timestamp.slice(0, 16).replace("T", " ");
+}
+
+const UNITS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/** How long ago, in its largest unit. @param timestamp in UTC. */
+export function formatAgo(timestamp: string, now: number): string {
+  const time = Date.parse(timestamp.endsWith("Z") ? timestamp : `${timestamp.replace(" ", "T")}Z`);
+  const elapsed = now - time;
+  for (const [unit, length] of UNITS) {
+    if (elapsed >= length) return `${plural(Math.floor(elapsed / length), unit)} ago`;
+  }
+  return "less than a minute ago";
+}
+
+/** The URL if a browser may open it; lists and tags may name anything. */
+export function webUrl(text: string): string | undefined {
+  if (!/^https?:/i.test(text) || !URL.canParse(text)) return undefined;
+  return new URL(text).href;
+}

@@ -1,0 +1,29 @@
+import { cut, showInvisible } from "@noisefloor/domain/text/show-invisible.ts";
+import { webUrl } from "./format.ts";
+
+const MAX_CHARACTERS = 300;
+
+/** Of sensors, tags or lists, so of anyone: shown as it is, within bounds, without an effect on the text around it. */
+export function Hostile({ text }: { readonly text: string }) {
+  return <bdi>{visible(text)}</bdi>;
+}
+
+/** The same for places that take no markup. */
+export function visible(text: string): string {
+  return showInvisible(cut(text.trim(), MAX_CHARACTERS));
+}
+
+/** The same with its line breaks taken for spaces. */
+export function Prose({ text }: { readonly text: string }) {
+  return <Hostile text={text.replace(/\s+/g, " ")} />;
+}
+
+export function Reference({ text }: { readonly text: string }) {
+  const url = webUrl(text);
+  if (url === undefined) return <Hostile text={text} />;
+  return (
+    <a href={url} rel="noreferrer noopener nofollow" target="_blank">
+      <Hostile text={text} />
+    </a>
+  );
+}

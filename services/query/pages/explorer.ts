@@ -1,0 +1,70 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { FastifyInstance, FastifyReply } from "fastify";
+
+/** The built pages of services/explorer. */
+export type Explorer = {
+  /** The document of every page, with {@link BASE} where the prefix of paths belongs. */
+  readonly document: string;
+  /** The files that it loads, by name. */
+  readonly assets: ReadonlyMap<string, Asset>;
+};
+type Asset = { readonly type: string; readonly plain: Buffer; readonly gzip: Buffer };
+
+/** Stands for the prefix of paths in the build. */
+const BASE = "/__base__";
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+};
+
+/** Allows the service's own script, style sheet and API. Text can become neither markup nor a script. */
+export const EXPLORER_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join(";");
+
+/** @returns undefined if the folder has no build, as when the program runs from its sources. */
+export function readExplorer(folder: string): Explorer | undefined {
+  const file = join(folder, "index.html");
+  if (!existsSync(file)) return undefined;
+  const assets = readdirSync(join(folder, "assets")).map((name): [string, Asset] => {
+    const type = TYPES[extname(name)];
+    if (type === undefined) throw new Error(`the explorer's build has a file of an unknown type: ${name}`);
+    const plain = readFileSync(join(folder, "assets", name));
+    return [name, { type, plain, gzip: gzipSync(plain, { level: 9 }) }];
+  });
+  return { document: readFileSync(file, "utf8"), assets: new Map(assets) };
+}
+
+/** Serves the files that the document loads. @returns their URLs. */
+export function registerAssets(app: FastifyInstance, { assets }: Explorer): string[] {
+  return [...assets].map(([name, { type, plain, gzip }]) => {
+    const url = `/assets/${name}`;
+    app.get(url, { config: { operation: "explorerAsset" } }, async (request, reply) => {
+      reply.type(type);
+      if (!/\bgzip\b/i.test(request.headers["accept-encoding"] ?? "")) return plain;
+      reply.header("content-encoding", "gzip");
+      return gzip;
+    });
+    return url;
+  });
+}
+
+/** Sends the document, which makes itself the page of the URL. @param base the prefix, without a trailing slash. */
+export function sendDocument(reply: FastifyReply, { document }: Explorer, base: string): FastifyReply {
+  return reply
+    .header("content-security-policy", EXPLORER_SECURITY_POLICY)
+    .type("text/html; charset=utf-8")
+    .send(document.replaceAll(BASE, () => base));
+}

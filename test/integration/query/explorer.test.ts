@@ -1,0 +1,300 @@
+import { readFile } from "node:fs/promises";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
+import type { FastifyInstance } from "fastify";
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { launchBrowser } from "../../support/browser/browser.ts";
+import {
+  type ExplorerOptions,
+  enterKey,
+  expectAccessible,
+  openExplorer,
+} from "../../support/browser/explorer-window.ts";
+import { networkList } from "../../support/builders/network-list.ts";
+import { makeApp } from "../../support/worlds/http.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const [NOISE, RIOT, UNKNOWN] = ["45.0.0.1", "8.8.8.8", "45.9.9.9"];
+const SCRIPT = "<script>alert(1)</script>";
+/** More than the API lists of a bucket. */
+const CROWD = 1_005;
+const worm = makeTag("worm", "malicious", {
+  name: `Worm ${SCRIPT}`,
+  category: "worm",
+  description: SCRIPT,
+  references: ["javascript:alert(5)", "https://example.org/worm"],
+  cves: ["CVE-2026-0001"],
+});
+const scanner = makeTag("scanner", "suspicious", { name: "Scanner", related: [worm.id] });
+let world: World;
+let app: FastifyInstance;
+let url: string;
+let browser: Browser;
+let key: string;
+
+beforeAll(async () => {
+  const explorer = readExplorer(inject("explorer"));
+  expect(explorer).toBeDefined();
+  const launching = launchBrowser();
+  world = await createWorld(() => NOW);
+  await world.addTags([worm, scanner]);
+  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { name: `DNS ${SCRIPT}` })]);
+  const observed_at = new Date(NOW - 60_000).toISOString();
+  const seen = { observed_at, sensor_id: `s ${SCRIPT}`, organization: SCRIPT, asn: 64_500, country: "DE" };
+  const http = { method: "GET", path: `/${SCRIPT}`, user_agent: `"><img src=x onerror=alert(2)> \u202e${SCRIPT}` };
+  const { rejected } = await world.store([
+    ...["a", "b", "c"].map((path) => ({
+      ...seen,
+      source_ip: NOISE,
+      destination_port: 80,
+      tags: ["worm", "scanner"],
+      http: { ...http, path: `${http.path}${path}` },
+    })),
+    ...Array.from({ length: CROWD }, (_, n) => ({
+      ...seen,
+      source_ip: `45.1.${n >> 8}.${n & 255}`,
+      tags: ["scanner"],
+    })),
+  ]);
+  expect(rejected).toEqual([]);
+  key = await world.addCaller("unlimited", ["community_dataset"]);
+  app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics, { explorer }));
+  url = await app.listen({ host: "127.0.0.1", port: 0 });
+  browser = await launching;
+});
+afterAll(async () => {
+  await browser?.close();
+  await app?.close();
+  await world?.close();
+});
+
+async function open(path: string, options: ExplorerOptions = {}) {
+  const opened = await openExplorer(browser, url, options);
+  onTestFinished(() => opened.close());
+  await opened.open(path);
+  return opened;
+}
+const count = (value: number) => new Intl.NumberFormat("en").format(value);
+/** An answer of the API. @param schema of the part of it that a test looks at. */
+async function api<Body>(path: string, schema: z.ZodType<Body>): Promise<Body> {
+  const response = await fetch(`${url}${path}`, { headers: { key } });
+  return schema.parse(await response.json());
+}
+
+const PAGES = [
+  "/",
+  `/ip/${NOISE}`,
+  `/riot/${RIOT}`,
+  `/ip/${UNKNOWN}`,
+  "/ip/10.0.0.1",
+  "/tags",
+  "/tags/scanner?width=1h",
+  "/tags/nothing",
+  "/plans",
+  "/nowhere",
+];
+const LOOKS: readonly Pick<BrowserContextOptions, "colorScheme" | "viewport">[] = [
+  { colorScheme: "light", viewport: { width: 1280, height: 900 } },
+  { colorScheme: "dark", viewport: { width: 390, height: 844 } },
+];
+
+test("every page loads without an error, wide and narrow, light and dark, and axe finds nothing serious", async () => {
+  const windows = await Promise.all(LOOKS.map((look) => openExplorer(browser, url, { ...look, key })));
+  onTestFinished(async () => void (await Promise.all(windows.map((opened) => opened.close()))));
+  // At once, as one loads while axe looks at the other.
+  await Promise.all(
+    windows.map(async (opened) => {
+      for (const path of PAGES) {
+        await opened.open(path);
+        expect([path, await opened.page.locator('[role="alert"]').allTextContents()]).toEqual([path, []]);
+        await expectAccessible(opened, path);
+      }
+      expect(opened.faults).toEqual([]);
+    }),
+  );
+});
+
+test("the overview shows the numbers of the API", async () => {
+  const { page, faults } = await open("/", { key });
+  const { total_ips } = await api("/v3/stats/classifications", z.object({ total_ips: z.int() }));
+  expect(total_ips).toBe(CROWD + 1);
+  expect(await page.locator("[data-total]").textContent()).toBe(`${count(total_ips)} addresses`);
+  const { hours } = await api("/v3/stats/hours", z.object({ hours: z.array(z.object({ active_ips: z.int() })) }));
+  const cells = await page.locator('section[aria-labelledby="hours"] td.number').allTextContents();
+  expect(cells).toEqual(hours.map(({ active_ips }) => count(active_ips)));
+  const summary = z.object({ name: z.string(), total_ips: z.int(), previous_ips: z.int() });
+  const { tags } = await api("/v3/summary/tags?sort=active", z.object({ tags: z.array(summary) }));
+  const rows = page.locator('section[aria-labelledby="tags"] tbody tr');
+  expect(await rows.count()).toBe(tags.length);
+  for (const [n, { name, total_ips: now, previous_ips: before }] of tags.entries()) {
+    const shown = (await rows.nth(n).locator("th, td.number").allTextContents()).slice(0, 3);
+    expect(shown).toEqual([name, count(now), count(before)]);
+  }
+  expect(await page.locator('section[aria-labelledby="countries"] tbody tr').textContent()).toBe("Germany1,006100%");
+  expect(await page.locator('section[aria-labelledby="networks"] tbody th').textContent()).toBe(`AS64500 ${SCRIPT}`);
+  expect(faults).toEqual([]);
+});
+
+test("the page of an address says what it is and why, and texts of sensors stay texts", async () => {
+  const { page, faults } = await open(`/ip/${NOISE}`, { key });
+  expect(await page.locator(".verdict").textContent()).toMatch(
+    /^malicious It scans the Internet and was seen attacking/,
+  );
+  expect(await page.locator("[data-observations]").textContent()).toBe("3");
+  const tags = await page.locator('section[aria-labelledby="tags"] li a').allTextContents();
+  expect(tags).toEqual([`Worm ${SCRIPT}`, "Scanner"]);
+  const texts = await page.locator("code").allTextContents();
+  expect(texts).toContain(`/${SCRIPT}a`);
+  expect(texts).toContain(`"><img src=x onerror=alert(2)> \\u{202e}${SCRIPT}`);
+  expect(await page.locator("main script, main img").count()).toBe(0);
+
+  await page.locator("select[name=by]").selectOption("http_path");
+  await page.locator(".legend li", { hasText: `/${SCRIPT}c` }).waitFor();
+  expect(new URL(page.url()).search).toBe("?by=http_path");
+  expect((await page.locator(".legend li").allTextContents()).map((text) => text.trim()).sort()).toEqual(
+    ["a", "b", "c"].map((path) => `/${SCRIPT}${path}`),
+  );
+  await page.goBack();
+  await page.locator(".legend li", { hasText: "Scanner" }).waitFor();
+  expect(new URL(page.url()).search).toBe("");
+  expect(await page.locator("select[name=by]").inputValue()).toBe("tag_ids");
+  expect(faults).toEqual([]);
+});
+
+test("a benign service, an address that is not known, and one that cannot be", async () => {
+  const { page, open: go } = await open(`/riot/${RIOT}`, { key });
+  expect(await page.locator(".verdict").textContent()).toContain(
+    `benign It belongs to a known benign service, DNS ${SCRIPT}`,
+  );
+  await go(`/ip/${UNKNOWN}`);
+  expect(await page.locator(".verdict").textContent()).toContain("not seen These sensors have not seen it");
+  await go("/ip/10.0.0.1");
+  expect(await page.locator(".notice").textContent()).toContain("not reached over the Internet");
+});
+
+test("tags can be filtered, and the filter is in the URL", async () => {
+  const { page, faults } = await open("/tags", { key });
+  const slugs = async () =>
+    page.locator("tr[data-slug]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-slug")));
+  expect(await slugs()).toEqual(["scanner", "worm"]);
+  await page.locator('tr[data-slug="scanner"] svg').waitFor();
+  expect(await page.locator('tr[data-slug="scanner"] td.number').allTextContents()).toEqual(["1,006", "new"]);
+  await page.getByLabel("CVE", { exact: true }).fill("cve-2026");
+  await page.getByText("1 of 2 tags").waitFor();
+  expect(await slugs()).toEqual(["worm"]);
+  expect(new URL(page.url()).search).toBe("?cve=cve-2026");
+  await page.reload();
+  await page.locator("tr[data-slug]").first().waitFor();
+  expect(await slugs()).toEqual(["worm"]);
+  expect(faults).toEqual([]);
+});
+
+test("the page of a tag shows its activity, lists the addresses of a bucket and says when they are a sample", async () => {
+  const { page, faults } = await open("/tags/scanner?days=1&width=4h", { key });
+  expect(await page.locator("[data-total]").textContent()).toBe("1,006 addresses");
+  const bucket = z.object({ start: z.string(), end: z.string(), active_ips: z.int(), ips: z.array(z.string()) });
+  const { activity } = await api(
+    `/v3/tags/${scanner.id}/activity?days=1&granularity=4h&include_ips=true`,
+    z.object({ activity: z.object({ suspicious: z.array(bucket) }) }),
+  );
+  const buckets = activity.suspicious;
+  const table = page.locator('section[aria-labelledby="activity"] table');
+  expect(await table.locator("td.number").allTextContents()).toEqual(
+    buckets.map(({ active_ips }) => count(active_ips)),
+  );
+
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Download CSV" }).click(),
+  ]);
+  const lines = buckets.map(({ start, end, active_ips }) => `${start},${end},${active_ips}`);
+  expect(await readFile(await download.path(), "utf8")).toBe(["start,end,active_ips", ...lines, ""].join("\r\n"));
+
+  const chart = await page.locator(".u-over").boundingBox();
+  if (chart === null) throw new Error("the chart is not there");
+  await page.mouse.click(chart.x + chart.width - 20, chart.y + chart.height - 20);
+  await page.locator("[data-listed]").waitFor();
+  expect(new URL(page.url()).searchParams.get("bucket")).toBe(buckets.at(-1)?.start);
+  expect(await page.locator("[data-listed]").textContent()).toBe(
+    "1,000 of 1,006 addresses: a uniform sample, the same each time.",
+  );
+  expect(await page.locator(".addresses a").allTextContents()).toEqual(buckets.at(-1)?.ips);
+  await page.locator('a[href="/tags/worm"]').click();
+  await page.getByRole("heading", { name: SCRIPT }).waitFor();
+  expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+test("a search leads to the page of what was entered, and says when it leads nowhere", async () => {
+  const { page } = await open("/", { key });
+  const search = page.getByLabel("Address, tag or CVE");
+  await search.fill("45.0.0.0/24");
+  await search.press("Enter");
+  await page.getByText("POST /v3/ip").waitFor();
+  await search.fill(` ${UNKNOWN} `);
+  await search.press("Enter");
+  await page.getByRole("heading", { name: UNKNOWN }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/ip/${UNKNOWN}`);
+  await page.getByLabel("Address, tag or CVE").fill("CVE-2026-0001");
+  await page.getByLabel("Address, tag or CVE").press("Enter");
+  await page.locator('tr[data-slug="worm"]').waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: UNKNOWN }).waitFor();
+});
+
+test("plans are those of the service, a key is entered once and never in a URL, and a forgotten one is gone", async () => {
+  const opened = await open("/plans");
+  const { page, settled, faults } = opened;
+  await enterKey(opened, key);
+  await page.getByText("Your plan is unlimited.").waitFor();
+  await page.reload();
+  await page.getByText("Your plan is unlimited.").waitFor();
+  expect(page.url()).toBe(`${url}/plans`);
+  await page.getByRole("button", { name: "Key: set" }).click();
+  await page.getByRole("button", { name: "Forget the key" }).click();
+  await page.getByText("Your plan is unauthenticated").waitFor();
+  await settled();
+  const rows = await page.locator("tbody tr").allTextContents();
+  expect(rows).toContain("unauthenticated (yours)1001 day");
+  expect(rows).toContain("standard10,00030 days");
+  expect(faults).toEqual([]);
+});
+
+test("401, 403, 429 and 503 are told in words, with what to do", async () => {
+  const wrong = await open("/plans", { key: "made-up" });
+  const failure = (page: typeof wrong.page) => page.locator('[role="alert"]').first();
+  expect(await failure(wrong.page).textContent()).toContain("does not know this key");
+
+  const { page, open: go, faults } = await open("/tags/scanner");
+  expect(await page.getByText("Your plan shows 1 day of the 7").count()).toBe(1);
+  await page.getByLabel("personal").check();
+  expect(await failure(page).getAttribute("data-status")).toBe("403");
+  expect(await failure(page).textContent()).toContain("You may not see this");
+
+  const ips = Array.from({ length: 100 }, (_, n) => `45.8.0.${n}`);
+  await fetch(`${url}/v3/ip`, { method: "POST", body: JSON.stringify({ ips }) });
+  await go(`/ip/${NOISE}`);
+  expect(await failure(page).getAttribute("data-status")).toBe("429");
+  expect(await failure(page).textContent()).toContain("No lookups are left for today");
+  await page.getByRole("link", { name: "What the plans allow" }).click();
+  await page.getByText("You have 0 of 100 lookups left").waitFor();
+  expect([...wrong.faults, ...faults]).toEqual([]);
+});
+
+test("a service whose database is too slow is told in words", async () => {
+  const explorer = readExplorer(inject("explorer"));
+  const slow = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics, { explorer }), {
+    deadlineMs: 1,
+  });
+  onTestFinished(() => slow.close());
+  const opened = await openExplorer(browser, await slow.listen({ host: "127.0.0.1", port: 0 }), { key });
+  onTestFinished(() => opened.close());
+  await opened.open("/");
+  const failure = opened.page.locator('[role="alert"]').first();
+  expect(await failure.getAttribute("data-status")).toBe("503");
+  expect(await failure.textContent()).toContain("Wait a moment, then try again");
+  expect(opened.faults).toEqual([]);
+});
