@@ -43,6 +43,9 @@ const GROWTH = 1.5;
 const WORDS = 2;
 const MILLISECOND_BITS = 10;
 const SEVERITY_BITS = 3;
+/** Remainders by bits: `%` of words beyond 31 bits takes several times as long. */
+const MILLISECONDS = 2 ** MILLISECOND_BITS - 1;
+const SEVERITIES = 2 ** SEVERITY_BITS - 1;
 
 type Page = { words: Uint32Array; length: number };
 
@@ -99,7 +102,7 @@ export function createSightings(): Sightings {
         const time = timeAt(page, index);
         if (time < since) continue;
         lastSeen = Math.max(lastSeen, time);
-        severity = keyAt(page, index) % 2 ** SEVERITY_BITS;
+        severity = keyAt(page, index) & SEVERITIES;
       }
       return lastSeen < since ? undefined : { lastSeen, severity };
     },
@@ -147,7 +150,7 @@ function keyAt({ words }: Page, index: number): number {
 }
 
 function timeAt({ words }: Page, index: number): number {
-  const milliseconds = (words[index * WORDS] ?? 0) % 2 ** MILLISECOND_BITS;
+  const milliseconds = (words[index * WORDS] ?? 0) & MILLISECONDS;
   return (words[index * WORDS + 1] ?? 0) * 1_000 + milliseconds;
 }
 
@@ -188,7 +191,7 @@ function visitPage(
     let isSeen = false;
     for (; index < page.length && keyAt(page, index) >>> SEVERITY_BITS === lower; index++) {
       const time = timeAt(page, index);
-      if (time >= since) severity = keyAt(page, index) % 2 ** SEVERITY_BITS;
+      if (time >= since) severity = keyAt(page, index) & SEVERITIES;
       isSeen ||= time >= from;
     }
     if (isSeen) visitor(number * PAGES + lower, severity);

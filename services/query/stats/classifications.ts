@@ -1,10 +1,10 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
-import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
+import { askIndex, takeTurns } from "./in-memory.ts";
 import { countBySeverity } from "./queries.ts";
 
 export type ClassificationsDeps = LookupCaches & {
@@ -26,12 +26,8 @@ export async function classifySeen(
   signal: AbortSignal,
 ): Promise<Classified> {
   await refreshOutdated(deps);
-  if (isGlobalOnly(query.scopes) && deps.index?.isCurrent()) {
-    const counted = await countInMemory(query.from, deps.index, deps, signal);
-    // A reload that began in the meantime empties the index first.
-    if (deps.index.isCurrent()) return counted;
-  }
-  return countInStore(query, deps, signal);
+  const counted = await askIndex(query.scopes, deps.index, (index) => countInMemory(query.from, index, deps, signal));
+  return counted ?? countInStore(query, deps, signal);
 }
 
 async function countInMemory(
@@ -45,10 +41,7 @@ async function countInMemory(
   const steps = index.visit(from, (address, severity) => {
     counts[hasActors && actor(address) !== undefined ? "benign" : classificationOf(severity)]++;
   });
-  for (const _step of steps) {
-    signal.throwIfAborted();
-    await ownTurn();
-  }
+  await takeTurns(steps, signal);
   return counts;
 }
 

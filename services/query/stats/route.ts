@@ -1,4 +1,3 @@
-import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import {
@@ -28,8 +27,9 @@ import {
   getStatsByNetwork,
   HOURS_DAYS,
 } from "./operations.ts";
-import { countByCountry, countByNetwork, countSeen } from "./queries.ts";
+import { countByCountry, countByNetwork } from "./queries.ts";
 import { ANY_TAG } from "./stored-hours.ts";
+import { countAllSeen } from "./total.ts";
 
 export type StatsDeps = ClassificationsDeps & {
   readonly authenticate: Authenticate;
@@ -108,12 +108,12 @@ type Places<Definition extends { readonly row: z.ZodType }> = {
 /** Counts by place beside the count of all. */
 async function readPlaces<Row>(
   places: Promise<Row[]>,
-  { scopes, from }: Asked,
-  { read }: StatsDeps,
+  asked: Asked,
+  deps: StatsDeps,
   signal: AbortSignal,
 ): Promise<{ rows: Row[]; total_ips: number }> {
-  const [rows, totals] = await Promise.all([places, read(countSeen, { scopes, from }, signal)]);
-  return { rows, total_ips: onlyRow(countSeen, totals).active_ips };
+  const [rows, total_ips] = await Promise.all([places, countAllSeen(asked, deps, signal)]);
+  return { rows, total_ips };
 }
 
 function readLimited(request: StatsRequest, deps: StatsDeps) {
