@@ -1,9 +1,8 @@
 import { DashboardBuilder } from "@grafana/grafana-foundation-sdk/dashboard";
 import { bars, lines, otherDashboards, pie, stat, table } from "./panels.ts";
-import { ANY_TAG, bucketOf, CHOSEN_TAGS, classificationOf, IN_SCOPES, seenSince } from "./sql.ts";
+import { ANY_TAG, bucketOf, CHOSEN_TAGS, classificationOf, IN_RANGE, IN_SCOPES, seenSince } from "./sql.ts";
 import { scope, service, tag, width } from "./variables.ts";
 
-const IN_RANGE = "$__timeFilter(hour)";
 const ADDRESS_PAGE = "${noisefloor}/ip/${__value.raw}";
 const TAG_PAGE = "${noisefloor}/tags/${__value.raw}";
 const SINCE = "Seen since the beginning of the range, whatever its end";
@@ -51,7 +50,7 @@ FROM (
   WHERE ${IN_SCOPES} AND ${IN_RANGE} AND tag_id IN (
     SELECT tag_id FROM tag_activity_hourly
     WHERE NOT ${ANY_TAG} AND ${CHOSEN_TAGS} AND ${IN_SCOPES} AND ${IN_RANGE}
-    GROUP BY tag_id ORDER BY uniqExactMerge(addresses) DESC, tag_id LIMIT 10
+    GROUP BY tag_id ORDER BY uniqExactMerge(addresses) DESC, toString(tag_id) LIMIT 10
   )
   GROUP BY time, tag_id
 ) AS counted

@@ -1,7 +1,8 @@
 import type { Builder, Dataquery } from "@grafana/grafana-foundation-sdk/cog";
-import { GraphDrawStyle, ReduceDataOptionsBuilder } from "@grafana/grafana-foundation-sdk/common";
+import { type DataSourceRef, GraphDrawStyle, ReduceDataOptionsBuilder } from "@grafana/grafana-foundation-sdk/common";
 import { DashboardLinkBuilder, DashboardLinkType } from "@grafana/grafana-foundation-sdk/dashboard";
 import { PanelBuilder as Pie } from "@grafana/grafana-foundation-sdk/piechart";
+import { DataqueryBuilder as PromQuery } from "@grafana/grafana-foundation-sdk/prometheus";
 import { PanelBuilder as Stat } from "@grafana/grafana-foundation-sdk/stat";
 import { PanelBuilder as Table } from "@grafana/grafana-foundation-sdk/table";
 import { PanelBuilder as TimeSeries } from "@grafana/grafana-foundation-sdk/timeseries";
@@ -9,6 +10,9 @@ import { asTable, asTimeSeries, CLICKHOUSE } from "./clickhouse.ts";
 
 /** What a panel is called, in how many of 24 columns, and what its numbers mean. */
 export type Heading = { readonly title: string; readonly span: number; readonly description?: string };
+
+/** As infra/grafana/provisioning/datasources names it. */
+const PROMETHEUS: DataSourceRef = { type: "prometheus", uid: "noisefloor-prometheus" };
 
 /** Rollups have a row an hour: shorter buckets would be gaps. */
 const HOURLY = "1h";
@@ -55,6 +59,15 @@ export function bars(heading: Heading, sql: string): TimeSeries {
 /** One number. */
 export function stat(heading: Heading, sql: string): Stat {
   return fromClickHouse(new Stat(), heading, asTable(sql), 5).interval(HOURLY).unit("locale");
+}
+
+/** Lines of metrics; each expression has a name, which may hold labels. */
+export function metrics(heading: Heading, expressions: Readonly<Record<string, string>>): TimeSeries {
+  const panel = headed(new TimeSeries(), heading, HEIGHT).datasource(PROMETHEUS).min(0).fillOpacity(10);
+  for (const [name, expression] of Object.entries(expressions)) {
+    panel.withTarget(new PromQuery().expr(expression).legendFormat(name).range());
+  }
+  return panel;
 }
 
 /** A share for each row: a text and a number. */

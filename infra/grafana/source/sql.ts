@@ -1,6 +1,7 @@
 /** `tag_activity_hourly` has every address under this tag. */
 export const ANY_TAG = "tag_id = toUUID('00000000-0000-0000-0000-000000000000')";
 export const IN_SCOPES = "dataset IN (${scope:singlequote})";
+export const IN_RANGE = "$__timeFilter(hour)";
 export const CHOSEN_TAGS = "$__conditionalAll(tag_id IN (${tag:singlequote}), $tag)";
 
 /** The start of the bucket that holds a time. Weeks begin on Monday. */

@@ -4,14 +4,22 @@ import { join } from "node:path";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { readText } from "../../docs/documents.ts";
 import { networkList } from "../../support/builders/network-list.ts";
 import { seeded } from "../../support/builders/random.ts";
 import { readDashboards, sqlOf } from "../../support/grafana/dashboards.ts";
 import { expandQuery } from "../../support/grafana/expand.ts";
-import { expectedPanels, type PanelsAsked, type SeenByDashboards } from "../../support/grafana/expected-panels.ts";
+import {
+  expectedFleet,
+  expectedPanels,
+  type PanelsAsked,
+  type SeenByDashboards,
+  type Sent,
+} from "../../support/grafana/expected-panels.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
 import { createWorld, makeTag } from "../../support/worlds/world.ts";
 
@@ -19,7 +27,7 @@ const HOUR = 60 * 60 * 1000;
 /** A whole second, as ranges of dashboards are. */
 const NOW = Math.floor(Date.now() / 1_000) * 1_000;
 const TAGS = Array.from({ length: 12 }, (_, index) =>
-  makeTag(`tag-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown"),
+  makeTag(index === 0 ? "mirai" : `tag-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown"),
 );
 const IPS = Array.from({ length: 70 }, (_, index) => `45.${index % 4}.0.${index}`);
 const isActor = (ip: string) => ip.startsWith("45.3.");
@@ -45,7 +53,21 @@ const seen: readonly SeenByDashboards[] = Array.from({ length: 1_200 }, (_, inde
   };
 });
 
+/** Of two processes each, so that their counts add up. */
+const sent: readonly Sent[] = Array.from({ length: 150 }, (_, index) => ({
+  hour: Math.floor(NOW / HOUR) * HOUR - Math.floor(index / 5) * 9 * HOUR,
+  sensorId: index % 5 < 3 ? `sensor-${index % 5}` : "",
+  keyId: index % 2 === 0 ? "key" : "",
+  isRest: index % 5 === 4,
+  outcome: ["accepted", "ignored", "invalid-observation", "not-permitted"][index % 4] ?? "",
+  records: 1 + random.int(0, 100),
+}));
+const PROCESSES = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
+const sentTwice = sent.flatMap((one) => PROCESSES.map((process) => ({ ...one, process })));
+
 const dashboards = await readDashboards();
+/** The reason of each dead letter. */
+const letters: string[] = [];
 let folder: string;
 let server: EmbeddedClickHouse;
 
@@ -74,7 +96,24 @@ beforeAll(async () => {
   }));
   // Some twice: what is sent again counts once.
   for (const batch of [wire, wire.slice(0, 200)]) expect((await world.store(batch)).rejected).toEqual([]);
-  for (const table of ["tags", "network_ranges", "network_generations", "observations"]) {
+  const rows = sentTwice.map((one) => ({ ...one, source: "http", format: "", lastAt: one.hour }));
+  // Counts grow, and the largest of a process is its count.
+  await writeActivity(
+    world.client,
+    rows.map((row) => ({ ...row, records: 1 })),
+  );
+  await writeActivity(world.client, rows);
+  const bad = Array.from({ length: 3 }, () => ({ ...wire[0], source_ip: "10.0.0.1" }));
+  const { rejected } = await world.store([...bad, { ...wire[0], observed_at: "yesterday" }]);
+  for (const { rejection } of rejected) letters.push(rejection.reason);
+  for (const table of [
+    "dead_letters",
+    "sensor_activity",
+    "tags",
+    "network_ranges",
+    "network_generations",
+    "observations",
+  ]) {
     await world.client.command({ query: `INSERT INTO noisefloor.${table} SELECT * FROM ${table}` });
   }
   await world.close();
@@ -119,7 +158,15 @@ const cases: readonly [name: string, asked: PanelsAsked][] = [
 
 test.each(cases)("every panel shows what the oracle counts: %s", async (_, asked) => {
   const visible = seen.filter(({ workspaceId }) => workspaceId !== "other");
-  const expected = expectedPanels(visible, TAGS, isActor, asked);
+  const reasons = [...new Set(letters)].map((reason) => [
+    reason,
+    String(letters.filter((one) => one === reason).length),
+  ]);
+  const expected: Readonly<Record<string, readonly (readonly string[])[]>> = {
+    ...expectedPanels(visible, TAGS, isActor, asked),
+    ...expectedFleet(sentTwice, asked),
+    "fleet/Dead letters": asked.to < NOW ? [] : reasons,
+  };
   const panels = dashboards.flatMap(({ name, panels: all }) =>
     all.flatMap(({ title, targets }) => (targets[0]?.rawSql === undefined ? [] : [{ name, title }])),
   );
@@ -135,6 +182,38 @@ test.each(cases)("every panel shows what the oracle counts: %s", async (_, asked
     const rows = await ask(server.grafana, sql);
     const wanted = expected[`${name}/${title}`] ?? [];
     expect([...rows].sort(), `${name}/${title}`).toEqual(wanted.map((row) => [...row]).sort());
-    expect(wanted.length, `${name}/${title} would show nothing`).toBeGreaterThan(0);
+    if (title !== "Dead letters") expect(wanted.length, `${name}/${title} is empty`).toBeGreaterThan(0);
   }
+});
+
+test("every example of docs/grafana.md shows something, and counts what the oracle counts", async () => {
+  const text = await readText("docs/grafana.md");
+  const examples = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = ""]) => sql);
+  expect(examples.length).toBe(10);
+  // Whole days, for one of the examples counts by day.
+  const [from, to] = [Math.floor((NOW - 10 * 24 * HOUR) / (24 * HOUR)) * 24 * HOUR, NOW];
+  const answers: string[][][] = [];
+  for (const sql of examples) {
+    answers.push(await ask(server.grafana, expandQuery(sql, { from, to, interval: HOUR, variables: {} })));
+  }
+  for (const [index, rows] of answers.entries()) expect(rows.length, examples[index]).toBeGreaterThan(0);
+  const panels = (asked: Partial<PanelsAsked>) =>
+    expectedPanels(seen, TAGS, isActor, { ...ALL, datasets: ["global"], width: "1 HOUR", from, to, ...asked });
+  const [hours, ofTag, weeks, days, , doing, classes] = answers;
+  expect(hours).toEqual(panels({})["activity/Addresses over time"]);
+  const mirai = panels({ tagIds: TAGS.slice(0, 1).map(({ id }) => id) })["activity/Tags over time"];
+  expect(ofTag).toEqual(mirai?.map(([time, , count]) => [time, count]));
+  expect(weeks).toEqual(panels({ datasets: ["global", "community"], width: "1 WEEK" })["activity/Addresses over time"]);
+  const byDay = panels({ width: "1 DAY" })["activity/Addresses over time"];
+  expect(days).toEqual(byDay?.map(([time = "", count]) => [time.slice(0, 10), count]));
+  const tags = panels({ ip: "45.1.0.5" })["address/Tags"];
+  expect(doing).toEqual(tags?.map(([tag, , ...rest]) => [tag, ...rest]).sort());
+  expect(classes).toEqual([...(panels({})["activity/Classification"] ?? [])].sort());
+});
+
+test("the variable for tags offers each tag of the catalogue by its slug", async () => {
+  const queries = dashboards.flatMap(({ templating }) => templating.list).filter(({ type }) => type === "query");
+  expect(queries.map(({ name }) => name)).toEqual(["tag"]);
+  const offered = await ask(server.grafana, queries[0]?.query ?? "");
+  expect(offered).toEqual(TAGS.map(({ id, slug }) => [id, slug]).sort(([, a = ""], [, b = ""]) => (a < b ? -1 : 1)));
 });

@@ -15,7 +15,7 @@ const dashboardSchema = z.object({
   uid: z.string(),
   panels: z.array(panelSchema).min(1),
   templating: z.object({
-    list: z.array(z.object({ name: z.string(), type: z.string(), query: z.union([z.string(), z.unknown()]) })),
+    list: z.array(z.object({ name: z.string(), type: z.string(), query: z.string().optional() })).default([]),
   }),
 });
 

@@ -35,6 +35,55 @@ const addresses = (of: readonly SeenByDashboards[]) => new Set(of.map(({ ip }) =
 const byCount = (a: { row: Row; count: number }, b: { row: Row; count: number }) => b.count - a.count;
 const number = (ip: string) => ip.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
 
+/** What a sensor sent in an hour with one outcome, as one process counted it. */
+export type Sent = {
+  readonly hour: number;
+  readonly sensorId: string;
+  readonly keyId: string;
+  readonly isRest: boolean;
+  readonly outcome: string;
+  readonly records: number;
+};
+
+/** The rows that each panel of the fleet must show, but for those of dead letters. */
+export function expectedFleet(
+  sent: readonly Sent[],
+  { from, to }: PanelsAsked,
+): Readonly<Record<string, readonly Row[]>> {
+  const inRange = sent.filter(({ hour }) => hour >= from && hour <= to);
+  const accepted = inRange.filter(({ outcome }) => outcome === "accepted");
+  const rejected = inRange.filter(({ outcome }) => !["accepted", "ignored"].includes(outcome));
+  const total = (of: readonly Sent[]) => of.reduce((sum, { records }) => sum + records, 0);
+  const nameOf = ({ isRest, sensorId }: Sent) => (isRest ? "(others)" : sensorId === "" ? "(none)" : sensorId);
+  const byHour = (of: readonly Sent[], keyOf: (one: Sent) => string) =>
+    groups(of, (one) => `${time(one.hour)}\n${keyOf(one)}`).map(([key, group]) => [
+      ...key.split("\n"),
+      String(total(group)),
+    ]);
+  const busiest = groups(accepted, nameOf)
+    .sort(([, a], [, b]) => total(b) - total(a))
+    .slice(0, 20)
+    .map(([name]) => name);
+  return {
+    "fleet/Sensors": [[String(new Set(inRange.map(({ sensorId }) => sensorId).filter((id) => id !== "")).size)]],
+    "fleet/Records accepted": [[String(total(accepted))]],
+    "fleet/Records rejected": [[String(total(rejected))]],
+    "fleet/Records accepted each hour": byHour(
+      accepted.filter((one) => busiest.includes(nameOf(one))),
+      nameOf,
+    ),
+    "fleet/Records rejected each hour": byHour(rejected, ({ outcome }) => outcome),
+    "fleet/Sensors and what they sent": groups(inRange, (one) => `${nameOf(one)}\nhttp\n${one.keyId}`).map(
+      ([key, group]) => [
+        ...key.split("\n"),
+        String(total(group.filter((one) => accepted.includes(one)))),
+        String(total(group.filter((one) => rejected.includes(one)))),
+        exactTime(Math.max(...group.map(({ hour }) => hour))),
+      ],
+    ),
+  };
+}
+
 /**
  * The rows that each panel must show, by brute force, as texts.
  * @param visible all observations that dashboards may show.
@@ -55,10 +104,10 @@ export function expectedPanels(
   const recent = inScope.filter(({ at }) => at >= from);
   const chosen = tags.filter(({ id }) => tagIds.length === 0 || tagIds.includes(id));
   const withTag = (id: string) => active.filter((one) => one.tagIds.includes(id));
-  const active10 = chosen
+  const activeTags = chosen
     .map((tag) => ({ tag, count: addresses(withTag(tag.id)) }))
     .filter(({ count }) => count > 0)
-    .sort((a, b) => b.count - a.count || (a.tag.slug < b.tag.slug ? -1 : 1));
+    .sort((a, b) => b.count - a.count || (a.tag.id < b.tag.id ? -1 : 1));
   const series = (seen: readonly SeenByDashboards[], count: (of: readonly SeenByDashboards[]) => number) =>
     groups(seen, ({ at }) => time(bucketOf(at)))
       .map(([at, group]) => [at, String(count(group))])
@@ -86,10 +135,10 @@ export function expectedPanels(
       [String(addresses(active.filter((one) => chosen.some(({ id }) => one.tagIds.includes(id)))))],
     ],
     "activity/Addresses over time": series(active, addresses),
-    "activity/Tags over time": active10
+    "activity/Tags over time": activeTags
       .slice(0, 10)
       .flatMap(({ tag }) => series(withTag(tag.id), addresses).map(([at = "", count = ""]) => [at, tag.slug, count])),
-    "activity/Tags": active10.map(({ tag, count }) => [tag.slug, tag.name, tag.intention, String(count)]),
+    "activity/Tags": activeTags.map(({ tag, count }) => [tag.slug, tag.name, tag.intention, String(count)]),
     "activity/Classification": counted(recent, ({ ip: of }) => [oracle.classification(of, datasets)]),
     "activity/Networks": counted(
       recent.filter(({ asn }) => asn !== 0),
