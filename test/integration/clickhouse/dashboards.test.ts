@@ -217,3 +217,28 @@ test("the variable for tags offers each tag of the catalogue by its slug", async
   const offered = await ask(server.grafana, queries[0]?.query ?? "");
   expect(offered).toEqual(TAGS.map(({ id, slug }) => [id, slug]).sort(([, a = ""], [, b = ""]) => (a < b ? -1 : 1)));
 });
+
+const OF_TAG = "tag_id = (SELECT tag_id FROM tag_catalogue WHERE tag = 'mirai')";
+const OF_ADDRESS = "source_ip = toIPv4('45.1.0.5')";
+
+test.each([
+  ["activity_hourly", `${OF_TAG} AND dataset = 'global' AND hour > now() - 86400`, ["tag_id", "dataset", "hour"]],
+  ["addresses_hourly", "dataset = 'global' AND hour > now() - 86400", ["tag_id", "dataset", "hour"]],
+  ["addresses_daily", "dataset = 'global' AND day > today() - 2", ["tag_id", "dataset", "hour"]],
+  ["addresses_seen", `${OF_ADDRESS} AND dataset = 'global'`, ["source_ip", "dataset"]],
+  ["address_tags_seen", `${OF_ADDRESS} AND dataset = 'global'`, ["source_ip", "dataset"]],
+  ["networks_seen", "dataset = 'global' AND asn = 64500", ["dataset", "asn"]],
+  ["sensors_hourly", "hour > now() - 86400", ["hour"]],
+])("a filter on the view %s reaches the key of its table: %s", async (view, filter, columns) => {
+  const plan = await ask(server.grafana, `EXPLAIN indexes = 1 SELECT * FROM ${view} WHERE ${filter}`);
+  const lines = plan.flat().join("\n");
+  const [, keys = ""] = /PrimaryKey\n[^\n]*Keys:([\s\S]*?)Condition:/.exec(lines) ?? [];
+  const [, condition = ""] = /PrimaryKey\n[\s\S]*?Condition: (.*)/.exec(lines) ?? [];
+  for (const column of columns) {
+    expect(keys, lines).toMatch(new RegExp(`\\b${column}\\b`));
+    // The row policies alone would name the dataset, too: in a set of two.
+    const used =
+      column === "dataset" ? /dataset in (?:\['global', 'global'\]|1-element set)/ : new RegExp(`\\b${column}\\b`);
+    expect(condition.replaceAll("\\", ""), lines).toMatch(used);
+  }
+});
