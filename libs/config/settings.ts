@@ -2,7 +2,16 @@ import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import type { ConfigFile } from "./config-file.ts";
 import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
-import { isBroker, isHostName, isNameServer, isNetwork, isOrigin, isPortRewrite, isRawTopic } from "./formats.ts";
+import {
+  isBroker,
+  isHostName,
+  isNameServer,
+  isNetwork,
+  isOrigin,
+  isPortRewrite,
+  isRawTopic,
+  isWorkspaceId,
+} from "./formats.ts";
 import { plans } from "./plans.ts";
 
 /** 64 bits even in hexadecimal: too many keys to try over a network. */
@@ -37,6 +46,7 @@ export const settingsSchema = z.object({
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, "takes a name of letters, digits and _")
     .default("noisefloor"),
+  GRAFANA_WORKSPACES: list("takes ids of workspaces, separated by commas", isWorkspaceId),
 
   HTTP_HOST: z.string().default("127.0.0.1"),
   HTTP_PORT: wholeNumber(0, 65_535).default(8_080),
@@ -229,7 +239,7 @@ function clickhouseSettings(variables: Variables) {
           password: variables.CLICKHOUSE_PASSWORD,
           database: variables.CLICKHOUSE_DATABASE,
         };
-  return { server, dataDir: variables.DATA_DIR };
+  return { server, dataDir: variables.DATA_DIR, grafanaWorkspaces: variables.GRAFANA_WORKSPACES };
 }
 
 /** Undefined without keys: ClickHouse then uses its own credentials. */

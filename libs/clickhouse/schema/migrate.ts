@@ -48,9 +48,14 @@ export function tablesOf(migrations: readonly Migration[]): string[] {
   return migrations.flatMap(({ sql }) => /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
 }
 
-/** The views that the migrations make. */
+/** The views that fill the rollups. */
 export function viewsOf(migrations: readonly Migration[]): string[] {
   return migrations.flatMap(({ sql }) => /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
+}
+
+/** The views that dashboards read. */
+export function dashboardViewsOf(migrations: readonly Migration[]): string[] {
+  return migrations.flatMap(({ sql }) => /^CREATE VIEW IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
 }
 
 /**
@@ -92,7 +97,8 @@ export async function migrate(
         ENGINE = ReplacingMergeTree ORDER BY version`,
     });
     const applied = new Set(await readApplied(client, migrations));
-    const lost = await readLost(client, [...tablesOf([...applied]), ...viewsOf([...applied])]);
+    const made = [...applied];
+    const lost = await readLost(client, [...tablesOf(made), ...viewsOf(made), ...dashboardViewsOf(made)]);
     const isLost = lost.length > 0;
     if (isLost && !options.isForRestore) {
       throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which creates them again`);

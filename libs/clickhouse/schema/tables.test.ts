@@ -1,8 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { readMigrations, tablesOf, viewsOf } from "./migrate.ts";
-import { AGEING_TABLES, DASHBOARD_TABLES, DERIVED_TABLES, KEY_TABLES, TABLES, TRANSIENT_TABLES } from "./tables.ts";
+import { dashboardGrants } from "../server/dashboard-rights.ts";
+import { dashboardViewsOf, readMigrations, tablesOf, viewsOf } from "./migrate.ts";
+import {
+  AGEING_TABLES,
+  DASHBOARD_GRANTS,
+  DASHBOARD_VIEWS,
+  DERIVED_TABLES,
+  KEY_TABLES,
+  SCOPED_TABLES,
+  TABLES,
+  TRANSIENT_TABLES,
+} from "./tables.ts";
 
 const infra = (path: string) => fileURLToPath(new URL(`../../../infra/clickhouse/${path}`, import.meta.url));
 const migrations = await readMigrations(infra("migrations"));
@@ -34,12 +44,30 @@ test("every table of keys has what a restore needs to keep them revoked", () => 
     for (const column of ["key_id", "is_revoked", "updated_at"])
       expect(made, table).toMatch(new RegExp(`\\b${column} `));
   }
-  expect(DASHBOARD_TABLES).not.toEqual(expect.arrayContaining([...KEY_TABLES]));
+  const granted = DASHBOARD_GRANTS.map(({ table }) => table);
+  expect(granted.filter((table) => KEY_TABLES.includes(table))).toEqual([]);
 });
 
-test("the container's dashboards may read the same tables as the embedded server's", async () => {
+test("the registry has every view for dashboards, and each reads with the rights of the asking user", () => {
+  expect(dashboardViewsOf(migrations)).toEqual([...DASHBOARD_VIEWS]);
+  for (const view of DASHBOARD_VIEWS) {
+    const made = migrations.find(({ sql }) => sql.includes(`CREATE VIEW IF NOT EXISTS ${view} `))?.sql;
+    expect(made, view).toContain(`${view} SQL SECURITY INVOKER AS`);
+  }
+});
+
+test("dashboards read only some rows of every table that has rows of workspaces", () => {
+  const granted = DASHBOARD_GRANTS.map(({ table }) => table);
+  const withScopes = migrations.filter(({ sql }) => /^ +workspace_id +LowCardinality/m.test(sql));
+  const names = withScopes.map(({ sql }) => /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? "");
+  expect(names.filter((name) => granted.includes(name)).sort()).toEqual([...SCOPED_TABLES].sort());
+});
+
+test("the container's dashboards may read the same as the embedded server's", async () => {
   const users = await readFile(infra("config/users.xml"), "utf8");
   const grafana = users.slice(users.indexOf("<grafana>"));
-  const granted = [...grafana.matchAll(/GRANT SELECT ON noisefloor\.(\w+)/g)].map(([, table]) => table);
-  expect(granted.sort()).toEqual([...DASHBOARD_TABLES].sort());
+  const granted = [...grafana.matchAll(/<query>(.+)<\/query>/g)].map(([, grant]) => grant);
+  expect(granted.sort()).toEqual(dashboardGrants("noisefloor").sort());
+  const filtered = [...grafana.matchAll(/<(\w+)>\s*<filter from_env="GRAFANA_ROWS"\/>/g)].map(([, table]) => table);
+  expect(filtered.sort()).toEqual([...SCOPED_TABLES].sort());
 });

@@ -12,15 +12,17 @@ type TableProperties = {
    * `<table>_mv`, and leaves a `transient` one as it is.
    */
   readonly backup: "copied" | "derived" | "transient";
-  /** Whether dashboards may read it: everything but workspaces and keys. */
-  readonly isForDashboards: boolean;
+  /** Whether dashboards may read it, all or some of its columns: not workspaces, keys or what senders sent. */
+  readonly isForDashboards: boolean | readonly string[];
+  /** Its rows may belong to workspaces, and dashboards read those that are for them. */
+  readonly hasScopes?: true;
   /** Its rows are keys: a restore keeps revoked what was revoked since the backup. */
   readonly holdsKeys?: true;
 };
 
 const HOURLY = { time: "hour", from: "(hour + toIntervalHour(1))" };
 const LAST_SEEN = { time: "last_seen", from: "toDateTime(last_seen, 'UTC')" };
-const DERIVED = { backup: "derived", isForDashboards: true } as const;
+const DERIVED = { backup: "derived", isForDashboards: true, hasScopes: true } as const;
 const COPIED = { backup: "copied", isForDashboards: true } as const;
 const PRIVATE = { backup: "copied", isForDashboards: false } as const;
 
@@ -42,12 +44,33 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_networks: { ...DERIVED, ageing: LAST_SEEN },
   address_changes: { backup: "transient", isForDashboards: false },
-  dead_letters: { ...COPIED, ageing: { time: "received_at", from: "toDateTime(received_at, 'UTC')" } },
-  dead_letter_retries: { ...COPIED, ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" } },
-  sensor_activity: { ...COPIED, ageing: HOURLY },
+  dead_letters: {
+    ...COPIED,
+    // Without the bytes and the texts that may quote them: nothing says whose personal data these are.
+    isForDashboards: ["received_at", "source", "reason", "key_id", "sensor_id", "payload_bytes", "id"],
+    ageing: { time: "received_at", from: "toDateTime(received_at, 'UTC')" },
+  },
+  dead_letter_retries: {
+    ...COPIED,
+    isForDashboards: ["id", "retried_at", "is_done", "reason"],
+    ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" },
+  },
+  sensor_activity: { ...COPIED, hasScopes: true, ageing: HOURLY },
   backups: PRIVATE,
-  observations: { ...COPIED, ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" } },
+  observations: { ...COPIED, hasScopes: true, ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" } },
 };
+
+/** The views for dashboards. They hold nothing, so backups leave them out and every migration of a restore makes them. */
+export const DASHBOARD_VIEWS: readonly string[] = [
+  "tag_catalogue",
+  "activity_hourly",
+  "addresses_hourly",
+  "addresses_daily",
+  "addresses_seen",
+  "address_tags_seen",
+  "networks_seen",
+  "sensors_hourly",
+];
 
 const entries = Object.entries(TABLES);
 const namesOf = (isWanted: (properties: TableProperties) => boolean) =>
@@ -56,7 +79,17 @@ const namesOf = (isWanted: (properties: TableProperties) => boolean) =>
 export const COPIED_TABLES = namesOf(({ backup }) => backup === "copied");
 export const DERIVED_TABLES = namesOf(({ backup }) => backup === "derived");
 export const TRANSIENT_TABLES = namesOf(({ backup }) => backup === "transient");
-export const DASHBOARD_TABLES = namesOf(({ isForDashboards }) => isForDashboards);
+/** What dashboards may read, as a GRANT names it: a table, or some of its columns. */
+export const DASHBOARD_GRANTS: readonly { readonly table: string; readonly columns: readonly string[] }[] = [
+  ...entries.flatMap(([table, { isForDashboards: what }]) =>
+    what === false ? [] : [{ table, columns: what === true ? [] : what }],
+  ),
+  ...DASHBOARD_VIEWS.map((table) => ({ table, columns: [] })),
+];
+/** The tables of which dashboards read only the rows of some scopes. */
+export const SCOPED_TABLES = namesOf(
+  ({ isForDashboards, hasScopes }) => isForDashboards !== false && hasScopes === true,
+);
 export const KEY_TABLES = namesOf(({ holdsKeys }) => holdsKeys === true);
 
 /** A table whose rows are deleted some days after their time. */

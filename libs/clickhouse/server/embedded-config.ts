@@ -1,4 +1,4 @@
-import { DASHBOARD_TABLES } from "../schema/tables.ts";
+import { dashboardGrants, dashboardRowPolicies } from "./dashboard-rights.ts";
 
 /** What the embedded server's configuration depends on. Passwords go in as hex SHA-256. */
 export type EmbeddedSettings = {
@@ -7,6 +7,8 @@ export type EmbeddedSettings = {
   readonly database: string;
   readonly writerSha256: string;
   readonly grafanaSha256: string;
+  /** Whose personal data dashboards may read, too. */
+  readonly grafanaWorkspaces: readonly string[];
 };
 
 /**
@@ -70,7 +72,12 @@ export function embeddedConfigXml(settings: EmbeddedSettings): string {
       <networks><ip>127.0.0.1</ip></networks>
       <profile>dashboards</profile>
       <quota>default</quota>
-      <grants>${DASHBOARD_TABLES.map((table) => `<query>GRANT SELECT ON ${settings.database}.${table}</query>`).join("")}</grants>
+      <grants>${dashboardGrants(settings.database)
+        .map((grant) => `<query>${grant}</query>`)
+        .join("")}</grants>
+      <databases><${settings.database}>${dashboardRowPolicies(settings.grafanaWorkspaces)
+        .map(({ table, filter }) => `<${table}><filter>${xml(filter)}</filter></${table}>`)
+        .join("")}</${settings.database}></databases>
     </grafana>
   </users>
 </clickhouse>

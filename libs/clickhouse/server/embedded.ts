@@ -46,6 +46,8 @@ export type EmbeddedOptions = {
   readonly tcpPort?: number;
   readonly startTimeoutMs?: number;
   readonly purpose?: Purpose;
+  /** Whose personal data the user for dashboards may read. */
+  readonly grafanaWorkspaces?: readonly string[] | undefined;
   /** Given, a server that ends unexpectedly is started again. */
   readonly restart?: RestartOptions;
 };
@@ -76,7 +78,7 @@ async function startLocked(
   files: EmbeddedFiles,
   options: EmbeddedOptions,
 ): Promise<EmbeddedClickHouse> {
-  const credentials = await usingDirectory(dataDir, () => prepareFiles(files));
+  const credentials = await usingDirectory(dataDir, () => prepareFiles(files, options.grafanaWorkspaces ?? []));
   const httpPort = options.httpPort ?? (await getPort({ host: "127.0.0.1" }));
   const connection = {
     url: `http://127.0.0.1:${httpPort}`,
@@ -166,7 +168,7 @@ async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promi
 }
 
 /** Writes the server's configuration. @returns its passwords. */
-async function prepareFiles(files: EmbeddedFiles): Promise<EmbeddedCredentials> {
+async function prepareFiles(files: EmbeddedFiles, grafanaWorkspaces: readonly string[]): Promise<EmbeddedCredentials> {
   const credentials = await readOrMakeCredentials(files.credentials);
   await writePrivately(
     files.config,
@@ -176,6 +178,7 @@ async function prepareFiles(files: EmbeddedFiles): Promise<EmbeddedCredentials> 
       database: DATABASE,
       writerSha256: sha256(credentials.writer),
       grafanaSha256: sha256(credentials.grafana),
+      grafanaWorkspaces,
     }),
   );
   return credentials;

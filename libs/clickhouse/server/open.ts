@@ -8,7 +8,12 @@ import type { RestartEvents } from "./embedded-restart.ts";
 import { isAlive } from "./start-lock.ts";
 
 /** Which ClickHouse to use: the given server, else the one that belongs to the data directory. */
-export type ClickHouseChoice = { readonly server?: ClickHouseConnection | undefined; readonly dataDir: string };
+export type ClickHouseChoice = {
+  readonly server?: ClickHouseConnection | undefined;
+  readonly dataDir: string;
+  /** Whose personal data the embedded server's user for dashboards may read. */
+  readonly grafanaWorkspaces?: readonly string[];
+};
 
 export type OpenClickHouse = {
   readonly connection: ClickHouseConnection;
@@ -67,7 +72,11 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
       try {
         const events = options.onRestart?.(embeddedFiles(choice.dataDir).log) ?? {};
         const purpose = isLook ? "command" : options.purpose;
-        const embedded = await startEmbedded(choice.dataDir, { purpose, restart: events });
+        const embedded = await startEmbedded(choice.dataDir, {
+          purpose,
+          restart: events,
+          grafanaWorkspaces: choice.grafanaWorkspaces,
+        });
         return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
       } catch (error) {
         // Another process was faster. It writes down where its server listens as soon as that is up.

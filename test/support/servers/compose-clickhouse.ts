@@ -1,10 +1,12 @@
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { answers, type ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { startServerProcess } from "@noisefloor/clickhouse/server/embedded-process.ts";
 import getPort from "get-port";
+import { parse } from "yaml";
+import { z } from "zod";
 
 const CONFIG = fileURLToPath(new URL("../../../infra/clickhouse/config", import.meta.url));
 
@@ -29,8 +31,19 @@ export type ComposeClickHouse = {
   stop(): Promise<void>;
 };
 
+const COMPOSE = new URL("../../../docker-compose.yml", import.meta.url);
+const composeSchema = z.object({
+  services: z.object({ clickhouse: z.object({ environment: z.object({ GRAFANA_ROWS: z.string() }) }) }),
+});
+
+/** Which rows dashboards may read, as the container gets it. */
+async function rowFilter(workspaces: readonly string[]): Promise<string> {
+  const { services } = composeSchema.parse(parse(await readFile(COMPOSE, "utf8")));
+  return services.clickhouse.environment.GRAFANA_ROWS.replace(/\$\{GRAFANA_WORKSPACES:-\}/, workspaces.join(","));
+}
+
 /** A real engine with the configuration of docker-compose.yml. */
-export async function startComposeClickHouse(): Promise<ComposeClickHouse> {
+export async function startComposeClickHouse(workspaces: readonly string[] = []): Promise<ComposeClickHouse> {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-compose-"));
   const config = join(folder, "config.xml");
   await mkdir(join(folder, "config.d"));
@@ -58,6 +71,7 @@ export async function startComposeClickHouse(): Promise<ComposeClickHouse> {
       NOISEFLOOR_PASSWORD: PASSWORDS.noisefloor,
       NOISEFLOOR_READER_PASSWORD: PASSWORDS.noisefloor_reader,
       GRAFANA_PASSWORD: PASSWORDS.grafana,
+      GRAFANA_ROWS: await rowFilter(workspaces),
     },
     isReady: () => answers(connectionAs("noisefloor")),
     timeoutMs: 20_000,
