@@ -99,6 +99,7 @@ async function shootAll(shown: Shown, address: string, folder: string): Promise<
     unknown: "/ip/45.77.99.1",
     tags: "/tags",
     tag: `/tags/${SLUG}?days=7&width=4h`,
+    sensors: "/sensors",
     plans: "/plans",
     missing: "/nowhere",
   };

@@ -3,6 +3,7 @@ import { AddressPage } from "./pages/address/address-page.tsx";
 import { NotFoundPage } from "./pages/not-found/not-found-page.tsx";
 import { OverviewPage } from "./pages/overview/overview-page.tsx";
 import { PlansPage } from "./pages/plans/plans-page.tsx";
+import { SensorsPage } from "./pages/sensors/sensors-page.tsx";
 import { TagPage } from "./pages/tag/tag-page.tsx";
 import { TagsPage } from "./pages/tags/tags-page.tsx";
 import { BASE, PAGES } from "./routing/paths.ts";
@@ -18,6 +19,7 @@ export function App() {
           <Route path={`${BASE}/riot/:ip`} component={AddressPage} />
           <Route path={`${BASE}/tags`} component={TagsPage} />
           <Route path={`${BASE}/tags/:slug`} component={TagPage} />
+          <Route path={`${BASE}/sensors`} component={SensorsPage} />
           <Route path={`${BASE}/plans`} component={PlansPage} />
           <Route default component={NotFoundPage} />
         </Router>

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { FastifyInstance } from "fastify";
@@ -60,7 +61,14 @@ beforeAll(async () => {
     })),
   ]);
   expect(rejected).toEqual([]);
-  key = await world.addCaller("unlimited", ["community_dataset"]);
+  const hour = Math.floor(NOW / 3_600_000) * 3_600_000;
+  const sent = { hour, source: "kafka", keyId: "", workspaceId: "", sensorId: `tap ${SCRIPT}`, isRest: false };
+  const counted = { ...sent, format: "cowrie", process: "11111111-1111-4111-8111-111111111111", lastAt: hour };
+  await writeActivity(world.client, [
+    { ...counted, outcome: "accepted", records: 1_500 },
+    { ...counted, outcome: "not-json", records: 500 },
+  ]);
+  key = await world.addCaller("unlimited", ["community_dataset", "sensors"]);
   app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics, { explorer }));
   url = await app.listen({ host: "127.0.0.1", port: 0 });
   browser = await launching;
@@ -93,6 +101,7 @@ const PAGES = [
   "/tags",
   "/tags/scanner?width=1h",
   "/tags/nothing",
+  "/sensors",
   "/plans",
   "/nowhere",
 ];
@@ -261,6 +270,20 @@ test("plans are those of the service, a key is entered once and never in a URL, 
   expect(rows).toContain("unauthenticated (yours)1001 day");
   expect(rows).toContain("standard10,00030 days");
   expect(faults).toEqual([]);
+});
+
+test("sensors are shown with what became of their records, to keys that may see them", async () => {
+  const { page, faults } = await open("/sensors", { key });
+  const cells = await page.locator("tbody tr").locator("th, td").allTextContents();
+  expect([cells[0], cells[1], ...cells.slice(3)]).toEqual([
+    ...[`tap ${SCRIPT}`, "active", "kafka", "63", "1,500", "500 (25%)", "not-json 500", "cowrie"],
+  ]);
+  expect(await page.locator("[data-stored]").textContent()).toMatch(
+    /^1 sensor\. Your datasets hold observations from /,
+  );
+  const other = await open("/sensors");
+  expect(await other.page.locator('[role="alert"]').getAttribute("data-status")).toBe("403");
+  expect([...faults, ...other.faults]).toEqual([]);
 });
 
 test("401, 403, 429 and 503 are told in words, with what to do", async () => {

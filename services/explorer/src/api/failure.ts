@@ -22,7 +22,8 @@ const EXPLANATIONS: Readonly<Record<number, Explanation>> = {
   },
   403: {
     title: "You may not see this",
-    remedy: "Ask without datasets, or enter a key of a workspace that has the entitlement with the button Key.",
+    remedy:
+      "Ask without datasets, or enter a key with the button Key at the top, of a workspace that has the entitlement.",
   },
   404: { title: "There is nothing here", remedy: "Check the address of this page." },
   429: {

@@ -4,6 +4,7 @@
 import type { getTagActivity } from "@noisefloor/query/activity/route.ts";
 import type { fullContextSchema } from "@noisefloor/query/address/schema.ts";
 import type { getPlans } from "@noisefloor/query/plans/route.ts";
+import type { listSensors } from "@noisefloor/query/sensors/operation.ts";
 import type {
   getStatsByClassification,
   getStatsByCountry,
@@ -36,4 +37,6 @@ export type StatsByHour = AnswerOf<typeof getStatsByHour>;
 export type StatsByNetwork = AnswerOf<typeof getStatsByNetwork>;
 export type StatsByCountry = AnswerOf<typeof getStatsByCountry>;
 export type StatsByClassification = AnswerOf<typeof getStatsByClassification>;
+export type SensorList = AnswerOf<typeof listSensors>;
+export type Sensor = SensorList["sensors"][number];
 export type Plans = AnswerOf<typeof getPlans>;

@@ -1,6 +1,7 @@
 import type {
   AddressContext,
   Plans,
+  SensorList,
   StatsByClassification,
   StatsByCountry,
   StatsByHour,
@@ -64,4 +65,5 @@ export const statsByCountry = (days: number, limit: number) =>
   question<StatsByCountry>("/v3/stats/countries", { days, limit });
 export const statsByClassification = (days: number) =>
   question<StatsByClassification>("/v3/stats/classifications", { days });
+export const allSensors = () => question<SensorList>("/v3/sensors");
 export const plansOfService = () => question<Plans>("/v3/plans");

@@ -18,5 +18,5 @@ export const tagPath = (slug: string) => pagePath(`/tags/${encodeURIComponent(sl
 
 /** The links that the pages open themselves; the browser loads all others, and plain pages. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|plans|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
 );

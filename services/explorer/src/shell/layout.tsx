@@ -8,6 +8,7 @@ import { SearchBox } from "./search-box.tsx";
 const LINKS = [
   ["/", "Overview"],
   ["/tags", "Tags"],
+  ["/sensors", "Sensors"],
   ["/plans", "Plans"],
 ] as const;
 
