@@ -142,6 +142,21 @@ export function isTransient(error: unknown): boolean {
   return isFromProxy(error, FROM_PROXY);
 }
 
+/** For an error that only says that no answer came: what the user can do. Undefined for other errors. */
+export function explainNoAnswer(error: unknown): StoreError | undefined {
+  if (!(error instanceof Error) || error instanceof ClickHouseError) return undefined;
+  const explained = (what: string) =>
+    new StoreError(`ClickHouse ${what}: "noisefloor status" says how it is; run the command again when it answers`, {
+      cause: error,
+    });
+  if (error.message === CLIENT_TIMEOUT || error instanceof StoreTimeoutError) {
+    return explained("did not answer in time, so it is overloaded or hangs");
+  }
+  if (error.message.includes("socket hang up"))
+    return explained("closed the connection, so it has stopped or restarts");
+  return undefined;
+}
+
 function isFromProxy(error: Error, text: RegExp): boolean {
   return error.constructor === Error && text.test(error.message.slice(0, PROXY_TEXT_LENGTH));
 }

@@ -1,4 +1,10 @@
-import { explainFullDisk, explainMissingRight, isTransient, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import {
+  explainFullDisk,
+  explainMissingRight,
+  explainNoAnswer,
+  isTransient,
+  StoreError,
+} from "@noisefloor/clickhouse/client/errors.ts";
 import { ConfigError } from "@noisefloor/config/env.ts";
 import { ListenError } from "@noisefloor/http/server/listen.ts";
 import { TlsFilesError } from "@noisefloor/http/server/tls.ts";
@@ -13,7 +19,7 @@ const USER_ERRORS = [UserError, ConfigError, StoreError, KafkaError, TlsFilesErr
 /** What to print of the error that ended a command. */
 export function formatFailure(thrown: unknown): unknown {
   const cause = thrown instanceof ReplayError ? thrown.cause : thrown;
-  const error = explainMissingRight(cause) ?? explainFullDisk(cause) ?? cause;
+  const error = explainMissingRight(cause) ?? explainFullDisk(cause) ?? explainNoAnswer(cause) ?? cause;
   const isUserError = USER_ERRORS.some((type) => error instanceof type) || isTransient(error);
   return isUserError && error instanceof Error ? `noisefloor: ${error.message || String(error)}` : error;
 }

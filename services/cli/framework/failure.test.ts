@@ -1,0 +1,29 @@
+import { createServer } from "node:http";
+import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import { expect, onTestFinished, test } from "vitest";
+import { formatFailure } from "./failure.ts";
+
+test.each([
+  ["does not answer", "noisefloor: ClickHouse did not answer in time, so it is overloaded or hangs: ", () => {}],
+  [
+    "closes the connection",
+    "noisefloor: ClickHouse closed the connection, so it has stopped or restarts: ",
+    (socket: { destroy(): void }) => socket.destroy(),
+  ],
+])("a server that %s is told in words, with what to do", async (_what, message, answer) => {
+  const server = createServer((request) => answer(request.socket));
+  await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
+  onTestFinished(() => void server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const client = createClient({
+    url: `http://127.0.0.1:${port}`,
+    request_timeout: 200,
+    log: { level: ClickHouseLogLevel.OFF },
+  });
+  onTestFinished(() => client.close());
+  const error = await client.command({ query: "SELECT 1" }).catch((thrown: unknown) => thrown);
+  const what = '"noisefloor status" says how it is; run the command again when it answers';
+  expect(formatFailure(error)).toBe(`${message}${what}`);
+});
