@@ -14,7 +14,6 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { provideExplorer } from "../services/explorer/build.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const DIST = join(ROOT, "dist");
@@ -90,13 +89,10 @@ function newestBuilds() {
 async function build(folder) {
   const unfinished = `${folder}.${process.pid}`;
   try {
-    await Promise.all([
-      bundle(unfinished),
-      provideExplorer(
-        join(unfinished, "explorer"),
-        newestBuilds().map((name) => join(DIST, name, "explorer")),
-      ),
-    ]);
+    // Not loaded by commands that have nothing to build: the image has no sources of the pages.
+    const { provideExplorer } = await import("../services/explorer/build.mjs");
+    const earlier = newestBuilds().map((name) => join(DIST, name, "explorer"));
+    await Promise.all([bundle(unfinished), provideExplorer(join(unfinished, "explorer"), earlier)]);
     renameSync(unfinished, folder);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
