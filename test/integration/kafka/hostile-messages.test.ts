@@ -137,6 +137,11 @@ test("of a batch of a hundred messages with a thousand records each, the stored 
 test("control records and aborted messages are committed past: the lag becomes 0", async () => {
   await publishInTransaction(kafka, [good(1), good(2)], "commit");
   await publishInTransaction(kafka, [good(3)], "abort");
+  // The broker writes the end of a transaction later than it says so, and until then the topic seems to end before it.
+  const [messages, ends] = [3, 2];
+  await eventually(async () =>
+    expect((await endOffsets(kafka)).reduce((sum, end) => sum + end, 0)).toBeGreaterThanOrEqual(messages + ends),
+  );
   await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
   expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1", "45.0.0.2"]);
 });
