@@ -27,7 +27,7 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 19)) fail(`Node 20.19 or newer is needed, this is ${process.versions.node}`);
 
 if (!isInstalled()) {
-  console.error("noisefloor: installing packages (the first time this fetches about 250 MB) ...");
+  console.error("noisefloor: installing packages (the first time this fetches about 440 MB) ...");
   if (!npm("ci", "--no-audit", "--no-fund")) fail("the packages could not be installed: see npm's message above");
 }
 const platformPackage = `@chdb/lib-${process.platform}-${process.arch}${process.platform === "linux" ? "-gnu" : ""}`;

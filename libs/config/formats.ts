@@ -38,8 +38,3 @@ export function isPortRewrite(text: string): boolean {
 export function isRawTopic(text: string): boolean {
   return /^[A-Za-z0-9._-]{1,249}=[a-z0-9-]{1,64}$/.test(text);
 }
-
-/** An id of a workspace, without the characters that would end a text in SQL or XML. */
-export function isWorkspaceId(text: string): boolean {
-  return /^[^\s'"\\<>&]+$/.test(text);
-}

@@ -1,17 +1,9 @@
+import { isWorkspaceId, WORKSPACE_ID_CHARACTERS } from "@noisefloor/domain/access/workspace-id.ts";
 import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import type { ConfigFile } from "./config-file.ts";
 import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
-import {
-  isBroker,
-  isHostName,
-  isNameServer,
-  isNetwork,
-  isOrigin,
-  isPortRewrite,
-  isRawTopic,
-  isWorkspaceId,
-} from "./formats.ts";
+import { isBroker, isHostName, isNameServer, isNetwork, isOrigin, isPortRewrite, isRawTopic } from "./formats.ts";
 import { plans } from "./plans.ts";
 
 /** 64 bits even in hexadecimal: too many keys to try over a network. */
@@ -46,7 +38,7 @@ export const settingsSchema = z.object({
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, "takes a name of letters, digits and _")
     .default("noisefloor"),
-  GRAFANA_WORKSPACES: list("takes ids of workspaces, separated by commas", isWorkspaceId),
+  GRAFANA_WORKSPACES: list(`takes ids of workspaces (${WORKSPACE_ID_CHARACTERS}), separated by commas`, isWorkspaceId),
 
   HTTP_HOST: z.string().default("127.0.0.1"),
   HTTP_PORT: wholeNumber(0, 65_535).default(8_080),

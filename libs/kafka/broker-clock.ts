@@ -1,13 +1,13 @@
 import { sendRaw } from "./kafkajs-patches/raw-requests.ts";
 
-/** DescribeQuorum, which changes nothing: the cluster's controller says when each voter last fetched, itself just now. */
+/** DescribeQuorum, which changes nothing: the controller says when each voter last fetched, itself just now. */
 const API_KEY = 55;
 const API_VERSION = 1;
 const METADATA_TOPIC = "__cluster_metadata";
 
 /**
- * How far the clock of the cluster's controller is ahead of ours, in milliseconds; undefined where it is not told: by
- * brokers before Kafka 3.3 or of another make, and to users who may not describe the cluster.
+ * How far the clock of the cluster's controller is ahead of ours, in milliseconds; undefined when the brokers do not say:
+ * before Kafka 3.3, of another make, and to users who may not describe the cluster.
  * @param clientId of a connected client, which was given to `rememberBroker`.
  */
 export async function readBrokerClock(clientId: string, now: () => number): Promise<number | undefined> {

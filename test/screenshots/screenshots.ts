@@ -1,5 +1,5 @@
-// Makes the pictures of the README, from a service with the demo's data; with --all also every page, light and dark, wide
-// and narrow, in the folder that it names.
+// Makes the pictures of the README, from a service with the demo's data; with --all also every page, light and dark,
+// wide and narrow, in the folder that it names.
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,7 @@
+import { NIL_TAG_ID } from "../../../libs/domain/tags/nil-tag.ts";
+
 /** `tag_activity_hourly` has every address under this tag. */
-export const ANY_TAG = "tag_id = toUUID('00000000-0000-0000-0000-000000000000')";
+export const ANY_TAG = `tag_id = toUUID('${NIL_TAG_ID}')`;
 export const IN_SCOPES = "dataset IN (${scope:singlequote})";
 export const IN_RANGE = "$__timeFilter(hour)";
 export const CHOSEN_TAGS = "$__conditionalAll(tag_id IN (${tag:singlequote}), $tag)";

@@ -60,7 +60,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   observations: { ...COPIED, hasScopes: true, ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" } },
 };
 
-/** The views for dashboards. They hold nothing, so backups leave them out and every migration of a restore makes them. */
+/** The views for dashboards. They hold nothing: backups leave them out, and the migration of a restore makes them. */
 export const DASHBOARD_VIEWS: readonly string[] = [
   "tag_catalogue",
   "activity_hourly",

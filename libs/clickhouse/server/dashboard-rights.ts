@@ -10,8 +10,9 @@ export function dashboardGrants(database: string): string[] {
 }
 
 /**
- * Which rows of a table it may read: those of no workspace, which are all but personal ones, and those of some workspaces.
- * This holds through views, too, as they read with the asking user's rights. docker-compose.yml has the same condition.
+ * Which rows of a table it may read: those of no workspace, which are all but personal ones, and those of some
+ * workspaces. This holds through views, too, as they read with the asking user's rights. docker-compose.yml has the
+ * same condition.
  */
 export function dashboardRowPolicies(
   workspaces: readonly string[],

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DATASETS } from "../access/scope.ts";
+import { MAX_WORKSPACE_ID, WORKSPACE_ID, WORKSPACE_ID_CHARACTERS } from "../access/workspace-id.ts";
 
 /** The largest serialized observation, in bytes. */
 export const MAX_OBSERVATION_BYTES = 64 * 1024;
@@ -94,8 +95,8 @@ export const observationSchema = z
           "another time, address or content.",
       ),
     dataset: z.enum(DATASETS).optional().describe("Its dataset. The default is that of the sensor key, or global."),
-    workspace_id: text(64)
-      .regex(/^[A-Za-z0-9_-]+$/, "must be letters, digits, _ and -")
+    workspace_id: text(MAX_WORKSPACE_ID)
+      .regex(WORKSPACE_ID, `must be ${WORKSPACE_ID_CHARACTERS}`)
       .optional()
       .describe("Its workspace: only in the personal dataset, and required there unless the sensor key has one."),
     transport: z.enum(TRANSPORTS).optional(),

@@ -5,6 +5,9 @@
 export const INTENTIONS = ["benign", "unknown", "suspicious", "malicious"] as const;
 export type Intention = (typeof INTENTIONS)[number];
 
+/** For people, who look for the worst. */
+export const WORST_FIRST: readonly Intention[] = [...INTENTIONS].reverse();
+
 /** An address has the same classifications as a tag has intentions. */
 export type Classification = Intention;
 

@@ -1,6 +1,7 @@
 import { readWorkspaces, type Workspace, writeWorkspace } from "@noisefloor/clickhouse/tables/workspaces.ts";
 import { ENTITLEMENTS, type Entitlement } from "@noisefloor/domain/access/caller.ts";
 import { type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
+import { isWorkspaceId, MAX_WORKSPACE_ID, WORKSPACE_ID_CHARACTERS } from "@noisefloor/domain/access/workspace-id.ts";
 import { findWorkspace } from "../access/api-keys.ts";
 import { type DeleteOptions, runWorkspacesDelete } from "../access/delete-workspace.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
@@ -18,7 +19,7 @@ export const define: DefineCommand = (workspaces, createContext) => {
     workspaces
       .command(isNew ? "create" : "set")
       .description(isNew ? "create one (on the plan community unless --plan says otherwise)" : "change one")
-      .argument("<id>", "letters, digits, _ and -")
+      .argument("<id>", WORKSPACE_ID_CHARACTERS)
       .option("--name <name>", "what people call it")
       .option("--plan <plan>", "its plan")
       .option("--entitlements <list>", 'comma-separated: community_dataset, sensors; "" for none')
@@ -74,7 +75,9 @@ export function runWorkspacesWrite(
   options: WorkspaceOptions & { readonly isNew: boolean },
   context: CommandContext,
 ): Promise<void> {
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw new UserError("a workspace's id is 1 to 64 letters, digits, _ and -");
+  if (!isWorkspaceId(id)) {
+    throw new UserError(`a workspace's id is 1 to ${MAX_WORKSPACE_ID} ${WORKSPACE_ID_CHARACTERS}`);
+  }
   if (options.plan !== undefined) assertPlan(options.plan, context.settings.plans);
   const entitlements = options.entitlements === undefined ? undefined : readEntitlements(options.entitlements);
   return withStore(context, async (client) => {

@@ -10,7 +10,7 @@ test.each([
     "noisefloor: ClickHouse closed the connection, so it has stopped or restarts: ",
     (socket: { destroy(): void }) => socket.destroy(),
   ],
-])("a server that %s is told in words, with what to do", async (_what, message, answer) => {
+])("a server that %s is named, with what to do", async (_what, message, answer) => {
   const server = createServer((request) => answer(request.socket));
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
   onTestFinished(() => void server.closeAllConnections());

@@ -1,64 +1,68 @@
 import { type RowBinaryWriter, rowBinaryWriter } from "@noisefloor/clickhouse/client/row-binary.ts";
 import type { ObservationRow } from "../observation-row.ts";
 
-type WriteColumn = readonly [name: keyof ObservationRow, write: (to: RowBinaryWriter, row: ObservationRow) => void];
+type Column = keyof ObservationRow;
+type WriteColumn = (to: RowBinaryWriter, row: ObservationRow) => void;
 
 /** Of who, where and when. */
-const OWN: readonly WriteColumn[] = [
-  ["observation_id", (to, row) => to.text(row.observation_id)],
-  ["observed_at", (to, row) => to.time(Date.parse(`${row.observed_at.replace(" ", "T")}Z`))],
-  ["dataset", (to, row) => to.text(row.dataset)],
-  ["workspace_id", (to, row) => to.text(row.workspace_id)],
-  ["sensor_id", (to, row) => to.text(row.sensor_id)],
-  ["source_ip", (to, row) => to.ipv4(row.source_ip)],
-  ["source_port", (to, row) => to.nullableUint16(row.source_port)],
-  ["tags", (to, row) => to.uuids(row.tags)],
-  ["rule_tags", (to, row) => to.uuids(row.rule_tags)],
-  ["shared_tags", (to, row) => to.uuids(row.shared_tags)],
-  ["session_id", (to, row) => to.text(row.session_id)],
-  ["session_parts", (to, row) => to.uint64s(row.session_parts)],
-  ["asn", (to, row) => to.uint32(row.asn)],
-  ["organization", (to, row) => to.text(row.organization)],
-  ["country", (to, row) => to.text(row.country)],
-  ["region", (to, row) => to.text(row.region)],
-  ["city", (to, row) => to.text(row.city)],
-  ["latitude", (to, row) => to.float32(row.latitude)],
-  ["longitude", (to, row) => to.float32(row.longitude)],
-  ["rdns", (to, row) => to.text(row.rdns)],
-  ["rdns_validated", (to, row) => to.bool(row.rdns_validated)],
-  ["metadata", (to, row) => to.text(row.metadata)],
-];
+const OWN = {
+  observation_id: (to, row) => to.text(row.observation_id),
+  observed_at: (to, row) => to.time(Date.parse(`${row.observed_at.replace(" ", "T")}Z`)),
+  dataset: (to, row) => to.text(row.dataset),
+  workspace_id: (to, row) => to.text(row.workspace_id),
+  sensor_id: (to, row) => to.text(row.sensor_id),
+  source_ip: (to, row) => to.ipv4(row.source_ip),
+  source_port: (to, row) => to.nullableUint16(row.source_port),
+  tags: (to, row) => to.uuids(row.tags),
+  rule_tags: (to, row) => to.uuids(row.rule_tags),
+  shared_tags: (to, row) => to.uuids(row.shared_tags),
+  session_id: (to, row) => to.text(row.session_id),
+  session_parts: (to, row) => to.uint64s(row.session_parts),
+  asn: (to, row) => to.uint32(row.asn),
+  organization: (to, row) => to.text(row.organization),
+  country: (to, row) => to.text(row.country),
+  region: (to, row) => to.text(row.region),
+  city: (to, row) => to.text(row.city),
+  latitude: (to, row) => to.float32(row.latitude),
+  longitude: (to, row) => to.float32(row.longitude),
+  rdns: (to, row) => to.text(row.rdns),
+  rdns_validated: (to, row) => to.bool(row.rdns_validated),
+  metadata: (to, row) => to.text(row.metadata),
+} satisfies Partial<Record<Column, WriteColumn>>;
 
-/** Of what was sent: rows with the same content have the same in them. */
-const CONTENT: readonly WriteColumn[] = [
-  ["destination_port", (to, row) => to.nullableUint16(row.destination_port)],
-  ["transport", (to, row) => to.text(row.transport)],
-  ["labels", (to, row) => to.texts(row.labels)],
-  ["application", (to, row) => to.text(row.application)],
-  ["credentials", (to, row) => to.pairs(row.credentials?.map(({ username, password }) => [username, password]))],
-  ["login_attempts", (to, row) => to.uint32(row.login_attempts)],
-  ["commands", (to, row) => to.texts(row.commands)],
-  ["urls", (to, row) => to.texts(row.urls)],
-  ["payload_sha256", (to, row) => to.texts(row.payload_sha256)],
-  ["http_method", (to, row) => to.text(row.http_method)],
-  ["http_host", (to, row) => to.text(row.http_host)],
-  ["http_path", (to, row) => to.text(row.http_path)],
-  ["http_query", (to, row) => to.text(row.http_query)],
-  ["http_user_agent", (to, row) => to.text(row.http_user_agent)],
-  ["http_referer", (to, row) => to.text(row.http_referer)],
-  ["http_headers", (to, row) => to.texts(row.http_headers)],
-  ["http_cookies", (to, row) => to.texts(row.http_cookies)],
-  ["http_header_lines", (to, row) => to.texts(row.http_header_lines)],
-  ["http_body_head", (to, row) => to.text(row.http_body_head)],
-  ["http_body_sha256", (to, row) => to.text(row.http_body_sha256)],
-  ["tls_ja3", (to, row) => to.text(row.tls_ja3)],
-  ["tls_ja4", (to, row) => to.text(row.tls_ja4)],
-  ["ssh_hassh", (to, row) => to.text(row.ssh_hassh)],
-  ["ssh_banner", (to, row) => to.text(row.ssh_banner)],
-];
+/** Of what was sent, all other columns: rows with the same content have the same in them. */
+const CONTENT = {
+  destination_port: (to, row) => to.nullableUint16(row.destination_port),
+  transport: (to, row) => to.text(row.transport),
+  labels: (to, row) => to.texts(row.labels),
+  application: (to, row) => to.text(row.application),
+  credentials: (to, row) => to.pairs(row.credentials?.map(({ username, password }) => [username, password])),
+  login_attempts: (to, row) => to.uint32(row.login_attempts),
+  commands: (to, row) => to.texts(row.commands),
+  urls: (to, row) => to.texts(row.urls),
+  payload_sha256: (to, row) => to.texts(row.payload_sha256),
+  http_method: (to, row) => to.text(row.http_method),
+  http_host: (to, row) => to.text(row.http_host),
+  http_path: (to, row) => to.text(row.http_path),
+  http_query: (to, row) => to.text(row.http_query),
+  http_user_agent: (to, row) => to.text(row.http_user_agent),
+  http_referer: (to, row) => to.text(row.http_referer),
+  http_headers: (to, row) => to.texts(row.http_headers),
+  http_cookies: (to, row) => to.texts(row.http_cookies),
+  http_header_lines: (to, row) => to.texts(row.http_header_lines),
+  http_body_head: (to, row) => to.text(row.http_body_head),
+  http_body_sha256: (to, row) => to.text(row.http_body_sha256),
+  tls_ja3: (to, row) => to.text(row.tls_ja3),
+  tls_ja4: (to, row) => to.text(row.tls_ja4),
+  ssh_hassh: (to, row) => to.text(row.ssh_hassh),
+  ssh_banner: (to, row) => to.text(row.ssh_banner),
+} satisfies Record<Exclude<Column, keyof typeof OWN>, WriteColumn>;
 
 /** Columns of a row in the order of its bytes, for an INSERT. */
-export const ENCODED_COLUMNS = [...OWN, ...CONTENT].map(([name]) => name);
+export const ENCODED_COLUMNS = [...Object.keys(OWN), ...Object.keys(CONTENT)];
+
+const writeOwn: readonly WriteColumn[] = Object.values(OWN);
+const writeContent: readonly WriteColumn[] = Object.values(CONTENT);
 
 export type EncodeRows = (rows: readonly ObservationRow[]) => Buffer;
 
@@ -73,7 +77,7 @@ export function rowEncoder(contentOf: (row: ObservationRow) => object | undefine
   return (rows) => {
     to.clear();
     for (const row of rows) {
-      for (const [, write] of OWN) write(to, row);
+      for (const write of writeOwn) write(to, row);
       const content = contentOf(row);
       const known = content && contents.get(content);
       if (known !== undefined) {
@@ -81,7 +85,7 @@ export function rowEncoder(contentOf: (row: ObservationRow) => object | undefine
         continue;
       }
       const start = to.length();
-      for (const [, write] of CONTENT) write(to, row);
+      for (const write of writeContent) write(to, row);
       if (content !== undefined) contents.set(content, to.copy(start));
     }
     return to.copy();

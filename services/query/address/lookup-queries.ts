@@ -1,9 +1,9 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
-/** Under this tag every observation is stored, those without tags too. */
-const NIL_TAG = "toUUID('00000000-0000-0000-0000-000000000000')";
+const NIL_TAG = `toUUID('${NIL_TAG_ID}')`;
 
 /**
  * When addresses were last seen since `since`, and the tags they were seen with since then, known or not. Times in

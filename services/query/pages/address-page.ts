@@ -1,6 +1,7 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
 import { cut } from "@noisefloor/domain/text/show-invisible.ts";
+import { webUrl } from "@noisefloor/domain/text/web-url.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { AddressDetails } from "../address/details-query.ts";
 import type { AddressContext } from "../address/read-contexts.ts";
@@ -122,8 +123,9 @@ function values(texts: readonly string[]): Html | undefined {
 /** A link for an http(s) URL, else plain text: the text comes from published lists and may be anything. */
 function link(text: string): Html | undefined {
   if (text === "") return undefined;
-  if (!/^https?:/i.test(text) || !URL.canParse(text)) return html`${shorten(text)}`;
-  return html`<a href="${new URL(text).href}" rel="noreferrer noopener nofollow">${shorten(text)}</a>`;
+  const url = webUrl(text);
+  if (url === undefined) return html`${shorten(text)}`;
+  return html`<a href="${url}" rel="noreferrer noopener nofollow">${shorten(text)}</a>`;
 }
 
 /** Shortens a text that may have line breaks. */

@@ -54,8 +54,8 @@ type PageRequest = FastifyRequest<{ Params: { readonly ip?: string }; Querystrin
 type Render = (request: PageRequest, reply: FastifyReply, deadline: Deadline) => Promise<Page>;
 
 /**
- * Pages for browsers. They are not operations of the API, and a client that does not ask for HTML gets none. The explorer
- * makes its pages in the browser out of answers of the API. Without it, and with `?plain=true`, `/`, `/plans`,
+ * Pages for browsers. They are not operations of the API, and a client that does not ask for HTML gets none. The
+ * explorer makes its pages in the browser out of answers of the API. Without it, and with `?plain=true`, `/`, `/plans`,
  * `/ip/{ip}` and `/riot/{ip}` are plain pages without scripts; then the page of an address counts as a lookup. Error
  * responses are pages, too, also for unknown paths.
  */

@@ -31,7 +31,9 @@ export const getPlans = defineOperation({
         caller: z
           .strictObject({
             plan: z.string(),
-            entitlements: texts.describe("`community_dataset`: the caller may choose datasets."),
+            entitlements: texts.describe(
+              "`community_dataset`: the caller may choose datasets; `sensors`: it sees the sensors of the shared ones.",
+            ),
             ...limits,
             lookups_left: count.optional().describe("For the rest of the UTC day; absent where there is no limit."),
           })

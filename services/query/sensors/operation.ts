@@ -14,11 +14,11 @@ const records = z
 
 const sensor = z
   .strictObject({
+    name: z.string().describe("What people call it: its id, else the label or the id of its key."),
     sensor_id: z.string().describe("Empty for records that name no sensor."),
     is_rest: z.boolean().describe("Whether this stands for all sensors beyond those that are counted by name."),
     source: z.string().describe("How the records came: http, kafka, file or hpfeeds."),
     key: z.string().describe("The id of the sensor key that they came with; empty without one."),
-    label: z.string().describe("What people call that key."),
     state: z
       .enum(["active", "silent"])
       .describe("silent: it has sent nothing for twice as long as its longest pause of the last seven days."),
@@ -47,7 +47,7 @@ export const listSensors = defineOperation({
   queryParameters: [],
   success: {
     status: 200,
-    description: "The sensors, by name.",
+    description: "The sensors, by source, key and id.",
     schema: z
       .strictObject({
         sensors: z.array(sensor),
@@ -62,11 +62,11 @@ export const listSensors = defineOperation({
     example: {
       sensors: [
         {
+          name: "berlin-1",
           sensor_id: "berlin-1",
           is_rest: false,
           source: "http",
           key: "4f6ce1c0",
-          label: "the one in Berlin",
           state: "active",
           last_seen: "2026-11-20T14:03:07Z",
           formats: ["cowrie"],

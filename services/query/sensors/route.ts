@@ -1,7 +1,7 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { activityParams, sensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { allSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
-import { type Counts, type SensorSummary, summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { floorToHour, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
@@ -52,13 +52,14 @@ export function registerSensors(app: FastifyInstance, { read, authenticate, rete
   });
 }
 
-function toWire({ sensorId, isRest, source, keyId, key, isSilent, ...sensor }: SensorSummary) {
+function toWire(sensor: SensorSummary) {
+  const { sensorId, isRest, source, keyId, isSilent } = sensor;
   return {
+    name: nameOf(sensor),
     sensor_id: sensorId,
     is_rest: isRest,
     source,
     key: keyId,
-    label: key?.label ?? "",
     state: isSilent ? ("silent" as const) : ("active" as const),
     last_seen: formatTimestamp(sensor.lastSeen),
     formats: sensor.formats,

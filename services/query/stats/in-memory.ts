@@ -2,7 +2,7 @@ import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
 
-/** The answer from the index in memory; undefined when it does not have all addresses of these scopes as they are now. */
+/** The answer from the index in memory; undefined when it lacks addresses of these scopes, or is not up to date. */
 export async function askIndex<T>(
   scopes: readonly Scope[],
   index: AddressIndex | undefined,

@@ -1,5 +1,6 @@
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
-import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
+import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import {
   activityWindow,
   floorToHour,
@@ -28,7 +29,6 @@ import {
   HOURS_DAYS,
 } from "./operations.ts";
 import { countByCountry, countByNetwork } from "./queries.ts";
-import { ANY_TAG } from "./stored-hours.ts";
 import { countAllSeen } from "./total.ts";
 
 export type StatsDeps = ClassificationsDeps & {
@@ -62,7 +62,7 @@ function registerHours(app: FastifyInstance, deps: StatsDeps): void {
     const { scopes, window, from } = asked;
     const counts = await answer(toQuestion(request, "hours", asked), signal, async (shared) => {
       const [start, end] = [window.start / 1_000, window.end / 1_000];
-      const slice = { tag: ANY_TAG, scopes, from: floorToHour(from) / 1_000, end, start, width: HOUR_SECONDS };
+      const slice = { tag: NIL_TAG_ID, scopes, from: floorToHour(from) / 1_000, end, start, width: HOUR_SECONDS };
       const rows = await deps.read(countPerBucket, slice, shared);
       return new Map(rows.map(({ bucket, active_ips }) => [bucket, active_ips]));
     });
@@ -129,7 +129,7 @@ function registerClassifications(app: FastifyInstance, deps: StatsDeps): void {
       classifySeen({ scopes, from, since }, deps, shared),
     );
     return {
-      classifications: [...INTENTIONS].reverse().map((classification) => ({
+      classifications: WORST_FIRST.map((classification) => ({
         classification,
         active_ips: counts[classification],
       })),

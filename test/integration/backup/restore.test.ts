@@ -7,6 +7,7 @@ import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { assertCurrentSchema, migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspaces.ts";
+import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
@@ -162,7 +163,6 @@ test("no part is merged while the parts are checked, or a large intact backup wo
 });
 
 /** `address_tags` has the last time of an address with any tag or none under this id. */
-const NIL_TAG = "00000000-0000-0000-0000-000000000000";
 
 const agreement = defineQuery({
   name: "test-agreement",
@@ -170,12 +170,12 @@ const agreement = defineQuery({
       (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT source_ip, dataset, workspace_id, CAST(tag_id, 'UUID'), max(last_seen) FROM address_tags GROUP BY ALL))
       = (SELECT (count(), sum(cityHash64(*))) FROM
-        (SELECT source_ip, dataset, workspace_id, arrayJoin(arrayPushBack(tags, toUUID('${NIL_TAG}'))) AS tag_id,
+        (SELECT source_ip, dataset, workspace_id, arrayJoin(arrayPushBack(tags, toUUID('${NIL_TAG_ID}'))) AS tag_id,
           max(observed_at) FROM observations GROUP BY ALL)) AS tagged,
       (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses) FROM tag_activity_hourly GROUP BY ALL))
       = (SELECT (count(), sum(cityHash64(*))) FROM
-        (SELECT arrayJoin(arrayPushBack(tags, toUUID('${NIL_TAG}'))) AS tag_id, dataset, workspace_id,
+        (SELECT arrayJoin(arrayPushBack(tags, toUUID('${NIL_TAG_ID}'))) AS tag_id, dataset, workspace_id,
           toStartOfHour(observed_at, 'UTC') AS hour, uniqExact(source_ip) FROM observations GROUP BY ALL)) AS activity,
       (SELECT (count(), sum(cityHash64(*))) FROM
         (SELECT source_ip, dataset, workspace_id, asn, organization, country, max(last_seen) FROM address_networks GROUP BY ALL))

@@ -67,7 +67,7 @@ const sentTwice = sent.flatMap((one) => PROCESSES.map((process) => ({ ...one, pr
 
 const dashboards = await readDashboards();
 /** The reason of each dead letter. */
-const letters: string[] = [];
+const deadReasons: string[] = [];
 let folder: string;
 let server: EmbeddedClickHouse;
 
@@ -110,7 +110,7 @@ beforeAll(async () => {
   await writeActivity(world.client, [...rows, ...sensorRows(["other"])]);
   const bad = Array.from({ length: 3 }, () => ({ ...wire[0], source_ip: "10.0.0.1" }));
   const { rejected } = await world.store([...bad, { ...wire[0], observed_at: "yesterday" }]);
-  for (const { rejection } of rejected) letters.push(rejection.reason);
+  for (const { rejection } of rejected) deadReasons.push(rejection.reason);
   for (const table of [
     "dead_letters",
     "sensor_activity",
@@ -163,9 +163,9 @@ const cases: readonly [name: string, asked: PanelsAsked][] = [
 
 test.each(cases)("every panel shows what the oracle counts: %s", async (_, asked) => {
   const visible = seen.filter(({ workspaceId }) => workspaceId !== "other");
-  const reasons = [...new Set(letters)].map((reason) => [
+  const reasons = [...new Set(deadReasons)].map((reason) => [
     reason,
-    String(letters.filter((one) => one === reason).length),
+    String(deadReasons.filter((one) => one === reason).length),
   ]);
   const expected: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ...expectedPanels(visible, TAGS, isActor, asked),

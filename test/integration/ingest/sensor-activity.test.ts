@@ -6,6 +6,7 @@ import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { openSensorKeyWorld, type SensorKeyWorld } from "../../support/intake/sensor-key-world.ts";
+import { sensorRecords } from "../../support/intake/sensor-records.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { ingestOf } from "../../support/worlds/consuming-world.ts";
 import { makeApp, silent } from "../../support/worlds/http.ts";
@@ -18,12 +19,6 @@ beforeEach(async () => {
 });
 afterEach(() => keys.close());
 
-const countsSchema = z.object({
-  accepted: z.int(),
-  rejected: z.int(),
-  ignored: z.int(),
-  reasons: z.record(z.string(), z.int()),
-});
 const listSchema = z.object({
   sensors: z.array(
     z.object({
@@ -32,8 +27,8 @@ const listSchema = z.object({
       key: z.string().nullable(),
       state: z.string(),
       formats: z.array(z.string()),
-      today: countsSchema,
-      seven_days: countsSchema,
+      today: sensorRecords,
+      seven_days: sensorRecords,
     }),
   ),
 });

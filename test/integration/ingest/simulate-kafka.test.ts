@@ -55,6 +55,7 @@ test("through Kafka the same rows are stored as straight into the store, in ever
   expect(sent).toEqual({ ...sent, accepted: sent?.simulated, left_out: 0 });
   await eventually(async () => expect(await readRows()).toHaveLength(sent?.simulated ?? -1));
   const consumed = await readRows();
+  await world.client.command({ query: "TRUNCATE TABLE observations" });
   expect((await simulateTo("store")).back_fill).toMatchObject({ accepted: sent?.simulated });
   expect(await readRows()).toEqual(consumed);
 });

@@ -1,11 +1,10 @@
+import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { readKafkaState } from "@noisefloor/kafka/group-state.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
 import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
 import { silent } from "../../support/worlds/http.ts";
-
-const HOUR_MS = 3_600_000;
 
 test("status reads the lag of each topic, and says which one is missing", async () => {
   const kafka = freshKafka();

@@ -286,7 +286,7 @@ test("sensors are shown with what became of their records, to keys that may see 
   expect([...faults, ...other.faults]).toEqual([]);
 });
 
-test("401, 403, 429 and 503 are told in words, with what to do", async () => {
+test("401, 403, 429 and 503 are explained, with what to do", async () => {
   const wrong = await open("/plans", { key: "made-up" });
   const failure = (page: typeof wrong.page) => page.locator('[role="alert"]').first();
   expect(await failure(wrong.page).textContent()).toContain("does not know this key");
@@ -307,7 +307,7 @@ test("401, 403, 429 and 503 are told in words, with what to do", async () => {
   expect([...wrong.faults, ...faults]).toEqual([]);
 });
 
-test("a service whose database is too slow is told in words", async () => {
+test("a service whose database is too slow says so", async () => {
   const explorer = readExplorer(inject("explorer"));
   const slow = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics, { explorer }), {
     deadlineMs: 1,

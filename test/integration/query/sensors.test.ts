@@ -7,6 +7,7 @@ import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Random, seeded } from "../../support/builders/random.ts";
+import { sensorRecords } from "../../support/intake/sensor-records.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
 
 const HOUR = 60 * 60 * 1000;
@@ -25,6 +26,8 @@ const KEYS: readonly { readonly keyId: string; readonly dataset?: Dataset; reado
   { keyId: "of-a", dataset: "personal", workspaceId: "team-a" },
   { keyId: "of-b", dataset: "personal", workspaceId: "team-b" },
 ];
+const isStored = (keyId: string) => KEYS.some((key) => key.keyId === keyId && key.dataset !== undefined);
+
 let world: World;
 let rows: readonly ActivityRow[];
 
@@ -65,24 +68,18 @@ function makeRows(random: Random): ActivityRow[] {
   });
 }
 
-const recordsSchema = z.object({
-  accepted: z.int(),
-  rejected: z.int(),
-  ignored: z.int(),
-  reasons: z.record(z.string(), z.int()),
-});
 const listSchema = z.object({
   sensors: z.array(
     z.object({
+      name: z.string(),
       sensor_id: z.string(),
       source: z.string(),
       key: z.string(),
-      label: z.string(),
       last_seen: z.string(),
       formats: z.array(z.string()),
       accepted_per_hour: z.number(),
-      today: recordsSchema,
-      seven_days: recordsSchema,
+      today: sensorRecords,
+      seven_days: sensorRecords,
     }),
   ),
   metadata: z.object({ stored_from: z.string(), stored_to: z.string() }),
@@ -133,10 +130,10 @@ function summarize(of: readonly ActivityRow[]) {
   const [{ source, keyId, sensorId } = { source: "", keyId: "", sensorId: "" }] = of;
   const ofDay = of.filter(({ hour, outcome }) => outcome === "accepted" && hour > Math.floor(NOW / HOUR) * HOUR - DAY);
   return {
+    name: sensorId || (isStored(keyId) ? `label of ${keyId}` : keyId) || "(no name)",
     sensor_id: sensorId,
     source,
     key: keyId,
-    label: KEYS.some((key) => key.keyId === keyId && key.dataset !== undefined) ? `label of ${keyId}` : "",
     last_seen: formatTimestamp(Math.max(...of.map(({ lastAt }) => lastAt))),
     formats: [...new Set(of.map(({ format }) => format))].filter((format) => format !== "").toSorted(),
     accepted_per_hour: Number((sum(ofDay) / 24).toFixed(2)),

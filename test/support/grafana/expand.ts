@@ -10,8 +10,8 @@ export type Expansion = {
 };
 
 /**
- * A query as ClickHouse gets it: what Grafana's browser expands (template variables, `$__conditionalAll`), and then what
- * the data source's server does.
+ * A query as ClickHouse gets it: what Grafana's browser expands (template variables, `$__conditionalAll`), and then
+ * what the data source's server does.
  * @throws Error for a macro or a variable that neither knows.
  */
 export function expandQuery(sql: string, expansion: Expansion): string {

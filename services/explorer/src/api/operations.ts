@@ -1,4 +1,4 @@
-// biome-ignore-all lint/correctness/noUndeclaredDependencies: with it, the pages' build would install the service's packages
+// biome-ignore-all lint/correctness/noUndeclaredDependencies: declared, the pages' build would install the packages
 // The types of the API's answers, from the schemas by which the service describes and checks them. Types alone: nothing
 // of the service gets into the pages.
 import type { getTagActivity } from "@noisefloor/query/activity/route.ts";

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { TableHead } from "../shell/table-head.tsx";
 import { formatCount, formatShare } from "../text/format.ts";
 
 type Row = { readonly key: string; readonly name: ComponentChildren; readonly value: number };
@@ -18,17 +19,7 @@ export function BarList({ caption, nameHeading, rows, total, whenEmpty }: BarLis
   return (
     <table class="bars">
       <caption class="hidden">{caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{nameHeading}</th>
-          <th scope="col" class="number">
-            Addresses
-          </th>
-          <th scope="col" class="number">
-            Share
-          </th>
-        </tr>
-      </thead>
+      <TableHead headings={[nameHeading, { number: "Addresses" }, { number: "Share" }]} />
       <tbody>
         {rows.map(({ key, name, value }) => (
           <tr key={key}>

@@ -1,4 +1,5 @@
 import { ScrollRegion } from "../shell/scroll-region.tsx";
+import { TableHead } from "../shell/table-head.tsx";
 import { formatCount, formatMinute } from "../text/format.ts";
 
 type Row = { readonly start: string; readonly end: string; readonly values: readonly number[] };
@@ -18,18 +19,14 @@ export function ChartTable({ caption, headings, rows, onPick }: ChartTableProps)
       <ScrollRegion label={caption} isTall>
         <table>
           <caption class="hidden">{caption}</caption>
-          <thead>
-            <tr>
-              <th scope="col">From</th>
-              <th scope="col">To</th>
-              {headings.map((heading) => (
-                <th key={heading} scope="col" class="number">
-                  {heading}
-                </th>
-              ))}
-              {onPick === undefined ? null : <th scope="col">List</th>}
-            </tr>
-          </thead>
+          <TableHead
+            headings={[
+              "From",
+              "To",
+              ...headings.map((number) => ({ number })),
+              ...(onPick === undefined ? [] : ["List"]),
+            ]}
+          />
           <tbody>
             {rows.map(({ start, end, values }, row) => (
               <tr key={start}>

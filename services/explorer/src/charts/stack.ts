@@ -1,6 +1,6 @@
 /**
- * The heights of stacked bars: each series' values on top of those of all series before it. Reversed, for the highest is
- * drawn first and the others over it.
+ * The heights of stacked bars: each series' values on top of those of all series before it. Reversed, for the highest
+ * is drawn first and the others over it.
  */
 export function stack(series: readonly (readonly number[])[]): number[][] {
   const below: number[] = [];

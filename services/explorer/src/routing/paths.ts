@@ -1,4 +1,4 @@
-/** The prefix of all paths, which a proxy may add; without a trailing slash. The service writes it into the document. */
+/** The prefix of all paths, which a proxy may add, without a trailing slash: the service puts it into the document. */
 export const BASE = typeof document === "undefined" ? "" : (document.documentElement.dataset.base ?? "");
 
 type Values = Readonly<Record<string, string>>;

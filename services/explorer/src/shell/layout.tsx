@@ -48,7 +48,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** Another page starts at its top, and where a screen reader reads on; the first one leaves the focus to the browser. */
+/** Another page starts at its top, where a screen reader reads on; the first one leaves the focus to the browser. */
 function useFocusOnPage(path: string) {
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path);

@@ -42,9 +42,3 @@ export function formatAgo(timestamp: string, now: number): string {
   }
   return "less than a minute ago";
 }
-
-/** The URL if a browser may open it; lists and tags may name anything. */
-export function webUrl(text: string): string | undefined {
-  if (!/^https?:/i.test(text) || !URL.canParse(text)) return undefined;
-  return new URL(text).href;
-}

@@ -1,5 +1,5 @@
 import { cut, showInvisible } from "@noisefloor/domain/text/show-invisible.ts";
-import { webUrl } from "./format.ts";
+import { webUrl } from "@noisefloor/domain/text/web-url.ts";
 
 const MAX_CHARACTERS = 300;
 

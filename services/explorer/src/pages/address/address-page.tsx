@@ -6,7 +6,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { Badge } from "../../shell/badge.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
-import { formatAgo, formatMinute } from "../../text/format.ts";
+import { formatAgo, formatCount, formatMinute } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { AddressTags } from "./address-tags.tsx";
 import { Behavior } from "./behavior.tsx";
@@ -93,11 +93,11 @@ function Seen({ scanner }: { readonly scanner: AddressContext["internet_scanner_
         <>
           <div>
             <dt>Observations</dt>
-            <dd data-observations>{metadata.sensor_hits.toLocaleString("en")}</dd>
+            <dd data-observations>{formatCount(metadata.sensor_hits)}</dd>
           </div>
           <div>
             <dt>Sensors</dt>
-            <dd>{metadata.sensor_count.toLocaleString("en")}</dd>
+            <dd>{formatCount(metadata.sensor_count)}</dd>
           </div>
         </>
       ) : null}

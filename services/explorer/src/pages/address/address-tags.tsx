@@ -1,9 +1,8 @@
+import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import type { ContextTag } from "../../api/operations.ts";
 import { tagPath } from "../../routing/paths.ts";
 import { Badge } from "../../shell/badge.tsx";
 import { Hostile, Prose } from "../../text/hostile.tsx";
-
-const WORST_FIRST = ["malicious", "suspicious", "unknown", "benign"];
 
 /** Why an address is classified as it is, the worst first. */
 export function AddressTags({ tags }: { readonly tags: readonly ContextTag[] }) {

@@ -1,16 +1,16 @@
+import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import type { Timeline } from "../../api/operations.ts";
-import { type ColorName, SERIES_COLORS } from "../../charts/colors.ts";
+import { SERIES_COLORS } from "../../charts/colors.ts";
 import type { Series } from "../../charts/time-chart.tsx";
 
 const HOUR_SECONDS = 3_600;
 const REST = "all others";
-const CLASSIFICATIONS: readonly ColorName[] = ["malicious", "suspicious", "unknown", "benign"];
 
 export type TimelineSeries = { readonly starts: number[]; readonly end: number; readonly series: Series[] };
 
 /**
- * A timeline as series of a chart: the labels with the most observations, and one series for all others. Its buckets are
- * without gaps, and start at multiples of their width since 1970, as the service's do.
+ * A timeline as series of a chart: the labels with the most observations, and one series for all others. Its buckets
+ * are without gaps, and start at multiples of their width since 1970, as the service's do.
  * @param names of tags, by id.
  */
 export function toSeries(
@@ -35,7 +35,7 @@ export function toSeries(
     ([label, values], rank): Series => ({
       label: names.get(label) ?? label,
       values,
-      color: CLASSIFICATIONS.find((name) => name === label) ?? SERIES_COLORS[rank] ?? "series-rest",
+      color: WORST_FIRST.find((name) => name === label) ?? SERIES_COLORS[rank] ?? "series-rest",
     }),
   );
   const rest = ranked.slice(SERIES_COLORS.length).map(([, values]) => values);

@@ -8,6 +8,7 @@ import { oneOf, useParameters } from "../../routing/use-parameters.ts";
 import { Choice } from "../../shell/choice.tsx";
 import { Clamped } from "../../shell/clamped.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
+import { PeriodChoice } from "../../shell/period-choice.tsx";
 import { Hostile, visible } from "../../text/hostile.tsx";
 import { toSeries } from "./timeline-series.ts";
 
@@ -40,13 +41,7 @@ export function AddressTimeline({ ip }: { readonly ip: string }) {
       <div class="bar-of-choices">
         <h2 id="timeline">Observations over time</h2>
         <Choice label="By" name="by" options={FIELDS} value={field} onChoose={(by) => set({ by })} />
-        <Choice
-          label="Period"
-          name="days"
-          options={DAYS.map((value) => [value, value === "1" ? "1 day" : `${value} days`])}
-          value={days}
-          onChoose={(chosen) => set({ days: chosen })}
-        />
+        <PeriodChoice days={DAYS} value={days} onChoose={(chosen) => set({ days: chosen })} />
       </div>
       <Loaded of={timeline} what="the timeline">
         {(data) => (

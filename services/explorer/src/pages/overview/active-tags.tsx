@@ -2,6 +2,7 @@ import type { TagSummary } from "../../api/operations.ts";
 import { tagPath } from "../../routing/paths.ts";
 import { Badge } from "../../shell/badge.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
+import { TableHead } from "../../shell/table-head.tsx";
 import { formatChange, formatCount } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 
@@ -11,21 +12,9 @@ export function ActiveTags({ tags }: TagSummary) {
     <ScrollRegion label="Most active tags">
       <table>
         <caption class="hidden">Tags with the most addresses, and their change against the period before</caption>
-        <thead>
-          <tr>
-            <th scope="col">Tag</th>
-            <th scope="col">Intention</th>
-            <th scope="col" class="number">
-              Addresses
-            </th>
-            <th scope="col" class="number">
-              Before
-            </th>
-            <th scope="col" class="number">
-              Change
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          headings={["Tag", "Intention", { number: "Addresses" }, { number: "Before" }, { number: "Change" }]}
+        />
         <tbody>
           {tags.map(({ id, slug, name, intention, total_ips: now, previous_ips: before }) => (
             <tr key={id}>

@@ -3,9 +3,9 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
 import { Split } from "../../charts/split.tsx";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
-import { Choice } from "../../shell/choice.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
+import { PeriodChoice } from "../../shell/period-choice.tsx";
 import { SearchBox } from "../../shell/search-box.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
@@ -36,13 +36,7 @@ export function OverviewPage() {
       </section>
       <div class="bar-of-choices">
         <h2>What came in</h2>
-        <Choice
-          label="Period"
-          name="days"
-          options={DAYS.map((value) => [value, value === "1" ? "1 day" : `${value} days`])}
-          value={chosen}
-          onChoose={(value) => set({ days: value })}
-        />
+        <PeriodChoice days={DAYS} value={chosen} onChoose={(value) => set({ days: value })} />
         {classes.data === undefined ? null : (
           <span class="faint">
             {formatMinute(classes.data.metadata.start_date)} to {formatMinute(classes.data.metadata.end_date)} UTC

@@ -4,6 +4,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
+import { TableHead } from "../../shell/table-head.tsx";
 import { formatCount, plural } from "../../text/format.ts";
 
 /** `/plans`: what each plan allows, and what the caller has left today. */
@@ -54,17 +55,7 @@ function PlanTable({ plans, caller }: Plans) {
       <ScrollRegion label="All plans">
         <table>
           <caption class="hidden">All plans</caption>
-          <thead>
-            <tr>
-              <th scope="col">Plan</th>
-              <th scope="col" class="number">
-                Lookups per day
-              </th>
-              <th scope="col" class="number">
-                Reach
-              </th>
-            </tr>
-          </thead>
+          <TableHead headings={["Plan", { number: "Lookups per day" }, { number: "Reach" }]} />
           <tbody>
             {plans.map(({ name, lookups_per_day: perDay, reach_days: days }) => (
               <tr key={name} class={name === caller.plan ? "own" : ""}>

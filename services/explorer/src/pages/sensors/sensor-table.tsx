@@ -1,5 +1,6 @@
 import type { Sensor } from "../../api/operations.ts";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
+import { TableHead } from "../../shell/table-head.tsx";
 import { formatAgo, formatCount, formatShare } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 
@@ -11,25 +12,19 @@ export function SensorTable({ sensors, now }: SensorTableProps) {
       <ScrollRegion label="Sensors">
         <table class="catalogue">
           <caption class="hidden">The sensors of the last seven days</caption>
-          <thead>
-            <tr>
-              <th scope="col">Sensor</th>
-              <th scope="col">State</th>
-              <th scope="col">Last seen</th>
-              <th scope="col">Sent by</th>
-              <th scope="col" class="number">
-                Per hour
-              </th>
-              <th scope="col" class="number">
-                Accepted
-              </th>
-              <th scope="col" class="number">
-                Rejected
-              </th>
-              <th scope="col">Why</th>
-              <th scope="col">Formats</th>
-            </tr>
-          </thead>
+          <TableHead
+            headings={[
+              "Sensor",
+              "State",
+              "Last seen",
+              "Sent by",
+              { number: "Per hour" },
+              { number: "Accepted" },
+              { number: "Rejected" },
+              "Why",
+              "Formats",
+            ]}
+          />
           <tbody>
             {sensors.map((sensor) => (
               <SensorRow key={`${sensor.source} ${sensor.key} ${sensor.sensor_id}`} sensor={sensor} now={now} />
@@ -46,10 +41,10 @@ function SensorRow({ sensor, now }: { readonly sensor: Sensor; readonly now: num
   return (
     <tr data-sensor={sensor.sensor_id}>
       <th scope="row">
-        <Hostile text={nameOf(sensor)} />
+        <Hostile text={sensor.name} />
       </th>
       <td>
-        <span class={`badge ${sensor.state === "silent" ? "malicious" : "benign"}`}>{sensor.state}</span>
+        <span class={`badge ${sensor.state}`}>{sensor.state}</span>
       </td>
       <td>{formatAgo(sensor.last_seen, now)}</td>
       <td>{sensor.source}</td>
@@ -64,11 +59,6 @@ function SensorRow({ sensor, now }: { readonly sensor: Sensor; readonly now: num
       <td>{sensor.formats.join(", ")}</td>
     </tr>
   );
-}
-
-function nameOf({ is_rest: isRest, sensor_id: id, label, key }: Sensor): string {
-  if (isRest) return "(all others)";
-  return id || label || key || "(no name)";
 }
 
 /** The most frequent first. */

@@ -1,4 +1,6 @@
+import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import { useMemo } from "preact/hooks";
+import { bucketsOf } from "../../api/buckets.ts";
 import type { Tag, TagActivity } from "../../api/operations.ts";
 import { activityOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -10,14 +12,14 @@ import { Choice } from "../../shell/choice.tsx";
 import { Clamped } from "../../shell/clamped.tsx";
 import { DownloadButton } from "../../shell/download-button.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
+import { PeriodChoice } from "../../shell/period-choice.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
-import { INTENTIONS } from "../tags/filter-tags.ts";
 import { BucketAddresses } from "./bucket-addresses.tsx";
 import { DAYS, DEFAULTS, parseScopes, WIDTH_NAMES, WIDTHS } from "./choices.ts";
 import { toCsv, toNdjson } from "./export.ts";
 import { ScopeChoice } from "./scope-choice.tsx";
 
-/** How many addresses a tag had, with the period, the width of a bucket, the datasets and the bucket in the page's URL. */
+/** How many addresses a tag had; period, width of a bucket, datasets and chosen bucket are in the page's URL. */
 export function Activity({ tag }: { readonly tag: Tag }) {
   const { values, set } = useParameters({ ...DEFAULTS, bucket: "" });
   const days = oneOf(DAYS, values.days, "7");
@@ -29,13 +31,7 @@ export function Activity({ tag }: { readonly tag: Tag }) {
     <section aria-labelledby="activity">
       <div class="bar-of-choices">
         <h2 id="activity">Activity</h2>
-        <Choice
-          label="Period"
-          name="days"
-          options={DAYS.map((value) => [value, value === "1" ? "1 day" : `${value} days`])}
-          value={days}
-          onChoose={(chosen) => set({ days: chosen, bucket: "" })}
-        />
+        <PeriodChoice days={DAYS} value={days} onChoose={(chosen) => set({ days: chosen, bucket: "" })} />
         <Choice
           label="Bucket"
           name="width"
@@ -74,7 +70,7 @@ function Totals({ activity: { aggregations, metadata } }: { readonly activity: T
       </p>
       <Split
         total={total}
-        parts={INTENTIONS.map((name) => ({ classification: name, addresses: classification[name] ?? 0 }))}
+        parts={WORST_FIRST.map((name) => ({ classification: name, addresses: classification[name] ?? 0 }))}
       />
     </>
   );
@@ -122,9 +118,4 @@ function Chart({ tag, activity, onPick }: ChartProps) {
       </p>
     </>
   );
-}
-
-/** The buckets are under the tag's intention. */
-function bucketsOf({ activity }: TagActivity) {
-  return Object.values(activity).flat();
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { bucketsOf } from "../../api/buckets.ts";
 import type { Tag } from "../../api/operations.ts";
 import { type ActivityOptions, activityOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -33,9 +34,7 @@ export function BucketAddresses({ tag, options, start, onClose }: BucketAddresse
       </div>
       <Loaded of={activity} what="the addresses">
         {(data) => {
-          const bucket = Object.values(data.activity)
-            .flat()
-            .find((one) => one.start === start);
+          const bucket = bucketsOf(data).find((one) => one.start === start);
           if (bucket === undefined) return <p class="empty">The chart has no such bucket any more.</p>;
           return <List name={`${tag.slug}-${start.slice(0, 13)}h`} ips={bucket.ips ?? []} total={bucket.active_ips} />;
         }}

@@ -1,4 +1,4 @@
-import type { Intention, Tag } from "../../api/operations.ts";
+import type { Tag } from "../../api/operations.ts";
 
 export type TagFilter = {
   /** A part of the name or slug. */
@@ -7,8 +7,6 @@ export type TagFilter = {
   readonly intention: string;
   readonly cve: string;
 };
-
-export const INTENTIONS: readonly Intention[] = ["malicious", "suspicious", "unknown", "benign"];
 
 /** All filters must fit; an empty one fits every tag. Upper and lower case are the same. */
 export function filterTags<Filtered extends Pick<Tag, "name" | "slug" | "category" | "intention" | "cves">>(

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../../api/ask.ts";
+import { bucketsOf } from "../../api/buckets.ts";
 import { useKey } from "../../api/key.ts";
 import { activityOf } from "../../api/questions.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
@@ -7,7 +8,7 @@ import { visible } from "../../text/hostile.tsx";
 import { createQueue } from "./queue.ts";
 
 const DAYS = { days: 7, granularity: "4h" };
-/** Each is a question of its own: more at once would take the caller's share of the service from the rest of the page. */
+/** Each is a question of its own: more at once would take the caller's share from the rest of the page. */
 const enqueue = createQueue(2);
 
 type TagSparklineProps = { readonly id: string; readonly name: string; readonly isActive: boolean };
@@ -27,8 +28,8 @@ export function TagSparkline({ id, name, isActive }: TagSparklineProps) {
       // A row without a picture still has its numbers, and the page says why when all fail.
       enqueue(async () => {
         if (signal.aborted) return;
-        const { activity } = await ask(activityOf(id, DAYS), key, signal);
-        setValues(Object.values(activity).flatMap((buckets) => buckets.map(({ active_ips: count }) => count)));
+        const activity = await ask(activityOf(id, DAYS), key, signal);
+        setValues(bucketsOf(activity).map(({ active_ips: count }) => count));
       }).catch(() => {});
     });
     observer.observe(place.current);

@@ -2,6 +2,7 @@ import type { Tag } from "../../api/operations.ts";
 import { tagPath } from "../../routing/paths.ts";
 import { Badge } from "../../shell/badge.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
+import { TableHead } from "../../shell/table-head.tsx";
 import { formatChange, formatCount } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { TagSparkline } from "./tag-sparkline.tsx";
@@ -15,21 +16,17 @@ export function TagTable({ tags, counts }: { readonly tags: readonly Tag[]; read
       <ScrollRegion label="Tags">
         <table class="catalogue">
           <caption class="hidden">The tags that fit, the most active first</caption>
-          <thead>
-            <tr>
-              <th scope="col">Tag</th>
-              <th scope="col">Intention</th>
-              <th scope="col" class="number">
-                Addresses
-              </th>
-              <th scope="col" class="number">
-                Change
-              </th>
-              <th scope="col">Last days</th>
-              <th scope="col">Category</th>
-              <th scope="col">CVE</th>
-            </tr>
-          </thead>
+          <TableHead
+            headings={[
+              "Tag",
+              "Intention",
+              { number: "Addresses" },
+              { number: "Change" },
+              "Last days",
+              "Category",
+              "CVE",
+            ]}
+          />
           <tbody>
             {tags.map((tag) => (
               <TagRow key={tag.id} tag={tag} count={counts && (counts.get(tag.id) ?? { now: 0, before: 0 })} />

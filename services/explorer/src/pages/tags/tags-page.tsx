@@ -1,3 +1,4 @@
+import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import { useMemo, useState } from "preact/hooks";
 import type { Tag } from "../../api/operations.ts";
 import { allTags, tagSummary } from "../../api/questions.ts";
@@ -8,7 +9,7 @@ import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { formatCount } from "../../text/format.ts";
 import { visible } from "../../text/hostile.tsx";
-import { filterTags, INTENTIONS } from "./filter-tags.ts";
+import { filterTags } from "./filter-tags.ts";
 import { type Counts, TagTable } from "./tag-table.tsx";
 
 const NO_FILTER = { name: "", category: "", intention: "", cve: "" };
@@ -52,7 +53,7 @@ function Catalogue({ tags, counts }: { readonly tags: readonly Tag[]; readonly c
     return filterTags(tags, { name, category, intention, cve }).sort((one, other) => active(other) - active(one));
   }, [tags, counts, name, category, intention, cve]);
   const type = (field: "name" | "cve") => (event: Event) => {
-    // Typing is one step back, not one a letter.
+    // What is typed replaces the entry in the history: one step back leaves the page.
     if (event.currentTarget instanceof HTMLInputElement) set({ [field]: event.currentTarget.value }, true);
   };
   return (
@@ -72,7 +73,7 @@ function Catalogue({ tags, counts }: { readonly tags: readonly Tag[]; readonly c
         <Choice
           label="Intention"
           name="intention"
-          options={[["", "all"], ...INTENTIONS.map((one) => [one, one] as const)]}
+          options={[["", "all"], ...WORST_FIRST.map((one) => [one, one] as const)]}
           value={values.intention}
           onChoose={(chosen) => set({ intention: chosen })}
         />
