@@ -6,8 +6,8 @@ const API_VERSION = 1;
 const METADATA_TOPIC = "__cluster_metadata";
 
 /**
- * How far the clock of the cluster's controller is ahead of ours, in milliseconds; undefined when the brokers do not say:
- * before Kafka 3.3, of another make, and to users who may not describe the cluster.
+ * How far the clock of the cluster's controller is ahead of ours, in milliseconds; undefined when the brokers do not
+ * say: before Kafka 3.3, of another make, and to users who may not describe the cluster.
  * @param clientId of a connected client, which was given to `rememberBroker`.
  */
 export async function readBrokerClock(clientId: string, now: () => number): Promise<number | undefined> {
