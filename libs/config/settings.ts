@@ -65,7 +65,7 @@ export const settingsSchema = z.object({
   ),
   CORS_ORIGINS: list("takes origins like https://dashboard.example.org, separated by commas, or *", isOrigin),
   QUERY_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),
-  QUERY_CAPACITY: wholeNumber(4, 10_000).default(16),
+  QUERY_CAPACITY: wholeNumber(4, 10_000).optional(),
   LOOKUP_INDEX_ADDRESSES: wholeNumber(0, 1_000_000_000).default(50_000_000),
   ANSWER_MEMORY_MIB: wholeNumber(16, 65_536).default(256),
   MAX_CONNECTIONS_PER_CLIENT: wholeNumber(1, 100_000).default(512),
@@ -200,7 +200,7 @@ export function readSettings(env: Environment, file?: ConfigFile) {
       logsClientAddresses: variables.LOG_CLIENT_ADDRESSES,
       metricsToken: variables.METRICS_TOKEN,
       limits: {
-        queryCapacity: variables.QUERY_CAPACITY,
+        ...(variables.QUERY_CAPACITY !== undefined && { queryCapacity: variables.QUERY_CAPACITY }),
         answerMemoryBytes: variables.ANSWER_MEMORY_MIB * MEBIBYTE,
         connectionsPerClient: variables.MAX_CONNECTIONS_PER_CLIENT,
       },

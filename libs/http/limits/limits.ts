@@ -1,4 +1,5 @@
 import type { RequestListener } from "node:http";
+import { availableParallelism } from "node:os";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import { type Admission, createAdmission } from "./admission.ts";
@@ -28,7 +29,8 @@ export type LimitOptions = {
 const MIB = 1024 * 1024;
 
 export const DEFAULT_LIMITS: LimitOptions = {
-  queryCapacity: 16,
+  // More than keep the processors busy answer nothing sooner, and slow the intake down.
+  queryCapacity: Math.min(16, Math.max(8, 4 * availableParallelism())),
   answerMemoryBytes: 256 * MIB,
   connectionsPerClient: 512,
   connections: 4_096,
