@@ -31,6 +31,11 @@ export type TlsServerOptions = {
   readonly routes?: ReadonlySet<string> | undefined;
 };
 
+/** @throws TlsFilesError when the files cannot be used now. */
+export async function checkTlsFiles(files: TlsFiles): Promise<void> {
+  secureContextOf(await readPair(files), files);
+}
+
 /**
  * An HTTPS server for an application, beside its own HTTP server and with the same routes, limits and errors. It polls
  * the files until it closes: new connections get a renewed certificate, open ones keep theirs.

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { checkTlsFiles } from "@noisefloor/http/server/tls.ts";
 import type { CommandContext } from "../framework/command.ts";
 import { openStore, openStoreToRead } from "../prepare-store.ts";
 import { type RunningService, serve } from "../serve.ts";
@@ -16,6 +17,8 @@ export async function runServices(
   onReady: (service: RunningService, store: Store) => Promise<void> = async () => {},
 ): Promise<void> {
   const { settings, log, signal } = context;
+  // Before a server is started and a database created: a wrong path needs neither.
+  if (settings.http.tls !== undefined) await checkTlsFiles(settings.http.tls);
   const options = asService(context, signal);
   const store = roles.ingest ? await openStore(context, options) : await openStoreToRead(context, options);
   try {
