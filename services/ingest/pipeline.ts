@@ -13,6 +13,8 @@ export type BatchOptions<R extends IncomingRecord> = ValidationOptions & {
   readonly deadLettersFirst?: boolean;
   /** More records follow behind the batch, as soon as it is done. */
   readonly hasMore?: boolean;
+  /** Called when nothing but waiting for the store is left to do; perhaps never, when the batch fails. */
+  readonly onWaiting?: (() => void) | undefined;
   /** Called with how many records had each outcome. */
   readonly onOutcome?: ((outcome: "accepted" | RejectionReason, records: number) => void) | undefined;
   /** Called with what became of the records, for counts by sensor. */
@@ -38,14 +40,14 @@ export async function ingestBatch<R extends IncomingRecord>(
   records: readonly R[],
   options: BatchOptions<R>,
 ): Promise<BatchResult<R>> {
-  const { sink, deadLettersFirst, signal, hasMore, onOutcome, onRecords } = options;
+  const { sink, deadLettersFirst, signal, hasMore, onWaiting, onOutcome, onRecords } = options;
   const storeDeadLetters = async (some: readonly RejectedRecord<R>[]) => {
     if (some.length > 0) await options.storeDeadLetters(some);
   };
   const validated = await validateBatch(records, options);
   signal?.throwIfAborted();
   if (deadLettersFirst) await storeDeadLetters(validated.rejected);
-  const rejectedBySink = await sink(validated, { signal, hasMore });
+  const rejectedBySink = await sink(validated, { signal, hasMore, onWaiting });
   signal?.throwIfAborted();
   const rejected = [...validated.rejected, ...rejectedBySink];
   await storeDeadLetters(deadLettersFirst ? rejectedBySink : rejected);

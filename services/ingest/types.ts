@@ -44,6 +44,8 @@ export type SinkOptions = {
   readonly signal?: AbortSignal | undefined;
   /** More records follow as soon as these are stored: they are not held back for a larger insert. */
   readonly hasMore?: boolean | undefined;
+  /** Called when nothing but waiting for others is left to do, at the latest when they are handed to the store. */
+  readonly onWaiting?: (() => void) | undefined;
 };
 
 /** Where accepted records go. Resolves once they are safe there, with those that it rejected. */

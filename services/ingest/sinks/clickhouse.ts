@@ -12,13 +12,14 @@ import { makeRows, type RowOptions } from "./rows.ts";
 export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue, rowOptions: RowOptions = {}): Sink<R> {
   return async ({ accepted }, options = {}) => {
     const bytes = accepted.reduce((sum, { record }) => sum + record.bytes.length, 0);
-    const { rows, release } = await makeRows(accepted, rowOptions);
+    const { rows, release } = await makeRows(accepted, { ...rowOptions, onWaiting: options.onWaiting });
     try {
       options.signal?.throwIfAborted();
       const distinct = [...new Set(rows)];
       const rejected = new Map<ObservationRow | undefined, string>();
-      for (const { index, detail } of await queue.store(distinct, bytes, options))
-        rejected.set(distinct[index], detail);
+      const stored = queue.store(distinct, bytes, options);
+      options.onWaiting?.();
+      for (const { index, detail } of await stored) rejected.set(distinct[index], detail);
       if (rejected.size === 0) return [];
       return accepted.flatMap(({ record, valid }, index) => {
         const detail = rejected.get(rows[index]);

@@ -22,6 +22,8 @@ export type RowOptions = {
     | undefined;
   /** Called with each row that is made of one record alone. */
   readonly onRow?: ((row: ObservationRow, valid: ValidObservation) => void) | undefined;
+  /** Called before it waits for another machine. */
+  readonly onWaiting?: (() => void) | undefined;
 };
 
 export type MadeRows = {
@@ -40,8 +42,10 @@ export async function makeRows<R extends IncomingRecord>(
     enrich = () => {},
     assignTags = (_observation, tagIds) => ({ tagIds }),
     onRow = () => {},
+    onWaiting = () => {},
   }: RowOptions,
 ): Promise<MadeRows> {
+  if (prepare !== undefined) onWaiting();
   await prepare?.(accepted.map(({ valid }) => valid.observation));
   const parts = new Map<AcceptedRecord<R>, JoiningPart>();
   if (sessions !== undefined) {
@@ -50,6 +54,7 @@ export async function makeRows<R extends IncomingRecord>(
       if (part !== undefined) parts.set(one, part);
     }
   }
+  if (parts.size > 0) onWaiting();
   const joined = sessions === undefined || parts.size === 0 ? undefined : await sessions.join([...parts.values()]);
   try {
     const states = new Map([...parts.keys()].map((one, index) => [one, joined?.states[index]]));

@@ -1,6 +1,6 @@
 import type { HandleBatch, StreamConsumer, StreamMessage } from "@noisefloor/kafka/port.ts";
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { cowrie } from "../../formats/sensors/cowrie.ts";
 import { PLAIN } from "../../testing/decode.ts";
 import { noTags } from "../../testing/no-tags.ts";
@@ -14,6 +14,11 @@ const observation = JSON.stringify({
 
 /** Passes one batch to the intake as a source does. Settles with its handler. */
 async function handle(messages: readonly StreamMessage[], options: Partial<KafkaIngestOptions>): Promise<void> {
+  for (const handler of await start(options)) await handler({ messages, hasMore: false, heartbeat: async () => {} });
+}
+
+/** @returns what a source calls with each batch. */
+async function start(options: Partial<KafkaIngestOptions>): Promise<readonly HandleBatch[]> {
   const handlers: HandleBatch[] = [];
   const source: StreamConsumer = {
     start: async (handler) => void handlers.push(handler),
@@ -31,7 +36,7 @@ async function handle(messages: readonly StreamMessage[], options: Partial<Kafka
     source,
     ...options,
   });
-  for (const handler of handlers) await handler({ messages, hasMore: false, heartbeat: async () => {} });
+  return handlers;
 }
 
 /** Messages with a callback for each read of their value. */
@@ -135,4 +140,31 @@ test("while records of a raw topic are decoded, others get their turn, and no re
   isDone = true;
   expect([accepted, ignored]).toEqual([5_000, 5_000]);
   expect(turnsBefore).toBeGreaterThanOrEqual(10);
+});
+
+test("of the batches of several partitions, one is prepared while the one before is stored", async () => {
+  const steps: string[] = [];
+  const waiting: (() => void)[] = [];
+  const stored: (() => void)[] = [];
+  const [handler] = await start({
+    sink: (_validated, { onWaiting = () => {} } = {}) => {
+      steps.push("prepared");
+      waiting.push(onWaiting);
+      return new Promise((settle) => stored.push(() => settle([])));
+    },
+  });
+  const handleOne = (name: string, heartbeat = async () => {}) =>
+    handler?.({ messages: messagesOf([observation], () => steps.push(name)), hasMore: false, heartbeat });
+  const [first, second] = [handleOne("first"), handleOne("second")];
+  await vi.waitFor(() => expect(steps).toEqual(["first", "prepared"]));
+  waiting[0]?.();
+  await vi.waitFor(() => expect(steps).toEqual(["first", "prepared", "second", "prepared"]));
+  // A batch that fails while it is prepared does not hold up the next one either.
+  const lost = handleOne("lost", () => Promise.reject(new Error("rebalanced")));
+  await expect(lost).rejects.toThrow("rebalanced");
+  const third = handleOne("third");
+  waiting[1]?.();
+  await vi.waitFor(() => expect(steps.slice(4)).toEqual(["third", "prepared"]));
+  for (const settle of stored) settle();
+  await Promise.all([first, second, third]);
 });

@@ -9,6 +9,7 @@ import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/form
 import { splitMessage } from "../../formats/json/split.ts";
 import { type BatchOptions, type IngestedRecords, ingestBatch } from "../../pipeline.ts";
 import { FALLBACK_ID_HEADER, idNamespaceOfMessage, messageRecordId } from "../../record-id.ts";
+import { createTurns, type TakeTurn } from "../../turns.ts";
 import type { RejectedRecord } from "../../types.ts";
 import { type MessageRecord, messageDeadLetters, TOPIC_SENDER } from "./dead-letters.ts";
 
@@ -22,7 +23,7 @@ const HEARTBEAT_MS = 1_000;
 
 export type KafkaIngestOptions = Omit<
   BatchOptions<MessageRecord>,
-  "right" | "sensorId" | "signal" | "hasMore" | "storeDeadLetters"
+  "right" | "sensorId" | "signal" | "hasMore" | "onWaiting" | "storeDeadLetters"
 > & {
   readonly deadLetters: DeadLetterStore;
   readonly source: StreamConsumer;
@@ -43,11 +44,13 @@ export type RawRecords = {
 
 /** Runs the consumer: each message's records are stored, or are stored dead letters, before its offset is committed. */
 export async function startKafkaIngest(options: KafkaIngestOptions): Promise<void> {
+  const takeTurn = createTurns();
   await options.source.start((batch) =>
     withHeartbeat(batch, (signal) =>
       ingestMessages(batch.messages, {
         ...options,
         ...TOPIC_SENDER,
+        takeTurn,
         signal,
         hasMore: batch.hasMore,
         onRecords: (records) => options.activity?.count(withoutPublished(records), TOPIC_SENDER),
@@ -63,13 +66,26 @@ function withoutPublished({ accepted, rejected }: IngestedRecords<MessageRecord>
   return { accepted: foreign, rejected };
 }
 
-type MessagesOptions = BatchOptions<MessageRecord> & Pick<KafkaIngestOptions, "raw" | "activity" | "log">;
+type MessagesOptions = BatchOptions<MessageRecord> &
+  Pick<KafkaIngestOptions, "raw" | "activity" | "log"> & { readonly takeTurn: TakeTurn };
 
+/**
+ * The batches of all partitions come at once. Prepared side by side, all would be ready at the same time, and the store
+ * would wait for them and they for the store: each is prepared in its turn, while the one before is stored.
+ */
 async function ingestMessages(messages: readonly StreamMessage[], options: MessagesOptions): Promise<void> {
-  for await (const { records, unreadable, isLast } of unpack(messages, options)) {
-    await ingestBatch(records, { ...options, hasMore: options.hasMore || !isLast });
-    options.signal?.throwIfAborted();
-    if (unreadable.length > 0) await storeUnreadable(unreadable, options);
+  const { takeTurn, signal, hasMore } = options;
+  let giveBack = await takeTurn(signal);
+  try {
+    for await (const { records, unreadable, isLast } of unpack(messages, options)) {
+      await ingestBatch(records, { ...options, hasMore: hasMore || !isLast, onWaiting: giveBack });
+      signal?.throwIfAborted();
+      giveBack();
+      if (unreadable.length > 0) await storeUnreadable(unreadable, options);
+      if (!isLast) giveBack = await takeTurn(signal);
+    }
+  } finally {
+    giveBack();
   }
 }
 
