@@ -25,6 +25,8 @@ const PATHS = [
   ACTIVITY,
   "/v3/ip/45.0.0.1",
   "/v3/noise/ips/45.0.0.1/timeline",
+  "/v3/noise/ips/45.0.0.1/tags",
+  "/v3/noise/ips/45.0.0.1/interaction",
   "/v2/noise/quick/45.0.0.1",
   "/v2/noise/context/45.0.0.1",
   "/v2/riot/45.0.0.1",

@@ -43,6 +43,8 @@ function newCaller() {
 }
 
 const SINGLE = ["/v3/community/", "/v3/ip/", "/v2/noise/quick/", "/v2/riot/", "/v2/noise/context/"];
+const detailsOf = (ip: string) =>
+  ["timeline", "tags", "interaction"].map((details) => `/v3/noise/ips/${ip}/${details}`);
 const BULK = ["/v3/ip", "/v3/ip?quick=true", "/v2/noise/multi/quick", "/v2/noise/multi/context"];
 
 test("each address of an answer is a lookup, found or not, in every operation", async () => {
@@ -52,7 +54,7 @@ test("each address of an answer is a lookup, found or not, in every operation", 
       const status = path === "/v3/community/" && ip === UNKNOWN ? 404 : 200;
       expect([path, ip, ...(await caller.costOf(path + ip))]).toEqual([path, ip, status, 1]);
     }
-    expect(await caller.costOf(`/v3/noise/ips/${ip}/timeline?days=1`)).toEqual([200, 1]);
+    for (const path of detailsOf(ip)) expect([path, ...(await caller.costOf(path))]).toEqual([path, 200, 1]);
     expect(await caller.costOf(`/v3/ip/${ip}?quick=true`)).toEqual([200, 1]);
   }
 });
@@ -85,7 +87,7 @@ test("rejected requests, tags, tag activity and everything else that is no looku
     ["/v3/ip/10.0.0.1", 400],
     [`/v3/ip/${NOISE}?quick=perhaps`, 400],
     [`/v3/ip/${NOISE}?workspace_labels=global`, 403],
-    [`/v3/noise/ips/${NOISE}/timeline?workspace_labels=personal`, 400],
+    ...detailsOf(NOISE).map((path): [string, number] => [`${path}?workspace_labels=personal`, 400]),
     [`/v3/noise/ips/${NOISE}/timeline?days=0`, 400],
     ["/v3/ip?workspace_labels=global", 403, [NOISE]],
     ["/v3/ip", 400, []],
@@ -94,7 +96,7 @@ test("rejected requests, tags, tag activity and everything else that is no looku
   for (const [path, status, ips] of free) {
     expect([path, ...(await caller.costOf(path, ips))]).toEqual([path, status, "none"]);
   }
-  for (const path of [...SINGLE.map((path) => path + NOISE), `/v3/noise/ips/${NOISE}/timeline`]) {
+  for (const path of [...SINGLE.map((path) => path + NOISE), ...detailsOf(NOISE)]) {
     expect([path, ...(await caller.costOf(path, undefined, { key: "made-up" }))]).toEqual([path, 401, "none"]);
   }
   expect(await caller.costOf("/v2/noise/quick/10.0.0.1"), "an answer without addresses").toEqual([200, 0]);
@@ -128,8 +130,7 @@ test("a caller without lookups left gets no record of an address from any operat
     "/v3/ip",
     Array.from({ length: 100 }, (_, n) => `45.1.0.${n}`),
   );
-  const timeline = `/v3/noise/ips/${NOISE}/timeline`;
-  for (const path of [...SINGLE.map((single) => single + NOISE), timeline, ...BULK]) {
+  for (const path of [...SINGLE.map((single) => single + NOISE), ...detailsOf(NOISE), ...BULK]) {
     const rejected = await caller.ask(path, BULK.includes(path) ? [NOISE] : undefined);
     expect([path, rejected.statusCode, rejected.headers["retry-after"]]).toEqual([path, 429, undefined]);
     expect(rejected.headers).toMatchObject({ "ratelimit-limit": "100", "ratelimit-remaining": "0" });

@@ -62,6 +62,8 @@ test("no answer holds a null, for any address: clients call text and list method
     `/v3/ip/${ip}?quick=true`,
     `/v3/ip/${ip}?workspace_labels=nonsense`,
     ...[...fields, ...more].map((field) => `/v3/noise/ips/${ip}/timeline?days=90&field=${field}`),
+    `/v3/noise/ips/${ip}/tags`,
+    `/v3/noise/ips/${ip}/interaction`,
     `/v2/noise/quick/${ip}`,
     `/v2/riot/${ip}`,
     `/v2/noise/context/${ip}`,

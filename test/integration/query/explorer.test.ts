@@ -54,6 +54,16 @@ beforeAll(async () => {
       tags: ["worm", "scanner"],
       http: { ...http, path: `${http.path}${path}` },
     })),
+    {
+      ...seen,
+      observed_at: new Date(NOW - 3_600_000).toISOString(),
+      source_ip: NOISE,
+      tags: ["scanner"],
+      login_attempts: 1_234,
+      credentials: [{ username: "root", password: SCRIPT }, {}],
+      commands: [`echo ${SCRIPT} > /tmp/x`],
+      urls: [`javascript:alert(9)//${SCRIPT}`],
+    },
     ...Array.from({ length: CROWD }, (_, n) => ({
       ...seen,
       source_ip: `45.1.${n >> 8}.${n & 255}`,
@@ -152,9 +162,21 @@ test("the page of an address says what it is and why, and texts of sensors stay 
   expect(await page.locator(".verdict").textContent()).toMatch(
     /^malicious It scans the Internet and was seen attacking/,
   );
-  expect(await page.locator("[data-observations]").textContent()).toBe("3");
+  expect(await page.locator("[data-observations]").textContent()).toBe("4");
   const tags = await page.locator('section[aria-labelledby="tags"] li a').allTextContents();
   expect(tags).toEqual([`Worm ${SCRIPT}`, "Scanner"]);
+  const minute = (ageMs: number) => new Date(NOW - ageMs).toISOString().slice(0, 16).replace("T", " ");
+  expect(await page.locator("[data-seen]").allTextContents()).toEqual([
+    `3 observations at ${minute(60_000)}`,
+    `4 observations, the first at ${minute(3_600_000)}, the last at ${minute(60_000)}`,
+  ]);
+  const logins = page.locator("section", { has: page.getByRole("heading", { name: "Logins and commands" }) });
+  expect(await logins.locator("dd").allTextContents()).toEqual([
+    "1,234",
+    `nothing and nothing (1 observation)root and ${SCRIPT} (1 observation)`,
+    `echo ${SCRIPT} > /tmp/x (1 observation)`,
+    `javascript:alert(9)//${SCRIPT} (1 observation)`,
+  ]);
   const texts = await page.locator("code").allTextContents();
   expect(texts).toContain(`/${SCRIPT}a`);
   expect(texts).toContain(`"><img src=x onerror=alert(2)> \\u{202e}${SCRIPT}`);

@@ -20,6 +20,7 @@ import {
   expectedNetworks,
   expectedSummary,
 } from "./expected-stats.ts";
+import { expectedAddressTags, expectedInteraction } from "./noise-oracle.ts";
 import { createOracle, type Seen } from "./oracle.ts";
 import { expectedTimeline, TIMELINE_FIELDS } from "./timeline-oracle.ts";
 import { type Asker, isGlobal, type Visibility, visibilityOf } from "./visibility-rules.ts";
@@ -218,6 +219,23 @@ export const OPERATIONS: readonly Operation[] = [
       const visibility = visibilityOf("timeline", labels, asker);
       return withVisibility(setting, { url, earlier: is ? undefined : 400 }, visibility, (known) =>
         ok(expectedTimeline(ip, asked, known)),
+      );
+    },
+  })),
+  ...[
+    { name: "tags", form: expectedAddressTags },
+    { name: "interaction", form: expectedInteraction },
+  ].map(({ name, form }) => ({
+    name: `${name} of an address`,
+    showsObservations: true,
+    ask(setting: Setting) {
+      const { random, asker } = setting;
+      const { ip, is } = perhapsAddress(random);
+      const labels = randomLabels(random);
+      const url = `/v3/noise/ips/${ip}/${name}${inQuery(labelsIn(labels))}`;
+      const visibility = visibilityOf("timeline", labels, asker);
+      return withVisibility(setting, { url, earlier: is ? undefined : 400 }, visibility, (known) =>
+        ok(form(ip, known)),
       );
     },
   })),

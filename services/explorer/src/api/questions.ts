@@ -1,5 +1,7 @@
 import type {
   AddressContext,
+  AddressTags,
+  Interaction,
   Plans,
   SensorList,
   StatsByClassification,
@@ -37,6 +39,10 @@ const question = <Answer>(path: string, values?: Values): Question<Answer> => ({
 export const addressOf = (ip: string) => question<AddressContext>(`/v3/ip/${encodeURIComponent(ip)}`);
 export const timelineOf = (ip: string, field: TimelineField, days: number, granularity: string) =>
   question<Timeline>(`/v3/noise/ips/${encodeURIComponent(ip)}/timeline`, { field, days, granularity });
+
+export const tagsOf = (ip: string) => question<AddressTags>(`/v3/noise/ips/${encodeURIComponent(ip)}/tags`);
+export const interactionOf = (ip: string) =>
+  question<Interaction>(`/v3/noise/ips/${encodeURIComponent(ip)}/interaction`);
 
 export const allTags = () => question<TagList>("/v3/tags");
 export const tagBySlug = (slug: string) => question<TagList>("/v3/tags", { slug });
