@@ -13,7 +13,9 @@ beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags([worm]);
   await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"])]);
-  await world.store([{ observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", source_ip: NOISE }]);
+  const seen = { observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s" };
+  const crowd = Array.from({ length: 110 }, (_, n) => `46.0.0.${n}`);
+  await world.store([NOISE, ...crowd].map((ip) => ({ ...seen, source_ip: ip })));
 });
 afterAll(() => world.close());
 
@@ -71,6 +73,16 @@ test("many addresses at once are one lookup for each distinct routable one", asy
   }
 });
 
+test("a network is one lookup for each address that is listed, and one if none is", async () => {
+  const caller = newCaller();
+  expect(await caller.costOf("/v3/noise/networks/45.0.0.0/24")).toEqual([200, 1]);
+  expect(await caller.costOf("/v3/noise/networks/45.9.9.0/24")).toEqual([200, 1]);
+  expect(await caller.costOf("/v3/noise/networks/46.0.0.0/24?limit=3")).toEqual([200, 3]);
+  expect(await caller.costOf("/v3/noise/networks/46.0.0.0/24?limit=1000")).toEqual([429, 0]);
+  expect(await caller.costOf("/v3/noise/networks/46.0.0.0/24?limit=95")).toEqual([200, 95]);
+  expect(await caller.costOf("/v3/noise/networks/45.0.0.0/24")).toEqual([429, 0]);
+});
+
 test("rejected requests, tags, tag activity and everything else that is no lookup cost nothing", async () => {
   const caller = newCaller();
   expect(await caller.costOf(`/v3/community/${NOISE}`)).toEqual([200, 1]);
@@ -85,6 +97,7 @@ test("rejected requests, tags, tag activity and everything else that is no looku
     ["/v3/stats/classifications", 200],
     ["/ping", 401],
     ["/v3/ip/10.0.0.1", 400],
+    ["/v3/noise/networks/45.0.0.0/15", 400],
     [`/v3/ip/${NOISE}?quick=perhaps`, 400],
     [`/v3/ip/${NOISE}?workspace_labels=global`, 403],
     ...detailsOf(NOISE).map((path): [string, number] => [`${path}?workspace_labels=personal`, 400]),

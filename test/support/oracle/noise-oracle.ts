@@ -1,6 +1,6 @@
 import type { Marked } from "../builders/marked-observations.ts";
 import type { Known } from "./address-oracle.ts";
-import { rfc3339 } from "./oracle.ts";
+import { createOracle, rfc3339 } from "./oracle.ts";
 
 const observationsOf = (ip: string, known: Known) => known.seen.filter((one) => one.ip === ip);
 
@@ -63,5 +63,34 @@ export function expectedInteraction(ip: string, known: Known) {
     total_urls: urls.total,
     payloads: payloads.rows.map(({ entry: [sha256], observations }) => ({ sha256, observations })),
     total_payloads: payloads.total,
+  };
+}
+
+const numberOf = (ip: string) => ip.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+
+/** `GET /v3/noise/networks/{ip}/{length}`. */
+export function expectedNetwork(ip: string, length: number, limit: number, known: Known) {
+  const size = 2 ** (32 - length);
+  const networkOf = (address: string) => Math.floor(numberOf(address) / size);
+  const first = networkOf(ip) * size;
+  const inside = known.seen.filter((one) => networkOf(one.ip) === networkOf(ip));
+  const oracle = createOracle(known.seen, known.tags, (address) => known.actorOf(address) !== undefined);
+  const addresses = [...new Set(inside.map((one) => one.ip))].sort((a, b) => numberOf(a) - numberOf(b));
+  const ips = addresses.slice(0, limit).map((address) => {
+    const seen = inside.filter((one) => one.ip === address);
+    const carried = new Set(seen.flatMap(({ tagIds }) => tagIds));
+    return {
+      ip: address,
+      classification: oracle.classification(address, ["global", "community", "personal"]),
+      last_seen: rfc3339(Math.max(...seen.map(({ at }) => at))),
+      tags: known.tags.flatMap(({ id, slug }) => (carried.has(id) ? [slug] : [])).sort(),
+    };
+  });
+  const parts = [24, 16, 8, 0].map((shift) => Math.floor(first / 2 ** shift) % 256);
+  return {
+    network: `${parts.join(".")}/${length}`,
+    ips,
+    total_ips: addresses.length,
+    truncated: addresses.length > limit,
   };
 }

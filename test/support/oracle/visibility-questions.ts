@@ -20,7 +20,7 @@ import {
   expectedNetworks,
   expectedSummary,
 } from "./expected-stats.ts";
-import { expectedAddressTags, expectedInteraction } from "./noise-oracle.ts";
+import { expectedAddressTags, expectedInteraction, expectedNetwork } from "./noise-oracle.ts";
 import { createOracle, type Seen } from "./oracle.ts";
 import { expectedTimeline, TIMELINE_FIELDS } from "./timeline-oracle.ts";
 import { type Asker, isGlobal, type Visibility, visibilityOf } from "./visibility-rules.ts";
@@ -239,6 +239,22 @@ export const OPERATIONS: readonly Operation[] = [
       );
     },
   })),
+  {
+    name: "network",
+    showsObservations: true,
+    ask(setting) {
+      const { random, asker } = setting;
+      const ip = randomAddress(random);
+      const length = random.pick([15, 16, 24, 28, 32, random.int(16, 32)]);
+      const limit = random.pick([1, 5, 20]);
+      const labels = randomLabels(random);
+      const url = `/v3/noise/networks/${ip}/${length}${inQuery({ limit: String(limit), ...labelsIn(labels) })}`;
+      const visibility = visibilityOf("timeline", labels, asker);
+      return withVisibility(setting, { url, earlier: length < 16 ? 400 : undefined }, visibility, (known) =>
+        ok(expectedNetwork(ip, length, limit, known)),
+      );
+    },
+  },
   ...[
     { name: "earlier quick lookup", path: "/v2/noise/quick/", form: expectedCode, showsObservations: true },
     { name: "earlier context", path: "/v2/noise/context/", form: expectedFlat, showsObservations: true },

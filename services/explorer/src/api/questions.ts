@@ -2,6 +2,7 @@ import type {
   AddressContext,
   AddressTags,
   Interaction,
+  NetworkAddresses,
   Plans,
   SensorList,
   StatsByClassification,
@@ -43,6 +44,8 @@ export const timelineOf = (ip: string, field: TimelineField, days: number, granu
 export const tagsOf = (ip: string) => question<AddressTags>(`/v3/noise/ips/${encodeURIComponent(ip)}/tags`);
 export const interactionOf = (ip: string) =>
   question<Interaction>(`/v3/noise/ips/${encodeURIComponent(ip)}/interaction`);
+export const networkOf = (ip: string, length: string, limit: number) =>
+  question<NetworkAddresses>(`/v3/noise/networks/${encodeURIComponent(ip)}/${encodeURIComponent(length)}`, { limit });
 
 export const allTags = () => question<TagList>("/v3/tags");
 export const tagBySlug = (slug: string) => question<TagList>("/v3/tags", { slug });
