@@ -32,8 +32,8 @@ export const getNetwork = defineOperation({
   group: "Addresses",
   summary: "The addresses of a network that were seen scanning",
   description:
-    "In ascending order, of all that is stored. Each listed address counts as a lookup, and a network without any as one; " +
-    "if fewer are left, the request fails and counts none: a smaller `limit` needs fewer.",
+    "In ascending order, of all that is stored. Each listed address counts as a lookup, and a network without any as " +
+    "one; if fewer are left, the request fails and counts none: a smaller `limit` needs fewer.",
   pathParameters: { ip: NETWORK_ADDRESS, length: LENGTH },
   queryParameters: [LIMIT, WORKSPACE_LABELS],
   success: {
