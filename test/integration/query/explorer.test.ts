@@ -175,7 +175,7 @@ test("the page of an address says what it is and why, and texts of sensors stay 
   const logins = page.locator("section", { has: page.getByRole("heading", { name: "Logins and commands" }) });
   expect(await logins.locator("dd").allTextContents()).toEqual([
     "1,234",
-    `nothing and nothing (1 observation)root and ${SCRIPT} (1 observation)`,
+    `no name and no password (1 observation)root and ${SCRIPT} (1 observation)`,
     `echo ${SCRIPT} > /tmp/x (1 observation)`,
     `javascript:alert(9)//${SCRIPT} (1 observation)`,
   ]);

@@ -20,7 +20,7 @@ export function expectedAddressTags(ip: string, known: Known) {
   return { ip, tags: rows.map(({ row }) => row) };
 }
 
-/** How many observations have each entry, most first, ties in order of their bytes: the first 100, and how many there are. */
+/** The 100 entries that the most observations have, ties in order of their bytes, and how many there are. */
 function ranked(seen: readonly Marked[], entriesOf: (one: Marked) => readonly (readonly string[])[]) {
   const counts = new Map<string, number>();
   for (const one of seen) {

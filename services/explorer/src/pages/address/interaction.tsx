@@ -26,7 +26,8 @@ function factsOf(sent: Sent) {
           key: JSON.stringify([username, password]),
           shown: (
             <>
-              <Tried text={username} /> and <Tried text={password} /> <Times observations={observations} />
+              <Tried text={username} whenEmpty="no name" /> and <Tried text={password} whenEmpty="no password" />{" "}
+              <Times observations={observations} />
             </>
           ),
         })),
@@ -68,9 +69,10 @@ function counted(text: string, observations: number): Item {
   };
 }
 
-/** A user name or a password, which may be empty. */
-function Tried({ text }: { readonly text: string }) {
-  return text === "" ? <span class="faint">nothing</span> : <Code text={text} />;
+type TriedProps = { readonly text: string; readonly whenEmpty: string };
+
+function Tried({ text, whenEmpty }: TriedProps) {
+  return text === "" ? <span class="faint">{whenEmpty}</span> : <Code text={text} />;
 }
 
 function Times({ observations }: { readonly observations: number }) {
