@@ -12,6 +12,10 @@ import { type AddressIndex, lookUpInMemory } from "./address-index/memory-lookup
 import { authenticator } from "./auth.ts";
 import { getCommunityIp, registerCommunity } from "./community/route.ts";
 import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
+import { getNetwork } from "./network/operation.ts";
+import { registerNetwork } from "./network/route.ts";
+import { NOISE_OPERATIONS } from "./noise/operations.ts";
+import { registerNoise } from "./noise/route.ts";
 import type { Explorer } from "./pages/explorer.ts";
 import { registerPages } from "./pages/route.ts";
 import { getPlans, registerPlans } from "./plans/route.ts";
@@ -58,6 +62,8 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   getIp,
   getIps,
   getTimeline,
+  ...NOISE_OPERATIONS,
+  getNetwork,
   listTags,
   getTagActivity,
   getTagSummary,
@@ -87,6 +93,8 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerIp(app, { ...lookupDeps, authenticate, countLookups, lookUp });
   registerLegacy(app, { ...lookupDeps, authenticate, countLookups, lookUp });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
+  registerNoise(app, { ...lookupDeps, authenticate, countLookups });
+  registerNetwork(app, { ...lookupDeps, authenticate, countLookups });
   registerTagActivity(app, { ...lookupDeps, index: deps.index, maxListed: deps.maxListed, authenticate });
   registerTagSummary(app, { ...lookupDeps, authenticate });
   registerStats(app, { ...lookupDeps, index: deps.index, authenticate });

@@ -1,5 +1,6 @@
 /** Admission costs of requests, taken from QUERY_CAPACITY. Lookups of single addresses are free: they share queries. */
 export const FULL_CONTEXT_COST = 1;
+/** Up to two concurrent queries that group all observations of one address. */
 export const TIMELINE_COST = 2;
 
 const ADDRESSES_PER_COST = 1_000;

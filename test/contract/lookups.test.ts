@@ -13,7 +13,9 @@ beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags([worm]);
   await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"])]);
-  await world.store([{ observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s", source_ip: NOISE }]);
+  const seen = { observed_at: new Date(NOW - 60_000).toISOString(), sensor_id: "s" };
+  const crowd = Array.from({ length: 110 }, (_, n) => `46.0.0.${n}`);
+  await world.store([NOISE, ...crowd].map((ip) => ({ ...seen, source_ip: ip })));
 });
 afterAll(() => world.close());
 
@@ -43,6 +45,8 @@ function newCaller() {
 }
 
 const SINGLE = ["/v3/community/", "/v3/ip/", "/v2/noise/quick/", "/v2/riot/", "/v2/noise/context/"];
+const detailsOf = (ip: string) =>
+  ["timeline", "tags", "interaction"].map((details) => `/v3/noise/ips/${ip}/${details}`);
 const BULK = ["/v3/ip", "/v3/ip?quick=true", "/v2/noise/multi/quick", "/v2/noise/multi/context"];
 
 test("each address of an answer is a lookup, found or not, in every operation", async () => {
@@ -52,7 +56,7 @@ test("each address of an answer is a lookup, found or not, in every operation", 
       const status = path === "/v3/community/" && ip === UNKNOWN ? 404 : 200;
       expect([path, ip, ...(await caller.costOf(path + ip))]).toEqual([path, ip, status, 1]);
     }
-    expect(await caller.costOf(`/v3/noise/ips/${ip}/timeline?days=1`)).toEqual([200, 1]);
+    for (const path of detailsOf(ip)) expect([path, ...(await caller.costOf(path))]).toEqual([path, 200, 1]);
     expect(await caller.costOf(`/v3/ip/${ip}?quick=true`)).toEqual([200, 1]);
   }
 });
@@ -69,6 +73,16 @@ test("many addresses at once are one lookup for each distinct routable one", asy
   }
 });
 
+test("a network is one lookup for each address that is listed, and one if none is", async () => {
+  const caller = newCaller();
+  expect(await caller.costOf("/v3/noise/networks/45.0.0.0/24")).toEqual([200, 1]);
+  expect(await caller.costOf("/v3/noise/networks/45.9.9.0/24")).toEqual([200, 1]);
+  expect(await caller.costOf("/v3/noise/networks/46.0.0.0/24?limit=3")).toEqual([200, 3]);
+  expect(await caller.costOf("/v3/noise/networks/46.0.0.0/24?limit=1000")).toEqual([429, 0]);
+  expect(await caller.costOf("/v3/noise/networks/46.0.0.0/24?limit=95")).toEqual([200, 95]);
+  expect(await caller.costOf("/v3/noise/networks/45.0.0.0/24")).toEqual([429, 0]);
+});
+
 test("rejected requests, tags, tag activity and everything else that is no lookup cost nothing", async () => {
   const caller = newCaller();
   expect(await caller.costOf(`/v3/community/${NOISE}`)).toEqual([200, 1]);
@@ -83,9 +97,10 @@ test("rejected requests, tags, tag activity and everything else that is no looku
     ["/v3/stats/classifications", 200],
     ["/ping", 401],
     ["/v3/ip/10.0.0.1", 400],
+    ["/v3/noise/networks/45.0.0.0/15", 400],
     [`/v3/ip/${NOISE}?quick=perhaps`, 400],
     [`/v3/ip/${NOISE}?workspace_labels=global`, 403],
-    [`/v3/noise/ips/${NOISE}/timeline?workspace_labels=personal`, 400],
+    ...detailsOf(NOISE).map((path): [string, number] => [`${path}?workspace_labels=personal`, 400]),
     [`/v3/noise/ips/${NOISE}/timeline?days=0`, 400],
     ["/v3/ip?workspace_labels=global", 403, [NOISE]],
     ["/v3/ip", 400, []],
@@ -94,7 +109,7 @@ test("rejected requests, tags, tag activity and everything else that is no looku
   for (const [path, status, ips] of free) {
     expect([path, ...(await caller.costOf(path, ips))]).toEqual([path, status, "none"]);
   }
-  for (const path of [...SINGLE.map((path) => path + NOISE), `/v3/noise/ips/${NOISE}/timeline`]) {
+  for (const path of [...SINGLE.map((path) => path + NOISE), ...detailsOf(NOISE)]) {
     expect([path, ...(await caller.costOf(path, undefined, { key: "made-up" }))]).toEqual([path, 401, "none"]);
   }
   expect(await caller.costOf("/v2/noise/quick/10.0.0.1"), "an answer without addresses").toEqual([200, 0]);
@@ -128,8 +143,7 @@ test("a caller without lookups left gets no record of an address from any operat
     "/v3/ip",
     Array.from({ length: 100 }, (_, n) => `45.1.0.${n}`),
   );
-  const timeline = `/v3/noise/ips/${NOISE}/timeline`;
-  for (const path of [...SINGLE.map((single) => single + NOISE), timeline, ...BULK]) {
+  for (const path of [...SINGLE.map((single) => single + NOISE), ...detailsOf(NOISE), ...BULK]) {
     const rejected = await caller.ask(path, BULK.includes(path) ? [NOISE] : undefined);
     expect([path, rejected.statusCode, rejected.headers["retry-after"]]).toEqual([path, 429, undefined]);
     expect(rejected.headers).toMatchObject({ "ratelimit-limit": "100", "ratelimit-remaining": "0" });

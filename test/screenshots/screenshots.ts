@@ -97,6 +97,7 @@ async function shootAll(shown: Shown, address: string, folder: string): Promise<
     address: `/ip/${address}`,
     service: "/riot/8.8.8.8",
     unknown: "/ip/45.77.99.1",
+    network: `/networks/${address}/16`,
     tags: "/tags",
     tag: `/tags/${SLUG}?days=7&width=4h`,
     sensors: "/sensors",

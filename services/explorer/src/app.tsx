@@ -1,5 +1,6 @@
 import { LocationProvider, Route, Router } from "preact-iso";
 import { AddressPage } from "./pages/address/address-page.tsx";
+import { NetworkPage } from "./pages/network/network-page.tsx";
 import { NotFoundPage } from "./pages/not-found/not-found-page.tsx";
 import { OverviewPage } from "./pages/overview/overview-page.tsx";
 import { PlansPage } from "./pages/plans/plans-page.tsx";
@@ -17,6 +18,7 @@ export function App() {
           <Route path={`${BASE}/`} component={OverviewPage} />
           <Route path={`${BASE}/ip/:ip`} component={AddressPage} />
           <Route path={`${BASE}/riot/:ip`} component={AddressPage} />
+          <Route path={`${BASE}/networks/:ip/:length`} component={NetworkPage} />
           <Route path={`${BASE}/tags`} component={TagsPage} />
           <Route path={`${BASE}/tags/:slug`} component={TagPage} />
           <Route path={`${BASE}/sensors`} component={SensorsPage} />

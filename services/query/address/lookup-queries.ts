@@ -5,6 +5,10 @@ import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
 
 const NIL_TAG = `toUUID('${NIL_TAG_ID}')`;
 
+/** What is known of each address in rows of `address_tags`, grouped by it. */
+export const RECORD_COLUMNS = `toString(source_ip) AS ip, toUnixTimestamp64Milli(max(last_seen)) AS latest,
+      groupUniqArrayIf(tag_id, tag_id != ${NIL_TAG}) AS tag_ids`;
+
 /**
  * When addresses were last seen since `since`, and the tags they were seen with since then, known or not. Times in
  * milliseconds. Addresses that were not seen have no row. One table and no join: planning those took longer than all
@@ -13,8 +17,7 @@ const NIL_TAG = `toUUID('${NIL_TAG_ID}')`;
 export const lookUpAddresses = defineQuery({
   name: "address-lookup",
   sql: `
-    SELECT toString(source_ip) AS ip, toUnixTimestamp64Milli(max(last_seen)) AS latest,
-      groupUniqArrayIf(tag_id, tag_id != ${NIL_TAG}) AS tag_ids
+    SELECT ${RECORD_COLUMNS}
     FROM address_tags
     WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')

@@ -61,7 +61,8 @@ export async function refreshOutdated({ catalogue, networks }: LookupCaches): Pr
   await Promise.all(outdated.map((cache) => cache.refresh()));
 }
 
-function toRecord(ip: string, row: LookupRow | undefined, { catalogue, networks }: LookupCaches): AddressRecord {
+/** The record of an address. @param row what the store has of it; undefined when it was not seen. */
+export function toRecord(ip: string, row: LookupRow | undefined, { catalogue, networks }: LookupCaches): AddressRecord {
   const address = ipv4ToNumber(ip);
   const { service, actor } = networks.current();
   const riot = service(address);

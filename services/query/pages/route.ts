@@ -108,7 +108,12 @@ function registerExplorer({ app, base }: Site, explorer: Explorer): string[] {
 }
 
 /** The operations by URL, for logs and metrics. */
-const EXPLORER_PAGES = { "/sensors": "sensorsPage", "/tags": "tagsPage", "/tags/:slug": "tagPage" };
+const EXPLORER_PAGES = {
+  "/networks/:ip/:length": "networkPage",
+  "/sensors": "sensorsPage",
+  "/tags": "tagsPage",
+  "/tags/:slug": "tagPage",
+};
 
 function addPage({ app, base, explorer }: Site, url: string, operation: string, render: Render): void {
   app.get<{ Params: { readonly ip?: string }; Querystring: RawQuery }>(

@@ -54,6 +54,16 @@ beforeAll(async () => {
       tags: ["worm", "scanner"],
       http: { ...http, path: `${http.path}${path}` },
     })),
+    {
+      ...seen,
+      observed_at: new Date(NOW - 3_600_000).toISOString(),
+      source_ip: NOISE,
+      tags: ["scanner"],
+      login_attempts: 1_234,
+      credentials: [{ username: "root", password: SCRIPT }, {}],
+      commands: [`echo ${SCRIPT} > /tmp/x`],
+      urls: [`javascript:alert(9)//${SCRIPT}`],
+    },
     ...Array.from({ length: CROWD }, (_, n) => ({
       ...seen,
       source_ip: `45.1.${n >> 8}.${n & 255}`,
@@ -98,6 +108,8 @@ const PAGES = [
   `/riot/${RIOT}`,
   `/ip/${UNKNOWN}`,
   "/ip/10.0.0.1",
+  "/networks/45.1.0.0/24",
+  "/networks/x/24",
   "/tags",
   "/tags/scanner?width=1h",
   "/tags/nothing",
@@ -152,9 +164,21 @@ test("the page of an address says what it is and why, and texts of sensors stay 
   expect(await page.locator(".verdict").textContent()).toMatch(
     /^malicious It scans the Internet and was seen attacking/,
   );
-  expect(await page.locator("[data-observations]").textContent()).toBe("3");
+  expect(await page.locator("[data-observations]").textContent()).toBe("4");
   const tags = await page.locator('section[aria-labelledby="tags"] li a').allTextContents();
   expect(tags).toEqual([`Worm ${SCRIPT}`, "Scanner"]);
+  const minute = (ageMs: number) => new Date(NOW - ageMs).toISOString().slice(0, 16).replace("T", " ");
+  expect(await page.locator("[data-seen]").allTextContents()).toEqual([
+    `3 observations at ${minute(60_000)}`,
+    `4 observations, the first at ${minute(3_600_000)}, the last at ${minute(60_000)}`,
+  ]);
+  const logins = page.locator("section", { has: page.getByRole("heading", { name: "Logins and commands" }) });
+  expect(await logins.locator("dd").allTextContents()).toEqual([
+    "1,234",
+    `no name and no password (1 observation)root and ${SCRIPT} (1 observation)`,
+    `echo ${SCRIPT} > /tmp/x (1 observation)`,
+    `javascript:alert(9)//${SCRIPT} (1 observation)`,
+  ]);
   const texts = await page.locator("code").allTextContents();
   expect(texts).toContain(`/${SCRIPT}a`);
   expect(texts).toContain(`"><img src=x onerror=alert(2)> \\u{202e}${SCRIPT}`);
@@ -239,19 +263,42 @@ test("the page of a tag shows its activity, lists the addresses of a bucket and 
 
 test("a search leads to the page of what was entered, and says when it leads nowhere", async () => {
   const { page } = await open("/", { key });
-  const search = page.getByLabel("Address, tag or CVE");
-  await search.fill("45.0.0.0/24");
+  const search = page.getByLabel("Address, network, tag or CVE");
+  await search.fill("45.0.0.0/8");
   await search.press("Enter");
-  await page.getByText("POST /v3/ip").waitFor();
+  await page.getByText("Only networks from /16 to /32").waitFor();
   await search.fill(` ${UNKNOWN} `);
   await search.press("Enter");
   await page.getByRole("heading", { name: UNKNOWN }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`/ip/${UNKNOWN}`);
-  await page.getByLabel("Address, tag or CVE").fill("CVE-2026-0001");
-  await page.getByLabel("Address, tag or CVE").press("Enter");
+  await page.getByLabel("Address, network, tag or CVE").fill("CVE-2026-0001");
+  await page.getByLabel("Address, network, tag or CVE").press("Enter");
   await page.locator('tr[data-slug="worm"]').waitFor();
   await page.goBack();
   await page.getByRole("heading", { name: UNKNOWN }).waitFor();
+});
+
+test("a network lists those of its addresses that were seen, and says how many there are", async () => {
+  const { page, faults, settled } = await open("/", { key });
+  const search = page.getByLabel("Address, network, tag or CVE");
+  await search.fill("45.1.0.77/16");
+  await search.press("Enter");
+  await page.getByRole("heading", { name: "45.1.0.0/16" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/networks/45.1.0.77/16");
+  expect(await page.locator("[data-listed]").textContent()).toBe("The first 25 of 1,005 addresses.");
+  expect(await page.locator("tbody th").allTextContents()).toEqual(Array.from({ length: 25 }, (_, n) => `45.1.0.${n}`));
+  await page.locator("select[name=limit]").selectOption("1000");
+  await page.getByText("The first 1,000 of 1,005 addresses.").waitFor();
+  await settled();
+  expect(await page.locator("tbody tr").count()).toBe(1_000);
+  expect(await page.locator("tbody tr").first().locator("td").allTextContents()).toEqual([
+    "suspicious",
+    new Date(NOW - 60_000).toISOString().slice(0, 16).replace("T", " "),
+    "scanner",
+  ]);
+  await page.getByRole("link", { name: "45.1.0.7", exact: true }).click();
+  await page.getByRole("heading", { name: "45.1.0.7" }).waitFor();
+  expect(faults).toEqual([]);
 });
 
 test("plans are those of the service, a key is entered once and never in a URL, and a forgotten one is gone", async () => {

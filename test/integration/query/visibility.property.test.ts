@@ -13,8 +13,9 @@ import { networkList } from "../../support/builders/network-list.ts";
 import { type Random, seeded } from "../../support/builders/random.ts";
 import type { Known, Service } from "../../support/oracle/address-oracle.ts";
 import { rfc3339 } from "../../support/oracle/oracle.ts";
-import { makeQuestion, OPERATIONS, type Operation, type Question } from "../../support/oracle/visibility-questions.ts";
+import { makeQuestion, OPERATIONS } from "../../support/oracle/visibility-questions.ts";
 import type { Asker } from "../../support/oracle/visibility-rules.ts";
+import type { Operation, Question } from "../../support/oracle/visibility-setting.ts";
 import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 

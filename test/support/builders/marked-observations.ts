@@ -36,6 +36,12 @@ export type Marked = Seen & {
   readonly city: string | undefined;
   readonly coordinates?: readonly [latitude: number, longitude: number] | undefined;
   readonly rdns: string | undefined;
+  readonly credentials?: readonly { readonly username?: string; readonly password?: string }[] | undefined;
+  readonly loginAttempts?: number | undefined;
+  readonly commands?: readonly string[] | undefined;
+  readonly urls?: readonly string[] | undefined;
+  /** SHA-256 digests, which bear no mark. */
+  readonly payloads?: readonly string[] | undefined;
 };
 
 export function makeScopes(workspaceIds: readonly string[]): MarkedScope[] {
@@ -116,6 +122,22 @@ function makeMembers(random: Random, scope: MarkedScope, tags: readonly Tag[]): 
     // Halves, which a Float32 holds exactly; their whole part is the scope's.
     coordinates: some(() => [number + random.int(0, 1) / 2, -number - 0.5]),
     rdns: marked("rdns"),
+    ...makeInteraction(random, scope),
+  };
+}
+
+/** What a visitor left in a sensor that it could log in to; entries repeat, also within an observation. */
+function makeInteraction(random: Random, { mark, number }: MarkedScope) {
+  const list = <T>(make: () => T) => (random.chance(0.4) ? Array.from({ length: random.int(1, 3) }, make) : undefined);
+  return {
+    credentials: list(() => ({
+      ...(random.chance(0.9) ? { username: `user-${mark}-${random.int(0, 1)}` } : {}),
+      ...(random.chance(0.9) ? { password: `pass-${mark}-${random.int(0, 1)}` } : {}),
+    })),
+    loginAttempts: random.chance(0.5) ? random.int(0, 9) : undefined,
+    commands: list(() => random.pick(["", `uname -${mark}-${random.int(0, 2)}`])),
+    urls: list(() => `http://${mark}.example.org/${random.int(0, 2)}`),
+    payloads: list(() => `${number}${random.int(0, 2)}`.padStart(64, "e")),
   };
 }
 
@@ -148,5 +170,10 @@ export function toWire(one: Marked): Record<string, unknown> {
     latitude: one.coordinates?.[0],
     longitude: one.coordinates?.[1],
     rdns: one.rdns,
+    credentials: one.credentials,
+    login_attempts: one.loginAttempts,
+    commands: one.commands,
+    urls: one.urls,
+    payload_sha256: one.payloads,
   };
 }

@@ -3,6 +3,8 @@
 // of the service gets into the pages.
 import type { getTagActivity } from "@noisefloor/query/activity/route.ts";
 import type { fullContextSchema } from "@noisefloor/query/address/schema.ts";
+import type { getNetwork } from "@noisefloor/query/network/operation.ts";
+import type { getAddressInteraction, getAddressTags } from "@noisefloor/query/noise/operations.ts";
 import type { getPlans } from "@noisefloor/query/plans/route.ts";
 import type { listSensors } from "@noisefloor/query/sensors/operation.ts";
 import type {
@@ -23,6 +25,10 @@ export type AddressContext = (typeof fullContextSchema)["_zod"]["output"];
 export type Service = AddressContext["business_service_intelligence"];
 export type Scanner = AddressContext["internet_scanner_intelligence"];
 export type ContextTag = Scanner["tags"][number];
+export type AddressTags = AnswerOf<typeof getAddressTags>;
+export type AddressTag = AddressTags["tags"][number];
+export type Interaction = AnswerOf<typeof getAddressInteraction>;
+export type NetworkAddresses = AnswerOf<typeof getNetwork>;
 export type Timeline = AnswerOf<typeof getTimeline>;
 export type TimelineField = Timeline["metadata"]["field"];
 

@@ -1,5 +1,8 @@
 import type {
   AddressContext,
+  AddressTags,
+  Interaction,
+  NetworkAddresses,
   Plans,
   SensorList,
   StatsByClassification,
@@ -37,6 +40,12 @@ const question = <Answer>(path: string, values?: Values): Question<Answer> => ({
 export const addressOf = (ip: string) => question<AddressContext>(`/v3/ip/${encodeURIComponent(ip)}`);
 export const timelineOf = (ip: string, field: TimelineField, days: number, granularity: string) =>
   question<Timeline>(`/v3/noise/ips/${encodeURIComponent(ip)}/timeline`, { field, days, granularity });
+
+export const tagsOf = (ip: string) => question<AddressTags>(`/v3/noise/ips/${encodeURIComponent(ip)}/tags`);
+export const interactionOf = (ip: string) =>
+  question<Interaction>(`/v3/noise/ips/${encodeURIComponent(ip)}/interaction`);
+export const networkOf = (ip: string, length: string, limit: number) =>
+  question<NetworkAddresses>(`/v3/noise/networks/${encodeURIComponent(ip)}/${encodeURIComponent(length)}`, { limit });
 
 export const allTags = () => question<TagList>("/v3/tags");
 export const tagBySlug = (slug: string) => question<TagList>("/v3/tags", { slug });

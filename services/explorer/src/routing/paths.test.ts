@@ -15,6 +15,7 @@ test("links to pages stay in the explorer, links to files, plain pages and the A
     "/tags/ssh-scanner?days=30",
     "/ip/1.2.3.4",
     "/riot/8.8.8.8",
+    "/networks/45.0.0.0/24?limit=100",
     "/plans",
   ])
     expect([page, PAGES.test(page)]).toEqual([page, true]);
@@ -25,6 +26,7 @@ test("links to pages stay in the explorer, links to files, plain pages and the A
     "/plans?plain=true",
     "/?a=b&plain=true",
     "/tags/a/b",
+    "/networks/45.0.0.0",
   ])
     expect([other, PAGES.test(other)]).toEqual([other, false]);
 });

@@ -14,9 +14,10 @@ export function withQuery(path: string, values: Values, defaults: Values = {}): 
 
 export const pagePath = (path: string, values: Values = {}) => withQuery(`${BASE}${path}`, values);
 export const addressPath = (ip: string) => pagePath(`/ip/${encodeURIComponent(ip)}`);
+export const networkPath = (ip: string, length: string) => pagePath(`/networks/${encodeURIComponent(ip)}/${length}`);
 export const tagPath = (slug: string) => pagePath(`/tags/${encodeURIComponent(slug)}`);
 
 /** The links that the pages open themselves; the browser loads all others, and plain pages. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
 );

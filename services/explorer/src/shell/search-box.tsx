@@ -18,9 +18,9 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
       <form onSubmit={search}>
         <input
           name="search"
-          aria-label="Address, tag or CVE"
+          aria-label="Address, network, tag or CVE"
           aria-describedby={message === "" ? undefined : id}
-          placeholder={isLarge ? "192.175.48.6, ssh, CVE-2024-3094" : "Address, tag or CVE"}
+          placeholder={isLarge ? "192.175.48.6, 192.175.48.0/24, ssh, CVE-2024-3094" : "Address, network, tag or CVE"}
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}

@@ -10,6 +10,7 @@ import { formatAgo, formatCount, formatMinute } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { AddressTags } from "./address-tags.tsx";
 import { Behavior } from "./behavior.tsx";
+import { Interaction } from "./interaction.tsx";
 import { BenignService, Network } from "./network.tsx";
 import { Raw } from "./raw.tsx";
 import { AddressTimeline } from "./timeline.tsx";
@@ -64,9 +65,10 @@ function Details({ context }: { readonly context: AddressContext }) {
       {service.found ? <BenignService service={service} /> : null}
       {scanner.found ? (
         <>
-          <AddressTags tags={scanner.tags} />
+          <AddressTags ip={ip} tags={scanner.tags} />
           <AddressTimeline ip={ip} />
           <Behavior raw={scanner.raw_data} />
+          <Interaction ip={ip} />
           <Network metadata={scanner.metadata} />
         </>
       ) : null}

@@ -27,31 +27,42 @@ export function Facts({ title, facts }: { readonly title: string; readonly facts
 
 /** Texts of sensors; undefined if there are none. The rest of many are behind a click. */
 export function values(texts: readonly string[]): ComponentChildren {
-  if (texts.length === 0) return undefined;
-  const rest = texts.slice(SHOWN);
+  return items(texts.map((text) => ({ key: text, shown: <Code text={text} /> })));
+}
+
+export type Item = { readonly key: string; readonly shown: ComponentChildren };
+
+/** The same for items that have more than a text. */
+export function items(list: readonly Item[]): ComponentChildren {
+  if (list.length === 0) return undefined;
+  const rest = list.slice(SHOWN);
   return (
     <>
-      <Texts texts={texts.slice(0, SHOWN)} />
+      <Items list={list.slice(0, SHOWN)} />
       {rest.length === 0 ? null : (
         <details>
           <summary>{plural(rest.length, "more", "more")}</summary>
-          <Texts texts={rest} />
+          <Items list={rest} />
         </details>
       )}
     </>
   );
 }
 
-function Texts({ texts }: { readonly texts: readonly string[] }) {
+function Items({ list }: { readonly list: readonly Item[] }) {
   return (
     <ul class="values">
-      {texts.map((text) => (
-        <li key={text}>
-          <code>
-            <Hostile text={text} />
-          </code>
-        </li>
+      {list.map(({ key, shown }) => (
+        <li key={key}>{shown}</li>
       ))}
     </ul>
+  );
+}
+
+export function Code({ text }: { readonly text: string }) {
+  return (
+    <code>
+      <Hostile text={text} />
+    </code>
   );
 }

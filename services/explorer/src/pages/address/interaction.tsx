@@ -1,0 +1,94 @@
+import type { Interaction as Sent } from "../../api/operations.ts";
+import { interactionOf } from "../../api/questions.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Loaded } from "../../shell/loaded.tsx";
+import { formatCount, plural } from "../../text/format.ts";
+import { Code, Facts, type Item, items } from "./facts.tsx";
+
+/** What an address sent to sensors that let it log in, where they reported any; one lookup. */
+export function Interaction({ ip }: { readonly ip: string }) {
+  const sent = useAnswer(interactionOf(ip));
+  return (
+    <Loaded of={sent} what="what it tried to log in with and typed">
+      {(data) => <Facts title="Logins and commands" facts={factsOf(data)} />}
+    </Loaded>
+  );
+}
+
+function factsOf(sent: Sent) {
+  const { credentials, commands, urls, payloads } = sent;
+  return [
+    ["Login attempts", sent.login_attempts === 0 ? "" : formatCount(sent.login_attempts)],
+    [
+      "Tried to log in with",
+      listed(
+        credentials.map(({ username, password, observations }) => ({
+          key: JSON.stringify([username, password]),
+          shown: (
+            <>
+              <Tried text={username} whenEmpty="no name" /> and <Tried text={password} whenEmpty="no password" />{" "}
+              <Times observations={observations} />
+            </>
+          ),
+        })),
+        sent.total_credentials,
+      ),
+    ],
+    [
+      "Commands",
+      listed(
+        commands.map(({ command, observations }) => counted(command, observations)),
+        sent.total_commands,
+      ),
+    ],
+    [
+      "Downloads",
+      listed(
+        urls.map(({ url, observations }) => counted(url, observations)),
+        sent.total_urls,
+      ),
+    ],
+    [
+      "Files left (SHA-256)",
+      listed(
+        payloads.map(({ sha256, observations }) => counted(sha256, observations)),
+        sent.total_payloads,
+      ),
+    ],
+  ] as const;
+}
+
+function counted(text: string, observations: number): Item {
+  return {
+    key: text,
+    shown: (
+      <>
+        <Code text={text} /> <Times observations={observations} />
+      </>
+    ),
+  };
+}
+
+type TriedProps = { readonly text: string; readonly whenEmpty: string };
+
+function Tried({ text, whenEmpty }: TriedProps) {
+  return text === "" ? <span class="faint">{whenEmpty}</span> : <Code text={text} />;
+}
+
+function Times({ observations }: { readonly observations: number }) {
+  return <span class="faint">({plural(observations, "observation")})</span>;
+}
+
+function listed(list: readonly Item[], total: number) {
+  if (total === 0) return undefined;
+  return (
+    <>
+      {list.length === total ? null : (
+        <p class="faint">
+          The {formatCount(list.length)} most frequent of {formatCount(total)}
+        </p>
+      )}
+      {items(list)}
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { z } from "zod";
+import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+
+/** The observations of an address since `since` (milliseconds). FINAL: one that arrived twice counts once. */
+const OF_ADDRESS = `FROM observations FINAL
+    WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES} AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
+const ofAddress = z.object({ ip: z.string(), scopes: scopesParam, since: z.int() });
+export type OfAddress = z.input<typeof ofAddress>;
+
+/** Above this, ClickHouse groups and sorts on disk: an address may have sent as many texts as observations. */
+const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
+const SETTINGS = `SETTINGS do_not_merge_across_partitions_select_final = 1, optimize_move_to_prewhere_if_final = 1,
+      max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY},
+      max_bytes_before_external_sort = ${MAX_BYTES_IN_MEMORY}`;
+
+/** Each tag of an address, known or not, with its observations. Times in milliseconds since 1970 UTC. */
+export const readTags = defineQuery({
+  name: "address-tag-dates",
+  sql: `
+    SELECT toString(tag) AS id, count() AS observations,
+      toUnixTimestamp64Milli(min(observed_at)) AS first_seen, toUnixTimestamp64Milli(max(observed_at)) AS last_seen
+    FROM (SELECT observed_at, arrayJoin(arrayDistinct(tags)) AS tag ${OF_ADDRESS})
+    GROUP BY tag ${SETTINGS}`,
+  params: ofAddress,
+  row: z.object({ id: z.string(), observations: z.int(), first_seen: z.int(), last_seen: z.int() }),
+});
+
+/** The most entries of each list of texts, as scanners could send any number. */
+export const MAX_ENTRIES = 100;
+
+/** An empty command or URL says nothing. */
+const filled = (column: string) => ({
+  entries: `arrayFilter(text -> text != '', ${column})`,
+  first: "entry",
+  second: "''",
+});
+
+/** Each list: SQL for its entries in an observation, and for the one or two texts of an entry. */
+const LISTS = {
+  credentials: { entries: "credentials", first: "entry.1", second: "entry.2" },
+  commands: filled("commands"),
+  urls: filled("urls"),
+  payloads: { entries: "payload_sha256", first: "entry", second: "''" },
+} as const;
+export type EntryList = keyof typeof LISTS;
+
+/** Each list in a query of its own: together they take several times as long for an address with many observations. */
+const mostFrequent = Object.entries(LISTS).map(
+  ([list, { entries, first, second }]) => `
+    SELECT * FROM (
+      SELECT '${list}' AS list, ${first} AS first, ${second} AS second, count() AS observations
+      FROM (SELECT arrayJoin(arrayDistinct(${entries})) AS entry ${OF_ADDRESS})
+      GROUP BY entry ORDER BY observations DESC, first, second LIMIT ${MAX_ENTRIES})`,
+);
+
+/** Of each list the most frequent entries, at most {@link MAX_ENTRIES}, ties in order of their bytes. */
+export const readEntries = defineQuery({
+  name: "address-interaction",
+  sql: `
+    SELECT * FROM (${mostFrequent.join(" UNION ALL ")})
+    ORDER BY list, observations DESC, first, second ${SETTINGS}`,
+  params: ofAddress,
+  row: z.object({
+    list: z.enum(Object.keys(LISTS).filter((name): name is EntryList => name in LISTS)),
+    first: z.string(),
+    second: z.string(),
+    observations: z.int(),
+  }),
+});
+
+/** The distinct entries of each list, also of those that are not listed, and all attempts to log in. */
+export const countEntries = defineQuery({
+  name: "address-interaction-totals",
+  sql: `
+    SELECT sum(login_attempts) AS login_attempts,
+      ${Object.entries(LISTS)
+        .map(([list, { entries }]) => `uniqExactArray(${entries}) AS ${list}_total`)
+        .join(", ")}
+    ${OF_ADDRESS} ${SETTINGS}`,
+  params: ofAddress,
+  row: z.object({
+    login_attempts: z.int(),
+    credentials_total: z.int(),
+    commands_total: z.int(),
+    urls_total: z.int(),
+    payloads_total: z.int(),
+  }),
+});
