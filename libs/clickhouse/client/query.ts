@@ -68,12 +68,12 @@ export type ReaderOptions = {
 };
 
 /**
- * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups one after the
- * other slow large questions down and do not stop them.
+ * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups or small
+ * inserts one after the other slow large questions down and do not stop them.
  */
 const PRIORITIES = {
   foreground: { priority: "1" },
-  background: { priority: "2", low_priority_query_wait_time_ms: 50 },
+  background: { priority: "2", low_priority_query_wait_time_ms: 10 },
 } as const satisfies Record<string, ClickHouseSettings>;
 
 /** Beside others: several at once keep all processors busy with one thread each, and leave the foreground its turn. */

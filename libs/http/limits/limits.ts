@@ -30,7 +30,7 @@ const MIB = 1024 * 1024;
 
 export const DEFAULT_LIMITS: LimitOptions = {
   // More than keep the processors busy answer nothing sooner, and slow the intake down.
-  queryCapacity: Math.min(16, Math.max(8, 4 * availableParallelism())),
+  queryCapacity: Math.min(16, Math.max(4, 2 * availableParallelism())),
   answerMemoryBytes: 256 * MIB,
   connectionsPerClient: 512,
   connections: 4_096,

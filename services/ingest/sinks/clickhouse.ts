@@ -34,13 +34,12 @@ export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue, row
 }
 
 /** A sender waits for so few rows, and they are stored in tens of milliseconds. */
-const SMALL_ROWS = 1_000;
-/** Most of that time goes into the views: while the processors are busy, two threads get twice the share of one. */
-const SMALL = { parallel_view_processing: 1 } as const;
-/** Large queries pause for an urgent insert, for a little at a time. */
-const URGENT = { priority: "1" } as const;
-/** After an urgent insert none is urgent for as long as it took: large queries keep half of their speed. */
-const URGENT_PAUSE = 1;
+const URGENT_ROWS = 1_000;
+/**
+ * Large queries pause for it, for a little at a time. Most of its time goes into the views: while the processors are
+ * busy, two threads get twice the share of one.
+ */
+const URGENT = { priority: "1", parallel_view_processing: 1 } as const;
 
 /**
  * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
@@ -53,22 +52,13 @@ export function insertObservations(
   encode?: EncodeRows,
 ): InsertObservations {
   const send = encode === undefined ? insertJson : insertEncoded(encode);
-  let urgentFrom = 0;
   return async (rows, token) => {
     assertSpace();
-    const start = performance.now();
-    const isSmall = rows.length <= SMALL_ROWS;
-    const isUrgent = isSmall && start >= urgentFrom;
-    if (isUrgent) urgentFrom = Number.POSITIVE_INFINITY;
-    const insert = send(client, rows, {
+    await send(client, rows, {
       insert_deduplication_token: token,
       // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
       deduplicate_blocks_in_dependent_materialized_views: 1,
-      ...(isSmall ? SMALL : {}),
-      ...(isUrgent ? URGENT : {}),
-    });
-    await insert.finally(() => {
-      if (isUrgent) urgentFrom = performance.now() + (performance.now() - start) * URGENT_PAUSE;
+      ...(rows.length <= URGENT_ROWS ? URGENT : {}),
     });
   };
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { InsertObservations } from "@noisefloor/ingest/insert-queue.ts";
 import { toRow } from "@noisefloor/ingest/observation-row.ts";
 import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
@@ -36,13 +35,9 @@ async function priorityOf(insert: InsertObservations, rows: number): Promise<str
   return inserts[0]?.get("priority");
 }
 
-test("large queries pause for small inserts, and not for many of them in a row or for a large one", async () => {
+test("large queries pause for every small insert, and not for a large one", async () => {
   const insert = insertObservations(world.client);
-  const start = performance.now();
   expect(await priorityOf(insert, 1)).toBe("1");
-  const untilUrgent = (performance.now() - start) * 2;
-  expect(await priorityOf(insert, 1)).toBeNull();
-  await sleep(untilUrgent);
-  expect(await priorityOf(insert, 1_001)).toBeNull();
   expect(await priorityOf(insert, 1_000)).toBe("1");
+  expect(await priorityOf(insert, 1_001)).toBeNull();
 });

@@ -16,7 +16,9 @@ export async function makeApp(
 ): Promise<FastifyInstance> {
   const metrics = createMetrics();
   const made = { log: silent, metrics, toHttpError: storeHttpError, deadlineMs: 60_000 };
-  const app = await createHttpApp({ ...made, ...options });
+  // The same on every machine.
+  const limits = { queryCapacity: 16, ...options.limits };
+  const app = await createHttpApp({ ...made, ...options, limits });
   checkAnswerHeaders(app);
   register(app, metrics);
   await finishHttpApp(app, { operations, checks: {}, metrics, log: silent });
