@@ -41,7 +41,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
         {children}
       </main>
       <footer>
-        <span>All times are UTC. Counts are distinct addresses, exactly.</span>
+        <span>All times are UTC. All counts are exact.</span>
         <a href={`${BASE}/openapi.json`}>OpenAPI</a>
       </footer>
     </>
