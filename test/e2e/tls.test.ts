@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { request } from "node:https";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
@@ -91,4 +91,5 @@ test.each([
   expect(code).toBe(1);
   expect(stderr).toMatch(message);
   expect(stderr).not.toMatch(/ {4}at |secret/);
+  expect(await readdir(commandLine.dataDir), "no server was started, and no database created").toEqual(["tls"]);
 });

@@ -28,9 +28,13 @@ export type LimitOptions = {
 
 const MIB = 1024 * 1024;
 
+/** More queries than keep the processors busy answer nothing sooner, and slow the intake down. */
+export function defaultQueryCapacity(processors: number): number {
+  return Math.min(16, Math.max(4, 2 * processors));
+}
+
 export const DEFAULT_LIMITS: LimitOptions = {
-  // More than keep the processors busy answer nothing sooner, and slow the intake down.
-  queryCapacity: Math.min(16, Math.max(4, 2 * availableParallelism())),
+  queryCapacity: defaultQueryCapacity(availableParallelism()),
   answerMemoryBytes: 256 * MIB,
   connectionsPerClient: 512,
   connections: 4_096,

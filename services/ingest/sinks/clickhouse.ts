@@ -36,8 +36,8 @@ export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue, row
 /** A sender waits for so few rows, and they are stored in tens of milliseconds. */
 const URGENT_ROWS = 1_000;
 /**
- * Large queries pause for it, for a little at a time. Most of its time goes into the views: while the processors are
- * busy, two threads get twice the share of one.
+ * Large queries pause for it, for a little at a time. Most of its time goes into the views, which run side by side:
+ * while the processors are busy, a single thread would wait for its turn again and again.
  */
 const URGENT = { priority: "1", parallel_view_processing: 1 } as const;
 

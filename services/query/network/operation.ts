@@ -3,17 +3,15 @@ import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operation.ts";
 import type { PathParameter } from "@noisefloor/http/parameters.ts";
 import { z } from "zod";
-import { LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
+import { ADDRESS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { classification, count, ip, texts, timestamp } from "../wire.ts";
-
-export const NOT_ROUTABLE = "Invalid parameter: ip";
 
 /** Any address of the network: people paste one with its length. */
 export const NETWORK_ADDRESS: PathParameter = {
   schema: z.string().refine(isIpv4).meta({ format: "ipv4" }),
   description: "An IPv4 address of the network in dotted decimal, its first or any other.",
-  errorMessage: NOT_ROUTABLE,
+  errorMessage: ADDRESS.errorMessage,
   example: "192.175.48.0",
 };
 

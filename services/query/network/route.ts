@@ -9,9 +9,9 @@ import type { LookupRow } from "../address/lookup-queries.ts";
 import { refreshOutdated, toRecord } from "../address/store-lookup.ts";
 import { STATS_COST } from "../costs.ts";
 import type { NoiseDeps } from "../noise/route.ts";
-import { LIMIT } from "../parameters.ts";
+import { ADDRESS, LIMIT } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
-import { getNetwork, LENGTH, NETWORK_ADDRESS, NOT_ROUTABLE } from "./operation.ts";
+import { getNetwork, LENGTH, NETWORK_ADDRESS } from "./operation.ts";
 import { countNetwork, listNetwork } from "./queries.ts";
 
 export function registerNetwork(app: FastifyInstance, deps: NoiseDeps): void {
@@ -49,7 +49,7 @@ function readNetwork(params: { readonly ip: string; readonly length: string }) {
   const first = address - (address % 2 ** (32 - length));
   const last = lastAddress({ first, length });
   // No network of these lengths has addresses that are routed between a first and a last one that are not.
-  if (![first, last].some((end) => isRoutableIpv4(numberToIpv4(end)))) throw new HttpError(400, NOT_ROUTABLE);
+  if (![first, last].some((end) => isRoutableIpv4(numberToIpv4(end)))) throw new HttpError(400, ADDRESS.errorMessage);
   return { text: `${numberToIpv4(first)}/${length}`, first, last };
 }
 

@@ -19,8 +19,8 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** @returns the priority of an insert of so many rows: large queries pause for the priority 1. */
-async function priorityOf(insert: InsertObservations, rows: number): Promise<string | null | undefined> {
+/** @returns two settings of an insert of so many rows. Large queries pause for the priority 1. */
+async function settingsOf(insert: InsertObservations, rows: number) {
   const before = proxy.requests.length;
   const sent = Array.from({ length: rows }, (_, number) => {
     const seen = { ...observation(addressOf(number), NOW), dataset: "global" as const, workspace_id: "", tags: [] };
@@ -32,12 +32,12 @@ async function priorityOf(insert: InsertObservations, rows: number): Promise<str
   await insert(sent, `${before}`);
   const inserts = proxy.requests.slice(before).filter((request) => request.has("insert_deduplication_token"));
   expect(inserts).toHaveLength(1);
-  return inserts[0]?.get("priority");
+  return ["priority", "parallel_view_processing"].map((name) => inserts[0]?.get(name));
 }
 
 test("large queries pause for every small insert, and not for a large one", async () => {
   const insert = insertObservations(world.client);
-  expect(await priorityOf(insert, 1)).toBe("1");
-  expect(await priorityOf(insert, 1_000)).toBe("1");
-  expect(await priorityOf(insert, 1_001)).toBeNull();
+  expect(await settingsOf(insert, 1)).toEqual(["1", "1"]);
+  expect(await settingsOf(insert, 1_000)).toEqual(["1", "1"]);
+  expect(await settingsOf(insert, 1_001)).toEqual([null, null]);
 });

@@ -1,93 +1,37 @@
 import { readFile } from "node:fs/promises";
-import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
-import type { FastifyInstance } from "fastify";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { launchBrowser } from "../../support/browser/browser.ts";
 import {
   type ExplorerOptions,
   enterKey,
   expectAccessible,
   openExplorer,
 } from "../../support/browser/explorer-window.ts";
-import { networkList } from "../../support/builders/network-list.ts";
+import {
+  CROWD,
+  type ExplorerWorld,
+  NOISE,
+  NOW,
+  openExplorerWorld,
+  RIOT,
+  SCRIPT,
+  scanner,
+  UNKNOWN,
+} from "../../support/browser/explorer-world.ts";
 import { makeApp } from "../../support/worlds/http.ts";
-import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
-const NOW = Date.now();
-const [NOISE, RIOT, UNKNOWN] = ["45.0.0.1", "8.8.8.8", "45.9.9.9"];
-const SCRIPT = "<script>alert(1)</script>";
-/** More than the API lists of a bucket. */
-const CROWD = 1_005;
-const worm = makeTag("worm", "malicious", {
-  name: `Worm ${SCRIPT}`,
-  category: "worm",
-  description: SCRIPT,
-  references: ["javascript:alert(5)", "https://example.org/worm"],
-  cves: ["CVE-2026-0001"],
-});
-const scanner = makeTag("scanner", "suspicious", { name: "Scanner", related: [worm.id] });
-let world: World;
-let app: FastifyInstance;
+let shown: ExplorerWorld;
 let url: string;
 let browser: Browser;
 let key: string;
-
 beforeAll(async () => {
-  const explorer = readExplorer(inject("explorer"));
-  expect(explorer).toBeDefined();
-  const launching = launchBrowser();
-  world = await createWorld(() => NOW);
-  await world.addTags([worm, scanner]);
-  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { name: `DNS ${SCRIPT}` })]);
-  const observed_at = new Date(NOW - 60_000).toISOString();
-  const seen = { observed_at, sensor_id: `s ${SCRIPT}`, organization: SCRIPT, asn: 64_500, country: "DE" };
-  const http = { method: "GET", path: `/${SCRIPT}`, user_agent: `"><img src=x onerror=alert(2)> \u202e${SCRIPT}` };
-  const { rejected } = await world.store([
-    ...["a", "b", "c"].map((path) => ({
-      ...seen,
-      source_ip: NOISE,
-      destination_port: 80,
-      tags: ["worm", "scanner"],
-      http: { ...http, path: `${http.path}${path}` },
-    })),
-    {
-      ...seen,
-      observed_at: new Date(NOW - 3_600_000).toISOString(),
-      source_ip: NOISE,
-      tags: ["scanner"],
-      login_attempts: 1_234,
-      credentials: [{ username: "root", password: SCRIPT }, {}],
-      commands: [`echo ${SCRIPT} > /tmp/x`],
-      urls: [`javascript:alert(9)//${SCRIPT}`],
-    },
-    ...Array.from({ length: CROWD }, (_, n) => ({
-      ...seen,
-      source_ip: `45.1.${n >> 8}.${n & 255}`,
-      tags: ["scanner"],
-    })),
-  ]);
-  expect(rejected).toEqual([]);
-  const hour = Math.floor(NOW / 3_600_000) * 3_600_000;
-  const sent = { hour, source: "kafka", keyId: "", workspaceId: "", sensorId: `tap ${SCRIPT}`, isRest: false };
-  const counted = { ...sent, format: "cowrie", process: "11111111-1111-4111-8111-111111111111", lastAt: hour };
-  await writeActivity(world.client, [
-    { ...counted, outcome: "accepted", records: 1_500 },
-    { ...counted, outcome: "not-json", records: 500 },
-  ]);
-  key = await world.addCaller("unlimited", ["community_dataset", "sensors"]);
-  app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics, { explorer }));
-  url = await app.listen({ host: "127.0.0.1", port: 0 });
-  browser = await launching;
+  shown = await openExplorerWorld();
+  ({ url, browser, key } = shown);
 });
-afterAll(async () => {
-  await browser?.close();
-  await app?.close();
-  await world?.close();
-});
+afterAll(() => shown?.close());
 
 async function open(path: string, options: ExplorerOptions = {}) {
   const opened = await openExplorer(browser, url, options);
@@ -356,7 +300,7 @@ test("401, 403, 429 and 503 are explained, with what to do", async () => {
 
 test("a service whose database is too slow says so", async () => {
   const explorer = readExplorer(inject("explorer"));
-  const slow = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics, { explorer }), {
+  const slow = await makeApp(QUERY_OPERATIONS, (made, metrics) => shown.world.register(made, metrics, { explorer }), {
     deadlineMs: 1,
   });
   onTestFinished(() => slow.close());

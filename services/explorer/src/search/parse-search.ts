@@ -10,7 +10,7 @@ const NETWORK = /^(\d[\d.]*)\s*\/\s*(\d{1,3})$/;
 /** @param text an address, a network, a CVE or a part of a tag's name. */
 export function parseSearch(text: string): SearchResult {
   const input = text.trim();
-  if (input === "") return { message: "Enter an address, a tag's name or a CVE." };
+  if (input === "") return { message: "Enter an address, a network, a tag's name or a CVE." };
   if (isIpv4(input)) return { path: addressPath(input) };
   const [, address, length] = NETWORK.exec(input) ?? [];
   if (address !== undefined && length !== undefined && isIpv4(address)) return networkResult(address, Number(length));

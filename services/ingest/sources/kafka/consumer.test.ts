@@ -159,7 +159,7 @@ test("of the batches of several partitions, one is prepared while the one before
   await vi.waitFor(() => expect(steps).toEqual(["first", "prepared"]));
   waiting[0]?.();
   await vi.waitFor(() => expect(steps).toEqual(["first", "prepared", "second", "prepared"]));
-  // A batch that fails while it is prepared does not hold up the next one either.
+  // A batch that is lost while it waits for its turn is not prepared, and does not hold up the next one.
   const lost = handleOne("lost", () => Promise.reject(new Error("rebalanced")));
   await expect(lost).rejects.toThrow("rebalanced");
   const third = handleOne("third");

@@ -9,9 +9,9 @@ import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/form
 import { splitMessage } from "../../formats/json/split.ts";
 import { type BatchOptions, type IngestedRecords, ingestBatch } from "../../pipeline.ts";
 import { FALLBACK_ID_HEADER, idNamespaceOfMessage, messageRecordId } from "../../record-id.ts";
-import { createTurns, type TakeTurn } from "../../turns.ts";
 import type { RejectedRecord } from "../../types.ts";
 import { type MessageRecord, messageDeadLetters, TOPIC_SENDER } from "./dead-letters.ts";
+import { createTurns, type TakeTurn } from "./turns.ts";
 
 /**
  * So many records are ingested at once, give or take a message's: a message of two kilobytes may hold a thousand, each

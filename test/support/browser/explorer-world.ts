@@ -1,0 +1,86 @@
+import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
+import type { Browser } from "playwright-core";
+import { expect, inject } from "vitest";
+import { networkList } from "../builders/network-list.ts";
+import { makeApp } from "../worlds/http.ts";
+import { createWorld, makeTag, type World } from "../worlds/world.ts";
+import { launchBrowser } from "./browser.ts";
+
+export const NOW = Date.now();
+export const [NOISE, RIOT, UNKNOWN] = ["45.0.0.1", "8.8.8.8", "45.9.9.9"];
+export const SCRIPT = "<script>alert(1)</script>";
+/** More than the API lists of a bucket. */
+export const CROWD = 1_005;
+const worm = makeTag("worm", "malicious", {
+  name: `Worm ${SCRIPT}`,
+  category: "worm",
+  description: SCRIPT,
+  references: ["javascript:alert(5)", "https://example.org/worm"],
+  cves: ["CVE-2026-0001"],
+});
+export const scanner = makeTag("scanner", "suspicious", { name: "Scanner", related: [worm.id] });
+/** A browser, and the explorer of a database with hostile texts of sensors. */
+export type ExplorerWorld = {
+  readonly world: World;
+  readonly url: string;
+  readonly browser: Browser;
+  /** Of a workspace that may see everything. */
+  readonly key: string;
+  close(): Promise<void>;
+};
+
+export async function openExplorerWorld(): Promise<ExplorerWorld> {
+  const explorer = readExplorer(inject("explorer"));
+  expect(explorer).toBeDefined();
+  const launching = launchBrowser();
+  const world = await createWorld(() => NOW);
+  await world.addTags([worm, scanner]);
+  await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { name: `DNS ${SCRIPT}` })]);
+  const observed_at = new Date(NOW - 60_000).toISOString();
+  const seen = { observed_at, sensor_id: `s ${SCRIPT}`, organization: SCRIPT, asn: 64_500, country: "DE" };
+  const http = { method: "GET", path: `/${SCRIPT}`, user_agent: `"><img src=x onerror=alert(2)> \u202e${SCRIPT}` };
+  const { rejected } = await world.store([
+    ...["a", "b", "c"].map((path) => ({
+      ...seen,
+      source_ip: NOISE,
+      destination_port: 80,
+      tags: ["worm", "scanner"],
+      http: { ...http, path: `${http.path}${path}` },
+    })),
+    {
+      ...seen,
+      observed_at: new Date(NOW - 3_600_000).toISOString(),
+      source_ip: NOISE,
+      tags: ["scanner"],
+      login_attempts: 1_234,
+      credentials: [{ username: "root", password: SCRIPT }, {}],
+      commands: [`echo ${SCRIPT} > /tmp/x`],
+      urls: [`javascript:alert(9)//${SCRIPT}`],
+    },
+    ...Array.from({ length: CROWD }, (_, n) => ({
+      ...seen,
+      source_ip: `45.1.${n >> 8}.${n & 255}`,
+      tags: ["scanner"],
+    })),
+  ]);
+  expect(rejected).toEqual([]);
+  const hour = Math.floor(NOW / 3_600_000) * 3_600_000;
+  const sent = { hour, source: "kafka", keyId: "", workspaceId: "", sensorId: `tap ${SCRIPT}`, isRest: false };
+  const counted = { ...sent, format: "cowrie", process: "11111111-1111-4111-8111-111111111111", lastAt: hour };
+  await writeActivity(world.client, [
+    { ...counted, outcome: "accepted", records: 1_500 },
+    { ...counted, outcome: "not-json", records: 500 },
+  ]);
+  const key = await world.addCaller("unlimited", ["community_dataset", "sensors"]);
+  const app = await makeApp(QUERY_OPERATIONS, (made, metrics) => world.register(made, metrics, { explorer }));
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  const browser = await launching;
+  const close = async () => {
+    await browser.close();
+    await app.close();
+    await world.close();
+  };
+  return { world, url, browser, key, close };
+}
