@@ -38,6 +38,13 @@ export const settingsSchema = z.object({
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, "takes a name of letters, digits and _")
     .default("noisefloor"),
+  CLICKHOUSE_CLUSTER: z
+    .string()
+    .regex(
+      /^[A-Za-z_][A-Za-z0-9_.-]{0,62}$/,
+      "takes a name from the server's remote_servers: letters, digits, _, . and -",
+    )
+    .optional(),
   GRAFANA_WORKSPACES: list(`takes ids of workspaces (${WORKSPACE_ID_CHARACTERS}), separated by commas`, isWorkspaceId),
 
   HTTP_HOST: z.string().default("127.0.0.1"),
@@ -230,6 +237,7 @@ function clickhouseSettings(variables: Variables) {
           username: variables.CLICKHOUSE_USER,
           password: variables.CLICKHOUSE_PASSWORD,
           database: variables.CLICKHOUSE_DATABASE,
+          ...(variables.CLICKHOUSE_CLUSTER !== undefined && { cluster: variables.CLICKHOUSE_CLUSTER }),
         };
   return { server, dataDir: variables.DATA_DIR, grafanaWorkspaces: variables.GRAFANA_WORKSPACES };
 }

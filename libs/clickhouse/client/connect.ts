@@ -1,14 +1,9 @@
-import { type ClickHouseClient, createClient } from "@clickhouse/client";
+import { type ClickHouseClient, type ClickHouseSettings, createClient } from "@clickhouse/client";
+import { CLUSTER_SETTINGS, joinCluster } from "../cluster/client.ts";
+import type { ClickHouseConnection } from "./connection.ts";
 
 export type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
-
-/** Where a ClickHouse server is and as whom to talk to it. */
-export type ClickHouseConnection = {
-  readonly url: string;
-  readonly username: string;
-  readonly password: string;
-  readonly database: string;
-};
+export type { ClickHouseConnection } from "./connection.ts";
 
 /** Nearly every answer fits. The server allocates only as much of it as an answer needs. */
 const RESPONSE_BUFFER_BYTES = 16 * 1024 * 1024;
@@ -25,8 +20,24 @@ export function connect(
   application: string,
   requestTimeoutMs = 120_000,
 ): ClickHouseClient {
+  const { cluster, ...server } = connection;
+  if (cluster === undefined) return createServerClient(server, application, requestTimeoutMs);
+  const connectTo = (one: ClickHouseConnection) =>
+    createServerClient(one, application, requestTimeoutMs, CLUSTER_SETTINGS);
+  return joinCluster(connectTo(server), server, cluster, connectTo);
+}
+
+function createServerClient(
+  { url, username, password, database }: ClickHouseConnection,
+  application: string,
+  requestTimeoutMs: number,
+  settings: ClickHouseSettings = {},
+): ClickHouseClient {
   return createClient({
-    ...connection,
+    url,
+    username,
+    password,
+    database,
     application,
     request_timeout: requestTimeoutMs,
     use_multipart_params_auto: true,
@@ -42,6 +53,7 @@ export function connect(
       join_use_nulls: 0,
       // The client would otherwise read counts as strings.
       output_format_json_quote_64bit_integers: 0,
+      ...settings,
     },
     // The client's own log writes whole queries and stacks to the console; callers log what they need.
     log: { level: 127 },
@@ -50,7 +62,7 @@ export function connect(
 
 /** @returns why the server does not answer or does not accept these credentials; undefined when it does. */
 export async function connectionError(connection: ClickHouseConnection): Promise<Error | undefined> {
-  const client = connect({ ...connection, database: "default" }, "noisefloor-probe");
+  const client = connect({ ...connection, database: "default", cluster: undefined }, "noisefloor-probe");
   try {
     const result = await client.ping({ select: true });
     return result.success ? undefined : result.error;

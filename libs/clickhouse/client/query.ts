@@ -1,6 +1,8 @@
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { z } from "zod";
+import { clusterOf } from "../cluster/cluster.ts";
+import { perShard } from "../cluster/sql.ts";
 import { answerRows } from "./answer.ts";
 import { IncompleteAnswerError, StoreTimeoutError } from "./errors.ts";
 
@@ -8,6 +10,13 @@ import { IncompleteAnswerError, StoreTimeoutError } from "./errors.ts";
 export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
   readonly name: string;
   readonly sql: string;
+  /**
+   * How a cluster answers: each shard runs `sql`, or `perShard` when that says it otherwise, on the rows that it has;
+   * `merge` makes SQL that turns their answers, which it reads FROM `shards`, into the answer. Left out, one server
+   * reads the rows of all shards, which is as exact, and slower. No subquery over sharded tables may stand for a value:
+   * the server that is asked would answer it once, from its own rows, for every shard.
+   */
+  readonly shards?: { readonly perShard?: string; readonly merge: (shards: string) => string };
   readonly params: Params;
   readonly row: Row;
 };
@@ -112,6 +121,15 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
   };
 }
 
+function sqlFor(
+  client: ClickHouseClient,
+  { sql, shards }: Pick<QueryDefinition<z.ZodType, z.ZodType>, "sql" | "shards">,
+): string {
+  const cluster = clusterOf(client);
+  if (cluster === undefined || shards === undefined) return sql;
+  return shards.merge(perShard(cluster, shards.perShard ?? sql));
+}
+
 async function send<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
@@ -119,7 +137,7 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
   { settings, signal }: { readonly settings?: ClickHouseSettings; readonly signal?: AbortSignal | undefined },
 ): Promise<z.output<Row>[]> {
   const result = await client.query({
-    query: definition.sql,
+    query: sqlFor(client, definition),
     query_params: definition.params.parse(params),
     // One document, whose end can be checked: in JSONEachRow the client silently drops a last line that was cut.
     format: "JSONCompact",

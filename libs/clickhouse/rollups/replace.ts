@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
+import { serversOf } from "../cluster/cluster.ts";
 import { DERIVED_TABLES } from "../schema/tables.ts";
 import { readStoredWeeks } from "../tables/rewrite-observations.ts";
 import { fillRollup, type RollupView, readRollupView } from "./views.ts";
@@ -20,12 +21,21 @@ export type ReplaceOptions = {
 };
 
 /**
- * Replaces the rollups of some times by what the observations say now, exactly, while the intake goes on. A second
- * table gets all new rows through a view of its own, then the rows of before; then the tables are exchanged at once.
- * States may come twice: that is what makes the overlap harmless.
- * @returns whether it was done; false when it was aborted, and then nothing has changed.
+ * Replaces the rollups of some times by what the observations say now, exactly, while the intake goes on; in a cluster
+ * one server after the other, each from its own observations.
+ * @returns whether it was done; false when it was aborted.
  */
 export async function replaceRollups(client: ClickHouseClient, options: ReplaceOptions): Promise<boolean> {
+  for (const server of await serversOf(client)) if (!(await replaceOn(server, options))) return false;
+  return true;
+}
+
+/**
+ * The same on one server. A second table gets all new rows through a view of its own, then the rows of before; then the
+ * tables are exchanged at once. States may come twice: that is what makes the overlap harmless.
+ * @returns whether it was done; false when it was aborted, and then nothing has changed.
+ */
+async function replaceOn(client: ClickHouseClient, options: ReplaceOptions): Promise<boolean> {
   const { signal, onProgress = () => {} } = options;
   await dropSeconds(client);
   try {

@@ -4,21 +4,25 @@ import { defineQuery, runForOne } from "../client/query.ts";
 
 const growth = defineQuery({
   name: "store-growth",
-  sql: `SELECT
-      (SELECT sum(total_bytes) FROM system.tables WHERE database = currentDatabase()) AS bytes,
-      (SELECT total_rows FROM system.tables WHERE database = currentDatabase() AND name = 'observations') AS rows,
-      (SELECT sum(records) FROM (
-        SELECT max(records) AS records FROM sensor_activity
+  sql: `SELECT bytes, rows, accepted, seconds FROM (
+      SELECT sum(total_bytes) AS bytes, sumIf(total_rows, name = 'observations') AS rows
+      FROM system.tables WHERE database = currentDatabase()
+    ) AS sizes CROSS JOIN (
+      SELECT sum(records) AS accepted, if(count() = 0, 0, dateDiff('second', min(hour), now())) AS seconds FROM (
+        SELECT hour, max(records) AS records FROM sensor_activity
         WHERE outcome = 'accepted' AND hour >= now() - INTERVAL 7 DAY
-        GROUP BY hour, source, key_id, workspace_id, sensor_id, is_rest, format, process)) AS accepted,
-      (SELECT dateDiff('second', min(hour), now()) FROM sensor_activity
-        WHERE outcome = 'accepted' AND hour >= now() - INTERVAL 7 DAY) AS seconds`,
+        GROUP BY hour, source, key_id, workspace_id, sensor_id, is_rest, format, process)
+    ) AS activity`,
+  shards: {
+    merge: (shards) => `SELECT sum(shard.bytes) AS bytes, sum(shard.rows) AS rows, sum(shard.accepted) AS accepted,
+      max(shard.seconds) AS seconds FROM ${shards} AS shard`,
+  },
   params: z.object({}),
   row: z.object({
     bytes: z.int().nullable(),
     rows: z.int().nullable(),
-    accepted: z.int().nullable(),
-    seconds: z.int().nullable(),
+    accepted: z.int(),
+    seconds: z.int(),
   }),
 });
 
@@ -33,8 +37,8 @@ export type StoreGrowth = {
 export async function readGrowth(client: ClickHouseClient): Promise<StoreGrowth> {
   const { bytes, rows, accepted, seconds } = await runForOne(client, growth, {});
   const [size, observations] = [bytes ?? 0, rows ?? 0];
-  const days = Math.max(seconds ?? 0, 3_600) / 86_400;
-  const isKnown = (accepted ?? 0) > 0 && observations > 0;
-  const bytesPerDay = isKnown ? Math.round(((size / observations) * (accepted ?? 0)) / days) : undefined;
+  const days = Math.max(seconds, 3_600) / 86_400;
+  const isKnown = accepted > 0 && observations > 0;
+  const bytesPerDay = isKnown ? Math.round(((size / observations) * accepted) / days) : undefined;
   return { bytes: size, observations, bytesPerDay };
 }

@@ -5,6 +5,8 @@ import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { createDistributedTables } from "../cluster/distributed-tables.ts";
+import { connectionsOfCluster } from "../cluster/each-server.ts";
 import { isRestoreUnfinished } from "./restore-marker.ts";
 
 /** One numbered file with one idempotent statement, so that none can be applied by half. */
@@ -71,20 +73,45 @@ export async function readApplied(
   return migrations.filter(({ version }) => applied.has(version));
 }
 
+type MigrateOptions = {
+  /** Called for each migration that is applied. */
+  readonly onApply?: (migration: Migration) => void;
+  /** A restore may migrate a database that an interrupted one has mixed, and make lost tables and views again. */
+  readonly isForRestore?: boolean;
+};
+
+/**
+ * Brings the schema up to date: of the server, or of each one of its cluster, where all shards then read as one.
+ * @returns the migrations that this call applied, on any server.
+ * @throws MigrationError as {@link migrateServer} does.
+ */
+export async function migrate(
+  connection: ClickHouseConnection,
+  directory: string,
+  options: MigrateOptions = {},
+): Promise<Migration[]> {
+  const { cluster } = connection;
+  if (cluster === undefined) return migrateServer(connection, directory, options);
+  const applied = new Map<number, Migration>();
+  for (const server of await connectionsOfCluster(connection, cluster)) {
+    for (const migration of await migrateServer(server, directory, options)) applied.set(migration.version, migration);
+    await createDistributedTables(server, cluster);
+  }
+  return [...applied.values()];
+}
+
 /**
  * Brings a server's schema up to date: makes the database, applies what is missing in order, records each file's
  * SHA-256. Safe when several processes run it at once: every statement is idempotent (a test applies each twice) and so
  * is its record, so no lock is needed that a killed process could leave behind.
  * @returns the migrations that this call applied.
- * @param options `onApply` is called for each one that is applied. `isForRestore` allows what only a restore may do:
- * migrate a database that an interrupted restore has mixed, or make lost tables and views again.
  * @throws MigrationError when a file that was applied has changed since, the server knows a version that we do not, a
  * table or a view is lost, or a restore has not ended.
  */
-export async function migrate(
+async function migrateServer(
   connection: ClickHouseConnection,
   directory: string,
-  options: { readonly onApply?: (migration: Migration) => void; readonly isForRestore?: boolean } = {},
+  options: MigrateOptions,
 ): Promise<Migration[]> {
   const migrations = await readMigrations(directory);
   await createDatabase(connection);

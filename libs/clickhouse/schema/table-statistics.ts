@@ -2,8 +2,9 @@ import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
 import { isTransient, isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { literal } from "../client/sql-text.ts";
 import { parseRetention } from "./retention.ts";
-import { AGEING_TABLES } from "./tables.ts";
+import { AGEING_TABLES, SHARDED_TABLES } from "./tables.ts";
 
 export type TableStatistics = {
   readonly table: string;
@@ -24,6 +25,14 @@ const tableSizes = defineQuery({
   name: "table-sizes",
   sql: `SELECT name, create_table_query AS definition, ifNull(total_rows, 0) AS rows, ifNull(total_bytes, 0) AS bytes
     FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name`,
+  shards: {
+    // Of other tables every server has all rows.
+    merge: (shards) => `
+      SELECT name, any(shard.definition) AS definition,
+        if(name IN (${SHARDED_TABLES.map(literal).join(", ")}), sum(shard.rows), max(shard.rows)) AS rows,
+        sum(shard.bytes) AS bytes
+      FROM ${shards} AS shard GROUP BY name ORDER BY name`,
+  },
   params: z.object({}),
   row: z.object({ name: z.string(), definition: z.string(), rows: z.int(), bytes: z.int() }),
 });

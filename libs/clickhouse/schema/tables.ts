@@ -18,8 +18,15 @@ type TableProperties = {
   readonly hasScopes?: true;
   /** Its rows are keys: a restore keeps revoked what was revoked since the backup. */
   readonly holdsKeys?: true;
+  /**
+   * SQL: the row is on the shard of a cluster whose number is this modulo the sum of all weights. Left out, every server
+   * has every row, except of tables that are derived from observations or transient: their rows are on the shard of the
+   * observations.
+   */
+  readonly shardBy?: string;
 };
 
+const BY_ID = { shardBy: "cityHash64(id)" };
 const HOURLY = { time: "hour", from: "(hour + toIntervalHour(1))" };
 const LAST_SEEN = { time: "last_seen", from: "toDateTime(last_seen, 'UTC')" };
 const DERIVED = { backup: "derived", isForDashboards: true, hasScopes: true } as const;
@@ -46,18 +53,26 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   address_changes: { backup: "transient", isForDashboards: false },
   dead_letters: {
     ...COPIED,
+    ...BY_ID,
     // Without the bytes and the texts that may quote them: nothing says whose personal data these are.
     isForDashboards: ["received_at", "source", "reason", "key_id", "sensor_id", "payload_bytes", "id"],
     ageing: { time: "received_at", from: "toDateTime(received_at, 'UTC')" },
   },
   dead_letter_retries: {
     ...COPIED,
+    ...BY_ID,
     isForDashboards: ["id", "retried_at", "is_done", "reason"],
     ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" },
   },
-  sensor_activity: { ...COPIED, hasScopes: true, ageing: HOURLY },
+  sensor_activity: { ...COPIED, shardBy: "cityHash64(sensor_id)", hasScopes: true, ageing: HOURLY },
   backups: PRIVATE,
-  observations: { ...COPIED, hasScopes: true, ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" } },
+  observations: {
+    ...COPIED,
+    hasScopes: true,
+    // All that is derived from an address's observations is on one shard: distinct addresses of all shards add up.
+    shardBy: "toUInt32(source_ip)",
+    ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" },
+  },
 };
 
 /** The views for dashboards. They hold nothing: backups leave them out, and the migration of a restore makes them. */
@@ -90,6 +105,8 @@ export const DASHBOARD_GRANTS: readonly { readonly table: string; readonly colum
 export const SCOPED_TABLES = namesOf(
   ({ isForDashboards, hasScopes }) => isForDashboards !== false && hasScopes === true,
 );
+/** The tables whose rows are spread over the shards of a cluster. */
+export const SHARDED_TABLES = namesOf(({ backup, shardBy }) => shardBy !== undefined || backup !== "copied");
 export const KEY_TABLES = namesOf(({ holdsKeys }) => holdsKeys === true);
 
 /** A table whose rows are deleted some days after their time. */

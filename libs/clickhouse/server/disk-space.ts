@@ -8,9 +8,19 @@ import { defineQuery, run } from "../client/query.ts";
 const diskSpace = defineQuery({
   name: "disk-space",
   sql: `SELECT max(free_space) AS freeBytes, argMax(total_space, free_space) AS totalBytes FROM system.disks
-    WHERE arrayExists(stored -> startsWith(stored, path),
-      (SELECT arrayFlatten(groupArray(data_paths)) FROM system.tables WHERE database = currentDatabase() AND name = 'observations'))
+    CROSS JOIN (
+      SELECT arrayFlatten(groupArray(data_paths)) AS stored
+      FROM system.tables WHERE database = currentDatabase() AND name = 'observations'
+    ) AS observations
+    WHERE arrayExists(one -> startsWith(one, path), stored)
     HAVING count() > 0`,
+  // A cluster is full when its fullest shard is.
+  shards: {
+    merge: (
+      shards,
+    ) => `SELECT min(shard.freeBytes) AS freeBytes, argMin(shard.totalBytes, shard.freeBytes) AS totalBytes
+      FROM ${shards} AS shard HAVING count() > 0`,
+  },
   params: z.object({}),
   // Not integers: object storage reports 2^64 bytes.
   row: z.object({ freeBytes: z.number(), totalBytes: z.number() }),

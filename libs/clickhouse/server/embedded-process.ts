@@ -23,6 +23,8 @@ export type ProcessOptions = {
   readonly config: string;
   /** The working directory, which is made here and removed before the server listens. */
   readonly nowhere: string;
+  /** A loopback address; 127.0.0.1 unless given. */
+  readonly host?: string;
   readonly httpPort: number;
   /** For ClickHouse's own protocol; left out, the server speaks only HTTP. */
   readonly tcpPort?: number | undefined;
@@ -81,7 +83,7 @@ export async function startServerProcess(options: ProcessOptions): Promise<Serve
 
 function spawnServer(library: string, options: ProcessOptions): ChildProcess {
   const argv = ["--path", options.data, "--config-file", options.config, "--log-level", "warning"];
-  argv.push("--listen_host", "127.0.0.1", "--http_port", String(options.httpPort));
+  argv.push("--listen_host", options.host ?? "127.0.0.1", "--http_port", String(options.httpPort));
   if (options.tcpPort !== undefined) argv.push("--tcp_port", String(options.tcpPort));
   const environment = Object.fromEntries(PASSED_ON.flatMap((name) => passedOn(name, process.env[name])));
   const script = fileURLToPath(new URL("embedded-server.mjs", import.meta.url));

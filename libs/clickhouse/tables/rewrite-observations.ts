@@ -98,6 +98,10 @@ const storedWeeks = defineQuery({
   sql: `SELECT partition_id AS id, toUnixTimestamp(toDateTime(toDate(partition), 'UTC')) AS seconds, sum(rows) AS count
     FROM system.parts WHERE database = currentDatabase() AND table = 'observations' AND active
     GROUP BY id, seconds ORDER BY seconds`,
+  shards: {
+    merge: (shards) => `SELECT id, seconds, sum(shard.count) AS count FROM ${shards} AS shard
+      GROUP BY id, seconds ORDER BY seconds`,
+  },
   params: z.object({}),
   row: z.object({ id: z.string(), seconds: z.int(), count: z.int() }),
 });

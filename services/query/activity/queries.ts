@@ -26,6 +26,11 @@ const HOURS = `bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}])`;
 
 const bucketCount = z.object({ bucket: z.int(), active_ips: z.int() });
 
+/** An address is on one shard, so the shards' numbers of distinct addresses add up. */
+function addUpBuckets(shards: string): string {
+  return `SELECT bucket, sum(active_ips) AS active_ips FROM ${shards} GROUP BY bucket`;
+}
+
 /**
  * Distinct addresses per bucket, numbered from 0, without empty buckets. `width` in seconds. The more hours a bucket
  * has, the longer it takes; see {@link countPerWideBucket}.
@@ -35,6 +40,7 @@ export const countPerBucket = defineQuery({
   sql: `SELECT intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32}) AS bucket,
       uniqExactMerge(addresses) AS active_ips
     FROM tag_activity_hourly WHERE ${IN_SLICE} GROUP BY bucket`,
+  shards: { merge: addUpBuckets },
   params: z.object(grid),
   row: bucketCount,
 });
@@ -68,6 +74,7 @@ export const countPerWideBucket = (segments: number) => {
           FROM tag_addresses WHERE ${IN_BLOCKS}
         ) WHERE buckets != 0 GROUP BY source_ip
       ) GROUP BY bucket`,
+    shards: { merge: addUpBuckets },
     params: z.object({
       ...slice,
       first: z.int(),
@@ -85,28 +92,36 @@ export const countPerWideBucket = (segments: number) => {
  * for each would cost more than all queries. Hash and address are one number, its upper and lower half: sorting pairs
  * took three times as long.
  */
-export const samplePerBucket = (cap: number) =>
-  defineQuery({
-    name: "tag-activity-sample",
-    sql: `SELECT bucket, length(lowest) AS found, arrayStringConcat(
-          arrayMap(ip -> toString(toIPv4(ip)), arraySort(arrayMap(x -> toUInt32(x), arraySlice(lowest, 1, ${cap})))), ',') AS ips
+export const samplePerBucket = (cap: number) => {
+  const lowest = (numbers: string) => `arraySlice(arraySort(${numbers}), 1, ${cap + 1}) AS lowest`;
+  const perBucket = `
+    SELECT bucket, ${lowest("groupUniqArray(bitOr(bitShiftLeft(toUInt64(hash), 32), toUInt32(source_ip)))")}
+    FROM (
+      SELECT hash, source_ip, arrayJoin(arrayCompact(arrayMap(
+          bit -> intDiv(toUnixTimestamp(start) + bit * 3600 - {start:UInt32}, {width:UInt32}),
+          bitPositionsToArray(${HOURS})))) AS bucket
       FROM (
-        SELECT bucket, arraySlice(arraySort(groupUniqArray(
-            bitOr(bitShiftLeft(toUInt64(hash), 32), toUInt32(source_ip)))), 1, ${cap + 1}) AS lowest
-        FROM (
-          SELECT hash, source_ip, arrayJoin(arrayCompact(arrayMap(
-              bit -> intDiv(toUnixTimestamp(start) + bit * 3600 - {start:UInt32}, {width:UInt32}),
-              bitPositionsToArray(${HOURS})))) AS bucket
-          FROM (
-            SELECT start, source_ip, hours, intHash32(toUInt32(source_ip)) AS hash FROM tag_addresses
-            WHERE ${IN_BLOCKS} AND hash <= arrayMax({thresholds:Array(UInt32)})
-          )
-        ) WHERE hash <= {thresholds:Array(UInt32)}[bucket + 1]
-        GROUP BY bucket
-      )`,
+        SELECT start, source_ip, hours, intHash32(toUInt32(source_ip)) AS hash FROM tag_addresses
+        WHERE ${IN_BLOCKS} AND hash <= arrayMax({thresholds:Array(UInt32)})
+      )
+    ) WHERE hash <= {thresholds:Array(UInt32)}[bucket + 1]
+    GROUP BY bucket`;
+  const listed = (rows: string) => `
+    SELECT bucket, length(lowest) AS found, arrayStringConcat(
+      arrayMap(ip -> toString(toIPv4(ip)), arraySort(arrayMap(x -> toUInt32(x), arraySlice(lowest, 1, ${cap})))), ',') AS ips
+    FROM (${rows})`;
+  return defineQuery({
+    name: "tag-activity-sample",
+    sql: listed(perBucket),
+    shards: {
+      perShard: perBucket,
+      merge: (shards) =>
+        listed(`SELECT bucket, ${lowest("groupArrayArray(shard.lowest)")} FROM ${shards} AS shard GROUP BY bucket`),
+    },
     params: z.object({ ...grid, ...blocks, thresholds: z.array(z.int()) }),
     row: z.object({ bucket: z.int(), found: z.int(), ips: z.string() }),
   });
+};
 
 const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
 
@@ -114,6 +129,7 @@ const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOU
 export const countAddresses = defineQuery({
   name: "tag-activity-total",
   sql: `SELECT uniqExact(source_ip) AS addresses FROM (${ACTIVE})`,
+  shards: { merge: (shards) => `SELECT sum(addresses) AS addresses FROM ${shards}` },
   params: z.object({ ...slice, ...blocks }),
   row: z.object({ addresses: z.int() }),
 });
@@ -122,15 +138,25 @@ export const countAddresses = defineQuery({
  * The same addresses: 32 bits each, the lowest byte first, as base64. A number for each would take much longer. Of more
  * than `most` only their number, `total`.
  */
-export const listAddresses = (most: number) =>
-  defineQuery({
+export const listAddresses = (most: number) => {
+  const listed = `SELECT count() AS total,
+      arrayStringConcat(groupArray(${most})(reinterpretAsFixedString(toUInt32(source_ip)))) AS addresses
+    FROM (SELECT DISTINCT source_ip FROM (${ACTIVE}))`;
+  const spelled = (rows: string) =>
+    `SELECT total, if(total > ${most}, '', base64Encode(addresses)) AS addresses FROM (${rows})`;
+  return defineQuery({
     name: "tag-activity-addresses",
-    sql: `WITH groupArray(${most})(reinterpretAsFixedString(toUInt32(source_ip))) AS listed
-      SELECT count() AS total, if(total > ${most}, '', base64Encode(arrayStringConcat(listed))) AS addresses
-      FROM (SELECT DISTINCT source_ip FROM (${ACTIVE}))`,
+    sql: spelled(listed),
+    shards: {
+      perShard: listed,
+      merge: (shards) =>
+        spelled(`SELECT sum(shard.total) AS total, arrayStringConcat(groupArray(shard.addresses)) AS addresses
+          FROM ${shards} AS shard`),
+    },
     params: z.object({ ...slice, ...blocks }),
     row: z.object({ total: z.int(), addresses: z.base64() }),
   });
+};
 
 /** Of more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
 const MAX_INDEXED_ADDRESSES = 1_000;
@@ -162,6 +188,9 @@ export const countByClassification = defineQuery({
       ) AS actor ON actor.one = address.one AND address.number >= actor.first
     ) GROUP BY severity
     SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`,
+  shards: {
+    merge: (shards) => `SELECT severity, sum(addresses) AS addresses FROM ${shards} GROUP BY severity`,
+  },
   params: z.object({
     ...slice,
     ...blocks,

@@ -1,6 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows } from "../shard-sql.ts";
 
 /**
  * Scanners choose the text in rows: what a query about many addresses may answer with, in bytes. Less than the server
@@ -55,6 +56,7 @@ export const addressDetails = defineQuery({
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY source_ip
     SETTINGS do_not_merge_across_partitions_select_final = 1, optimize_move_to_prewhere_if_final = 1`,
+  shards: { merge: allRows },
   params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({
     ip: z.string(),
@@ -85,6 +87,10 @@ export const addressDetails = defineQuery({
 export const boundedAddressDetails = defineQuery({
   ...addressDetails,
   sql: `${addressDetails.sql}, max_result_bytes = ${MAX_RESULT_BYTES}`,
+  shards: {
+    perShard: addressDetails.sql,
+    merge: (shards) => `${allRows(shards)} SETTINGS max_result_bytes = ${MAX_RESULT_BYTES}`,
+  },
 });
 export type AddressDetails = z.output<(typeof addressDetails)["row"]>;
 
@@ -94,6 +100,8 @@ export const firstSeen = defineQuery({
   sql: `SELECT toUnixTimestamp64Milli(min(observed_at)) AS first_seen FROM observations
     WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`,
+  // All shards but one say 0.
+  shards: { merge: (shards) => `SELECT max(first_seen) AS first_seen FROM ${shards}` },
   params: z.object({ ip: z.string(), scopes: scopesParam, since: z.int() }),
   row: z.object({ first_seen: z.int() }),
 });

@@ -2,6 +2,7 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows } from "../shard-sql.ts";
 
 const NIL_TAG = `toUUID('${NIL_TAG_ID}')`;
 
@@ -22,6 +23,7 @@ export const lookUpAddresses = defineQuery({
     WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY source_ip`,
+  shards: { merge: allRows },
   params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({ ip: z.string(), latest: z.int(), tag_ids: z.array(z.string()) }),
 });

@@ -2,6 +2,7 @@ import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { lookUpAddresses, RECORD_COLUMNS } from "../address/lookup-queries.ts";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows } from "../shard-sql.ts";
 
 /** The addresses from `first` to `last`, both inclusive, that were seen since `since` (milliseconds). */
 const IN_NETWORK = `FROM address_tags
@@ -14,6 +15,7 @@ export const listNetwork = defineQuery({
   name: "network-list",
   sql: `SELECT ${RECORD_COLUMNS} ${IN_NETWORK}
     GROUP BY source_ip ORDER BY source_ip LIMIT {limit:UInt32} SETTINGS optimize_aggregation_in_order = 1`,
+  shards: { merge: (shards) => `${allRows(shards)} ORDER BY toIPv4(ip) LIMIT {limit:UInt32}` },
   params: z.object({ ...inNetwork, limit: z.int() }),
   row: lookUpAddresses.row,
 });
@@ -21,6 +23,7 @@ export const listNetwork = defineQuery({
 export const countNetwork = defineQuery({
   name: "network-total",
   sql: `SELECT uniqExact(source_ip) AS total_ips ${IN_NETWORK}`,
+  shards: { merge: (shards) => `SELECT sum(total_ips) AS total_ips FROM ${shards}` },
   params: z.object(inNetwork),
   row: z.object({ total_ips: z.int() }),
 });

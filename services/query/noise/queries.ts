@@ -1,6 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows } from "../shard-sql.ts";
 
 /** The observations of an address since `since` (milliseconds). FINAL: one that arrived twice counts once. */
 const OF_ADDRESS = `FROM observations FINAL
@@ -22,6 +23,7 @@ export const readTags = defineQuery({
       toUnixTimestamp64Milli(min(observed_at)) AS first_seen, toUnixTimestamp64Milli(max(observed_at)) AS last_seen
     FROM (SELECT observed_at, arrayJoin(arrayDistinct(tags)) AS tag ${OF_ADDRESS})
     GROUP BY tag ${SETTINGS}`,
+  shards: { merge: allRows },
   params: ofAddress,
   row: z.object({ id: z.string(), observations: z.int(), first_seen: z.int(), last_seen: z.int() }),
 });
@@ -60,6 +62,7 @@ export const readEntries = defineQuery({
   sql: `
     SELECT * FROM (${mostFrequent.join(" UNION ALL ")})
     ORDER BY list, observations DESC, first, second ${SETTINGS}`,
+  shards: { merge: (shards) => `${allRows(shards)} ORDER BY list, observations DESC, first, second` },
   params: ofAddress,
   row: z.object({
     list: z.enum(Object.keys(LISTS).filter((name): name is EntryList => name in LISTS)),
@@ -68,6 +71,8 @@ export const readEntries = defineQuery({
     observations: z.int(),
   }),
 });
+
+const TOTALS = Object.keys(LISTS).map((list) => `${list}_total`);
 
 /** The distinct entries of each list, also of those that are not listed, and all attempts to log in. */
 export const countEntries = defineQuery({
@@ -78,6 +83,10 @@ export const countEntries = defineQuery({
         .map(([list, { entries }]) => `uniqExactArray(${entries}) AS ${list}_total`)
         .join(", ")}
     ${OF_ADDRESS} ${SETTINGS}`,
+  shards: {
+    merge: (shards) =>
+      `SELECT ${["login_attempts", ...TOTALS].map((name) => `sum(${name}) AS ${name}`).join(", ")} FROM ${shards}`,
+  },
   params: ofAddress,
   row: z.object({
     login_attempts: z.int(),

@@ -11,28 +11,44 @@ const sinceParams = z.object({ scopes: scopesParam, from: since });
 export const countSeen = defineQuery({
   name: "stats-total",
   sql: `SELECT uniqExact(source_ip) AS active_ips FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN}`,
+  shards: { merge: (shards) => `SELECT sum(active_ips) AS active_ips FROM ${shards}` },
   params: sinceParams,
   row: z.object({ active_ips: z.int() }),
 });
 
 const LIMITED = { ...sinceParams.shape, limit: z.int() };
 
+const MOST_ACTIVE = "ORDER BY active_ips DESC,";
+const FIRST = "LIMIT {limit:UInt32}";
+
+const PER_NETWORK = `SELECT asn, max(organization) AS organization, uniqExact(source_ip) AS active_ips
+    FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN} AND asn != 0 GROUP BY asn`;
+
 /** The networks with the most of them, ties by number. Of a network's names, the last in alphabetical order. */
 export const countByNetwork = defineQuery({
   name: "stats-networks",
-  sql: `SELECT asn, max(organization) AS organization, uniqExact(source_ip) AS active_ips
-    FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN} AND asn != 0
-    GROUP BY asn ORDER BY active_ips DESC, asn LIMIT {limit:UInt32}`,
+  sql: `${PER_NETWORK} ${MOST_ACTIVE} asn ${FIRST}`,
+  shards: {
+    perShard: PER_NETWORK,
+    merge: (shards) => `SELECT asn, max(organization) AS organization, sum(active_ips) AS active_ips
+      FROM ${shards} GROUP BY asn ${MOST_ACTIVE} asn ${FIRST}`,
+  },
   params: z.object(LIMITED),
   row: z.object({ asn: z.int(), organization: z.string(), active_ips: z.int() }),
 });
 
+const PER_COUNTRY = `SELECT country, uniqExact(source_ip) AS active_ips
+    FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN} AND country != '' GROUP BY country`;
+
 /** The countries with the most of them, ties by code. */
 export const countByCountry = defineQuery({
   name: "stats-countries",
-  sql: `SELECT country, uniqExact(source_ip) AS active_ips
-    FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN} AND country != ''
-    GROUP BY country ORDER BY active_ips DESC, country LIMIT {limit:UInt32}`,
+  sql: `${PER_COUNTRY} ${MOST_ACTIVE} country ${FIRST}`,
+  shards: {
+    perShard: PER_COUNTRY,
+    merge: (shards) => `SELECT country, sum(active_ips) AS active_ips
+      FROM ${shards} GROUP BY country ${MOST_ACTIVE} country ${FIRST}`,
+  },
   params: z.object(LIMITED),
   row: z.object({ country: z.string(), active_ips: z.int() }),
 });
@@ -59,6 +75,9 @@ export const countBySeverity = defineQuery({
         WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
       ) AS actor ON actor.one = address.one AND address.number >= actor.first
     ) GROUP BY severity`,
+  shards: {
+    merge: (shards) => `SELECT severity, sum(active_ips) AS active_ips FROM ${shards} GROUP BY severity`,
+  },
   params: z.object({
     ...sinceParams.shape,
     since,

@@ -1,6 +1,7 @@
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { allRows } from "../shard-sql.ts";
 
 /** The severity of each tag of an observation, from 1; 0 for tags that are no longer in the catalogue. */
 const SEVERITIES = "arrayMap(id -> {severities:Array(Int8)}[indexOf({tags:Array(UUID)}, id)], tags)";
@@ -29,6 +30,8 @@ export const MAX_LABELED_BYTES = 8 * 1024 * 1024;
 export const ROW_BYTES = 64;
 /** The label of all other labels together, which includes observations with this very text. */
 export const OTHER_LABELS = "(other labels)";
+
+const NEWEST_FIRST = "ORDER BY start DESC, observations DESC, shown_label";
 
 /** Above this, ClickHouse groups and sorts on disk: an address may have as many labels as observations. */
 const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
@@ -73,9 +76,10 @@ export const timelineOf = (field: TimelineField) =>
         ARRAY JOIN points AS point
       )
       GROUP BY bucket, shown_label
-      ORDER BY bucket DESC, observations DESC, shown_label
+      ${NEWEST_FIRST}
       SETTINGS max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY},
         max_bytes_before_external_sort = ${MAX_BYTES_IN_MEMORY}, do_not_merge_across_partitions_select_final = 1`,
+    shards: { merge: (shards) => `${allRows(shards)} ${NEWEST_FIRST}` },
     params: z.object({
       ip: z.string(),
       scopes: scopesParam,

@@ -7,7 +7,7 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address/benign-networks.ts";
 import type { LookUpAddress } from "@noisefloor/query/address/records.ts";
 import { lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";
-import { type SightingsCacheOptions, startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
+import type { SightingsCacheOptions } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   ACTOR_NETWORK,
@@ -25,6 +25,7 @@ import { eventually } from "../../support/eventually.ts";
 import { expectedCommunity, type Known } from "../../support/oracle/address-oracle.ts";
 import { rfc3339 } from "../../support/oracle/oracle.ts";
 import { atVolume } from "../../support/volume.ts";
+import { startIndex } from "../../support/worlds/address-index.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
 
@@ -61,7 +62,7 @@ const inStore = (): LookUpAddress => async () => {
 
 /** The query interface over an index of its own that polls often. */
 async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: LookUpAddress = inStore()) {
-  const sightings = startSightingsCache(world.client, {
+  const sightings = await startIndex(world, {
     limit: 1_000_000,
     retentionDays: () => RETENTION_DAYS,
     now: () => now,
@@ -198,18 +199,23 @@ test("lookups query ClickHouse while the addresses are loaded, beyond the limit,
   }
 });
 
+/** The numbers of blocks belong to a server: of a cluster, this is the first. */
+const openServer = (url = world.connection.url) =>
+  connect({ ...world.connection, url, cluster: undefined }, "noisefloor-tests");
+
 test("no change is missed by reading on from the last block while many inserts end at once", async () => {
   const [writers, inserts, base] = [6, atVolume(6, 25), ipv4ToNumber("52.0.0.0")];
+  const server = openServer();
   const seen = new Set<number>();
-  let lastBlock = (await readSightingsAfter(world.client, 0)).lastBlock;
+  let lastBlock = (await readSightingsAfter(server, 0)).lastBlock;
   const readOn = async () => {
-    const changes = await readSightingsAfter(world.client, lastBlock);
+    const changes = await readSightingsAfter(server, lastBlock);
     for (const address of changes.addresses) seen.add(address);
     lastBlock = Math.max(lastBlock, changes.lastBlock);
   };
   const write = async (writer: number) => {
     for (let insert = 0; insert < inserts; insert++) {
-      await world.client.command({
+      await server.command({
         query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, transport)
           VALUES ('${writer}-${insert}', now64(3), 'global', 's', toIPv4(toUInt32({address:UInt32})), 'tcp')`,
         query_params: { address: base + writer * inserts + insert },
@@ -224,30 +230,33 @@ test("no change is missed by reading on from the last block while many inserts e
   isWriting = false;
   await reading;
   await readOn();
+  await server.close();
   expect([...seen].sort()).toEqual(Array.from({ length: writers * inserts }, (_, index) => base + index).sort());
 });
 
 test("reading on from the last block does not read the blocks before it", async () => {
+  const server = openServer();
   const insert = (first: string, addresses: number) =>
-    world.client.command({
+    server.command({
       query: `INSERT INTO address_changes (source_ip, last_seen)
         SELECT toIPv4(toUInt32(toIPv4({first:String})) + number), now64(3) FROM numbers({addresses:UInt32})`,
       query_params: { first, addresses },
     });
-  await world.client.command({ query: "SYSTEM STOP MERGES address_changes" });
+  await server.command({ query: "SYSTEM STOP MERGES address_changes" });
   const url = new URL(world.connection.url);
   url.searchParams.set("ch_max_rows_to_read", "50000");
-  const limited = connect({ ...world.connection, url: url.href }, "noisefloor-tests");
+  const limited = openServer(url.href);
   try {
     await insert("53.0.0.0", 100_000);
     await expect(readSightingsAfter(limited, 0)).rejects.toThrow(/rows/);
-    const { lastBlock } = await readSightingsAfter(world.client, 0);
+    const { lastBlock } = await readSightingsAfter(server, 0);
     await insert("54.0.0.0", 1);
     const { addresses } = await readSightingsAfter(limited, lastBlock);
     expect([...addresses]).toEqual([ipv4ToNumber("54.0.0.0")]);
   } finally {
     await limited.close();
-    await world.client.command({ query: "SYSTEM START MERGES address_changes" });
+    await server.command({ query: "SYSTEM START MERGES address_changes" });
+    await server.close();
   }
 });
 

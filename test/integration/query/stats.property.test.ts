@@ -1,5 +1,4 @@
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { networkList } from "../../support/builders/network-list.ts";
@@ -15,6 +14,7 @@ import {
 } from "../../support/oracle/expected-stats.ts";
 import { createOracle, type Oracle } from "../../support/oracle/oracle.ts";
 import { atVolume } from "../../support/volume.ts";
+import { startIndex } from "../../support/worlds/address-index.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
 
@@ -121,7 +121,7 @@ describe.each(SEEDS)("random observations, seed %i", (seed) => {
 
   test("with addresses in memory and known actors, classifications are the oracle's, too", async () => {
     await world.replaceNetworks("actor", [networkList("census", ["45.3.0.0/16"])]);
-    const index = startSightingsCache(world.client, {
+    const index = await startIndex(world, {
       limit: 1_000_000,
       retentionDays: () => RETENTION_DAYS,
       now: () => NOW,

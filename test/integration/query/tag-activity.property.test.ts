@@ -1,6 +1,5 @@
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
-import { startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -10,6 +9,7 @@ import { eventually } from "../../support/eventually.ts";
 import { expectedActivity } from "../../support/oracle/expected-activity.ts";
 import { createOracle, type Oracle, type Seen } from "../../support/oracle/oracle.ts";
 import { atVolume } from "../../support/volume.ts";
+import { startIndex } from "../../support/worlds/address-index.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
 
@@ -93,7 +93,7 @@ const MAX_LISTED = 1_000;
 
 async function openIndexed(world: World) {
   const key = await world.addCaller("unlimited", ["community_dataset"]);
-  const index = startSightingsCache(world.client, {
+  const index = await startIndex(world, {
     limit: 1_000_000,
     retentionDays: () => RETENTION_DAYS,
     now: () => NOW,

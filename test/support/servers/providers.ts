@@ -7,6 +7,7 @@ import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { startLocalBroker } from "@noisefloor/kafka/local-broker.ts";
 import getPort from "get-port";
 import { GenericContainer, getContainerRuntimeClient, Wait } from "testcontainers";
+import { startCluster } from "./cluster.ts";
 import { firstAvailable } from "./first-available.ts";
 
 /** A broker that a test can end, and that comes back at the same address with its data. */
@@ -108,11 +109,19 @@ async function startBrokerContainer(): Promise<RestartableBroker> {
   };
 }
 
-/** A real ClickHouse: the configured server, else a container, else the embedded one. */
+/** A real ClickHouse: a cluster of so many shards when TEST_SHARDS asks for one, the configured server, else a container, else the embedded one. */
 export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<ClickHouseConnection>> {
   return firstAvailable<Running<ClickHouseConnection>>(
     "ClickHouse server",
     [
+      {
+        name: "TEST_SHARDS",
+        start: async () => {
+          if (!env.TEST_SHARDS) return undefined;
+          const { connection, stop } = await startCluster(Number(env.TEST_SHARDS));
+          return { at: connection, stop };
+        },
+      },
       {
         name: "CLICKHOUSE_URL",
         start: async () => {

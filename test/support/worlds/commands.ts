@@ -20,6 +20,7 @@ export function commandOver(
     CLICKHOUSE_USER: connection.username,
     CLICKHOUSE_PASSWORD: connection.password,
     CLICKHOUSE_DATABASE: connection.database,
+    ...(connection.cluster !== undefined && { CLICKHOUSE_CLUSTER: connection.cluster }),
     ...(kafka === undefined
       ? {}
       : {

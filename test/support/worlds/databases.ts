@@ -2,8 +2,11 @@ import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { clusterOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { distributedDatabase } from "@noisefloor/clickhouse/cluster/sql.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/schema/retention.ts";
+import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 import { type Caches, NEVER_MS, openCaches, stopCaches, watchCaches } from "./caches.ts";
 import { addCaller } from "./callers.ts";
@@ -56,10 +59,7 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
       const state = await emptied(client, schema, caller);
       if (state === undefined) {
         stopCaches(unchanged);
-        await client.command({
-          query: "DROP DATABASE {name:Identifier}",
-          query_params: { name: connection.database },
-        });
+        await dropDatabase(client, connection.database);
         await client.close();
         return;
       }
@@ -92,6 +92,13 @@ async function emptied(
   } catch {
     // A test has dropped a table that this needs.
     return undefined;
+  }
+}
+
+/** Drops a database with what a cluster has beside it. */
+export async function dropDatabase(client: ClickHouseClient, database: string): Promise<void> {
+  for (const name of [distributedDatabase(database), database]) {
+    await client.command({ query: "DROP DATABASE IF EXISTS {name:Identifier}", query_params: { name } });
   }
 }
 
@@ -163,6 +170,8 @@ async function readState(client: ClickHouseClient): Promise<State> {
   return {
     schema: `${row?.tables} ${row?.migrations}`,
     access: `${row?.workspaces} ${row?.keys}`,
-    filled: row?.filled ?? [],
+    // The server that answers knows the number of its own rows alone.
+    filled:
+      clusterOf(client) === undefined ? (row?.filled ?? []) : [...new Set([...(row?.filled ?? []), ...SHARDED_TABLES])],
   };
 }

@@ -30,6 +30,7 @@ export function environmentOf(store: ClickHouseConnection, kafka?: KafkaSettings
     CLICKHOUSE_USER: store.username,
     CLICKHOUSE_PASSWORD: store.password,
     CLICKHOUSE_DATABASE: store.database,
+    ...(store.cluster !== undefined && { CLICKHOUSE_CLUSTER: store.cluster }),
     ...(kafka && {
       KAFKA_BROKERS: kafka.connection.brokers.join(","),
       KAFKA_TOPIC: kafka.topic,

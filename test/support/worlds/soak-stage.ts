@@ -14,12 +14,13 @@ import { eventually } from "../eventually.ts";
 import { PUBLIC_URL } from "../oracle/address-oracle.ts";
 import { assertAnswers } from "../oracle/check-answers.ts";
 import { assertStored } from "../oracle/check-stored.ts";
+import { startRestartableCluster } from "../servers/cluster.ts";
 import { type RestartableBroker, startRestartableBroker } from "../servers/providers.ts";
 import { type RestartableStore, startRestartableStore } from "../servers/restartable-store.ts";
 import { addCaller } from "./callers.ts";
 import { type CommandLine, openCommandLine } from "./command-line.ts";
 import { endOffsets, readProgress } from "./consuming-world.ts";
-import { MIGRATIONS } from "./databases.ts";
+import { dropDatabase, MIGRATIONS } from "./databases.ts";
 import { silent } from "./http.ts";
 import { environmentOf, type IngestProcess, startIngest } from "./ingest-process.ts";
 import { makeTag } from "./world.ts";
@@ -31,9 +32,12 @@ export type SoakServers = {
   close(): Promise<void>;
 };
 
-/** @param startBroker starts a broker of their own, or returns one that scenarios may not restart. */
-export async function startSoakServers(startBroker = startRestartableBroker): Promise<SoakServers> {
-  const store = await startRestartableStore();
+/**
+ * @param startBroker starts a broker of their own, or returns one that scenarios may not restart.
+ * @param shards with more than one, the store is a cluster, of which scenarios kill one shard.
+ */
+export async function startSoakServers(startBroker = startRestartableBroker, shards = 1): Promise<SoakServers> {
+  const store = await (shards > 1 ? startRestartableCluster(shards) : startRestartableStore());
   try {
     const broker = await startBroker();
     const close = async () => {
@@ -180,10 +184,7 @@ export async function openStage(servers: SoakServers, options: StageOptions): Pr
     },
     async close() {
       await commandLine.close();
-      await client.command({
-        query: "DROP DATABASE {name:Identifier}",
-        query_params: { name: connection.database },
-      });
+      await dropDatabase(client, connection.database);
       await client.close();
     },
   };

@@ -1,0 +1,9 @@
+/** Where a ClickHouse server is and as whom to talk to it. */
+export type ClickHouseConnection = {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly database: string;
+  /** The cluster whose shards hold the observations, as this server's `remote_servers` calls it. */
+  readonly cluster?: string | undefined;
+};

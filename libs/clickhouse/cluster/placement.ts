@@ -1,0 +1,40 @@
+import { z } from "zod";
+import type { ClickHouseClient } from "../client/connect.ts";
+import { StoreError } from "../client/errors.ts";
+import { defineQuery, runForOne } from "../client/query.ts";
+import { serversOf } from "./cluster.ts";
+import { type Shard, slotsOf } from "./servers.ts";
+
+const misplacedAddresses = defineQuery({
+  name: "misplaced-addresses",
+  sql: `SELECT uniqExact(source_ip) AS addresses FROM address_tags
+    WHERE NOT has({slots:Array(UInt32)}, toUInt32(source_ip) % {total:UInt32})`,
+  params: z.object({ slots: z.array(z.int()), total: z.int() }),
+  row: z.object({ addresses: z.int() }),
+});
+
+/** How many addresses the server of the shard with this index has that belong to another shard. */
+export async function countMisplaced(
+  server: ClickHouseClient,
+  shards: readonly Shard[],
+  shard: number,
+): Promise<number> {
+  const owners = slotsOf(shards);
+  const slots = owners.flatMap((owner, slot) => (owner === shard ? [slot] : []));
+  return (await runForOne(server, misplacedAddresses, { slots, total: owners.length })).addresses;
+}
+
+/**
+ * An address with rows on two shards would count twice.
+ * @throws StoreError when some have: the shards or their weights are not those with which the rows were stored.
+ */
+export async function assertPlacement(client: ClickHouseClient, shards: readonly Shard[]): Promise<void> {
+  const servers = await serversOf(client);
+  const counts = await Promise.all(servers.map((server, shard) => countMisplaced(server, shards, shard)));
+  const misplaced = counts.reduce((sum, one) => sum + one, 0);
+  if (misplaced === 0) return;
+  throw new StoreError(
+    `${misplaced} addresses are on another shard than the cluster's configuration says, and would count twice: ` +
+      "give remote_servers the shards, order and weights back with which they were stored (docs/scaling.md)",
+  );
+}

@@ -1,0 +1,33 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { type SightingsCache, type SightingsCacheOptions, startSightingsCache } from "./sightings-cache.ts";
+
+/**
+ * The sightings of all shards as one cache. Each shard's are loaded and refreshed from its own server, as the numbers of
+ * blocks, from which changes are read on, belong to a server.
+ * @param clients one for each shard, of its server alone.
+ * @param shardOf the index of an address's shard.
+ */
+export function startSightings(
+  clients: readonly ClickHouseClient[],
+  shardOf: (address: number) => number,
+  optionsFor: (client: ClickHouseClient) => SightingsCacheOptions,
+): SightingsCache {
+  const caches = clients.map((client) => startSightingsCache(client, optionsFor(client)));
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
+  return {
+    find: (address) => caches[shardOf(address)]?.find(address),
+    *visit(from, visitor) {
+      for (const cache of caches) yield* cache.visit(from, visitor);
+    },
+    record: (address, severity, lastSeen) => caches[shardOf(address)]?.record(address, severity, lastSeen),
+    isCurrent: () => caches.every((cache) => cache.isCurrent()),
+    state() {
+      const states = new Set(caches.map((cache) => cache.state()));
+      return states.has("too-large") ? "too-large" : states.has("loading") ? "loading" : "loaded";
+    },
+    ageSeconds: () => Math.max(...caches.map((cache) => cache.ageSeconds())),
+    size: () => sum(caches.map((cache) => cache.size())),
+    bytes: () => sum(caches.map((cache) => cache.bytes())),
+    stop: async () => void (await Promise.all(caches.map((cache) => cache.stop()))),
+  };
+}
