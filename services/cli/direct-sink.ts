@@ -24,7 +24,7 @@ export function directSink<R extends IncomingRecord>(
   client: ClickHouseClient,
   { retryForMs, assertSpace, rows = {}, joinsSessions = true, encode }: DirectSinkOptions,
 ): Sink<R> {
-  const queue = insertQueue({ insert: insertObservations(client, assertSpace, encode), retryForMs, lingerMs: 0 });
+  const queue = insertQueue({ insert: insertObservations(client, assertSpace, { encode }), retryForMs, lingerMs: 0 });
   if (!joinsSessions) return clickhouseSink(queue, rows);
   const sessions = createSessions((wanted, times) => readSessions(client, wanted, times));
   return clickhouseSink(queue, { ...rows, sessions: retryingSessions(sessions, { forMs: retryForMs }) });

@@ -12,7 +12,7 @@ import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import { addStarterNetworks } from "./reference/starter-networks.ts";
 import { addTagsOfFiles } from "./reference/starter-tags.ts";
 import { formatLoss, isMuch } from "./retention-loss.ts";
-import { asCommand, type Context, openConnection, openPreparedStore, type Store } from "./store.ts";
+import { asCommand, type Context, openConnection, openPreparedStore, openShards, type Store } from "./store.ts";
 
 /** A store that was brought up to date. */
 export type PreparedStore = Store & {
@@ -56,7 +56,7 @@ export async function openStore(
     const networks = await addStarterNetworks(client);
     if (networks > 0) log.info({ lists: networks }, "starter lists of benign services and scan operators were added");
     const prepared = { migrations: applied.map(({ version }) => version), tags, networks };
-    return { server, client, retentionDays, prepared, close };
+    return { server, client, shards: await openShards(client), retentionDays, prepared, close };
   } catch (error) {
     const explained = await explainLoss(server, error);
     await close();

@@ -95,6 +95,11 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/retention.ts"),
   },
   {
+    name: "cluster",
+    description: "check the shards of the ClickHouse cluster that CLICKHOUSE_CLUSTER names",
+    load: () => import("./commands/cluster.ts"),
+  },
+  {
     name: "backup",
     description: "make a backup of everything that is stored",
     load: () => import("./commands/backup.ts"),

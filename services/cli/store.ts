@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
+import { readOwnShards, type Shard } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { assertCurrentSchema, readApplied, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
@@ -19,6 +21,8 @@ import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 export type Store = {
   readonly server: OpenClickHouse;
   readonly client: ClickHouseClient;
+  /** Of the cluster that it is, if it is one, as the server listed them when it was opened. */
+  readonly shards: readonly Shard[] | undefined;
   /** How long it keeps its observations. */
   readonly retentionDays: number;
   close(): Promise<void>;
@@ -105,12 +109,34 @@ export async function openPreparedStore(settings: Settings, options: OpenOptions
   try {
     await assertSchemaExists(settings, client);
     await assertCurrentSchema(client, await readMigrations(MIGRATIONS_DIRECTORY));
-    return { server, client, retentionDays: await readRetention(client), close };
+    const shards = await openShards(client);
+    return { server, client, shards, retentionDays: await readRetention(client), close };
   } catch (error) {
     const explained = await explainLoss(server, error);
     await close();
     throw explained;
   }
+}
+
+/**
+ * The shards of the cluster that a store is, if it is one.
+ * @throws StoreError when addresses are not on the shards where they belong.
+ */
+export async function openShards(client: ClickHouseClient): Promise<readonly Shard[] | undefined> {
+  const shards = await readOwnShards(client);
+  if (shards !== undefined) await assertPlacement(client, shards);
+  return shards;
+}
+
+/**
+ * For a command that works on one server: each shard of a cluster has a backup of its own.
+ * @throws StoreError when the settings name a cluster.
+ */
+export function assertSingleServer({ clickhouse }: Settings, command: string): void {
+  if (clickhouse.server?.cluster === undefined) return;
+  throw new StoreError(
+    `${command} works on one server: leave CLICKHOUSE_CLUSTER out, and run it with the CLICKHOUSE_URL of each shard`,
+  );
 }
 
 /** Opens the store for a command that writes, and closes it when the work has ended. */

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { type Shard, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
@@ -16,6 +17,7 @@ import { type IngestMetrics, ingestMetrics } from "./metrics.ts";
 import type { ObservationRow } from "./observation-row.ts";
 import { retry } from "./retry.ts";
 import { createSessions, retryingSessions } from "./sessions/sessions.ts";
+import { shardedQueue } from "./sharded-queue.ts";
 import { clickhouseSink, insertObservations } from "./sinks/clickhouse.ts";
 import { kafkaSink } from "./sinks/kafka.ts";
 import type { RowOptions } from "./sinks/rows.ts";
@@ -37,6 +39,8 @@ import { startKafkaIngest } from "./sources/kafka/consumer.ts";
 
 export type IngestOptions = SensorKeys & {
   readonly client: ClickHouseClient;
+  /** Of the client's cluster, if it has one. */
+  readonly shards?: readonly Shard[] | undefined;
   /** Every format that senders may name. */
   readonly formats: readonly LogFormat[];
   readonly decode: DecodeOptions;
@@ -217,14 +221,15 @@ function createStores(source: Source, options: StoresOptions): Stores {
     counted,
     log,
     onStored,
+    shards,
   } = options;
   const assertSpace = disk?.assertSpace;
-  const insert = insertObservations(client, assertSpace);
   const { retryForMs, lingerMs } = TIMES[source];
   const logRetry = (failed: string) => (error: unknown, attempt: number) =>
     log.warn({ err: error, attempt, source }, `${failed}, retrying`);
-  return {
-    queue: insertQueue({
+  const openQueue = (shard?: Shard) => {
+    const insert = insertObservations(client, assertSpace, shard && { shard: shard.number });
+    return insertQueue({
       async insert(rows, token) {
         await insert(rows, token);
         onStored?.(rows);
@@ -234,7 +239,10 @@ function createStores(source: Source, options: StoresOptions): Stores {
       shutdown,
       onInsert: counted.onInsert,
       onRetry: logRetry("insert failed"),
-    }),
+    });
+  };
+  return {
+    queue: shards === undefined ? openQueue() : shardedQueue(shards.map(openQueue), shardOfAddress(shards)),
     deadLetters: limitedDeadLetterStore(client, {
       source,
       bytesPerDay: deadLetterBytesPerDay,

@@ -13,7 +13,7 @@ import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { formatBytes, type OutputOptions } from "../framework/output.ts";
 import { fractionBar } from "../framework/progress.ts";
-import { asCommand, assertStoreExists } from "../store.ts";
+import { asCommand, assertSingleServer, assertStoreExists } from "../store.ts";
 
 const BACKUP_HELP = `
 Everything that is stored goes into it: observations, tags, lists, workspaces and keys (their hashes), dead letters.
@@ -34,6 +34,7 @@ export async function runBackup(
   { json }: Partial<OutputOptions> = {},
 ): Promise<void> {
   const { settings, signal, print } = context;
+  assertSingleServer(settings, "backup");
   const isOwnServer = settings.clickhouse.server === undefined;
   const place = readBackupPlace(destination, isOwnServer, settings);
   if (isOwnServer) assertVerifiable(destination);

@@ -13,6 +13,7 @@ import type { DefineCommand } from "../framework/define-command.ts";
 import type { OutputOptions } from "../framework/output.ts";
 import { fractionBar } from "../framework/progress.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
+import { assertSingleServer } from "../store.ts";
 
 const RESTORE_HELP = `
 Stop the services first. The backup is read and checked beside the database, its rollups are rebuilt, and then its tables
@@ -41,6 +42,7 @@ export async function runRestore(
   context: CommandContext,
 ): Promise<void> {
   const { settings, signal, print } = context;
+  assertSingleServer(settings, "restore");
   const place = readBackupPlace(source, settings.clickhouse.server === undefined, settings);
   const server = await openClickHouse(settings.clickhouse, { purpose: "restore" });
   let progress = fractionBar("", false);

@@ -1,11 +1,13 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { LoadingError } from "@noisefloor/http/health.ts";
 import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
-import { startSightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
+import { startSightings } from "@noisefloor/query/address-index/sharded-sightings.ts";
+import type { SightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { Cache, Caches } from "./caches.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -19,33 +21,31 @@ export type OpenAddressIndex = AddressIndex & {
   onStored(rows: readonly ObservationRow[]): void;
 };
 
-type Sightings = ReturnType<typeof startSightingsCache>;
-
 /** Opens the index in memory that answers lookups of single addresses, when the role and the settings ask for it. */
 export async function openAddressIndex(
   context: ServiceContext,
-  client: ClickHouseClient,
+  clients: readonly ClickHouseClient[],
   { catalogue, retentionDays }: Pick<Caches, "catalogue" | "retentionDays">,
 ): Promise<OpenAddressIndex | undefined> {
   const { roles, settings, log, metrics, closeStack } = context;
   const limit = settings.lookupIndexAddresses;
   if (!roles.query || limit === 0) return undefined;
-  let isLoaded = false;
-  const sightings = startSightingsCache(client, {
-    limit,
+  const loaded = new Set<ClickHouseClient>();
+  const sightings = startSightings(clients, shardOfAddress(context.store.shards ?? []), (client) => ({
+    limit: Math.ceil(limit / clients.length),
     retentionDays,
     now: Date.now,
     onError: (error) => log.warn({ err: error }, "refresh of the address index failed; querying ClickHouse per lookup"),
     onRecovery: () => log.info("refresh of the address index succeeded again"),
     onLoaded: (addresses, seconds) => {
-      isLoaded = true;
+      loaded.add(client);
       log.info({ addresses, seconds }, "address index loaded");
     },
     onTooLarge: () => {
-      isLoaded = true;
+      loaded.add(client);
       log.warn({ limit }, "more addresses than LOOKUP_INDEX_ADDRESSES; querying ClickHouse per lookup");
     },
-  });
+  }));
   closeStack.add(sightings.stop);
   registerIndexMetrics(metrics, sightings);
   return {
@@ -55,14 +55,14 @@ export async function openAddressIndex(
     caches: { addresses: sightings },
     checks: {
       addresses: async () => {
-        if (!isLoaded) throw new LoadingError("the address index is being loaded");
+        if (loaded.size < clients.length) throw new LoadingError("the address index is being loaded");
       },
     },
     onStored: (rows) => recordRows(rows, sightings, catalogue),
   };
 }
 
-function registerIndexMetrics(metrics: Pick<Metrics, "gauge">, sightings: Sightings): void {
+function registerIndexMetrics(metrics: Pick<Metrics, "gauge">, sightings: SightingsCache): void {
   metrics.gauge("noisefloor_address_index_entries", "Addresses in memory, once per severity", sightings.size);
   metrics.gauge("noisefloor_address_index_bytes", "Memory that the addresses take", sightings.bytes);
   metrics.gauge(
@@ -72,7 +72,7 @@ function registerIndexMetrics(metrics: Pick<Metrics, "gauge">, sightings: Sighti
   );
 }
 
-function recordRows(rows: readonly ObservationRow[], sightings: Sightings, catalogue: TagCatalogue): void {
+function recordRows(rows: readonly ObservationRow[], sightings: SightingsCache, catalogue: TagCatalogue): void {
   for (const row of rows) {
     if (row.dataset !== "global") continue;
     const lastSeen = Date.parse(`${row.observed_at.replace(" ", "T")}Z`);

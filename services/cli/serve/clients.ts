@@ -1,4 +1,5 @@
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { connectionsOf } from "@noisefloor/clickhouse/cluster/servers.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** Shorter than the five seconds within which a revoked key must stop working. */
@@ -11,12 +12,14 @@ export type Clients = {
   readonly polling: ClickHouseClient;
   readonly lookups: ClickHouseClient;
   readonly inserts: ClickHouseClient;
-  readonly index: ClickHouseClient;
+  /** One for each shard of a cluster, else one. */
+  readonly index: readonly ClickHouseClient[];
 };
 
 export function openClients({ store, closeStack }: ServiceContext): Clients {
-  const open = (application: string, timeoutMs?: number) => {
-    const client = connect(store.server.connection, application, timeoutMs);
+  const { connection } = store.server;
+  const open = (application: string, timeoutMs?: number, server = connection) => {
+    const client = connect(server, application, timeoutMs);
     closeStack.add(() => client.close());
     return client;
   };
@@ -24,6 +27,6 @@ export function openClients({ store, closeStack }: ServiceContext): Clients {
     polling: open("noisefloor-polling", POLLING_TIMEOUT_MS),
     lookups: open("noisefloor-lookup"),
     inserts: open("noisefloor-ingest"),
-    index: open("noisefloor-index", INDEX_TIMEOUT_MS),
+    index: connectionsOf(connection, store.shards).map((server) => open("noisefloor-index", INDEX_TIMEOUT_MS, server)),
   };
 }

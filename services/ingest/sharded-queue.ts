@@ -1,0 +1,45 @@
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
+import type { ObservationRow } from "./observation-row.ts";
+
+/**
+ * Sends each row to the queue of its address's shard. Every queue inserts and retries by itself: a shard that is away
+ * holds up its own rows, and those who wait for them, but no other shard's.
+ * @param queues one for each shard.
+ * @param shardOf the index of an address's queue.
+ */
+export function shardedQueue(queues: readonly InsertQueue[], shardOf: (address: number) => number): InsertQueue {
+  return {
+    async store(rows, bytes, options) {
+      const parts = partition(rows, shardOf);
+      const stored = [...parts].map(async ([shard, indexes]) => {
+        const queue = queues[shard];
+        if (queue === undefined) throw new RangeError(`there is no queue for shard ${shard}`);
+        const own = indexes.flatMap((index) => rows[index] ?? []);
+        const rejected = await queue.store(own, Math.ceil((bytes * own.length) / rows.length), options);
+        return rejected.map(({ index, detail }): RejectedRow => ({ index: indexes[index] ?? 0, detail }));
+      });
+      // Each part is waited for, also after one has failed: none may still be on its way when the caller goes on.
+      const ended = await Promise.allSettled(stored);
+      return ended.flatMap((part) => {
+        if (part.status === "rejected") throw part.reason;
+        return part.value;
+      });
+    },
+  };
+}
+
+/** The indexes of each shard's rows. */
+function partition(
+  rows: readonly ObservationRow[],
+  shardOf: (address: number) => number,
+): ReadonlyMap<number, readonly number[]> {
+  const parts = new Map<number, number[]>();
+  for (const [index, row] of rows.entries()) {
+    const shard = shardOf(ipv4ToNumber(row.source_ip));
+    const part = parts.get(shard);
+    if (part === undefined) parts.set(shard, [index]);
+    else part.push(index);
+  }
+  return parts;
+}
