@@ -10,6 +10,7 @@ const { values } = parseArgs({
     events: { type: "string" },
     quick: { type: "boolean", default: false },
     minutes: { type: "string", default: "15" },
+    shards: { type: "string", default: "1" },
   },
 });
 const known = ALL_SCENARIOS.map(({ name }) => name);
@@ -33,7 +34,7 @@ const overtime = new Promise<never>((_, fail) => {
   setTimeout(() => fail(new Error(`the ${minutes} minutes are over`)), minutes * 60_000).unref();
 });
 overtime.catch(() => {});
-const servers = await startSoakServers();
+const servers = await startSoakServers(undefined, Number(values.shards));
 try {
   say(`seed ${seed}`);
   for (const scenario of ALL_SCENARIOS.filter(({ name }) => values.only?.includes(name) ?? true)) {
