@@ -3,8 +3,11 @@ import type { ValidObservation } from "@noisefloor/domain/observation/observatio
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import type { SimulationTarget } from "./targets.ts";
 
-/** An insert of so many is worth its while, and little enough to be in memory twice. */
-const BATCH = 25_000;
+/**
+ * ClickHouse takes a fifth less time for a row than in inserts of half as many, and hardly less in larger ones. It is
+ * little enough to be in memory twice.
+ */
+const BATCH = 50_000;
 /** While one is stored, the next one is made. */
 const CONCURRENT = 2;
 
