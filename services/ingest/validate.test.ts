@@ -16,6 +16,24 @@ test("rejections are counted by their reason, whatever their details say", () =>
   expect(Object.fromEntries(counts)).toEqual({ "not-json": 2, "unknown-tag": 1 });
 });
 
+test("a sensor's own record that was sent without its format is told so, and another one what is wrong with it", async () => {
+  const detailOf = async (sent: object) => {
+    const record = { bytes: Buffer.from(JSON.stringify(sent)), fallbackId: "" };
+    const { rejected } = await validateBatch([record], {
+      catalogue: noTags,
+      retentionDays: () => 1,
+      right: "shared-datasets",
+      now: Date.now,
+    });
+    return rejected.map(({ rejection }) => `${rejection.reason}: ${rejection.detail}`).join();
+  };
+  const wrong = "observed_at: must be an RFC 3339 date-time with a zone, like 2026-11-20T14:03:09.5Z";
+  expect(await detailOf({ eventid: "cowrie.session.connect", src_ip: "45.83.64.20" })).toBe(
+    `invalid-observation: the record is in the format cowrie, not in observations: name that format, or auto (${wrong})`,
+  );
+  expect(await detailOf({ eventid: "other.session.connect" })).toBe(`invalid-observation: ${wrong}`);
+});
+
 test("other requests get their turn while many or large records are validated", async () => {
   const turnsDuring = async (count: number, bytes: Buffer) => {
     let turns = 0;

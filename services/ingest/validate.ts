@@ -8,7 +8,10 @@ import {
 } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
+import { isFields } from "./formats/fields.ts";
 import { parseRecord } from "./formats/json/split.ts";
+import { observationsFormat } from "./formats/observations.ts";
+import { formatInstead } from "./formats/recognize.ts";
 import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
 
 const MAX_DETAIL_LENGTH = 500;
@@ -77,10 +80,21 @@ function validateRecord(
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
   if ("reason" in parsed) return { rejection: parsed };
   const valid = validateObservation(parsed.value, criteria);
-  if ("reason" in valid) return { rejection: valid, sensorId: namedSensor(parsed.value) };
+  if ("reason" in valid) {
+    return { rejection: withFormat(valid, record, parsed.value), sensorId: namedSensor(parsed.value) };
+  }
   const tagIds = resolveTags(catalogue, valid.observation.tags);
   if ("reason" in tagIds) return { rejection: tagIds, sensorId: valid.observation.sensor_id };
   return { valid, tagIds };
+}
+
+/** Senders forget to name a sensor's own format: the first member that the wire schema lacks would not tell them. */
+function withFormat(rejection: Rejection, { format }: IncomingRecord, value: unknown): Rejection {
+  if (rejection.reason !== "invalid-observation" || format !== undefined || !isFields(value)) return rejection;
+  const other = formatInstead(observationsFormat, value);
+  if (other === undefined) return rejection;
+  const found = `the record is in the format ${other.name}, not in ${observationsFormat.name}`;
+  return { ...rejection, detail: `${found}: name that format, or auto (${rejection.detail})` };
 }
 
 /** The sensor that a record names which is no observation. */

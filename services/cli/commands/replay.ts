@@ -189,7 +189,10 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
     format === "observations"
       ? '"noisefloor schema" prints what it accepts'
       : `--format ${format} does not accept them; see "noisefloor dead-letters list"`,
-  "unknown-format": () => "no format recognises them; a field map (FIELD_MAPS) says which of their fields is what",
+  "unknown-format": (format) =>
+    format === AUTO
+      ? "no format recognises them; a field map (FIELD_MAPS) says which of their fields is what"
+      : `they are not in the format ${format}; --format ${AUTO} recognises each record`,
   "unknown-tag": () => 'they carry tags that are not in the catalogue; import these with "noisefloor tags import"',
   "source-not-routable": () => "their sources are private addresses, which no scan from the Internet has",
 };

@@ -3,8 +3,8 @@ import type { ValidObservation } from "@noisefloor/domain/observation/observatio
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import type { SimulationTarget } from "./targets.ts";
 
-/** An insert of so many is worth its while, and little enough to be in memory twice. */
-const BATCH = 25_000;
+/** ClickHouse takes about a tenth less time for a row than in inserts of half as many. So many are in memory twice. */
+const BATCH = 50_000;
 /** While one is stored, the next one is made. */
 const CONCURRENT = 2;
 

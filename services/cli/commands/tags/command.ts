@@ -90,7 +90,10 @@ export const define: DefineCommand = (tags, createContext) => {
     .description(
       "show which rules match an observation and why, and which lack one clause only; or who gave an address its tags",
     )
-    .argument("[event]", 'an observation as JSON, a file with one, or "-" for standard input; members may be missing')
+    .argument(
+      "[event]",
+      'an observation or a record of a sensor as JSON, a file with one, or "-" for standard input; members may be missing',
+    )
     .option("--address <ip>", "of each tag of this address: whether a rule or a sender gave it, and when")
     .option("--all", "every rule that lacks one clause, instead of the ten closest", false)
     .option("--json", "as JSON", false)

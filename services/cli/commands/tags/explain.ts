@@ -1,8 +1,10 @@
 import { formatIssue } from "@noisefloor/domain/observation/format-issue.ts";
 import { observationSchema } from "@noisefloor/domain/observation/schema.ts";
+import { openDecoder } from "@noisefloor/ingest/formats/decoder.ts";
 import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import type { HeldClause, MissingClause } from "@noisefloor/ingest/tagging/explain.ts";
 import type { Taggable } from "@noisefloor/ingest/tagging/matching/fields.ts";
+import { readSensorFormats } from "../../formats.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { readInput } from "../../framework/input.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
@@ -19,7 +21,7 @@ const MOST_VALUES = 5;
 
 /** `noisefloor tags explain`. @param event JSON, the path of a file, or `-`. */
 export async function runTagsExplain(event: string, options: ExplainOptions, context: CommandContext): Promise<void> {
-  const observation = await readObservation(event, context);
+  const { observation, format } = await readObservation(event, context);
   const { tags, problems } = await lintRules([], context);
   const broken = new Set(problems.filter(({ severity }) => severity === "error").map(({ file }) => file));
   for (const file of broken)
@@ -31,6 +33,7 @@ export async function runTagsExplain(event: string, options: ExplainOptions, con
     return;
   }
   const { matched, almost } = explanation;
+  if (format !== undefined) print(`Read in the format ${format}.`);
   print(matched.length === 0 ? "No rule matches." : `Rules that match: ${matched.length}`);
   for (const { slug, clauses } of matched) {
     print(`  ${slug}`);
@@ -49,11 +52,26 @@ export async function runTagsExplain(event: string, options: ExplainOptions, con
 /** All members may be missing: one asks about a path as often as about a whole observation. */
 const eventSchema = observationSchema.partial();
 
-async function readObservation(event: string, context: CommandContext): Promise<Taggable> {
-  const parsed = eventSchema.safeParse(await readJson(event, context), { error: formatIssue });
-  if (parsed.success) return parsed.data;
+/** The observation, and the format of the sensor whose record it was. */
+type ReadEvent = { readonly observation: Taggable; readonly format?: string | undefined };
+
+async function readObservation(event: string, context: CommandContext): Promise<ReadEvent> {
+  const sent = await readJson(event, context);
+  const { value, format } = decodeRecord(sent, context);
+  const parsed = eventSchema.safeParse(value, { error: formatIssue });
+  if (parsed.success) return { observation: parsed.data, format };
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the observation"}: ${message}`);
   throw new UserError(`${issues.join("; ")}. "noisefloor schema" prints what an observation has`);
+}
+
+/** A sensor's own record as an observation; what no other format recognises is one already, or a part of one. */
+function decodeRecord(sent: unknown, { settings }: CommandContext): { value: unknown; format?: string | undefined } {
+  const { formats, decode } = readSensorFormats(settings);
+  const record = openDecoder(formats, decode)(Buffer.from(JSON.stringify(sent)));
+  if (record?.ignored !== undefined) {
+    throw new UserError(`the record is in the format ${record.format} and gives no observation: ${record.ignored}`);
+  }
+  return record?.format === undefined ? { value: sent } : { value: record.value, format: record.format };
 }
 
 async function readJson(event: string, context: CommandContext): Promise<unknown> {

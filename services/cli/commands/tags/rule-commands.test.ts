@@ -124,6 +124,20 @@ test("explain says which rule matches and which lacks one clause, for people and
   });
 });
 
+test("explain takes a record as its sensor wrote it", async () => {
+  const explain = (event: object) =>
+    run((context) => runTagsExplain(JSON.stringify(event), { json: false, all: false }, context));
+  const cowrie = { session: "a", src_ip: "45.83.64.20", sensor: "s", timestamp: "2026-11-20T13:00:00Z" };
+  const login = { ...cowrie, eventid: "cowrie.login.failed", username: "root", password: "xc3511" };
+  expect((await explain(login)).output).toMatch(/^Read in the format cowrie\.\nRules that match: [1-9]/);
+  const http = { url: "/a/panel", http_method: "POST" };
+  const eve = { ...cowrie, event_type: "http", flow_id: 1, dest_ip: "198.51.100.7", dest_port: 80, proto: "TCP", http };
+  expect((await explain(eve)).output).toMatch(/^Read in the format suricata-eve\.\n.*\n(?: .*\n)* {2}panel\n/);
+  expect((await explain({ ...cowrie, eventid: "cowrie.log.closed" })).failure).toBe(
+    "UserError: the record is in the format cowrie and gives no observation: no-behaviour",
+  );
+});
+
 test("an event that is no observation is explained, too", async () => {
   const explain = (event: string) => run((context) => runTagsExplain(event, { json: false, all: false }, context));
   expect((await explain('{"htp": {}}')).failure).toMatch(/unknown members: "htp"\. "noisefloor schema" prints/);

@@ -161,6 +161,25 @@ test("a file may mix formats; headers of text formats hold until another header 
   expect(records[1]?.value).toMatchObject({ source_ip: "45.83.64.20", destination_port: 22, session_id: "C9" });
 });
 
+const JSON_RECORDS = RECORDS.filter(([, record]) => typeof record !== "string");
+
+test.each(JSON_RECORDS)("%s: %j is rejected under the name of another format, not ignored", async (name, record) => {
+  const content = textOf(record);
+  for (const { name: other } of LOG_FORMATS) {
+    if (other === name || other === "observations") continue;
+    const [read] = await readContent(content, other);
+    if (read?.rejection === undefined) {
+      // T-Pot's records are those of its honeypots, with members of its own.
+      expect([name, other]).toContain("tpot");
+      continue;
+    }
+    expect(read.rejection).toEqual({
+      reason: "unknown-format",
+      detail: expect.stringMatching(new RegExp(`^the record is in the format \\S+, not in ${other}: name that format`)),
+    });
+  }
+});
+
 test("a field map makes a format of any JSON", async () => {
   const map = fieldMapSchema.parse({
     name: "doorbell",
