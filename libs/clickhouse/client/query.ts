@@ -78,12 +78,12 @@ export type ReaderOptions = {
 
 /**
  * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups or small
- * inserts one after the other slow large questions down and do not stop them. A server with CAP_SYS_NICE gives the
- * threads of a background query what the others leave of the processors; one without it ignores the niceness.
+ * inserts one after the other slow large questions down and do not stop them. Not by the niceness of their threads: where
+ * the server has CAP_SYS_NICE in a user namespace only, it fails to take it back, and the queries with it.
  */
 const PRIORITIES = {
   foreground: { priority: "1" },
-  background: { priority: "2", low_priority_query_wait_time_ms: 10, os_threads_nice_value_query: 19 },
+  background: { priority: "2", low_priority_query_wait_time_ms: 10 },
 } as const satisfies Record<string, ClickHouseSettings>;
 
 /** Beside others: several at once keep all processors busy with one thread each, and leave the foreground its turn. */
