@@ -163,6 +163,9 @@ describe("the ranges of numbers", () => {
 
 describe("a ClickHouse server", () => {
   test("needs only its URL", () => {
+    expect(messageFor({ CLICKHOUSE_CLUSTER: "noise" })).toMatch(/CLICKHOUSE_CLUSTER.*set that, too/);
+    const clustered = { CLICKHOUSE_URL: "http://db:8123", CLICKHOUSE_CLUSTER: "noise" };
+    expect(readSettings(clustered).clickhouse.server).toMatchObject({ cluster: "noise" });
     expect(readSettings({ CLICKHOUSE_URL: "http://db:8123" }).clickhouse.server).toEqual({
       url: "http://db:8123",
       username: "default",

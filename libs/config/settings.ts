@@ -42,7 +42,7 @@ export const settingsSchema = z.object({
     .string()
     .regex(
       /^[A-Za-z_][A-Za-z0-9_.-]{0,62}$/,
-      "takes a name from the server's remote_servers: letters, digits, _, . and -",
+      "takes the name of a cluster: letters, digits, underscores, dots and hyphens",
     )
     .optional(),
   GRAFANA_WORKSPACES: list(`takes ids of workspaces (${WORKSPACE_ID_CHARACTERS}), separated by commas`, isWorkspaceId),
@@ -144,6 +144,11 @@ const CHECKS: readonly Check<Variables>[] = [
       return new Set(topics).size === topics.length;
     },
   },
+  {
+    of: ["CLICKHOUSE_CLUSTER", "CLICKHOUSE_URL"],
+    message: "is a cluster of the server at CLICKHOUSE_URL: set that, too",
+    isMet: ({ CLICKHOUSE_CLUSTER, CLICKHOUSE_URL }) => CLICKHOUSE_CLUSTER === undefined || CLICKHOUSE_URL !== undefined,
+  },
   ...pair("TLS_CERT_FILE", "TLS_KEY_FILE"),
   {
     of: ["HTTPS_PORT", "HTTP_PORT"],
@@ -237,7 +242,7 @@ function clickhouseSettings(variables: Variables) {
           username: variables.CLICKHOUSE_USER,
           password: variables.CLICKHOUSE_PASSWORD,
           database: variables.CLICKHOUSE_DATABASE,
-          ...(variables.CLICKHOUSE_CLUSTER !== undefined && { cluster: variables.CLICKHOUSE_CLUSTER }),
+          cluster: variables.CLICKHOUSE_CLUSTER,
         };
   return { server, dataDir: variables.DATA_DIR, grafanaWorkspaces: variables.GRAFANA_WORKSPACES };
 }

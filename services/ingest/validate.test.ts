@@ -16,7 +16,7 @@ test("rejections are counted by their reason, whatever their details say", () =>
   expect(Object.fromEntries(counts)).toEqual({ "not-json": 2, "unknown-tag": 1 });
 });
 
-test("a sensor's own record that was sent without its format is told so, and another one what is wrong with it", async () => {
+test("a record of a sensor without its format is rejected with the name of that format, others with their fault", async () => {
   const detailOf = async (sent: object) => {
     const record = { bytes: Buffer.from(JSON.stringify(sent)), fallbackId: "" };
     const { rejected } = await validateBatch([record], {

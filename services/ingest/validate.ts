@@ -8,10 +8,9 @@ import {
 } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
-import { isFields } from "./formats/fields.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import { observationsFormat } from "./formats/observations.ts";
-import { formatInstead } from "./formats/recognize.ts";
+import { explainOtherFormat } from "./formats/recognize.ts";
 import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
 
 const MAX_DETAIL_LENGTH = 500;
@@ -90,11 +89,9 @@ function validateRecord(
 
 /** Senders forget to name a sensor's own format: the first member that the wire schema lacks would not tell them. */
 function withFormat(rejection: Rejection, { format }: IncomingRecord, value: unknown): Rejection {
-  if (rejection.reason !== "invalid-observation" || format !== undefined || !isFields(value)) return rejection;
-  const other = formatInstead(observationsFormat, value);
-  if (other === undefined) return rejection;
-  const found = `the record is in the format ${other.name}, not in ${observationsFormat.name}`;
-  return { ...rejection, detail: `${found}: name that format, or auto (${rejection.detail})` };
+  if (rejection.reason !== "invalid-observation" || format !== undefined) return rejection;
+  const other = explainOtherFormat(observationsFormat, value);
+  return other === undefined ? rejection : { ...rejection, detail: `${other} (${rejection.detail})` };
 }
 
 /** The sensor that a record names which is no observation. */

@@ -43,6 +43,16 @@ test.each([
   expect(failureKind(new Error(message))).toBe("transient");
 });
 
+test("a shard that was lost in the middle of an answer is transient, and what a sender wrote about one is not", () => {
+  const lost = "Attempt to read after eof: while receiving packet from 127.0.0.2:9000, local address: 127.0.0.1:1";
+  expect(failureKind(new ClickHouseError({ message: lost, code: "32", type: "x" }))).toBe("transient");
+  expect(failureKind(new ClickHouseError({ message: "Attempt to read after eof", code: "32", type: "x" }))).toBe(
+    "unknown",
+  );
+  const quoted = "Cannot parse input: expected '\"' before: 'while receiving packet from'";
+  expect(failureKind(new ClickHouseError({ message: quoted, code: "27", type: "x" }))).toBe("data");
+});
+
 test("an error of our own is not transient, whatever its message", () => {
   expect(failureKind(new TypeError("503"))).toBe("unknown");
   expect(failureKind(new RangeError("Invalid string length"))).toBe("unknown");

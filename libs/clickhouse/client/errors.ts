@@ -124,8 +124,6 @@ const TRANSIENT_SYSTEM_CODES: ReadonlySet<string> = new Set([
 
 /** What a proxy answers when the server behind it does not. The client passes on the text, but not the status. */
 const FROM_PROXY = /\b50[234]\b|no healthy upstream|upstream connect error|upstream request timeout/i;
-/** A server lost a shard of its cluster in the middle of an answer; the code is the one of any text that ends early. */
-const LOST_SHARD = /while (?:receiving packet from|sending data to|reading from socket)/i;
 const PROXY_TIMEOUT = /\b504\b|upstream request timeout/i;
 const PROXY_TEXT_LENGTH = 500;
 /** The client's message when an answer takes longer than the request timeout. */
@@ -133,9 +131,21 @@ const CLIENT_TIMEOUT = "Timeout error.";
 
 const TRANSIENT_KINDS = [StoreTimeoutError, IncompleteAnswerError, StoreFullError];
 
-/** Whether to send the same request again. Codes decide; the message only where the client gives no code. */
+/**
+ * What a server of a cluster answers that lost a shard in the middle of its answer: ATTEMPT_TO_READ_AFTER_EOF, which is
+ * also the code of data that end too early.
+ */
+const READ_AFTER_END = "32";
+const FROM_SHARD = /while receiving packet from/;
+
+/**
+ * Whether to send the same request again. Codes decide; the message only where the client gives no code, or one that
+ * means several things. A message may quote what a sender sent.
+ */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof ClickHouseError) return TRANSIENT_CODES.has(error.code) || LOST_SHARD.test(error.message);
+  if (error instanceof ClickHouseError) {
+    return TRANSIENT_CODES.has(error.code) || (error.code === READ_AFTER_END && FROM_SHARD.test(error.message));
+  }
   if (TRANSIENT_KINDS.some((kind) => error instanceof kind)) return true;
   if (!(error instanceof Error)) return false;
   if ("code" in error && typeof error.code === "string") return TRANSIENT_SYSTEM_CODES.has(error.code);

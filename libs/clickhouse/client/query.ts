@@ -78,8 +78,8 @@ export type ReaderOptions = {
 
 /**
  * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups or small
- * inserts one after the other slow large questions down and do not stop them. Not by the niceness of their threads: where
- * the server has CAP_SYS_NICE in a user namespace only, it fails to take it back, and the queries with it.
+ * inserts one after the other slow large questions down and do not stop them. Its threads get no niceness
+ * (`os_threads_nice_value_query`): ClickHouse 26.7 crashes where it has CAP_SYS_NICE in a user namespace alone.
  */
 const PRIORITIES = {
   foreground: { priority: "1" },

@@ -19,9 +19,9 @@ type TableProperties = {
   /** Its rows are keys: a restore keeps revoked what was revoked since the backup. */
   readonly holdsKeys?: true;
   /**
-   * SQL: the row is on the shard of a cluster whose number is this modulo the sum of all weights. Left out, every server
-   * has every row, except of tables that are derived from observations or transient: their rows are on the shard of the
-   * observations.
+   * SQL: the row is on the shard of a cluster whose number is this modulo the sum of all weights. Left out, every
+   * server has every row, except of tables that are derived from observations or transient: their rows are on the
+   * shard of the observations.
    */
   readonly shardBy?: string;
 };

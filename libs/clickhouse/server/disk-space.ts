@@ -16,9 +16,8 @@ const diskSpace = defineQuery({
     HAVING count() > 0`,
   // A cluster is full when its fullest shard is.
   shards: {
-    merge: (
-      shards,
-    ) => `SELECT min(shard.freeBytes) AS freeBytes, argMin(shard.totalBytes, shard.freeBytes) AS totalBytes
+    merge: (shards) => `
+      SELECT min(shard.freeBytes) AS freeBytes, argMin(shard.totalBytes, shard.freeBytes) AS totalBytes
       FROM ${shards} AS shard HAVING count() > 0`,
   },
   params: z.object({}),

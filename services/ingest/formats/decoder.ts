@@ -3,7 +3,7 @@ import { isFields } from "./fields.ts";
 import type { Decoded, DecodeOptions, FileRecord, LogFormat } from "./format.ts";
 import { parseRecord } from "./json/split.ts";
 import { observationsFormat } from "./observations.ts";
-import { formatInstead } from "./recognize.ts";
+import { explainOtherFormat } from "./recognize.ts";
 
 /** Sensors log whole payloads: their records may be larger than an observation. */
 export const MAX_SENSOR_RECORD_BYTES = 1024 * 1024;
@@ -32,7 +32,7 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
     const text = bytes.toString("utf8");
     const isJson = bytes[0] === OPEN_BRACE;
     if (!isJson || (only !== undefined && only.json === undefined)) {
-      const other = isJson && only !== undefined ? otherFormat(only, parse(text)) : undefined;
+      const other = isJson && only !== undefined ? explainOtherFormat(only, parse(text)) : undefined;
       if (other !== undefined) return reject(bytes, "unknown-format", other);
       const decoded = decodeText(text, options);
       if (decoded === undefined) return undefined;
@@ -40,7 +40,7 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
     }
     const value = parse(text);
     if (!isFields(value)) return reject(bytes, "not-json", "the record is not JSON");
-    const other = only && otherFormat(only, value);
+    const other = only && explainOtherFormat(only, value);
     if (other !== undefined) return reject(bytes, "unknown-format", other);
     const format = only ?? formats.find((candidate) => candidate.json?.recognizes(value));
     if (format?.json === undefined) return reject(bytes, "unknown-format", "no format recognises the record");
@@ -63,12 +63,6 @@ function toRecord(bytes: Buffer, decoded: Decoded, format: string): FileRecord {
 
 function reject(bytes: Buffer, reason: Rejection["reason"], detail: string): FileRecord {
   return { bytes, rejection: { reason, detail } };
-}
-
-/** What to say of a record that is in another format than the one that its sender named. */
-function otherFormat(named: LogFormat, value: unknown): string | undefined {
-  const other = isFields(value) ? formatInstead(named, value) : undefined;
-  return other && `the record is in the format ${other.name}, not in ${named.name}: name that format, or auto`;
 }
 
 function unknownText(only: LogFormat | undefined): [Rejection["reason"], string] {

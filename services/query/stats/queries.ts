@@ -18,8 +18,8 @@ export const countSeen = defineQuery({
 
 const LIMITED = { ...sinceParams.shape, limit: z.int() };
 
-const MOST_ACTIVE = "ORDER BY active_ips DESC,";
-const FIRST = "LIMIT {limit:UInt32}";
+/** Those with the most addresses, ties by a column. */
+const mostActive = (column: string) => `ORDER BY active_ips DESC, ${column} LIMIT {limit:UInt32}`;
 
 const PER_NETWORK = `SELECT asn, max(organization) AS organization, uniqExact(source_ip) AS active_ips
     FROM address_networks WHERE ${IN_SCOPES} AND ${SEEN} AND asn != 0 GROUP BY asn`;
@@ -27,11 +27,11 @@ const PER_NETWORK = `SELECT asn, max(organization) AS organization, uniqExact(so
 /** The networks with the most of them, ties by number. Of a network's names, the last in alphabetical order. */
 export const countByNetwork = defineQuery({
   name: "stats-networks",
-  sql: `${PER_NETWORK} ${MOST_ACTIVE} asn ${FIRST}`,
+  sql: `${PER_NETWORK} ${mostActive("asn")}`,
   shards: {
     perShard: PER_NETWORK,
     merge: (shards) => `SELECT asn, max(organization) AS organization, sum(active_ips) AS active_ips
-      FROM ${shards} GROUP BY asn ${MOST_ACTIVE} asn ${FIRST}`,
+      FROM ${shards} GROUP BY asn ${mostActive("asn")}`,
   },
   params: z.object(LIMITED),
   row: z.object({ asn: z.int(), organization: z.string(), active_ips: z.int() }),
@@ -43,11 +43,11 @@ const PER_COUNTRY = `SELECT country, uniqExact(source_ip) AS active_ips
 /** The countries with the most of them, ties by code. */
 export const countByCountry = defineQuery({
   name: "stats-countries",
-  sql: `${PER_COUNTRY} ${MOST_ACTIVE} country ${FIRST}`,
+  sql: `${PER_COUNTRY} ${mostActive("country")}`,
   shards: {
     perShard: PER_COUNTRY,
     merge: (shards) => `SELECT country, sum(active_ips) AS active_ips
-      FROM ${shards} GROUP BY country ${MOST_ACTIVE} country ${FIRST}`,
+      FROM ${shards} GROUP BY country ${mostActive("country")}`,
   },
   params: z.object(LIMITED),
   row: z.object({ country: z.string(), active_ips: z.int() }),

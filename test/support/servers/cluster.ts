@@ -18,8 +18,6 @@ export type ClickHouseCluster = {
   readonly connection: ClickHouseConnection;
   /** The same for a user who only reads. */
   readonly reader: ClickHouseConnection;
-  /** Each server by itself, in the order of the shards. */
-  readonly servers: readonly ClickHouseConnection[];
   /** SIGKILL to a shard's server, by its index; resolves when it is gone. */
   kill(index: number): Promise<void>;
   /** Starts it again, with its data. */
@@ -46,7 +44,7 @@ export async function startRestartableCluster(shards: number): Promise<Restartab
   };
 }
 
-/** Servers of a cluster have the same ports: each has an address of its own, which are all loopback addresses. */
+/** Servers of a cluster have the same ports, so each has a loopback address of its own. */
 const hostOf = (index: number) => `127.0.0.${index + 1}`;
 
 /** @param database of the connections; it need not exist. */
@@ -79,7 +77,6 @@ export async function startCluster(shards: number, database = "default"): Promis
   return {
     connection: { ...first, cluster: CLUSTER },
     reader: { ...first, ...READER, cluster: CLUSTER },
-    servers,
     async kill(index) {
       const server = processes[index];
       if (server === undefined) throw new RangeError(`there is no shard ${index}`);
@@ -107,6 +104,7 @@ function configXml(options: { folder: string; config: string; hosts: readonly st
   return `<clickhouse>
   <users_config>${options.config}</users_config>
   <logger><log>${join(options.folder, "log")}</log></logger>
+  <backups><allowed_path>/</allowed_path></backups>
   <remote_servers><${CLUSTER}>${shards.join("")}</${CLUSTER}></remote_servers>
   <profiles><default/><reading><readonly>2</readonly></reading></profiles>
   <quotas><default/></quotas>

@@ -109,7 +109,10 @@ async function startBrokerContainer(): Promise<RestartableBroker> {
   };
 }
 
-/** A real ClickHouse: a cluster of so many shards when TEST_SHARDS asks for one, the configured server, else a container, else the embedded one. */
+/**
+ * A real ClickHouse: a cluster when TEST_SHARDS says of how many shards, else the configured server, else a container,
+ * else the embedded one.
+ */
 export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<ClickHouseConnection>> {
   return firstAvailable<Running<ClickHouseConnection>>(
     "ClickHouse server",
