@@ -2,6 +2,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { createSessions, retryingSessions } from "@noisefloor/ingest/sessions/sessions.ts";
+import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import type { EncodeRows } from "@noisefloor/ingest/sinks/encode-rows.ts";
 import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
@@ -24,7 +25,9 @@ export function directSink<R extends IncomingRecord>(
   client: ClickHouseClient,
   { retryForMs, assertSpace, rows = {}, joinsSessions = true, encode }: DirectSinkOptions,
 ): Sink<R> {
-  const queue = insertQueue({ insert: insertObservations(client, assertSpace, { encode }), retryForMs, lingerMs: 0 });
+  const openQueue = (server: ClickHouseClient) =>
+    insertQueue({ insert: insertObservations(server, assertSpace, encode), retryForMs, lingerMs: 0 });
+  const queue = openInsertQueue(client, openQueue, { forMs: retryForMs });
   if (!joinsSessions) return clickhouseSink(queue, rows);
   const sessions = createSessions((wanted, times) => readSessions(client, wanted, times));
   return clickhouseSink(queue, { ...rows, sessions: retryingSessions(sessions, { forMs: retryForMs }) });

@@ -1,6 +1,7 @@
 import { dropAbandonedScratch } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
@@ -12,7 +13,7 @@ import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 import { addStarterNetworks } from "./reference/starter-networks.ts";
 import { addTagsOfFiles } from "./reference/starter-tags.ts";
 import { formatLoss, isMuch } from "./retention-loss.ts";
-import { asCommand, type Context, openConnection, openPreparedStore, openShards, type Store } from "./store.ts";
+import { asCommand, type Context, openConnection, openPreparedStore, type Store } from "./store.ts";
 
 /** A store that was brought up to date. */
 export type PreparedStore = Store & {
@@ -48,6 +49,7 @@ export async function openStore(
       onApply: ({ version, name }) => log.debug({ version, name }, "migration applied"),
     });
     if (applied.length > 0) log.info({ migrations: applied.length }, "the schema was brought up to date");
+    await assertPlacement(client);
     await dropLeftovers(server, log);
     const retentionDays = await setRetention(client, settings.retentionDays, log, confirmLoss);
     await setDurability(client, settings.isDurable, log);
@@ -56,7 +58,7 @@ export async function openStore(
     const networks = await addStarterNetworks(client);
     if (networks > 0) log.info({ lists: networks }, "starter lists of benign services and scan operators were added");
     const prepared = { migrations: applied.map(({ version }) => version), tags, networks };
-    return { server, client, shards: await openShards(client), retentionDays, prepared, close };
+    return { server, client, retentionDays, prepared, close };
   } catch (error) {
     const explained = await explainLoss(server, error);
     await close();

@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
-import { readOwnShards, type Shard } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { assertCurrentSchema, readApplied, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
@@ -21,8 +20,6 @@ import { MIGRATIONS_DIRECTORY } from "./paths.ts";
 export type Store = {
   readonly server: OpenClickHouse;
   readonly client: ClickHouseClient;
-  /** Of the cluster that it is, if it is one, as the server listed them when it was opened. */
-  readonly shards: readonly Shard[] | undefined;
   /** How long it keeps its observations. */
   readonly retentionDays: number;
   close(): Promise<void>;
@@ -101,7 +98,7 @@ export async function openConnection({ clickhouse }: Settings, options: OpenOpti
 /**
  * Opens the store without changing its schema, its retention or its tags: for every command but `start`, `ingest` and
  * `migrate`.
- * @throws MigrationError when the schema is not current.
+ * @throws MigrationError when the schema is not current; StoreError when a cluster has addresses on two shards.
  */
 export async function openPreparedStore(settings: Settings, options: OpenOptions = READ_ONLY): Promise<Store> {
   await assertStoreExists(settings);
@@ -109,23 +106,13 @@ export async function openPreparedStore(settings: Settings, options: OpenOptions
   try {
     await assertSchemaExists(settings, client);
     await assertCurrentSchema(client, await readMigrations(MIGRATIONS_DIRECTORY));
-    const shards = await openShards(client);
-    return { server, client, shards, retentionDays: await readRetention(client), close };
+    await assertPlacement(client);
+    return { server, client, retentionDays: await readRetention(client), close };
   } catch (error) {
     const explained = await explainLoss(server, error);
     await close();
     throw explained;
   }
-}
-
-/**
- * The shards of the cluster that a store is, if it is one.
- * @throws StoreError when addresses are not on the shards where they belong.
- */
-export async function openShards(client: ClickHouseClient): Promise<readonly Shard[] | undefined> {
-  const shards = await readOwnShards(client);
-  if (shards !== undefined) await assertPlacement(client, shards);
-  return shards;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { type Shard, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
@@ -17,7 +16,7 @@ import { type IngestMetrics, ingestMetrics } from "./metrics.ts";
 import type { ObservationRow } from "./observation-row.ts";
 import { retry } from "./retry.ts";
 import { createSessions, retryingSessions } from "./sessions/sessions.ts";
-import { shardedQueue } from "./sharded-queue.ts";
+import { openInsertQueue } from "./sharded-queue.ts";
 import { clickhouseSink, insertObservations } from "./sinks/clickhouse.ts";
 import { kafkaSink } from "./sinks/kafka.ts";
 import type { RowOptions } from "./sinks/rows.ts";
@@ -39,8 +38,6 @@ import { startKafkaIngest } from "./sources/kafka/consumer.ts";
 
 export type IngestOptions = SensorKeys & {
   readonly client: ClickHouseClient;
-  /** Of the client's cluster, if it has one. */
-  readonly shards?: readonly Shard[] | undefined;
   /** Every format that senders may name. */
   readonly formats: readonly LogFormat[];
   readonly decode: DecodeOptions;
@@ -221,14 +218,14 @@ function createStores(source: Source, options: StoresOptions): Stores {
     counted,
     log,
     onStored,
-    shards,
   } = options;
   const assertSpace = disk?.assertSpace;
   const { retryForMs, lingerMs } = TIMES[source];
   const logRetry = (failed: string) => (error: unknown, attempt: number) =>
     log.warn({ err: error, attempt, source }, `${failed}, retrying`);
-  const openQueue = (shard?: Shard) => {
-    const insert = insertObservations(client, assertSpace, shard && { shard: shard.number });
+  const onRetry = logRetry("insert failed");
+  const openQueue = (server: ClickHouseClient) => {
+    const insert = insertObservations(server, assertSpace);
     return insertQueue({
       async insert(rows, token) {
         await insert(rows, token);
@@ -238,11 +235,11 @@ function createStores(source: Source, options: StoresOptions): Stores {
       lingerMs,
       shutdown,
       onInsert: counted.onInsert,
-      onRetry: logRetry("insert failed"),
+      onRetry,
     });
   };
   return {
-    queue: shards === undefined ? openQueue() : shardedQueue(shards.map(openQueue), shardOfAddress(shards)),
+    queue: openInsertQueue(client, openQueue, { forMs: retryForMs, signal: shutdown, onRetry }),
     deadLetters: limitedDeadLetterStore(client, {
       source,
       bytesPerDay: deadLetterBytesPerDay,

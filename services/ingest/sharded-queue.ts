@@ -1,6 +1,40 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { clusterOf, serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
 import type { ObservationRow } from "./observation-row.ts";
+import { type BackoffOptions, retry } from "./retry.ts";
+
+/**
+ * The queue of a client's server; of a cluster's client a queue for each shard, at the shard's own server. Not through
+ * a Distributed table: when a shard was killed during such an insert and the insert was repeated with its token, a
+ * rollup lacked rows that the observations had. That never happened with an insert straight to the server.
+ * @param open opens the queue of one server.
+ * @param retrying how long to ask for the list of the shards, which is read with the first rows.
+ */
+export function openInsertQueue(
+  client: ClickHouseClient,
+  open: (server: ClickHouseClient) => InsertQueue,
+  retrying: BackoffOptions,
+): InsertQueue {
+  if (clusterOf(client) === undefined) return open(client);
+  const openShards = async () => {
+    const shardOf = shardOfAddress((await readOwnShards(client)) ?? []);
+    return shardedQueue((await serversOf(client)).map(open), shardOf);
+  };
+  let opened: Promise<InsertQueue> | undefined;
+  return {
+    async store(rows, bytes, options) {
+      opened ??= retry(openShards, retrying);
+      const queue = await opened.catch((error: unknown) => {
+        opened = undefined;
+        throw error;
+      });
+      return queue.store(rows, bytes, options);
+    },
+  };
+}
 
 /**
  * Sends each row to the queue of its address's shard. Every queue inserts and retries by itself: a shard that is away
@@ -8,7 +42,7 @@ import type { ObservationRow } from "./observation-row.ts";
  * @param queues one for each shard.
  * @param shardOf the index of an address's queue.
  */
-export function shardedQueue(queues: readonly InsertQueue[], shardOf: (address: number) => number): InsertQueue {
+function shardedQueue(queues: readonly InsertQueue[], shardOf: (address: number) => number): InsertQueue {
   return {
     async store(rows, bytes, options) {
       const parts = partition(rows, shardOf);

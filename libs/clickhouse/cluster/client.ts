@@ -19,7 +19,8 @@ export const CLUSTER_SETTINGS = {
 /**
  * Makes a client of one server a client of its cluster:
  * - `query` and `exec` ask this server, which reads sharded tables on all shards;
- * - `insert` sends rows of a sharded table to their shards, and all others to every server;
+ * - `insert` sends rows of a sharded table to their shards, and all others to every server. What the intake stores goes
+ *   straight to the servers instead: see `openInsertQueue`;
  * - `command` runs on every server, with the tables that are there, but an INSERT into a sharded table once, for all
  *   shards. One that fails may have been run by some of them: every command of ours can be repeated.
  * @param name of the cluster.

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { serversOf } from "./cluster.ts";
-import { type Shard, slotsOf } from "./servers.ts";
+import { readOwnShards, type Shard, slotsOf } from "./servers.ts";
 
 const misplacedAddresses = defineQuery({
   name: "misplaced-addresses",
@@ -26,9 +26,12 @@ export async function countMisplaced(
 
 /**
  * An address with rows on two shards would count twice.
+ * @param given other shards than those of the client's cluster, of which a single server has none.
  * @throws StoreError when some have: the shards or their weights are not those with which the rows were stored.
  */
-export async function assertPlacement(client: ClickHouseClient, shards: readonly Shard[]): Promise<void> {
+export async function assertPlacement(client: ClickHouseClient, given?: readonly Shard[]): Promise<void> {
+  const shards = given ?? (await readOwnShards(client));
+  if (shards === undefined) return;
   const servers = await serversOf(client);
   const counts = await Promise.all(servers.map((server, shard) => countMisplaced(server, shards, shard)));
   const misplaced = counts.reduce((sum, one) => sum + one, 0);

@@ -43,15 +43,11 @@ export async function readOwnShards(client: ClickHouseClient): Promise<readonly 
   return cluster && readShards(client, cluster.name);
 }
 
-/**
- * A connection to the server of each shard by itself: at the same protocol and port as the configured one. Without
- * shards, the configured connection alone.
- */
+/** A connection to the server of each shard by itself: at the same protocol and port as the configured one. */
 export function connectionsOf(
   connection: ClickHouseConnection,
-  shards: readonly Shard[] | undefined,
+  shards: readonly Shard[],
 ): readonly ClickHouseConnection[] {
-  if (shards === undefined) return [connection];
   return shards.map(({ host }) => {
     const url = new URL(connection.url);
     url.hostname = host.includes(":") ? `[${host}]` : host;

@@ -1,6 +1,7 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
+import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { LoadingError } from "@noisefloor/http/health.ts";
@@ -24,25 +25,26 @@ export type OpenAddressIndex = AddressIndex & {
 /** Opens the index in memory that answers lookups of single addresses, when the role and the settings ask for it. */
 export async function openAddressIndex(
   context: ServiceContext,
-  clients: readonly ClickHouseClient[],
+  client: ClickHouseClient,
   { catalogue, retentionDays }: Pick<Caches, "catalogue" | "retentionDays">,
 ): Promise<OpenAddressIndex | undefined> {
   const { roles, settings, log, metrics, closeStack } = context;
   const limit = settings.lookupIndexAddresses;
   if (!roles.query || limit === 0) return undefined;
+  const servers = await serversOf(client);
   const loaded = new Set<ClickHouseClient>();
-  const sightings = startSightings(clients, shardOfAddress(context.store.shards ?? []), (client) => ({
-    limit: Math.ceil(limit / clients.length),
+  const sightings = startSightings(servers, shardOfAddress((await readOwnShards(client)) ?? []), (server) => ({
+    limit: Math.ceil(limit / servers.length),
     retentionDays,
     now: Date.now,
     onError: (error) => log.warn({ err: error }, "refresh of the address index failed; querying ClickHouse per lookup"),
     onRecovery: () => log.info("refresh of the address index succeeded again"),
     onLoaded: (addresses, seconds) => {
-      loaded.add(client);
+      loaded.add(server);
       log.info({ addresses, seconds }, "address index loaded");
     },
     onTooLarge: () => {
-      loaded.add(client);
+      loaded.add(server);
       log.warn({ limit }, "more addresses than LOOKUP_INDEX_ADDRESSES; querying ClickHouse per lookup");
     },
   }));
@@ -55,7 +57,7 @@ export async function openAddressIndex(
     caches: { addresses: sightings },
     checks: {
       addresses: async () => {
-        if (loaded.size < clients.length) throw new LoadingError("the address index is being loaded");
+        if (loaded.size < servers.length) throw new LoadingError("the address index is being loaded");
       },
     },
     onStored: (rows) => recordRows(rows, sightings, catalogue),

@@ -1,5 +1,4 @@
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { connectionsOf } from "@noisefloor/clickhouse/cluster/servers.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** Shorter than the five seconds within which a revoked key must stop working. */
@@ -12,14 +11,12 @@ export type Clients = {
   readonly polling: ClickHouseClient;
   readonly lookups: ClickHouseClient;
   readonly inserts: ClickHouseClient;
-  /** One for each shard of a cluster, else one. */
-  readonly index: readonly ClickHouseClient[];
+  readonly index: ClickHouseClient;
 };
 
 export function openClients({ store, closeStack }: ServiceContext): Clients {
-  const { connection } = store.server;
-  const open = (application: string, timeoutMs?: number, server = connection) => {
-    const client = connect(server, application, timeoutMs);
+  const open = (application: string, timeoutMs?: number) => {
+    const client = connect(store.server.connection, application, timeoutMs);
     closeStack.add(() => client.close());
     return client;
   };
@@ -27,6 +24,6 @@ export function openClients({ store, closeStack }: ServiceContext): Clients {
     polling: open("noisefloor-polling", POLLING_TIMEOUT_MS),
     lookups: open("noisefloor-lookup"),
     inserts: open("noisefloor-ingest"),
-    index: connectionsOf(connection, store.shards).map((server) => open("noisefloor-index", INDEX_TIMEOUT_MS, server)),
+    index: open("noisefloor-index", INDEX_TIMEOUT_MS),
   };
 }

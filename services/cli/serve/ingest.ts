@@ -26,7 +26,6 @@ export async function openIngest(
   closeStack.add(stop);
   const ingest = await createIngest({
     client: clients.inserts,
-    shards: context.store.shards,
     catalogue,
     retentionDays,
     sensorKeys: settings.http.sensorKeys,

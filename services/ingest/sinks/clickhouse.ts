@@ -45,12 +45,11 @@ const URGENT = { priority: "1", parallel_view_processing: 1 } as const;
  * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
  * @param assertSpace throws while the store must not grow.
  * @param encode how rows are written, if not as JSON.
- * @param shard the number of the shard that all rows belong to, if they belong to one.
  */
 export function insertObservations(
   client: ClickHouseClient,
   assertSpace: () => void = () => {},
-  { encode, shard }: { readonly encode?: EncodeRows | undefined; readonly shard?: number } = {},
+  encode?: EncodeRows,
 ): InsertObservations {
   const send = encode === undefined ? insertJson : insertEncoded(encode);
   return async (rows, token) => {
@@ -60,7 +59,6 @@ export function insertObservations(
       // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
       deduplicate_blocks_in_dependent_materialized_views: 1,
       ...(rows.length <= URGENT_ROWS ? URGENT : {}),
-      ...(shard !== undefined && { insert_shard_id: String(shard) }),
     });
   };
 }

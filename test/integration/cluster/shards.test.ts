@@ -13,7 +13,7 @@ import { readDiskSpace } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { toRow } from "@noisefloor/ingest/observation-row.ts";
-import { shardedQueue } from "@noisefloor/ingest/sharded-queue.ts";
+import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
 import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { countSeen } from "@noisefloor/query/stats/queries.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -124,7 +124,10 @@ test("every server has all tags, networks, workspaces and keys, and the same sch
 async function check() {
   const command = commandOver(world);
   await runClusterCheck({ json: true }, command);
-  return z.array(z.looseObject({ rows: z.int(), problem: z.string() })).parse(JSON.parse(command.lines.join("")));
+  const { exitCode } = process;
+  process.exitCode = undefined;
+  const schema = z.array(z.looseObject({ rows: z.int(), problem: z.string() }));
+  return { shards: schema.parse(JSON.parse(command.lines.join(""))), exitCode };
 }
 
 test("sizes are those of all shards", async () => {
@@ -141,13 +144,13 @@ test("sizes are those of all shards", async () => {
 });
 
 test("cluster check says what each shard holds", async () => {
-  const [first, second] = await check();
-  expect([first, second]).toEqual([
+  const checked = await check();
+  expect(checked.shards).toEqual([
     expect.objectContaining({ shard: 1, host: "127.0.0.1", weight_percent: 50, misplaced_addresses: 0, problem: "" }),
     expect.objectContaining({ shard: 2, host: "127.0.0.2", weight_percent: 50, misplaced_addresses: 0, problem: "" }),
   ]);
-  expect([first?.rows, second?.rows].every((rows = 0) => rows > 50)).toBe(true);
-  expect(process.exitCode).toBeUndefined();
+  expect(checked.shards.every(({ rows }) => rows > 50)).toBe(true);
+  expect(checked.exitCode).toBeUndefined();
 });
 
 test("an address on a shard that is not its own is an error, as it would count twice", async () => {
@@ -196,14 +199,10 @@ const total = defineQuery({
 });
 
 test("while a shard is away questions get a 503 and its rows wait; those of other shards are stored", async () => {
-  const queues = shards.map(({ number }) =>
-    insertQueue({
-      insert: insertObservations(world.client, undefined, { shard: number }),
-      retryForMs: 60_000,
-      lingerMs: 0,
-    }),
-  );
-  const queue = shardedQueue(queues, shardOfAddress(shards));
+  const retryForMs = 60_000;
+  const open = (server: typeof world.client) =>
+    insertQueue({ insert: insertObservations(server), retryForMs, lingerMs: 0 });
+  const queue = openInsertQueue(world.client, open, { forMs: retryForMs });
   const rows = Array.from({ length: 100 }, (_, index) => {
     const valid = { observation: { ...observation(`45.2.0.${index}`), tags: [] }, observedAt: NOW, isFilledIn: false };
     return toRow(valid, { observationId: `o-${index}`, tagIds: [worm.id] });
@@ -214,6 +213,9 @@ test("while a shard is away questions get a 503 and its rows wait; those of othe
   for (const path of [`/v3/tags/${worm.id}/activity?days=1&granularity=1h`, "/v3/noise/ips/45.2.0.1/timeline"]) {
     expect((await world.get(path)).status, path).toBe(503);
   }
+  const checked = await check();
+  expect(checked.shards).toMatchObject([{ problem: "" }, { problem: expect.stringContaining("127.0.0.2") }]);
+  expect(checked.exitCode).toBe(1);
   await cluster.start(1);
   expect(await stored).toEqual([]);
   expect(await run(world.client, total, {})).toEqual([{ rows: 100 }]);

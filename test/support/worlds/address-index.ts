@@ -1,22 +1,23 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { connectionsOf, readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
+import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { startSightings } from "@noisefloor/query/address-index/sharded-sightings.ts";
 import type { SightingsCache, SightingsCacheOptions } from "@noisefloor/query/address-index/sightings-cache.ts";
 import type { World } from "./world.ts";
 
 /** The index in memory over a world's store, as a service opens it. */
 export async function startIndex(
-  { client, connection }: Pick<World, "client" | "connection">,
+  { connection }: Pick<World, "connection">,
   options: SightingsCacheOptions,
 ): Promise<SightingsCache> {
-  const shards = await readOwnShards(client);
-  const clients = connectionsOf(connection, shards).map((server) => connect(server, "noisefloor-tests"));
-  const index = startSightings(clients, shardOfAddress(shards ?? []), () => options);
+  const client = connect(connection, "noisefloor-tests");
+  const shardOf = shardOfAddress((await readOwnShards(client)) ?? []);
+  const index = startSightings(await serversOf(client), shardOf, () => options);
   return {
     ...index,
     async stop() {
       await index.stop();
-      for (const each of clients) await each.close();
+      await client.close();
     },
   };
 }
