@@ -78,12 +78,18 @@ export type ReaderOptions = {
 
 /**
  * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups or small
- * inserts one after the other slow large questions down and do not stop them. Its threads get no niceness
+ * inserts one after the other slow large questions down and do not stop them. Four times ClickHouse's usual rows in a
+ * block make fewer and longer pauses, in which more of the inserts end. Its threads get no niceness
  * (`os_threads_nice_value_query`): ClickHouse 26.7 crashes where it has CAP_SYS_NICE in a user namespace alone.
  */
 const PRIORITIES = {
   foreground: { priority: "1" },
-  background: { priority: "2", low_priority_query_wait_time_ms: 10 },
+  background: {
+    priority: "2",
+    low_priority_query_wait_time_ms: 25,
+    max_block_size: "262144",
+    preferred_block_size_bytes: "4000000",
+  },
 } as const satisfies Record<string, ClickHouseSettings>;
 
 /** Beside others: several at once keep all processors busy with one thread each, and leave the foreground its turn. */
