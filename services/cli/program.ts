@@ -96,8 +96,9 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "cluster",
-    description: "check the shards of the ClickHouse cluster that CLICKHOUSE_CLUSTER names",
-    load: () => import("./commands/cluster.ts"),
+    description:
+      "the shards of the ClickHouse cluster that CLICKHOUSE_CLUSTER names: check them, spread data over others",
+    load: () => import("./commands/cluster/command.ts"),
   },
   {
     name: "backup",

@@ -2,8 +2,8 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier } from "../client/sql-text.ts";
-import { RESTORE_MARKER } from "../schema/restore-marker.ts";
 import { DERIVED_TABLES } from "../schema/tables.ts";
+import { readUnfinished } from "../schema/unfinished-marker.ts";
 import { BackupError } from "./errors.ts";
 import { type BackupOptions, runOperation } from "./operation.ts";
 import type { BackupPlace } from "./place.ts";
@@ -33,9 +33,10 @@ export async function backUpDatabase(
 ): Promise<MadeBackup | undefined> {
   const tables = await readTableNames(client, database);
   if (!tables.has("schema_migrations")) throw new BackupError(`the database ${database} has no tables of Noisefloor`);
-  if (tables.has(RESTORE_MARKER)) {
+  const unfinished = await readUnfinished(client, database);
+  if (unfinished !== undefined) {
     throw new BackupError(
-      "a restore is running or was interrupted: the data are mixed, so there is nothing to back up",
+      `a ${unfinished} is running or was interrupted: some of the data are missing, so there is nothing to back up`,
     );
   }
   const except = DERIVED_TABLES.filter((name) => tables.has(name)).map((name) => tableIn(database, name));

@@ -3,10 +3,9 @@ import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST
 import { defineQuery, run } from "../client/query.ts";
 import { applyDurability, readDurability } from "../schema/durability.ts";
 import { migrate } from "../schema/migrate.ts";
-import { RESTORE_MARKER } from "../schema/restore-marker.ts";
 import { TABLES } from "../schema/tables.ts";
+import { readUnfinished } from "../schema/unfinished-marker.ts";
 import { type ObservationSummary, summarizeObservations } from "../tables/observations.ts";
-import { readTableNames } from "./backup.ts";
 import { checkParts } from "./check-parts.ts";
 import { BackupError } from "./errors.ts";
 import { type KeyChanges, keepRevocations } from "./key-revocations.ts";
@@ -50,7 +49,7 @@ export async function restoreDatabase(
   const { database } = connection;
   try {
     // Data that an interrupted restore has mixed are not worth keeping.
-    const mayReplace = options.replace || (await readTableNames(server, database)).has(RESTORE_MARKER);
+    const mayReplace = options.replace || (await readUnfinished(server, database)) === "restore";
     const assertReplaceable = async () => {
       if (!mayReplace) await assertNoRows(server, database);
     };

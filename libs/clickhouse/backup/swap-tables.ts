@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { identifier } from "../client/sql-text.ts";
-import { putRestoreMarker, removeRestoreMarker } from "../schema/restore-marker.ts";
 import { COPIED_TABLES, TABLES } from "../schema/tables.ts";
+import { putMarker, removeMarker } from "../schema/unfinished-marker.ts";
 import { BackupError } from "./errors.ts";
 
 /**
@@ -12,7 +12,7 @@ import { BackupError } from "./errors.ts";
  * @throws BackupError
  */
 export async function swapTables(live: ClickHouseClient, scratch: string): Promise<void> {
-  await putRestoreMarker(live);
+  await putMarker(live, "restore");
   try {
     const pairs = Object.keys(TABLES).map(
       (name) => `${identifier(name)} AND ${identifier(scratch)}.${identifier(name)}`,
@@ -23,7 +23,7 @@ export async function swapTables(live: ClickHouseClient, scratch: string): Promi
       await live.command({ query: `SYSTEM START MERGES ${identifier(name)}` });
       await live.command({ query: `SYSTEM START TTL MERGES ${identifier(name)}` });
     }
-    await removeRestoreMarker(live);
+    await removeMarker(live, "restore");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new BackupError(

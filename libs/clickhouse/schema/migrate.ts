@@ -7,7 +7,7 @@ import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 import { createDistributedTables } from "../cluster/distributed-tables.ts";
 import { connectionsOfCluster } from "../cluster/each-server.ts";
-import { isRestoreUnfinished } from "./restore-marker.ts";
+import { readUnfinished, type Unfinished } from "./unfinished-marker.ts";
 
 /** One numbered file with one idempotent statement, so that none can be applied by half. */
 export type Migration = {
@@ -117,7 +117,7 @@ async function migrateServer(
   await createDatabase(connection);
   const client = connect(connection, "noisefloor-migrate");
   try {
-    if (!options.isForRestore) await assertNoUnfinishedRestore(client);
+    if (!options.isForRestore) await assertFinished(client);
     await client.command({
       query: `CREATE TABLE IF NOT EXISTS schema_migrations
         (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
@@ -167,7 +167,7 @@ export async function assertCurrentSchema(client: ClickHouseClient, migrations: 
   const applied = await readApplied(client, migrations).catch((error: unknown) => {
     throw isUnknownTable(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
   });
-  await assertNoUnfinishedRestore(client);
+  await assertFinished(client);
   const missing = migrations.find((migration) => !applied.includes(migration));
   if (missing !== undefined) {
     throw new MigrationError(`migration ${missing.name} has not been applied: ${MIGRATE}`);
@@ -186,14 +186,20 @@ async function readLost(client: ClickHouseClient, names: readonly string[]): Pro
   return names.filter((name) => !existing.has(name));
 }
 
-async function assertNoUnfinishedRestore(client: ClickHouseClient): Promise<void> {
-  if (!(await isRestoreUnfinished(client))) return;
-  throw new MigrationError(
+const REMEDIES: Readonly<Record<Unfinished, string>> = {
+  restore:
     'a restore is running or was interrupted, so the data are mixed: wait for its end, or run "noisefloor restore" again',
-  );
+  rebalance:
+    'the database is a copy that is not complete: stop the intake and run "noisefloor cluster rebalance --finish"',
+};
+
+async function assertFinished(client: ClickHouseClient): Promise<void> {
+  const unfinished = await readUnfinished(client);
+  if (unfinished !== undefined) throw new MigrationError(REMEDIES[unfinished]);
 }
 
-async function createDatabase(connection: ClickHouseConnection): Promise<void> {
+/** Makes the database of a connection on its server, if there is none. */
+export async function createDatabase(connection: ClickHouseConnection): Promise<void> {
   const client = connect({ ...connection, database: "default" }, "noisefloor-migrate");
   try {
     await client.command({

@@ -1,28 +1,42 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { defineQuery, runForOne } from "../client/query.ts";
+import { defineQuery, run } from "../client/query.ts";
+
+/** What can leave a database with some of its data. */
+export type Unfinished = "restore" | "rebalance";
 
 /**
- * A table that exists while a restore swaps tables, and stays when the swap is interrupted: then some tables of the
- * database are the backup's and some are not.
+ * A table that exists while a restore swaps tables, or until a rebalance has copied a store, and stays when that is
+ * interrupted: then some tables of the database are as they should be and some are not.
  */
-export const RESTORE_MARKER = "restore_unfinished";
+const MARKERS: Readonly<Record<Unfinished, string>> = {
+  restore: "restore_unfinished",
+  rebalance: "rebalance_unfinished",
+};
 
 const markers = defineQuery({
-  name: "restore-markers",
-  sql: "SELECT count() AS markers FROM system.tables WHERE database = currentDatabase() AND name = {marker:String}",
-  params: z.object({ marker: z.string() }),
-  row: z.object({ markers: z.int() }),
+  name: "unfinished-markers",
+  sql: `SELECT name FROM system.tables
+    WHERE database = if({database:String} = '', currentDatabase(), {database:String})
+      AND name IN {markers:Array(String)}`,
+  params: z.object({ database: z.string(), markers: z.array(z.string()) }),
+  row: z.object({ name: z.string() }),
 });
 
-export async function isRestoreUnfinished(client: ClickHouseClient): Promise<boolean> {
-  return (await runForOne(client, markers, { marker: RESTORE_MARKER })).markers > 0;
+/**
+ * @param database the client's own, if left out.
+ * @returns what has not ended in a database, or was interrupted; undefined when all is well.
+ */
+export async function readUnfinished(client: ClickHouseClient, database = ""): Promise<Unfinished | undefined> {
+  const found = await run(client, markers, { database, markers: Object.values(MARKERS) });
+  if (found.length === 0) return undefined;
+  return found.some(({ name }) => name === MARKERS.restore) ? "restore" : "rebalance";
 }
 
-export async function putRestoreMarker(client: ClickHouseClient): Promise<void> {
-  await client.command({ query: `CREATE TABLE IF NOT EXISTS ${RESTORE_MARKER} (nothing UInt8) ENGINE = TinyLog` });
+export async function putMarker(client: ClickHouseClient, what: Unfinished): Promise<void> {
+  await client.command({ query: `CREATE TABLE IF NOT EXISTS ${MARKERS[what]} (nothing UInt8) ENGINE = TinyLog` });
 }
 
-export async function removeRestoreMarker(client: ClickHouseClient): Promise<void> {
-  await client.command({ query: `DROP TABLE ${RESTORE_MARKER} SYNC` });
+export async function removeMarker(client: ClickHouseClient, what: Unfinished): Promise<void> {
+  await client.command({ query: `DROP TABLE ${MARKERS[what]} SYNC` });
 }

@@ -1,5 +1,5 @@
 import { runBackup } from "@noisefloor/cli/commands/backup.ts";
-import { runClusterCheck } from "@noisefloor/cli/commands/cluster.ts";
+import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
@@ -146,8 +146,8 @@ test("sizes are those of all shards", async () => {
 test("cluster check says what each shard holds", async () => {
   const checked = await check();
   expect(checked.shards).toEqual([
-    expect.objectContaining({ shard: 1, host: "127.0.0.1", weight_percent: 50, misplaced_addresses: 0, problem: "" }),
-    expect.objectContaining({ shard: 2, host: "127.0.0.2", weight_percent: 50, misplaced_addresses: 0, problem: "" }),
+    expect.objectContaining({ shard: 1, host: "127.0.0.2", weight_percent: 50, misplaced_addresses: 0, problem: "" }),
+    expect.objectContaining({ shard: 2, host: "127.0.0.3", weight_percent: 50, misplaced_addresses: 0, problem: "" }),
   ]);
   expect(checked.shards.every(({ rows }) => rows > 50)).toBe(true);
   expect(checked.exitCode).toBeUndefined();
@@ -214,7 +214,7 @@ test("while a shard is away questions get a 503 and its rows wait; those of othe
     expect((await world.get(path)).status, path).toBe(503);
   }
   const checked = await check();
-  expect(checked.shards).toMatchObject([{ problem: "" }, { problem: expect.stringContaining("127.0.0.2") }]);
+  expect(checked.shards).toMatchObject([{ problem: "" }, { problem: expect.stringContaining("127.0.0.3") }]);
   expect(checked.exitCode).toBe(1);
   await cluster.start(1);
   expect(await stored).toEqual([]);

@@ -8,6 +8,8 @@ import getPort from "get-port";
 import type { RestartableStore } from "./restartable-store.ts";
 
 const CLUSTER = "shards";
+/** The same without the last shard. */
+const SMALLER = "fewer_shards";
 const USER = { username: "noisefloor", password: "writes" };
 /** Has what docs/scaling.md gives the user of the queries. */
 const READER = { username: "noisefloor_reader", password: "reads" };
@@ -16,7 +18,9 @@ const READER = { username: "noisefloor_reader", password: "reads" };
 export type ClickHouseCluster = {
   /** The first server's. */
   readonly connection: ClickHouseConnection;
-  /** The same for a user who only reads. */
+  /** The same as a cluster that lacks the last shard: of one that grows. */
+  readonly smaller: ClickHouseConnection;
+  /** That of the first for a user who only reads. */
   readonly reader: ClickHouseConnection;
   /** SIGKILL to a shard's server, by its index; resolves when it is gone. */
   kill(index: number): Promise<void>;
@@ -44,8 +48,11 @@ export async function startRestartableCluster(shards: number): Promise<Restartab
   };
 }
 
-/** Servers of a cluster have the same ports, so each has a loopback address of its own. */
-const hostOf = (index: number) => `127.0.0.${index + 1}`;
+/**
+ * Servers of a cluster have the same ports, so each has a loopback address of its own. Not 127.0.0.1: every server takes
+ * that for itself.
+ */
+const hostOf = (index: number) => `127.0.0.${index + 2}`;
 
 /** @param database of the connections; it need not exist. */
 export async function startCluster(shards: number, database = "default"): Promise<ClickHouseCluster> {
@@ -76,6 +83,7 @@ export async function startCluster(shards: number, database = "default"): Promis
   if (first === undefined) throw new RangeError("a cluster has a server");
   return {
     connection: { ...first, cluster: CLUSTER },
+    smaller: { ...first, cluster: SMALLER },
     reader: { ...first, ...READER, cluster: CLUSTER },
     async kill(index) {
       const server = processes[index];
@@ -105,7 +113,10 @@ function configXml(options: { folder: string; config: string; hosts: readonly st
   <users_config>${options.config}</users_config>
   <logger><log>${join(options.folder, "log")}</log></logger>
   <backups><allowed_path>/</allowed_path></backups>
-  <remote_servers><${CLUSTER}>${shards.join("")}</${CLUSTER}></remote_servers>
+  <remote_servers>
+    <${CLUSTER}>${shards.join("")}</${CLUSTER}>
+    <${SMALLER}>${shards.slice(0, Math.max(1, shards.length - 1)).join("")}</${SMALLER}>
+  </remote_servers>
   <profiles><default/><reading><readonly>2</readonly></reading></profiles>
   <quotas><default/></quotas>
   <users>

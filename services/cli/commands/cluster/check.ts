@@ -5,23 +5,10 @@ import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { readOwnShards, type Shard } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { z } from "zod";
-import { type CommandContext, UserError } from "../framework/command.ts";
-import type { DefineCommand } from "../framework/define-command.ts";
-import { formatBytes, type OutputOptions, show } from "../framework/output.ts";
-import { MIGRATIONS_DIRECTORY } from "../paths.ts";
-import { openConnection } from "../store.ts";
-
-const HELP = `
-Exit code: 0 when every shard answers, has the current schema and only its own addresses, else 1. It changes nothing.`;
-
-export const define: DefineCommand = (cluster, createContext) => {
-  cluster
-    .command("check")
-    .description("of each shard: whether it answers, its schema, its share of the observations, addresses of others")
-    .option("--json", "as JSON", false)
-    .addHelpText("after", HELP)
-    .action(async (options: OutputOptions) => runClusterCheck(options, await createContext()));
-};
+import { type CommandContext, UserError } from "../../framework/command.ts";
+import { formatBytes, type OutputOptions, show } from "../../framework/output.ts";
+import { MIGRATIONS_DIRECTORY } from "../../paths.ts";
+import { openConnection } from "../../store.ts";
 
 /** What `cluster check` says of a shard. `problem` is empty when all is well. */
 type ShardReport = {

@@ -1,0 +1,149 @@
+import { z } from "zod";
+import type { ClickHouseClient } from "../client/connect.ts";
+import { defineQuery, run, runForOne } from "../client/query.ts";
+import { identifier, literal } from "../client/sql-text.ts";
+import type { Shard } from "../cluster/servers.ts";
+import { slotsOf } from "../cluster/servers.ts";
+import { COPIED_TABLES, SHARDED_TABLES, TABLES } from "../schema/tables.ts";
+
+/** Tables whose rows are on one shard each, and are not derived from others. */
+const SHARDED_COPIES = COPIED_TABLES.filter((table) => SHARDED_TABLES.includes(table));
+/** Tables of which every server has all rows; each server notes its own migrations. */
+const REFERENCE_TABLES = COPIED_TABLES.filter(
+  (table) => !SHARDED_TABLES.includes(table) && table !== "schema_migrations",
+);
+
+/** One part of the work: the rows of a partition that belong to one server. */
+export type Portion = {
+  readonly table: string;
+  /** As `system.parts` has it. */
+  readonly partition: string;
+  /** The index of the shard. */
+  readonly shard: number;
+};
+
+/** Where rows come from: a cluster, and a client of it. */
+export type Source = {
+  readonly client: ClickHouseClient;
+  readonly cluster: string;
+  readonly database: string;
+  readonly retentionDays: number;
+};
+
+/** Where they go: the shards and, in their order, a client of each one's server. */
+export type Target = { readonly shards: readonly Shard[]; readonly servers: readonly ClickHouseClient[] };
+
+const partitions = defineQuery({
+  name: "sharded-partitions",
+  sql: `SELECT table, partition_id AS partition FROM system.parts
+    WHERE active AND database = currentDatabase() AND table IN (${SHARDED_COPIES.map(literal).join(", ")})
+    GROUP BY table, partition ORDER BY table, partition`,
+  shards: { merge: (shards) => `SELECT DISTINCT table, partition FROM ${shards} ORDER BY table, partition` },
+  params: z.object({}),
+  row: z.object({ table: z.string(), partition: z.string() }),
+});
+
+/** Every portion that the source or the target has rows of, or may have. */
+export async function readPortions({ client }: Source, { servers }: Target): Promise<readonly Portion[]> {
+  const found = await Promise.all([client, ...servers].map((client) => run(client, partitions, {})));
+  const distinct = new Map(found.flat().map((one) => [`${one.table} ${one.partition}`, one]));
+  return [...distinct.values()].flatMap((one) => servers.map((_, shard) => ({ ...one, shard })));
+}
+
+/** SQL: rows of one partition that are on one shard, those that replaced others without those. */
+function rowsOf(
+  { table, partition, shard }: Portion,
+  shards: readonly Shard[],
+  columns: string,
+  from: string = table,
+): string {
+  const owners = slotsOf(shards);
+  const slots = owners.flatMap((owner, slot) => (owner === shard ? [slot] : []));
+  return `SELECT ${columns} FROM ${from} FINAL
+    WHERE _partition_id = ${literal(partition)}
+      AND (${TABLES[table]?.shardBy}) % ${owners.length} IN (${slots.join(", ")})`;
+}
+
+/** Rows that end within this time are not compared: one of two servers may have deleted them already. */
+const ENDING_SECONDS = 600;
+
+/**
+ * Two sets of rows are the same when their numbers and both halves of the digest are. As text: the hash of a row with a
+ * NULL would be NULL.
+ */
+const contentOf = (portion: Portion, { shards }: Target, retentionDays: number) => {
+  const end = TABLES[portion.table]?.ageing?.from;
+  const lasting = end === undefined ? "1" : `${end} + toIntervalDay(${retentionDays}) > now() + ${ENDING_SECONDS}`;
+  return defineQuery({
+    name: "portion-content",
+    sql: `SELECT count() AS rows, groupBitXor(hash % 4294967296) AS low, groupBitXor(intDiv(hash, 4294967296)) AS high
+      FROM (${rowsOf(portion, shards, "cityHash64(toString(tuple(*))) AS hash")} AND ${lasting})`,
+    shards: {
+      merge: (all) =>
+        `SELECT sum(part.rows) AS rows, groupBitXor(part.low) AS low, groupBitXor(part.high) AS high FROM ${all} AS part`,
+    },
+    params: z.object({}),
+    row: z.object({ rows: z.int(), low: z.int(), high: z.int() }),
+  });
+};
+
+/** Whether the target has the same rows of a portion as the source. */
+export async function isCopied(portion: Portion, source: Source, target: Target): Promise<boolean> {
+  const content = contentOf(portion, target, source.retentionDays);
+  const [wanted, found] = await Promise.all([
+    runForOne(source.client, content, {}),
+    runForOne(serverOf(target, portion), content, {}),
+  ]);
+  return wanted.rows === found.rows && wanted.low === found.low && wanted.high === found.high;
+}
+
+/** SQL: a table of the source, all shards of it, for a server that need not be one of them. */
+function tableOf({ cluster, database }: Source, table: string): string {
+  return `cluster(${[cluster, database, table].map(literal).join(", ")})`;
+}
+
+/** The same rows may have been inserted before, into a partition that was dropped since. */
+const COPY_SETTINGS = { insert_deduplicate: 0, skip_unavailable_shards: 0 } as const;
+
+/** Replaces what the target has of a portion. Can be repeated, also after it ended in the middle. */
+export async function copyPortion(portion: Portion, source: Source, target: Target): Promise<void> {
+  const server = serverOf(target, portion);
+  const { table, partition } = portion;
+  await server.command({ query: `ALTER TABLE ${table} DROP PARTITION ID ${literal(partition)}` });
+  const columns = await storedColumns(server, table);
+  await server.command({
+    query: `INSERT INTO ${table} (${columns}) ${rowsOf(portion, target.shards, columns, tableOf(source, table))}`,
+    clickhouse_settings: COPY_SETTINGS,
+  });
+}
+
+/** Replaces the rows of a server's reference tables by those of the source's first server. */
+export async function copyReferenceTables(server: ClickHouseClient, source: Source): Promise<void> {
+  for (const table of REFERENCE_TABLES) {
+    const columns = await storedColumns(server, table);
+    await server.command({ query: `TRUNCATE TABLE ${table}` });
+    await server.command({
+      query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${tableOf(source, table)} WHERE _shard_num = 1`,
+      clickhouse_settings: COPY_SETTINGS,
+    });
+  }
+}
+
+const columnsOf = defineQuery({
+  name: "stored-columns",
+  sql: `SELECT name FROM system.columns
+    WHERE database = currentDatabase() AND table = {table:String} AND default_kind NOT IN ('ALIAS', 'EPHEMERAL', 'MATERIALIZED')
+    ORDER BY position`,
+  params: z.object({ table: z.string() }),
+  row: z.object({ name: z.string() }),
+});
+
+async function storedColumns(client: ClickHouseClient, table: string): Promise<string> {
+  return (await run(client, columnsOf, { table })).map(({ name }) => identifier(name)).join(", ");
+}
+
+function serverOf({ servers }: Target, { shard }: Portion): ClickHouseClient {
+  const server = servers[shard];
+  if (server === undefined) throw new RangeError(`there is no shard ${shard}`);
+  return server;
+}

@@ -1,0 +1,221 @@
+import { rebuildRollups } from "../backup/rebuild-rollups.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
+import { isUnknownTable, StoreError } from "../client/errors.ts";
+import { connectionsOfCluster } from "../cluster/each-server.ts";
+import { assertPlacement } from "../cluster/placement.ts";
+import { readShards } from "../cluster/servers.ts";
+import {
+  assertCurrentSchema,
+  createDatabase,
+  migrate,
+  readApplied,
+  readMigrations,
+  viewsOf,
+} from "../schema/migrate.ts";
+import { applyRetention, readRetention } from "../schema/retention.ts";
+import { DERIVED_TABLES } from "../schema/tables.ts";
+import { putMarker, readUnfinished, removeMarker } from "../schema/unfinished-marker.ts";
+import {
+  copyPortion,
+  copyReferenceTables,
+  isCopied,
+  type Portion,
+  readPortions,
+  type Source,
+  type Target,
+} from "./portions.ts";
+
+/** A connection that names its cluster. */
+export type ClusterConnection = ClickHouseConnection & { readonly cluster: string };
+
+export type RebalanceOptions = {
+  /** The cluster and the database that the services use. Nothing in it changes. */
+  readonly source: ClusterConnection;
+  /** The cluster and the database that are to have the copy. */
+  readonly target: ClusterConnection;
+  /** The folder of our migrations. */
+  readonly migrations: string;
+  /** Whether the intake has been stopped and the copy is to become a store. */
+  readonly isLast: boolean;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (step: RebalanceStep, done: number, total: number) => void;
+};
+
+export type RebalanceStep = "comparing and copying" | "rebuilding rollups" | "comparing again";
+
+/** A portion has the rows of one table's partition that belong to one server. */
+export type Rebalanced = {
+  /** False when it was cancelled. */
+  readonly isComplete: boolean;
+  readonly portions: number;
+  /** How many of them were not the same in both. */
+  readonly copied: number;
+};
+
+/**
+ * Copies a store into another database, spread over the shards of another cluster, while services answer from the old
+ * one. Run again it copies only what is not the same in both. The copy has no rollups, and no service opens it, until
+ * the last run has rebuilt them by the views and compared all rows once more.
+ * @throws StoreError when the target is a store already, or the source has changed during the last run.
+ */
+export async function rebalance(options: RebalanceOptions): Promise<Rebalanced> {
+  const { source: from, target: to, isLast, signal } = options;
+  const open = (connection: ClickHouseConnection) => connect(connection, "noisefloor-rebalance", LONG_REQUEST_MS);
+  const client = open(from);
+  const connections = await connectionsOfCluster(to, to.cluster);
+  const servers = connections.map(open);
+  try {
+    const migrations = await readMigrations(options.migrations);
+    await assertCurrentSchema(client, migrations);
+    await assertPlacement(client);
+    const retentionDays = await readRetention(client);
+    await prepare(connections, servers, { ...options, retentionDays });
+
+    const source: Source = { client, cluster: from.cluster, database: from.database, retentionDays };
+    const target: Target = { shards: await readShards(client, to.cluster), servers };
+    const portions = await readPortions(source, target);
+    let copied = 0;
+    const copy = async (portion: Portion) => {
+      if (await isCopied(portion, source, target)) return;
+      await copyPortion(portion, source, target);
+      copied++;
+    };
+    const isCopiedWhole = await eachPortion(
+      portions,
+      target,
+      signal,
+      copy,
+      progressOf(options, "comparing and copying"),
+    );
+    const isComplete = isCopiedWhole && (!isLast || (await finish(source, target, options)));
+    return { isComplete, portions: portions.length, copied };
+  } finally {
+    for (const each of [client, ...servers]) await each.close();
+  }
+}
+
+const progressOf =
+  ({ onProgress = () => {} }: Pick<RebalanceOptions, "onProgress">, step: RebalanceStep) =>
+  (done: number, total: number) =>
+    onProgress(step, done, total);
+
+/**
+ * Makes the database of each server that its part of the copy goes into, without the views that fill rollups: what is
+ * copied twice would be in them twice, and what has changed since then in both ways.
+ * @throws StoreError when it is a store already.
+ */
+async function prepare(
+  connections: readonly ClickHouseConnection[],
+  servers: readonly ClickHouseClient[],
+  { migrations: directory, retentionDays }: Pick<RebalanceOptions, "migrations"> & { readonly retentionDays: number },
+): Promise<void> {
+  const migrations = await readMigrations(directory);
+  for (const connection of connections) await createDatabase(connection);
+  const unfinished = await Promise.all(servers.map((server) => readUnfinished(server)));
+  const applied = await Promise.all(servers.map((server) => readAppliedOrNone(server, migrations)));
+  // One that was killed at its end may have left some servers without the marker.
+  if (!unfinished.includes("rebalance") && applied.some(({ length }) => length > 0)) {
+    throw new StoreError(
+      `the database ${connections[0]?.database} is a store already: set CLICKHOUSE_DATABASE to the name of a new one`,
+    );
+  }
+  for (const [index, server] of servers.entries()) {
+    await putMarker(server, "rebalance");
+    const connection = connections[index];
+    const isMade = applied[index]?.length === migrations.length;
+    if (connection !== undefined && !isMade) await migrate(connection, directory, { isForRestore: true });
+    for (const view of viewsOf(migrations)) await server.command({ query: `DROP VIEW IF EXISTS ${view} SYNC` });
+    await applyRetention(server, retentionDays);
+  }
+}
+
+async function readAppliedOrNone(client: ClickHouseClient, migrations: readonly Migration[]) {
+  return readApplied(client, migrations).catch((error: unknown) => {
+    if (isUnknownTable(error)) return [];
+    throw error;
+  });
+}
+
+/** Makes a store of what has been copied. @returns false when it was cancelled. */
+async function finish(source: Source, target: Target, options: RebalanceOptions): Promise<boolean> {
+  const { servers } = target;
+  await migrate(options.target, options.migrations, { isForRestore: true });
+  for (const server of servers) await copyReferenceTables(server, source);
+  if (!(await rebuildAll(servers, options))) return false;
+  const assertSame = async (portion: Portion) => {
+    if (await isCopied(portion, source, target)) return;
+    throw new StoreError(
+      `${portion.table} changed while it was copied: stop the intake and every command that writes, then run it again`,
+    );
+  };
+  const portions = await readPortions(source, target);
+  const progress = progressOf(options, "comparing again");
+  if (!(await eachPortion(portions, target, options.signal, assertSame, progress))) return false;
+  for (const server of servers) await removeMarker(server, "rebalance");
+  return true;
+}
+
+/** One portion after the other on each server, and all servers at once. @returns false when it was cancelled. */
+async function eachPortion(
+  portions: readonly Portion[],
+  { servers }: Target,
+  signal: AbortSignal,
+  work: (portion: Portion) => Promise<void>,
+  onProgress: (done: number, total: number) => void,
+): Promise<boolean> {
+  let done = 0;
+  await allAtOnce(servers, signal, async (_, shard, stop) => {
+    for (const portion of portions) {
+      if (portion.shard !== shard) continue;
+      if (stop.aborted) return;
+      await work(portion);
+      onProgress(++done, portions.length);
+    }
+  });
+  return !signal.aborted;
+}
+
+/** Fills the rollups of every server from its observations. @returns false when it was cancelled. */
+async function rebuildAll(
+  servers: readonly ClickHouseClient[],
+  { target: { database }, signal, ...options }: RebalanceOptions,
+): Promise<boolean> {
+  const progress = progressOf(options, "rebuilding rollups");
+  const [done, total] = [servers.map(() => 0), servers.map(() => 0)];
+  const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+  await allAtOnce(servers, signal, async (server, index, stop) => {
+    for (const table of DERIVED_TABLES) await server.command({ query: `TRUNCATE TABLE ${table}` });
+    await rebuildRollups(server, database, {
+      signal: stop,
+      onProgress: (rows, all) => {
+        done[index] = rows;
+        total[index] = all;
+        progress(sum(done), sum(total));
+      },
+    });
+  });
+  return !signal.aborted;
+}
+
+/**
+ * Works on all servers at once, and ends when the work on each has ended: a failure of one stops the others.
+ * @param work stops when its signal aborts.
+ * @throws the first server's error, of those that failed.
+ */
+async function allAtOnce(
+  servers: readonly ClickHouseClient[],
+  signal: AbortSignal,
+  work: (server: ClickHouseClient, index: number, stop: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const failed = new AbortController();
+  const stop = AbortSignal.any([signal, failed.signal]);
+  const ends = await Promise.allSettled(
+    servers.map((server, index) =>
+      work(server, index, stop).catch((error: unknown) => {
+        failed.abort();
+        throw error;
+      }),
+    ),
+  );
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
