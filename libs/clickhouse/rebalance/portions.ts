@@ -2,8 +2,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
-import type { Shard } from "../cluster/servers.ts";
-import { slotsOf } from "../cluster/servers.ts";
+import { type Shard, slotsOf } from "../cluster/servers.ts";
 import { COPIED_TABLES, SHARDED_TABLES, TABLES } from "../schema/tables.ts";
 
 /** Tables whose rows are on one shard each, and are not derived from others. */
@@ -45,7 +44,7 @@ const partitions = defineQuery({
 
 /** Every portion that the source or the target has rows of, or may have. */
 export async function readPortions({ client }: Source, { servers }: Target): Promise<readonly Portion[]> {
-  const found = await Promise.all([client, ...servers].map((client) => run(client, partitions, {})));
+  const found = await Promise.all([client, ...servers].map((each) => run(each, partitions, {})));
   const distinct = new Map(found.flat().map((one) => [`${one.table} ${one.partition}`, one]));
   return [...distinct.values()].flatMap((one) => servers.map((_, shard) => ({ ...one, shard })));
 }

@@ -7,6 +7,7 @@ import { readShards } from "../cluster/servers.ts";
 import {
   assertCurrentSchema,
   createDatabase,
+  type Migration,
   migrate,
   readApplied,
   readMigrations,
