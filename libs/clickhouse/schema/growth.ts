@@ -1,6 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import { defineQuery, runForOne } from "../client/query.ts";
+import { literal } from "../client/sql-text.ts";
+import { SIMULATION } from "../tables/sensor-activity.ts";
 
 const growth = defineQuery({
   name: "store-growth",
@@ -10,7 +12,7 @@ const growth = defineQuery({
     ) AS sizes CROSS JOIN (
       SELECT sum(records) AS accepted, if(count() = 0, 0, dateDiff('second', min(hour), now())) AS seconds FROM (
         SELECT hour, max(records) AS records FROM sensor_activity
-        WHERE outcome = 'accepted' AND hour >= now() - INTERVAL 7 DAY
+        WHERE outcome = 'accepted' AND source != ${literal(SIMULATION)} AND hour >= now() - INTERVAL 7 DAY
         GROUP BY hour, source, key_id, workspace_id, sensor_id, is_rest, format, process)
     ) AS activity`,
   shards: {

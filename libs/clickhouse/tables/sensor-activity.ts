@@ -2,6 +2,10 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { literal } from "../client/sql-text.ts";
+
+/** The `source` of what `noisefloor simulate` has stored, which no service took in. */
+export const SIMULATION = "simulation";
 
 /** A row to insert: what one process has counted so far. */
 export type ActivityRow = {
@@ -128,7 +132,7 @@ export function readSensorActivity(client: ClickHouseClient, now: number): Promi
 const lastAccepted = defineQuery({
   name: "last-accepted",
   sql: `SELECT toUnixTimestamp64Milli(max(last_at)) AS at FROM sensor_activity
-    WHERE outcome = 'accepted' AND source != 'file' HAVING count() > 0`,
+    WHERE outcome = 'accepted' AND source NOT IN ('file', ${literal(SIMULATION)}) HAVING count() > 0`,
   params: z.object({}),
   row: z.object({ at: z.int() }),
 });

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { isSilent } from "@noisefloor/domain/sensors/silence.ts";
-import { readSensorActivity, type SensorActivity } from "./sensor-activity.ts";
+import { readSensorActivity, type SensorActivity, SIMULATION } from "./sensor-activity.ts";
 import { readSensorKeys, type SensorKey } from "./sensor-keys.ts";
 
 export type Counts = {
@@ -43,8 +43,9 @@ export function summarize(
   return activity.map((one) => {
     const { source, keyId, sensorId, isRest, lastSeen, formats } = one;
     const key = keysById.get(keyId);
-    // What has no name cannot be told apart, so neither can its silence.
-    const isWatched = !isRest && (sensorId !== "" || key !== undefined) && key?.isRevoked !== true;
+    // What has no name cannot be told apart, so neither can its silence; and a simulation ends.
+    const isWatched =
+      source !== SIMULATION && !isRest && (sensorId !== "" || key !== undefined) && key?.isRevoked !== true;
     return {
       ...{ source, keyId, sensorId, isRest, lastSeen, formats, key },
       isSilent: isWatched && isSilent(one, key?.sensorId === sensorId && sensorId !== "", now),

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { countSimulated } from "@noisefloor/clickhouse/tables/simulated-activity.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { rowEncoder } from "@noisefloor/ingest/sinks/encode-rows.ts";
 import { kafkaSink } from "@noisefloor/ingest/sinks/kafka.ts";
@@ -13,6 +15,7 @@ import { createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import { openRows } from "../row-options.ts";
 import type { Store } from "../store.ts";
+import { SENSOR_PREFIX } from "./fleet.ts";
 
 /** Where simulated observations go. */
 export type SimulationTarget = {
@@ -60,14 +63,42 @@ export async function storeTarget(context: CommandContext, { client }: Store): P
     // Each of its sessions is one record.
     joinsSessions: false,
   });
+  const counted = countingSensors(client);
+  closeStack.add(counted.finish);
   return {
     verb: "stored",
     async send(observations) {
       const accepted = observations.map((valid) => toAccepted(valid, catalogue));
       const rejected = await sink({ accepted, rejected: [] }, { hasMore: true });
+      await counted.add(observations);
       return accepted.length - rejected.length;
     },
     close: closeStack.closeAll,
+  };
+}
+
+const COUNT_EVERY_MS = 60_000;
+
+/** Counts what the sensors have sent, as the intake does for others: once a minute, and at the end. */
+function countingSensors(client: ClickHouseClient) {
+  let span: { from: number; to: number } | undefined;
+  let countedAt = performance.now();
+  const count = async () => {
+    const wanted = span;
+    span = undefined;
+    countedAt = performance.now();
+    if (wanted !== undefined) await countSimulated(client, SENSOR_PREFIX, wanted);
+  };
+  return {
+    async add(observations: readonly ValidObservation[]) {
+      for (const { observedAt } of observations) {
+        span ??= { from: observedAt, to: observedAt };
+        span.from = Math.min(span.from, observedAt);
+        span.to = Math.max(span.to, observedAt);
+      }
+      if (performance.now() - countedAt >= COUNT_EVERY_MS) await count();
+    },
+    finish: count,
   };
 }
 

@@ -2,6 +2,9 @@ import { DEFAULTS, runSimulate, type SimulateOptions } from "@noisefloor/cli/com
 import { STARTER_FOLDER } from "@noisefloor/cli/reference/starter-tags.ts";
 import { openInternet } from "@noisefloor/cli/simulation/open.ts";
 import { simulate } from "@noisefloor/cli/simulation/simulate.ts";
+import { readGrowth } from "@noisefloor/clickhouse/schema/growth.ts";
+import { readLastAccepted } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { readSensorSummaries } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { readTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { type Tag, tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
@@ -134,6 +137,26 @@ test("a back-fill answers exactly what the oracle says of its observations and o
   await assertAnswers();
 });
 
+/** What the page of the sensors shows of the simulated ones, by name. */
+async function sensorCounts() {
+  const summaries = await readSensorSummaries(world.client, NOW);
+  const own = summaries.filter(({ source }) => source === "simulation");
+  return own.map(({ sensorId, week, isSilent }) => ({ sensor: sensorId, records: week.accepted, isSilent }));
+}
+
+test("each simulated sensor counts what is stored of it, also after a second run, and none is missed when it ends", async () => {
+  const sql = `SELECT sensor_id AS sensor, toUInt32(count()) AS records FROM observations FINAL
+    WHERE startsWith(sensor_id, 'demo-') GROUP BY sensor ORDER BY sensor`;
+  const stored = z.array(z.object({ sensor: z.string(), records: z.int() })).parse(await query(sql));
+  expect(stored.length).toBeGreaterThan(5);
+  const expected = stored.map((one) => ({ ...one, isSilent: false }));
+  expect(await sensorCounts()).toEqual(expected);
+  await run();
+  expect(await sensorCounts()).toEqual(expected);
+  expect(await readLastAccepted(world.client)).toBeUndefined();
+  expect(await readGrowth(world.client)).toMatchObject({ bytesPerDay: undefined });
+});
+
 test("every simulated observation has a country, and most have tags", async () => {
   const summary = `SELECT countIf(country = '') AS nowhere, countIf(notEmpty(tags)) > count() * 0.9 AS tagged,
     countIf(asn = 0) < count() * 0.05 AS networks FROM observations FINAL WHERE startsWith(sensor_id, 'demo-')`;
@@ -159,6 +182,7 @@ test("a second run, straight or over HTTP, stores nothing new and changes no ans
 test("--remove deletes what was simulated, and leaves exactly what others have sent", async () => {
   expect(await run({ remove: true })).toMatch(/^deleted {3}\d{3,4} observations of sensors named demo-\.\.\.$/);
   expect(await readRollups()).toEqual(before);
+  expect(await sensorCounts()).toEqual([]);
   expect(JSON.parse(await run({ remove: true, json: true }))).toEqual({ is_complete: true, deleted: 0 });
   // The same observations can be simulated again.
   const again: unknown = JSON.parse(await run({ json: true }));
