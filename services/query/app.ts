@@ -27,6 +27,7 @@ import { STATS_OPERATIONS } from "./stats/operations.ts";
 import { registerStats } from "./stats/route.ts";
 import { getTagSummary, registerTagSummary } from "./summary/route.ts";
 import { listTags, registerTags } from "./tags/route.ts";
+import { getTagRule, registerTagRule } from "./tags/rule.ts";
 import { getTimeline, registerTimeline } from "./timeline/route.ts";
 
 export type QueryDeps = {
@@ -65,6 +66,7 @@ export const QUERY_OPERATIONS: readonly Operation[] = [
   ...NOISE_OPERATIONS,
   getNetwork,
   listTags,
+  getTagRule,
   getTagActivity,
   getTagSummary,
   ...STATS_OPERATIONS,
@@ -90,6 +92,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
 
   registerCommunity(app, { lookUp, authenticate, countLookups, publicUrl: deps.publicUrl });
   registerTags(app, { catalogue, authenticate });
+  registerTagRule(app, { catalogue, authenticate, read: deps.readSingle });
   registerIp(app, { ...lookupDeps, authenticate, countLookups, lookUp });
   registerLegacy(app, { ...lookupDeps, authenticate, countLookups, lookUp });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });

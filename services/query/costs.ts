@@ -18,6 +18,9 @@ export const SUMMARY_COST = 3;
 /** Two concurrent queries over rows of addresses, not of observations. */
 export const STATS_COST = 2;
 
+/** Reads one row. */
+export const TAG_RULE_COST = 1;
+
 /** Two small concurrent queries. */
 export const SENSORS_COST = 1;
 

@@ -39,6 +39,7 @@ const PRIVATE = { backup: "copied", isForDashboards: false } as const;
 export const TABLES: Readonly<Record<string, TableProperties>> = {
   schema_migrations: PRIVATE,
   tags: COPIED,
+  tag_rules: COPIED,
   network_lists: COPIED,
   network_prefixes: COPIED,
   network_ranges: COPIED,

@@ -2,7 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type OpenTagger, openTagger } from "@noisefloor/ingest/tagging/open-tagger.ts";
 import type { CommandContext } from "../framework/command.ts";
-import { addTags, ruleFolders, toTags } from "./starter-tags.ts";
+import { addTags, ruleFolders, tagsOfFiles } from "./starter-tags.ts";
 
 /**
  * Opens the tagging rules of Noisefloor and of TAG_RULES_DIR.
@@ -17,10 +17,10 @@ export function openRuleTagger(
 ): Promise<OpenTagger> {
   return openTagger({
     folders: ruleFolders(settings),
-    async onTags([starter = [], own = []]) {
+    async onTags(tagsByFolder) {
       if (!options.addTags) return;
       const now = Date.now();
-      const added = await addTags(client, { starter: toTags(starter, now), own: toTags(own, now) }, now);
+      const added = await addTags(client, tagsOfFiles(tagsByFolder, now), now);
       if (added > 0) await catalogue.refresh();
     },
     log,

@@ -1,13 +1,15 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { replaceTagRules } from "@noisefloor/clickhouse/tables/tag-rules.ts";
 import { readTags, writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { formatDate } from "@noisefloor/domain/time/window.ts";
 import { type RuleFolder, readFolder } from "@noisefloor/ingest/tagging/rule-files/lint.ts";
-import type { TagEntry } from "@noisefloor/ingest/tagging/rule-files/parse-tag.ts";
+import type { ParsedTag } from "@noisefloor/ingest/tagging/rule-files/parse-tag.ts";
 import { openPrepared } from "@noisefloor/ingest/tagging/rule-files/prepared.ts";
 import type { RuleFile } from "@noisefloor/ingest/tagging/rule-files/read-file.ts";
 import { PREPARED_TAGS_FILE, TAGS_DIRECTORY } from "../paths.ts";
+import { ruleTexts } from "./rule-text.ts";
 import { toTag } from "./tag-file.ts";
 
 /** The tags of files: the starter catalogue, and the operator's own. */
@@ -15,6 +17,8 @@ export type TagsOfFiles = {
   readonly starter: readonly Tag[];
   /** Of TAG_RULES_DIR; each replaces the starter tag of the same slug. */
   readonly own: readonly Tag[];
+  /** What the rule of each matches, by slug, as YAML. */
+  readonly rules: ReadonlyMap<string, string>;
 };
 
 export const STARTER_FOLDER: RuleFolder = {
@@ -31,7 +35,7 @@ export const ownFolder = (path: string): RuleFolder => ({ path, examples: "check
 
 /** The starter catalogue. @param now becomes the date of a tag that has none. */
 export async function readStarterTags(now: number): Promise<Tag[]> {
-  return toTags(entriesOf(await readFolder(STARTER_FOLDER)), now);
+  return toTags(tagsIn(await readFolder(STARTER_FOLDER)), now);
 }
 
 /** Tags with errors are left out: the commands that use their rules end with the errors. */
@@ -39,15 +43,21 @@ export async function readTagsOfFiles(
   { tagRulesDirectory: folder }: Pick<Settings, "tagRulesDirectory">,
   now: number,
 ): Promise<TagsOfFiles> {
-  const starter = await readStarterTags(now);
-  if (folder === undefined) return { starter, own: [] };
-  return { starter, own: toTags(entriesOf(await readFolder(ownFolder(folder)).catch(() => [])), now) };
+  const starter = tagsIn(await readFolder(STARTER_FOLDER));
+  const own = folder === undefined ? [] : tagsIn(await readFolder(ownFolder(folder)).catch(() => []));
+  return tagsOfFiles([starter, own], now);
 }
 
-const entriesOf = (files: readonly RuleFile[]) => files.flatMap(({ tags }) => tags.map(({ entry }) => entry));
+const tagsIn = (files: readonly RuleFile[]) => files.flatMap(({ tags }) => tags);
 
-export function toTags(entries: readonly TagEntry[], now: number): Tag[] {
-  return entries.flatMap((entry) => {
+/** @param tagsByFolder of {@link ruleFolders}, in their order. */
+export function tagsOfFiles(tagsByFolder: readonly (readonly ParsedTag[])[], now: number): TagsOfFiles {
+  const [starter = [], own = []] = tagsByFolder;
+  return { starter: toTags(starter, now), own: toTags(own, now), rules: ruleTexts([...starter, ...own]) };
+}
+
+function toTags(tags: readonly ParsedTag[], now: number): Tag[] {
+  return tags.flatMap(({ entry }) => {
     const tag = toTag(entry, formatDate(now));
     return typeof tag === "string" ? [] : [tag];
   });
@@ -63,11 +73,15 @@ export async function addTagsOfFiles(
 }
 
 /**
- * Adds those whose slugs and ids are not in use. The operator's own also replace what the catalogue says of them, or a
- * change of their files would never show.
- * @returns how many it added or changed.
+ * Adds those whose slugs and ids are not in use, and says of all tags what their rules match. The operator's own also
+ * replace what the catalogue says of them, or a change of their files would never show.
+ * @returns how many tags it added or changed.
  */
-export async function addTags(client: ClickHouseClient, { starter, own }: TagsOfFiles, now: number): Promise<number> {
+export async function addTags(
+  client: ClickHouseClient,
+  { starter, own, rules }: TagsOfFiles,
+  now: number,
+): Promise<number> {
   const known = await readTags(client);
   const byId = new Map(known.map(({ updated_at: _updatedAt, ...tag }) => [tag.id, tag]));
   const slugs = new Set(known.map((tag) => tag.slug));
@@ -84,6 +98,7 @@ export async function addTags(client: ClickHouseClient, { starter, own }: TagsOf
       written.push(next);
   }
   await writeTags(client, written, now);
+  await replaceTagRules(client, rules, now);
   return written.length;
 }
 

@@ -116,7 +116,7 @@ test("rules are used once their tags are in the catalogue: until then those befo
   await open({
     async onTags(tagsByFolder) {
       if (isAway) throw new Error("the store is away");
-      seen.push(tagsByFolder.flat().map(({ slug }) => slug));
+      seen.push(tagsByFolder.flat().map(({ entry }) => entry.slug));
     },
   });
   isAway = true;

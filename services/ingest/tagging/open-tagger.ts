@@ -3,7 +3,7 @@ import type { Tagger } from "./assign-tags.ts";
 import { createTagger } from "./compiled/tagger.ts";
 import type { RuleProblem } from "./rule.ts";
 import { duplicates, type RuleFolder, readRules } from "./rule-files/lint.ts";
-import type { ParsedTag, TagEntry } from "./rule-files/parse-tag.ts";
+import type { ParsedTag } from "./rule-files/parse-tag.ts";
 import type { RuleFile } from "./rule-files/read-file.ts";
 import { type FileVersion, listRuleFiles } from "./rule-files/read-folder.ts";
 
@@ -16,7 +16,7 @@ export type TaggerOptions = {
    * Called with the tags of each folder before their rules are used, at the start and after each change. When it
    * rejects after a change, the rules before the change stay in use and it is called again.
    */
-  readonly onTags?: (tagsByFolder: readonly (readonly TagEntry[])[]) => Promise<void>;
+  readonly onTags?: (tagsByFolder: readonly (readonly ParsedTag[])[]) => Promise<void>;
   readonly log: Logger;
 };
 
@@ -42,7 +42,7 @@ const MAX_LISTED = 10;
 export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
   const { folders, pollMs = POLL_MS, onTags = async () => {}, log } = options;
   let states = await readAtStart(folders);
-  await onTags(entriesOf(states));
+  await onTags(tagsOf(states));
   let { tagger, rules } = compile(states);
   let isPolling = false;
   let isFailing = false;
@@ -54,7 +54,7 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
       states = next;
       return;
     }
-    await onTags(entriesOf(next));
+    await onTags(tagsOf(next));
     ({ tagger, rules } = compile(next));
     states = next;
     log.info({ rules: rules.length }, "tagging rules changed and are in use");
@@ -85,7 +85,7 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
 /** The rules of folders as they are now. @throws TagRulesError when a folder or a file has an error. */
 export async function loadRules(folders: readonly RuleFolder[]) {
   const states = await readAtStart(folders);
-  return { ...compile(states), tagsByFolder: entriesOf(states) };
+  return { ...compile(states), tagsByFolder: tagsOf(states) };
 }
 
 /** A file as it was read last. */
@@ -187,10 +187,6 @@ function hasSameTags(next: readonly FolderState[], before: readonly FolderState[
 
 function tagsOf(states: readonly FolderState[]): ParsedTag[][] {
   return states.map(({ files }) => [...files.values()].flatMap(({ good }) => good.tags));
-}
-
-function entriesOf(states: readonly FolderState[]): TagEntry[][] {
-  return tagsOf(states).map((tags) => tags.map(({ entry }) => entry));
 }
 
 function compile(states: readonly FolderState[]) {

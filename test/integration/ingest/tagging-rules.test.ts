@@ -108,6 +108,33 @@ test("the tag of a new rule enters the catalogue, and a change of what its file 
   expect((await readTags(world.client)).find(({ slug }) => slug === "late")?.cves).toEqual(["CVE-2026-10002"]);
 });
 
+test("what the rule of a tag matches can be read, as it is now, and none of a tag without a rule", async () => {
+  const ruleOf = async (slug: string) => (await world.get(`/v3/noise/tags/${slug}/rule`)).body;
+  expect(await ruleOf("panel")).toEqual({ slug: "panel", rule: "path: /panel\n" });
+  expect(await ruleOf(tagIdFromSlug("panel"))).toEqual({ slug: "panel", rule: "path: /panel\n" });
+  // Of the starter catalogue.
+  expect(await ruleOf("commercial-web-scanner")).toMatchObject({
+    rule: expect.stringMatching(/Acunetix[\s\S]*Nessus/),
+  });
+  expect(await ruleOf("named-by-sender")).toEqual({ slug: "named-by-sender", rule: "" });
+
+  const values = Array.from({ length: 1_900 }, (_, index) => `/one-of-very-many-paths-${index}`);
+  await writeFile(join(folder, "panel.yaml"), ruleText("panel", "/panel-2"));
+  await writeFile(
+    join(folder, "late.yaml"),
+    ruleText("late", `[/late, ${values.join(", ")}]`).replace(/^examples: .*/m, "examples: [{path: /late}]"),
+  );
+  await eventually(async () => expect(await ruleOf("panel")).toEqual({ slug: "panel", rule: "path: /panel-2\n" }));
+  const cut = z.object({ rule: z.string() }).parse(await ruleOf("late")).rule;
+  expect(cut).toMatch(/^path:\n {2}- \/late\n[\s\S]*\n# and \d+ more characters\n$/);
+  expect(cut.length).toBeLessThan(33_000);
+  await rm(join(folder, "late.yaml"));
+  await eventually(async () => expect(await ruleOf("late")).toEqual({ slug: "late", rule: "" }));
+
+  expect(await world.get("/v3/noise/tags/unheard-of/rule")).toMatchObject({ status: 404 });
+  expect(await world.get("/v3/noise/tags/Not%20a%20slug/rule")).toMatchObject({ status: 400 });
+});
+
 test("observations of the topic get the tags of rules as well", async () => {
   const kafka = freshKafka();
   const ingest = await ingestOf(world, kafka, now, [], createMetrics(), () => RETENTION_DAYS, { rows: rowsOf() });

@@ -17,6 +17,7 @@ import {
   NOW,
   openExplorerWorld,
   RIOT,
+  RULE,
   SCRIPT,
   scanner,
   UNKNOWN,
@@ -172,6 +173,9 @@ test("tags can be filtered, and the filter is in the URL", async () => {
 test("the page of a tag shows its activity, lists the addresses of a bucket and says when they are a sample", async () => {
   const { page, faults } = await open("/tags/scanner?days=1&width=4h", { key });
   expect(await page.locator("[data-total]").textContent()).toBe("1,006 addresses");
+  expect(await page.locator('section[aria-labelledby="rule"] pre').textContent()).toBe(
+    RULE.replace("\u202e", "\\u{202e}"),
+  );
   const bucket = z.object({ start: z.string(), end: z.string(), active_ips: z.int(), ips: z.array(z.string()) });
   const { activity } = await api(
     `/v3/tags/${scanner.id}/activity?days=1&granularity=4h&include_ips=true`,
@@ -201,6 +205,7 @@ test("the page of a tag shows its activity, lists the addresses of a bucket and 
   expect(await page.locator(".addresses a").allTextContents()).toEqual(buckets.at(-1)?.ips);
   await page.locator('a[href="/tags/worm"]').click();
   await page.getByRole("heading", { name: SCRIPT }).waitFor();
+  await page.getByText("It has no rule: sensors name it themselves.").waitFor();
   expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
   expect(faults).toEqual([]);
 });

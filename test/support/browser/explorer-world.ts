@@ -1,4 +1,5 @@
 import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { replaceTagRules } from "@noisefloor/clickhouse/tables/tag-rules.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
 import { readExplorer } from "@noisefloor/query/pages/explorer.ts";
 import type { Browser } from "playwright-core";
@@ -22,6 +23,9 @@ const worm = makeTag("worm", "malicious", {
 });
 export const scanner = makeTag("scanner", "suspicious", { name: "Scanner", related: [worm.id] });
 /** A browser, and the explorer of a database with hostile texts of sensors. */
+/** What the rule of the tag `scanner` matches. */
+export const RULE = `- path|contains:\n    - ${SCRIPT}\n    - \u202e\n  port: 80\n`;
+
 export type ExplorerWorld = {
   readonly world: World;
   readonly url: string;
@@ -37,6 +41,7 @@ export async function openExplorerWorld(): Promise<ExplorerWorld> {
   const launching = launchBrowser();
   const world = await createWorld(() => NOW);
   await world.addTags([worm, scanner]);
+  await replaceTagRules(world.client, new Map([["scanner", RULE]]), NOW);
   await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { name: `DNS ${SCRIPT}` })]);
   const observed_at = new Date(NOW - 60_000).toISOString();
   const seen = { observed_at, sensor_id: `s ${SCRIPT}`, organization: SCRIPT, asn: 64_500, country: "DE" };

@@ -13,7 +13,7 @@ import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
 import { fractionBar } from "../../framework/progress.ts";
 import { readSince } from "../../framework/since.ts";
-import { addTags, ruleFolders, toTags } from "../../reference/starter-tags.ts";
+import { addTags, ruleFolders, tagsOfFiles } from "../../reference/starter-tags.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../../store.ts";
 
 export type ReapplyCommandOptions = OutputOptions & {
@@ -79,8 +79,7 @@ async function openRules(
 ): Promise<RulesInUse> {
   const { tagger, rules, tagsByFolder } = await loadRules(ruleFolders(settings));
   const now = Date.now();
-  const [starter = [], own = []] = tagsByFolder.map((entries) => toTags(entries, now));
-  if (!dryRun && (await addTags(client, { starter, own }, now)) > 0) await catalogue.refresh();
+  if (!dryRun && (await addTags(client, tagsOfFiles(tagsByFolder, now), now)) > 0) await catalogue.refresh();
   // Of a tag that is not in the catalogue yet, a dry run shows what it would come to.
   const idOf = (slug: string) => catalogue.resolve(slug)?.id ?? (dryRun ? tagIdFromSlug(slug) : undefined);
   const slugs = new Set(rules.map(({ slug }) => slug));

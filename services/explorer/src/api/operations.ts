@@ -15,6 +15,7 @@ import type {
 } from "@noisefloor/query/stats/operations.ts";
 import type { getTagSummary } from "@noisefloor/query/summary/route.ts";
 import type { listTags } from "@noisefloor/query/tags/route.ts";
+import type { getTagRule } from "@noisefloor/query/tags/rule.ts";
 import type { getTimeline } from "@noisefloor/query/timeline/route.ts";
 
 type Schema = { readonly _zod: { readonly output: unknown } };
@@ -35,6 +36,7 @@ export type TimelineField = Timeline["metadata"]["field"];
 export type TagList = AnswerOf<typeof listTags>;
 export type Tag = TagList["tags"][number];
 export type Intention = Tag["intention"];
+export type TagRule = AnswerOf<typeof getTagRule>;
 export type TagSummary = AnswerOf<typeof getTagSummary>;
 export type TagActivity = AnswerOf<typeof getTagActivity>;
 export type Bucket = NonNullable<TagActivity["activity"][Intention]>[number];

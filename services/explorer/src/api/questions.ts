@@ -11,6 +11,7 @@ import type {
   StatsByNetwork,
   TagActivity,
   TagList,
+  TagRule,
   TagSummary,
   Timeline,
   TimelineField,
@@ -49,6 +50,7 @@ export const networkOf = (ip: string, length: string, limit: number) =>
 
 export const allTags = () => question<TagList>("/v3/tags");
 export const tagBySlug = (slug: string) => question<TagList>("/v3/tags", { slug });
+export const ruleOf = (slug: string) => question<TagRule>(`/v3/noise/tags/${encodeURIComponent(slug)}/rule`);
 
 export type ActivityOptions = {
   readonly days: number;

@@ -8,6 +8,16 @@ export function Hostile({ text }: { readonly text: string }) {
   return <bdi>{visible(text)}</bdi>;
 }
 
+/** Lines for a `pre`, whole, each as it is. */
+export function HostileLines({ lines }: { readonly lines: readonly string[] }) {
+  return lines.map((line) => (
+    <>
+      <bdi>{showInvisible(line)}</bdi>
+      {"\n"}
+    </>
+  ));
+}
+
 /** The same for places that take no markup. */
 export function visible(text: string): string {
   return showInvisible(cut(text.trim(), MAX_CHARACTERS));

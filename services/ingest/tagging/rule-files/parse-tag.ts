@@ -43,7 +43,12 @@ export type TagEntry = Omit<z.output<typeof tagFileSchema>, "match" | "examples"
 export type ExampleCheck = "checked" | "skipped";
 
 /** A tag without a rule comes from senders only. */
-export type ParsedTag = { readonly entry: TagEntry; readonly rule: TaggingRule | undefined };
+export type ParsedTag = {
+  readonly entry: TagEntry;
+  readonly rule: TaggingRule | undefined;
+  /** What the file says that the rule matches. */
+  readonly match?: unknown;
+};
 
 /**
  * Reads one tag of a file. Nothing of a tag is used of which an error was reported.
@@ -64,7 +69,7 @@ export function parseTag(value: unknown, report: Report, examplesAre: ExampleChe
   const expression = parseMatch(match, report);
   if (examplesAre === "skipped") {
     if (expression === undefined) return undefined;
-    return { entry, rule: { slug: entry.slug, match: expression, examples: [], counterexamples: [] } };
+    return { entry, match, rule: { slug: entry.slug, match: expression, examples: [], counterexamples: [] } };
   }
   const good = parseExamples("examples", examples ?? [], report);
   const bad = parseExamples("counterexamples", counterexamples ?? [], report);
@@ -78,6 +83,7 @@ export function parseTag(value: unknown, report: Report, examplesAre: ExampleChe
   const observations = (list: readonly Example[]) => list.map(({ observation }) => observation);
   return {
     entry,
+    match,
     rule: {
       slug: entry.slug,
       match: expression,

@@ -8,6 +8,7 @@ import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { Hostile, Prose, Reference } from "../../text/hostile.tsx";
 import { Activity } from "./activity.tsx";
+import { Rule } from "./rule.tsx";
 
 /** `/tags/{slug}`: what a tag means, and how active it is. */
 export function TagPage() {
@@ -49,6 +50,7 @@ function Details({ tag }: { readonly tag: Tag }) {
       </p>
       <Activity tag={tag} />
       <Meaning tag={tag} />
+      <Rule tag={tag} />
       <Related tag={tag} />
     </>
   );
