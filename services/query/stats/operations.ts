@@ -7,6 +7,9 @@ import { classification, count, NOT_ENTITLED, timestamp } from "../wire.ts";
 /** An hour has thousands of addresses: to merge the sets of more hours takes too long. */
 export const HOURS_DAYS = daysBack(30);
 
+/** No rollup knows which observations came twice, so that the rows themselves are counted. */
+export const OBSERVATIONS_DAYS = daysBack(7);
+
 const metadata = z
   .strictObject({
     start_date: timestamp.describe("The start of the window, which the caller's plan may have limited."),
@@ -43,6 +46,34 @@ export const getStatsByHour = defineOperation({
       .meta({ id: "StatsByHour" }),
     example: {
       hours: [{ start: "2026-11-20T13:00:00Z", end: "2026-11-20T14:00:00Z", active_ips: 1_204 }],
+      metadata: EXAMPLE_METADATA,
+    },
+  },
+});
+
+/** `GET /v3/stats/observations`: how much was seen in each hour. */
+export const getStatsByObservation = defineOperation({
+  ...STATS,
+  id: "getStatsByObservation",
+  path: "/v3/stats/observations",
+  summary: "How many distinct observations were made in each hour",
+  description: `By the time at which a sensor made them; one that arrived twice counts once. Oldest first and without gaps. ${WINDOW}`,
+  queryParameters: [OBSERVATIONS_DAYS, WORKSPACE_LABELS],
+  success: {
+    status: 200,
+    description: "The hours.",
+    schema: z
+      .strictObject({
+        hours: z.array(
+          z
+            .strictObject({ start: timestamp, end: timestamp, observations: count.describe("Exactly.") })
+            .meta({ id: "HourOfObservations" }),
+        ),
+        metadata,
+      })
+      .meta({ id: "StatsByObservation" }),
+    example: {
+      hours: [{ start: "2026-11-20T13:00:00Z", end: "2026-11-20T14:00:00Z", observations: 18_230 }],
       metadata: EXAMPLE_METADATA,
     },
   },
@@ -151,6 +182,7 @@ export const getStatsByClassification = defineOperation({
 
 export const STATS_OPERATIONS = [
   getStatsByHour,
+  getStatsByObservation,
   getStatsByNetwork,
   getStatsByCountry,
   getStatsByClassification,

@@ -16,6 +16,22 @@ export const countSeen = defineQuery({
   row: z.object({ active_ips: z.int() }),
 });
 
+/**
+ * Distinct observations by hour, from `from` to `end` (seconds since 1970 UTC), with how many hours `start` is before.
+ * FINAL: one that arrived twice counts once.
+ */
+export const countObservations = defineQuery({
+  name: "stats-observations",
+  sql: `SELECT intDiv(toUnixTimestamp(observed_at) - {start:UInt32}, 3600) AS hour, count() AS observations
+    FROM observations FINAL
+    WHERE ${IN_SCOPES} AND observed_at >= toDateTime({from:UInt32}, 'UTC') AND observed_at < toDateTime({end:UInt32}, 'UTC')
+    GROUP BY hour
+    SETTINGS do_not_merge_across_partitions_select_final = 1, optimize_move_to_prewhere_if_final = 1`,
+  shards: { merge: (shards) => `SELECT hour, sum(observations) AS observations FROM ${shards} GROUP BY hour` },
+  params: z.object({ scopes: scopesParam, start: z.int(), from: z.int(), end: z.int() }),
+  row: z.object({ hour: z.int(), observations: z.int() }),
+});
+
 const LIMITED = { ...sinceParams.shape, limit: z.int() };
 
 /** Those with the most addresses, ties by a column. */

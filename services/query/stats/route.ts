@@ -26,9 +26,11 @@ import {
   getStatsByCountry,
   getStatsByHour,
   getStatsByNetwork,
+  getStatsByObservation,
   HOURS_DAYS,
+  OBSERVATIONS_DAYS,
 } from "./operations.ts";
-import { countByCountry, countByNetwork } from "./queries.ts";
+import { countByCountry, countByNetwork, countObservations } from "./queries.ts";
 import { countAllSeen } from "./total.ts";
 
 export type StatsDeps = ClassificationsDeps & {
@@ -51,6 +53,7 @@ type Asked = {
 /** `GET /v3/stats/...`: counts of all addresses, whatever their tags. They take the same scopes as tag activity. */
 export function registerStats(app: FastifyInstance, deps: StatsDeps): void {
   registerHours(app, deps);
+  registerObservations(app, deps);
   registerPlaces(app, deps);
   registerClassifications(app, deps);
 }
@@ -70,6 +73,25 @@ function registerHours(app: FastifyInstance, deps: StatsDeps): void {
       start: formatTimestamp(start),
       end: formatTimestamp(end),
       active_ips: counts.get(hour) ?? 0,
+    }));
+    return { hours, metadata: toMetadata(asked) };
+  });
+}
+
+function registerObservations(app: FastifyInstance, deps: StatsDeps): void {
+  const answer = createSharedAnswers<ReadonlyMap<number, number>>(app);
+  registerOperation(app, getStatsByObservation, async (request, _reply, { signal }) => {
+    const asked = readAsked(request, deps, OBSERVATIONS_DAYS);
+    const { scopes, window, from } = asked;
+    const counts = await answer(toQuestion(request, "observations", asked), signal, async (shared) => {
+      const times = { start: window.start / 1_000, from: floorToHour(from) / 1_000, end: window.end / 1_000 };
+      const rows = await deps.read(countObservations, { scopes, ...times }, shared);
+      return new Map(rows.map(({ hour, observations }) => [hour, observations]));
+    });
+    const hours = tile(window, 1).map(({ start, end }, hour) => ({
+      start: formatTimestamp(start),
+      end: formatTimestamp(end),
+      observations: counts.get(hour) ?? 0,
     }));
     return { hours, metadata: toMetadata(asked) };
   });

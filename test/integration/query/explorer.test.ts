@@ -91,6 +91,11 @@ test("the overview shows the numbers of the API", async () => {
   const { hours } = await api("/v3/stats/hours", z.object({ hours: z.array(z.object({ active_ips: z.int() })) }));
   const cells = await page.locator('section[aria-labelledby="hours"] td.number').allTextContents();
   expect(cells).toEqual(hours.map(({ active_ips }) => count(active_ips)));
+  const made = z.object({ hours: z.array(z.object({ observations: z.int() })) });
+  const observations = (await api("/v3/stats/observations", made)).hours.map((hour) => hour.observations);
+  expect(observations.reduce((sum, one) => sum + one)).toBeGreaterThan(CROWD);
+  const observed = page.locator('section[aria-labelledby="observations"] td.number');
+  expect(await observed.allTextContents()).toEqual(observations.map(count));
   const summary = z.object({ name: z.string(), total_ips: z.int(), previous_ips: z.int() });
   const { tags } = await api("/v3/summary/tags?sort=active", z.object({ tags: z.array(summary) }));
   const rows = page.locator('section[aria-labelledby="tags"] tbody tr');

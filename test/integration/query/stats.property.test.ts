@@ -9,6 +9,7 @@ import {
   expectedCountries,
   expectedHours,
   expectedNetworks,
+  expectedObservations,
   expectedSummary,
   type Placed,
 } from "../../support/oracle/expected-stats.ts";
@@ -105,6 +106,8 @@ describe.each(SEEDS)("random observations, seed %i", (seed) => {
         const path = (name: string) => `/v3/stats/${name}?days=${days}${labels}`;
         const hours = { ...asked, days: Math.min(days, 30) };
         expect(await get(`/v3/stats/hours?days=${hours.days}${labels}`)).toEqual(expectedHours(seen, hours));
+        const observations = `/v3/stats/observations?days=${week.days}${labels}`;
+        expect(await get(observations)).toEqual(expectedObservations(seen, week));
         expect(await get(`${path("networks")}&limit=${limit}`)).toEqual(expectedNetworks(seen, asked));
         expect(await get(`${path("countries")}&limit=${limit}`)).toEqual(expectedCountries(seen, asked));
         expect(await get(path("classifications"))).toEqual(expectedClassifications(seen, oracle, asked));

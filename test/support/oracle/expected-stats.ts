@@ -47,6 +47,21 @@ export function expectedHours(seen: readonly Seen[], asked: StatsAsked) {
   return { hours, metadata: metadataOf(asked) };
 }
 
+/** `GET /v3/stats/observations`. */
+export function expectedObservations(seen: readonly Seen[], asked: StatsAsked) {
+  const { start, end } = windowOf(asked);
+  const counts = new Map<number, number>();
+  for (const { at } of since(seen, asked)) {
+    const hour = Math.floor(at / HOUR) * HOUR;
+    counts.set(hour, (counts.get(hour) ?? 0) + 1);
+  }
+  const hours = [];
+  for (let hour = start; hour < end; hour += HOUR) {
+    hours.push({ start: rfc3339(hour), end: rfc3339(hour + HOUR), observations: counts.get(hour) ?? 0 });
+  }
+  return { hours, metadata: metadataOf(asked) };
+}
+
 function groupBy<T extends Seen, Key>(seen: readonly T[], keyOf: (one: T) => Key): [Key, T[]][] {
   const groups = new Map<Key, T[]>();
   for (const one of seen) {

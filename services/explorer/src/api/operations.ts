@@ -12,6 +12,7 @@ import type {
   getStatsByCountry,
   getStatsByHour,
   getStatsByNetwork,
+  getStatsByObservation,
 } from "@noisefloor/query/stats/operations.ts";
 import type { getTagSummary } from "@noisefloor/query/summary/route.ts";
 import type { listTags } from "@noisefloor/query/tags/route.ts";
@@ -42,6 +43,7 @@ export type TagActivity = AnswerOf<typeof getTagActivity>;
 export type Bucket = NonNullable<TagActivity["activity"][Intention]>[number];
 
 export type StatsByHour = AnswerOf<typeof getStatsByHour>;
+export type StatsByObservation = AnswerOf<typeof getStatsByObservation>;
 export type StatsByNetwork = AnswerOf<typeof getStatsByNetwork>;
 export type StatsByCountry = AnswerOf<typeof getStatsByCountry>;
 export type StatsByClassification = AnswerOf<typeof getStatsByClassification>;

@@ -9,6 +9,7 @@ import type {
   StatsByCountry,
   StatsByHour,
   StatsByNetwork,
+  StatsByObservation,
   TagActivity,
   TagList,
   TagRule,
@@ -70,6 +71,7 @@ export const tagSummary = (days: number, limit: number, sort: "active" | "trendi
   question<TagSummary>("/v3/summary/tags", { days, limit, sort });
 
 export const statsByHour = (days: number) => question<StatsByHour>("/v3/stats/hours", { days });
+export const statsByObservation = (days: number) => question<StatsByObservation>("/v3/stats/observations", { days });
 export const statsByNetwork = (days: number, limit: number) =>
   question<StatsByNetwork>("/v3/stats/networks", { days, limit });
 export const statsByCountry = (days: number, limit: number) =>

@@ -1,24 +1,33 @@
 import { useMemo } from "preact/hooks";
-import type { StatsByHour } from "../../api/operations.ts";
 import { ChartTable } from "../../charts/chart-table.tsx";
 import { TimeChart } from "../../charts/time-chart.tsx";
 
-export function Hours({ hours, metadata }: StatsByHour) {
+type HoursProps = {
+  readonly what: { readonly heading: string; readonly caption: string };
+  /** RFC 3339, like the end. */
+  readonly hours: readonly { readonly start: string; readonly end: string; readonly count: number }[];
+  readonly end: string;
+};
+
+/** A count for each hour, as a chart and as a table. */
+export function Hours({ what: { heading, caption }, hours, end }: HoursProps) {
+  const counts = hours.map(({ count }) => count);
   const shown = useMemo(
     () => ({
       starts: hours.map(({ start }) => Date.parse(start) / 1_000),
-      end: Date.parse(metadata.end_date) / 1_000,
-      series: [{ label: "Addresses", values: hours.map(({ active_ips: count }) => count), color: "accent" as const }],
+      end: Date.parse(end) / 1_000,
+      series: [{ label: heading, values: counts, color: "accent" as const }],
     }),
-    [hours, metadata.end_date],
+    // The counts of hours that have passed can change, too.
+    [heading, end, counts.join()],
   );
   return (
     <>
-      <TimeChart label="Distinct addresses in each hour" {...shown} />
+      <TimeChart label={caption} {...shown} />
       <ChartTable
-        caption="Distinct addresses in each hour"
-        headings={["Addresses"]}
-        rows={hours.map(({ start, end, active_ips: count }) => ({ start, end, values: [count] }))}
+        caption={caption}
+        headings={[heading]}
+        rows={hours.map(({ start, end, count }) => ({ start, end, values: [count] }))}
       />
     </>
   );

@@ -1,4 +1,11 @@
-import { statsByClassification, statsByCountry, statsByHour, statsByNetwork, tagSummary } from "../../api/questions.ts";
+import {
+  statsByClassification,
+  statsByCountry,
+  statsByHour,
+  statsByNetwork,
+  statsByObservation,
+  tagSummary,
+} from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { BarList } from "../../charts/bar-list.tsx";
 import { Split } from "../../charts/split.tsx";
@@ -15,6 +22,8 @@ import { Hours } from "./hours.tsx";
 const DAYS = ["1", "7"] as const;
 const PLACES = 10;
 const TAGS = 15;
+const ADDRESSES = { heading: "Addresses", caption: "Distinct addresses in each hour" } as const;
+const OBSERVATIONS = { heading: "Observations", caption: "Distinct observations in each hour" } as const;
 
 /** `/`: what came in lately. */
 export function OverviewPage() {
@@ -23,6 +32,7 @@ export function OverviewPage() {
   const chosen = oneOf(DAYS, values.days, "1");
   const days = Number(chosen);
   const hours = useAnswer(statsByHour(days));
+  const observations = useAnswer(statsByObservation(days));
   const classes = useAnswer(statsByClassification(days));
   const tags = useAnswer(tagSummary(days, TAGS, "active"));
   const networks = useAnswer(statsByNetwork(days, PLACES));
@@ -47,7 +57,25 @@ export function OverviewPage() {
         <section class="wide" aria-labelledby="hours">
           <h3 id="hours">Addresses by hour</h3>
           <Loaded of={hours} what="the hours">
-            {(data) => <Hours {...data} />}
+            {({ hours, metadata }) => (
+              <Hours
+                what={ADDRESSES}
+                hours={hours.map(({ active_ips: count, ...hour }) => ({ ...hour, count }))}
+                end={metadata.end_date}
+              />
+            )}
+          </Loaded>
+        </section>
+        <section class="wide" aria-labelledby="observations">
+          <h3 id="observations">Observations by hour</h3>
+          <Loaded of={observations} what="the observations">
+            {({ hours, metadata }) => (
+              <Hours
+                what={OBSERVATIONS}
+                hours={hours.map(({ observations: count, ...hour }) => ({ ...hour, count }))}
+                end={metadata.end_date}
+              />
+            )}
           </Loaded>
         </section>
         <section class="wide" aria-labelledby="classes">
