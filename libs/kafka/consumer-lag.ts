@@ -11,11 +11,15 @@ export type ConsumerLag = {
 
 const POLL_INTERVAL_MS = 10_000;
 
-/** Polls the brokers for a group's lag. While they cannot be reached, `current` returns the last known lag. */
+/**
+ * Polls the brokers for a group's lag. While they cannot be reached, `current` returns the last known lag.
+ * @param onLag called after each answer with the messages of all partitions.
+ */
 export function pollConsumerLag(
   connection: KafkaConnection,
   group: { readonly topic: string; readonly groupId: string },
   log: Logger,
+  onLag: (messages: number) => void = () => {},
 ): ConsumerLag {
   const admin: Admin = connectKafka(connection, log).admin();
   const shutdown = new AbortController();
@@ -26,6 +30,7 @@ export function pollConsumerLag(
         // Each time: the first connection may have failed.
         await admin.connect();
         lag = await readLag(admin, group);
+        onLag([...lag.values()].reduce((sum, messages) => sum + messages, 0));
       } catch (error) {
         log.debug({ err: error }, "could not read consumer lag");
       }

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
@@ -107,7 +108,8 @@ export type Ingest = {
 export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const { catalogue, retentionDays, now, metrics, log } = options;
   const counted = ingestMetrics(metrics);
-  const kafka = options.kafka === undefined ? undefined : await connectTopics(options.kafka, metrics, log);
+  const kafka =
+    options.kafka === undefined ? undefined : await connectTopics(options.kafka, metrics, log, storeLag(options));
   const shutdown = new AbortController();
   // Each request that waits for the store listens to it; Node would warn of a leak from the eleventh on.
   setMaxListeners(0, shutdown.signal);
@@ -197,6 +199,15 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
       await http.deadLetters.close();
       await storedActivity.close();
     },
+  };
+}
+
+/** Stores the lag, so that the page of the sensors can say it. It is seen again soon, so a failure is no harm. */
+function storeLag({ client, now, log }: IngestOptions) {
+  return (topic: string, messages: number): void => {
+    writeConsumerLag(client, { topic, messages, at: now() }).catch((error: unknown) =>
+      log.debug({ err: error, topic }, "storing the consumer lag failed"),
+    );
   };
 }
 

@@ -66,6 +66,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
     ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" },
   },
   sensor_activity: { ...COPIED, shardBy: "cityHash64(sensor_id)", hasScopes: true, ageing: HOURLY },
+  consumer_lag: COPIED,
   backups: PRIVATE,
   observations: {
     ...COPIED,

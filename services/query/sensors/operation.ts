@@ -56,6 +56,17 @@ export const listSensors = defineOperation({
             .or(none)
             .describe("The first hour of which the caller's datasets hold observations; empty without any."),
           stored_to: timestamp.or(none).describe("The end of the last such hour."),
+          lag: z
+            .array(
+              z
+                .strictObject({
+                  topic: z.string(),
+                  messages: count.describe("How many the intake had still to read."),
+                  at: timestamp.describe("When it saw that. It looks every ten seconds."),
+                })
+                .meta({ id: "ConsumerLag" }),
+            )
+            .describe("Of each Kafka topic of the intake, for callers with the entitlement `sensors`."),
         }),
       })
       .meta({ id: "SensorList" }),
@@ -75,7 +86,11 @@ export const listSensors = defineOperation({
           seven_days: { ...EXAMPLE_RECORDS, accepted: 14_364 },
         },
       ],
-      metadata: { stored_from: "2026-08-12T15:00:00Z", stored_to: "2026-11-20T15:00:00Z" },
+      metadata: {
+        stored_from: "2026-08-12T15:00:00Z",
+        stored_to: "2026-11-20T15:00:00Z",
+        lag: [{ topic: "scan.observations", messages: 0, at: "2026-11-20T14:03:02Z" }],
+      },
     },
   },
   errorResponses: { 403: errorResponse("The caller has no key.", KEY_NEEDED) },

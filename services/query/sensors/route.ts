@@ -1,4 +1,5 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
+import { consumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { activityParams, sensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { allSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
@@ -41,12 +42,16 @@ export function registerSensors(app: FastifyInstance, { read, authenticate, rete
     });
     const scopes = readScopes("tag-activity", {}, caller);
     const from = floorToHour(retentionStart(now(), retentionDays())) / 1_000;
-    const [stored] = await read(storedHours, { scopes, from }, signal);
+    const [[stored], lag] = await Promise.all([
+      read(storedHours, { scopes, from }, signal),
+      caller.entitlements.has("sensors") ? read(consumerLag, { now: now() }, signal) : [],
+    ]);
     return {
       sensors: sensors.map(toWire),
       metadata: {
         stored_from: stored === undefined ? "" : formatTimestamp(stored.first * 1_000),
         stored_to: stored === undefined ? "" : formatTimestamp(stored.last * 1_000 + HOUR_MS),
+        lag: lag.map(({ at, ...one }) => ({ ...one, at: formatTimestamp(at) })),
       },
     };
   });

@@ -1,3 +1,5 @@
+import { run } from "@noisefloor/clickhouse/client/query.ts";
+import { consumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
@@ -191,6 +193,8 @@ test("metrics count records by outcome, rows of inserts and the lag of the group
     for (const partition of [0, 1]) {
       expect(text).toContain(`noisefloor_kafka_consumer_lag{partition="${partition}"} 0`);
     }
+    const lags = await run(world.client, consumerLag, { now: Date.now() });
+    expect(lags.find(({ topic }) => topic === measured.topic)).toMatchObject({ messages: 0 });
   });
   await other.checks.kafka?.();
   await other.stop();

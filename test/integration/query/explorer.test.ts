@@ -282,6 +282,9 @@ test("sensors are shown with what became of their records, to keys that may see 
   expect(await page.locator("[data-stored]").textContent()).toMatch(
     /^1 sensor\. Your datasets hold observations from /,
   );
+  expect(await page.locator("[data-lag]").textContent()).toMatch(
+    /^1,234 messages wait in the Kafka topic scan<b>, as the intake saw .* ago\.$/,
+  );
   const other = await open("/sensors");
   expect(await other.page.locator('[role="alert"]').getAttribute("data-status")).toBe("403");
   expect([...faults, ...other.faults]).toEqual([]);

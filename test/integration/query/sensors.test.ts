@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { type ActivityRow, writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { writeSensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import type { Entitlement } from "@noisefloor/domain/access/caller.ts";
@@ -82,7 +83,7 @@ const listSchema = z.object({
       seven_days: sensorRecords,
     }),
   ),
-  metadata: z.object({ stored_from: z.string(), stored_to: z.string() }),
+  metadata: z.object({ stored_from: z.string(), stored_to: z.string(), lag: z.array(z.unknown()) }),
 });
 
 async function list(key: string) {
@@ -159,9 +160,28 @@ test("without a key the sensors are not shown, and a key that is not known is a 
   expect(await world.get("/v3/sensors", { key: "nf_unknown" })).toMatchObject({ status: 401 });
 });
 
+test("the newest lag of each topic is shown to those who may see the shared sensors", async () => {
+  const lagOf = async (key: string) => (await list(key)).metadata.lag;
+  for (const [topic, messages, age] of [
+    ["scan.observations", 7_000, 20_000],
+    ["scan.observations", 12, 10_000],
+    ["cowrie", 0, DAY],
+    ["no longer read", 5, 8 * DAY],
+  ] as const) {
+    await writeConsumerLag(world.client, { topic, messages, at: NOW - age });
+  }
+  const at = (age: number) => `${new Date(NOW - age).toISOString().slice(0, 19)}Z`;
+  expect(await lagOf(await world.addCaller("unlimited", ["sensors"]))).toEqual([
+    { topic: "cowrie", messages: 0, at: at(DAY) },
+    { topic: "scan.observations", messages: 12, at: at(10_000) },
+  ]);
+  expect(await lagOf(await world.addCaller("unlimited"))).toEqual([]);
+  await world.client.command({ query: "TRUNCATE TABLE consumer_lag" });
+});
+
 test("metadata says from when to when the caller's own dataset holds observations", async () => {
   const key = await world.addCaller("unlimited", ["sensors"]);
-  expect((await list(key)).metadata).toEqual({ stored_from: "", stored_to: "" });
+  expect((await list(key)).metadata).toEqual({ stored_from: "", stored_to: "", lag: [] });
   const at = (time: string, dataset: string) => ({
     observed_at: time,
     sensor_id: "berlin-1",
@@ -173,7 +193,7 @@ test("metadata says from when to when the caller's own dataset holds observation
     at("2026-11-19T08:00:00Z", "global"),
     at("2026-11-01T08:00:00Z", "community"),
   ]);
-  expect((await list(key)).metadata).toEqual({
+  expect((await list(key)).metadata).toMatchObject({
     stored_from: "2026-11-02T23:00:00Z",
     stored_to: "2026-11-19T09:00:00Z",
   });

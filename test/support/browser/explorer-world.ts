@@ -1,3 +1,4 @@
+import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { replaceTagRules } from "@noisefloor/clickhouse/tables/tag-rules.ts";
 import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
@@ -41,6 +42,7 @@ export async function openExplorerWorld(): Promise<ExplorerWorld> {
   const launching = launchBrowser();
   const world = await createWorld(() => NOW);
   await world.addTags([worm, scanner]);
+  await writeConsumerLag(world.client, { topic: "scan<b>", messages: 1_234, at: NOW - 60_000 });
   await replaceTagRules(world.client, new Map([["scanner", RULE]]), NOW);
   await world.replaceNetworks("service", [networkList("dns", ["8.8.8.0/24"], { name: `DNS ${SCRIPT}` })]);
   const observed_at = new Date(NOW - 60_000).toISOString();

@@ -46,8 +46,14 @@ export type Kafka = {
 /**
  * Connects the producer and a consumer for each topic. Raw topics have groups of their own, named after them: members
  * of one group that want different topics would share out the partitions of all.
+ * @param onLag called every ten seconds with how many messages of a topic have not been committed yet.
  */
-export async function connectTopics(kafka: KafkaSettings, metrics: IngestMetrics, log: Logger): Promise<Kafka> {
+export async function connectTopics(
+  kafka: KafkaSettings,
+  metrics: IngestMetrics,
+  log: Logger,
+  onLag: (topic: string, messages: number) => void = () => {},
+): Promise<Kafka> {
   const { connection, topic, groupId, instanceId, sessionTimeoutMs, rawTopics = [] } = kafka;
   const groups = [{ topic, groupId }, ...rawTopics.map((raw) => ({ ...raw, groupId: `${groupId}.${raw.topic}` }))];
   for (const { topic: name } of groups) {
@@ -65,7 +71,10 @@ export async function connectTopics(kafka: KafkaSettings, metrics: IngestMetrics
     const options = { topic: name, groupId: group, instanceId, sessionTimeoutMs, fromBeginning: true, onRestart };
     return { ...raw, source: kafkaConsumer(connection, { ...options, recordsIn: mostRecordsIn }, log) };
   });
-  const lags = groups.map((group) => ({ ...group, lag: pollConsumerLag(connection, group, log) }));
+  const lags = groups.map((group) => ({
+    ...group,
+    lag: pollConsumerLag(connection, group, log, (messages) => onLag(group.topic, messages)),
+  }));
   metrics.gaugeBy(
     "noisefloor_kafka_consumer_lag",
     "Messages of the topic that the consumer group has not committed yet, by partition; of raw topics as topic/partition",

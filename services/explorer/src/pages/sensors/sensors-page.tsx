@@ -3,7 +3,8 @@ import { allSensors } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
-import { formatMinute, plural } from "../../text/format.ts";
+import { formatAgo, formatMinute, plural } from "../../text/format.ts";
+import { Hostile } from "../../text/hostile.tsx";
 import { SensorTable } from "./sensor-table.tsx";
 
 /** `/sensors`: what each sensor sent, for keys that may see it. */
@@ -18,6 +19,7 @@ export function SensorsPage() {
         {(data) => (
           <>
             <Stored {...data} />
+            <Lag lag={data.metadata.lag} now={Date.now()} />
             {data.sensors.length === 0 ? <NoSensors /> : <SensorTable sensors={data.sensors} now={Date.now()} />}
           </>
         )}
@@ -28,6 +30,16 @@ export function SensorsPage() {
       </p>
     </>
   );
+}
+
+/** What waits in Kafka, for callers who may see it. */
+function Lag({ lag, now }: { readonly lag: SensorList["metadata"]["lag"]; readonly now: number }) {
+  return lag.map(({ topic, messages, at }) => (
+    <p key={topic} data-lag={topic}>
+      {plural(messages, "message")} {messages === 1 ? "waits" : "wait"} in the Kafka topic <Hostile text={topic} />, as
+      the intake saw {formatAgo(at, now)}.
+    </p>
+  ));
 }
 
 function Stored({ sensors, metadata: { stored_from: from, stored_to: to } }: SensorList) {
