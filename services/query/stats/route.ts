@@ -69,11 +69,7 @@ function registerHours(app: FastifyInstance, deps: StatsDeps): void {
       const rows = await deps.read(countPerBucket, slice, shared);
       return new Map(rows.map(({ bucket, active_ips }) => [bucket, active_ips]));
     });
-    const hours = tile(window, 1).map(({ start, end }, hour) => ({
-      start: formatTimestamp(start),
-      end: formatTimestamp(end),
-      active_ips: counts.get(hour) ?? 0,
-    }));
+    const hours = tileHours(window, (hour) => ({ active_ips: counts.get(hour) ?? 0 }));
     return { hours, metadata: toMetadata(asked) };
   });
 }
@@ -88,13 +84,18 @@ function registerObservations(app: FastifyInstance, deps: StatsDeps): void {
       const rows = await deps.read(countObservations, { scopes, ...times }, shared);
       return new Map(rows.map(({ hour, observations }) => [hour, observations]));
     });
-    const hours = tile(window, 1).map(({ start, end }, hour) => ({
-      start: formatTimestamp(start),
-      end: formatTimestamp(end),
-      observations: counts.get(hour) ?? 0,
-    }));
+    const hours = tileHours(window, (hour) => ({ observations: counts.get(hour) ?? 0 }));
     return { hours, metadata: toMetadata(asked) };
   });
+}
+
+/** The hours of a window with what is known of each, by its number. */
+function tileHours<Known extends object>(window: Window, knownOf: (hour: number) => Known) {
+  return tile(window, 1).map(({ start, end }, hour) => ({
+    start: formatTimestamp(start),
+    end: formatTimestamp(end),
+    ...knownOf(hour),
+  }));
 }
 
 function registerPlaces(app: FastifyInstance, deps: StatsDeps): void {
