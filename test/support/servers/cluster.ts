@@ -135,7 +135,8 @@ function configXml(options: { folder: string; config: string; hosts: readonly st
       <profile>reading</profile>
       <quota>default</quota>
       <grants>
-        <query>GRANT SELECT ON *.*</query>
+        <query>GRANT SELECT ON test_*.*</query>
+        <query>GRANT SELECT ON system.clusters</query>
         <query>GRANT REMOTE ON *.*</query>
         <query>GRANT CREATE TEMPORARY TABLE ON *.*</query>
       </grants>
