@@ -43,10 +43,12 @@ const partitions = defineQuery({
 });
 
 /** Every portion that the source or the target has rows of, or may have. */
-export async function readPortions({ client }: Source, { servers }: Target): Promise<readonly Portion[]> {
+export async function readPortions({ client }: Source, { servers, shards }: Target): Promise<readonly Portion[]> {
   const found = await Promise.all([client, ...servers].map((each) => run(each, partitions, {})));
   const distinct = new Map(found.flat().map((one) => [`${one.table} ${one.partition}`, one]));
-  return [...distinct.values()].flatMap((one) => servers.map((_, shard) => ({ ...one, shard })));
+  // A shard without weight has no rows.
+  const filled = shards.flatMap(({ weight }, shard) => (weight > 0 ? [shard] : []));
+  return [...distinct.values()].flatMap((one) => filled.map((shard) => ({ ...one, shard })));
 }
 
 /** SQL: rows of one partition that are on one shard, those that replaced others without those. */
@@ -131,7 +133,8 @@ export async function copyReferenceTables(server: ClickHouseClient, source: Sour
 const columnsOf = defineQuery({
   name: "stored-columns",
   sql: `SELECT name FROM system.columns
-    WHERE database = currentDatabase() AND table = {table:String} AND default_kind NOT IN ('ALIAS', 'EPHEMERAL', 'MATERIALIZED')
+    WHERE database = currentDatabase() AND table = {table:String}
+      AND default_kind NOT IN ('ALIAS', 'EPHEMERAL', 'MATERIALIZED')
     ORDER BY position`,
   params: z.object({ table: z.string() }),
   row: z.object({ name: z.string() }),

@@ -20,7 +20,8 @@ export async function countSimulated(
 ): Promise<void> {
   const time = (at: number) => `toDateTime(${at / 1_000}, 'UTC')`;
   await client.command({
-    query: `INSERT INTO sensor_activity (hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome, process, records, last_at)
+    query: `INSERT INTO sensor_activity
+        (hour, source, key_id, workspace_id, sensor_id, is_rest, format, outcome, process, records, last_at)
       SELECT toStartOfHour(observed_at) AS hour, ${literal(SIMULATION)}, '', workspace_id, sensor_id, false, 'observations',
         'accepted', toUUID('${PROCESS}'), count(), max(observed_at)
       FROM observations FINAL

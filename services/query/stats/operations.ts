@@ -57,7 +57,9 @@ export const getStatsByObservation = defineOperation({
   id: "getStatsByObservation",
   path: "/v3/stats/observations",
   summary: "How many distinct observations were made in each hour",
-  description: `By the time at which a sensor made them; one that arrived twice counts once. Oldest first and without gaps. ${WINDOW}`,
+  description:
+    "By the time at which a sensor made them; one that arrived twice counts once. Oldest first and without gaps. " +
+    WINDOW,
   queryParameters: [OBSERVATIONS_DAYS, WORKSPACE_LABELS],
   success: {
     status: 200,

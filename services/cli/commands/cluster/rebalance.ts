@@ -58,7 +58,8 @@ const STOPPED = "It was cancelled: run it again, which goes on from here.";
 function nextSteps(isFinished: boolean, server: { readonly database: string; readonly cluster?: string | undefined }) {
   if (!isFinished) return ["Stop the intake, then run it again with --finish. Until then no service opens the copy."];
   return [
-    `The database ${server.database} is a store. Start all services with CLICKHOUSE_CLUSTER=${server.cluster} and CLICKHOUSE_DATABASE=${server.database}.`,
+    `The database ${server.database} is a store. Start all services with`,
+    `  CLICKHOUSE_CLUSTER=${server.cluster} CLICKHOUSE_DATABASE=${server.database}`,
     "When they answer, drop the old databases: the one that was copied, and the one beside it whose name ends in _cluster.",
   ];
 }
