@@ -1,7 +1,7 @@
 import type { ParsedTag } from "@noisefloor/ingest/tagging/rule-files/parse-tag.ts";
 import { stringify } from "yaml";
 
-/** The longest rule of ours has a tenth of it. Pages show the text as a whole. */
+/** Of our rules the longest has a fortieth of it. Pages show the text as a whole. */
 const MAX_LENGTH = 32_768;
 
 /** What the rule of each tag matches, by slug, as YAML. Of two with a slug the later one counts. */

@@ -17,8 +17,8 @@ export type TagsOfFiles = {
   readonly starter: readonly Tag[];
   /** Of TAG_RULES_DIR; each replaces the starter tag of the same slug. */
   readonly own: readonly Tag[];
-  /** What the rule of each matches, by slug, as YAML. */
-  readonly rules: ReadonlyMap<string, string>;
+  /** All of them with their rules, later ones before earlier ones of the same slug. */
+  readonly parsed: readonly ParsedTag[];
 };
 
 export const STARTER_FOLDER: RuleFolder = {
@@ -53,7 +53,7 @@ const tagsIn = (files: readonly RuleFile[]) => files.flatMap(({ tags }) => tags)
 /** @param tagsByFolder of {@link ruleFolders}, in their order. */
 export function tagsOfFiles(tagsByFolder: readonly (readonly ParsedTag[])[], now: number): TagsOfFiles {
   const [starter = [], own = []] = tagsByFolder;
-  return { starter: toTags(starter, now), own: toTags(own, now), rules: ruleTexts([...starter, ...own]) };
+  return { starter: toTags(starter, now), own: toTags(own, now), parsed: [...starter, ...own] };
 }
 
 function toTags(tags: readonly ParsedTag[], now: number): Tag[] {
@@ -79,7 +79,7 @@ export async function addTagsOfFiles(
  */
 export async function addTags(
   client: ClickHouseClient,
-  { starter, own, rules }: TagsOfFiles,
+  { starter, own, parsed }: TagsOfFiles,
   now: number,
 ): Promise<number> {
   const known = await readTags(client);
@@ -98,7 +98,7 @@ export async function addTags(
       written.push(next);
   }
   await writeTags(client, written, now);
-  await replaceTagRules(client, rules, now);
+  await replaceTagRules(client, ruleTexts(parsed), now);
   return written.length;
 }
 
