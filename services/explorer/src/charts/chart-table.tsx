@@ -30,8 +30,8 @@ export function ChartTable({ caption, headings, rows, onPick }: ChartTableProps)
           <tbody>
             {rows.map(({ start, end, values }, row) => (
               <tr key={start}>
-                <td>{formatMinute(start)}</td>
-                <td>{formatMinute(end)}</td>
+                <td class="when">{formatMinute(start)}</td>
+                <td class="when">{formatMinute(end)}</td>
                 {values.map((value, column) => (
                   <td key={headings[column]} class="number">
                     {formatCount(value)}

@@ -1,14 +1,19 @@
+type Stacked<Series> = { readonly series: Series; readonly heights: readonly number[] };
+
 /**
- * The heights of stacked bars: each series' values on top of those of all series before it. Reversed, for the highest
- * is drawn first and the others over it.
+ * Each series with the heights of its stacked bars: its values on top of those of all series before it. Reversed, for
+ * the highest is drawn first and the others over it.
  */
-export function stack(series: readonly (readonly number[])[]): number[][] {
+export function stack<Series extends { readonly values: readonly number[] }>(
+  all: readonly Series[],
+): Stacked<Series>[] {
   const below: number[] = [];
-  const heights = series.map((values) =>
-    values.map((value, bucket) => {
+  const stacked = all.map((series) => {
+    const heights = series.values.map((value, bucket) => {
       below[bucket] = (below[bucket] ?? 0) + value;
       return below[bucket];
-    }),
-  );
-  return heights.reverse();
+    });
+    return { series, heights };
+  });
+  return stacked.reverse();
 }

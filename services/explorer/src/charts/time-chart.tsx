@@ -34,8 +34,11 @@ export function TimeChart({ label, starts, end, series, onPick }: TimeChartProps
   useEffect(() => {
     const target = element.current;
     if (target === null || starts.length === 0) return undefined;
-    const data = [[...starts], ...stack(series.map(({ values }) => values))];
-    const chart = new uPlot(toOptions({ starts, end, series, width: target.clientWidth }), toData(data), target);
+    const stacked = stack(series);
+    const data = [[...starts], ...stacked.map(({ heights }) => [...heights])];
+    const drawn = stacked.map((one) => one.series);
+    const options = toOptions({ starts, end, series, drawn, width: target.clientWidth });
+    const chart = new uPlot(options, toData(data), target);
     const click = () => {
       const { idx, left = -1 } = chart.cursor;
       if (idx !== null && idx !== undefined && left >= 0 && chart.select.width === 0) pick.current?.(idx);
@@ -55,9 +58,13 @@ export function TimeChart({ label, starts, end, series, onPick }: TimeChartProps
   return <div ref={element} class={`chart${onPick === undefined ? "" : " pickable"}`} role="img" aria-label={label} />;
 }
 
-type Shown = Pick<TimeChartProps, "starts" | "end" | "series"> & { readonly width: number };
+type Shown = Pick<TimeChartProps, "starts" | "end" | "series"> & {
+  /** The series in the order in which they are drawn, which is that of the data. */
+  readonly drawn: readonly Series[];
+  readonly width: number;
+};
 
-function toOptions({ starts, end, series, width }: Shown): uPlot.Options {
+function toOptions({ starts, end, series, drawn, width }: Shown): uPlot.Options {
   const last = starts.at(-1) ?? end;
   const axis: uPlot.Axis = {
     stroke: () => colorOf("text"),
@@ -82,8 +89,7 @@ function toOptions({ starts, end, series, width }: Shown): uPlot.Options {
     ],
     series: [
       {},
-      // The highest of a stack is drawn first, the others over it.
-      ...series.map(({ label, color }) => ({
+      ...drawn.map(({ label, color }) => ({
         label,
         fill: () => colorOf(color),
         stroke: () => colorOf(color),

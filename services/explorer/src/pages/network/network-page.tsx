@@ -80,8 +80,8 @@ function Addresses({ ips, total_ips: total, truncated }: NetworkAddresses) {
                 <td>
                   <Badge verdict={classification} />
                 </td>
-                <td class="time">{formatMinute(last)}</td>
-                <td class="slugs">
+                <td class="when">{formatMinute(last)}</td>
+                <td class="names">
                   <Tags slugs={tags} />
                 </td>
               </tr>

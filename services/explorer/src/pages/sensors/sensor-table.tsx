@@ -46,7 +46,7 @@ function SensorRow({ sensor, now }: { readonly sensor: Sensor; readonly now: num
       <td>
         <span class={`badge ${sensor.state}`}>{sensor.state}</span>
       </td>
-      <td class="time">{formatAgo(sensor.last_seen, now)}</td>
+      <td class="when">{formatAgo(sensor.last_seen, now)}</td>
       <td>{sensor.source}</td>
       <td class="number">{formatCount(Math.round(sensor.accepted_per_hour))}</td>
       <td class="number">{formatCount(accepted)}</td>
