@@ -52,14 +52,14 @@ export async function startRestartableCluster(shards: number): Promise<Restartab
  * Servers of a cluster have the same ports, so each has a loopback address of its own. Not 127.0.0.1: every server takes
  * that for itself.
  */
-const hostOf = (index: number) => `127.0.0.${index + 2}`;
+export const hostOfShard = (index: number) => `127.0.0.${index + 2}`;
 
 /** @param database of the connections; it need not exist. */
 export async function startCluster(shards: number, database = "default"): Promise<ClickHouseCluster> {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-cluster-"));
   // Free at every address of this machine.
   const ports = { httpPort: await getPort(), tcpPort: await getPort() };
-  const hosts = Array.from({ length: shards }, (_, index) => hostOf(index));
+  const hosts = Array.from({ length: shards }, (_, index) => hostOfShard(index));
   const servers = hosts.map((host) => ({ url: `http://${host}:${ports.httpPort}`, ...USER, database }));
   const start = async (index: number): Promise<ServerProcess> => {
     const own = join(folder, String(index));
@@ -72,7 +72,7 @@ export async function startCluster(shards: number, database = "default"): Promis
       data: join(own, "data"),
       config,
       nowhere: join(own, "nowhere"),
-      host: hostOf(index),
+      host: hostOfShard(index),
       ...ports,
       isReady: () => answers(server),
       timeoutMs: 30_000,

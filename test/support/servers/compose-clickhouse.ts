@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -42,19 +42,36 @@ async function rowFilter(workspaces: readonly string[]): Promise<string> {
   return services.clickhouse.environment.GRAFANA_ROWS.replace(/\$\{GRAFANA_WORKSPACES:-\}/, workspaces.join(","));
 }
 
-/** A real engine with the configuration of docker-compose.yml. */
-export async function startComposeClickHouse(workspaces: readonly string[] = []): Promise<ComposeClickHouse> {
-  const folder = await mkdtemp(join(tmpdir(), "noisefloor-compose-"));
+/** Files of ours, by what they are called in the folder into which a container gets them. */
+type ConfigFiles = { readonly [folder in "config.d" | "users.d"]: Readonly<Record<string, string>> };
+
+/**
+ * Writes into a folder what the image has as its configuration, with our files over it.
+ * @returns the path of the configuration.
+ */
+export async function writeImageConfig(folder: string, files: ConfigFiles): Promise<string> {
   const config = join(folder, "config.xml");
-  await mkdir(join(folder, "config.d"));
-  await mkdir(join(folder, "users.d"));
   await writeFile(
     config,
     `<clickhouse><users_config>users.xml</users_config><logger><log>${join(folder, "log")}</log></logger></clickhouse>`,
   );
   await writeFile(join(folder, "users.xml"), IMAGE_USERS);
-  await copyFile(join(CONFIG, "server.xml"), join(folder, "config.d", "noisefloor.xml"));
-  await copyFile(join(CONFIG, "users.xml"), join(folder, "users.d", "noisefloor.xml"));
+  for (const [name, contents] of Object.entries(files)) {
+    await mkdir(join(folder, name));
+    for (const [file, text] of Object.entries(contents)) await writeFile(join(folder, name, file), text);
+  }
+  return config;
+}
+
+export const readConfig = (name: "server.xml" | "users.xml") => readFile(join(CONFIG, name), "utf8");
+
+/** A real engine with the configuration of docker-compose.yml. */
+export async function startComposeClickHouse(workspaces: readonly string[] = []): Promise<ComposeClickHouse> {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-compose-"));
+  const config = await writeImageConfig(folder, {
+    "config.d": { "noisefloor.xml": await readConfig("server.xml") },
+    "users.d": { "noisefloor.xml": await readConfig("users.xml") },
+  });
   const httpPort = await getPort({ host: "127.0.0.1" });
   const connectionAs = (username: keyof typeof PASSWORDS) => ({
     url: `http://127.0.0.1:${httpPort}`,

@@ -4,12 +4,12 @@ import { settingsSchema } from "@noisefloor/config/settings.ts";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { readText } from "./documents.ts";
+import { ROOT, readText } from "./documents.ts";
 
-const FOLDER = "infra/cluster";
+const FOLDER = "infra/cluster/kubernetes";
 const PROBED = ["/healthz", "/readyz"];
 const settings = new Set(Object.keys(settingsSchema.shape));
-/** Of Node and of the image of ClickHouse. */
+/** Read by Node. */
 const FOREIGN = new Set(["NODE_OPTIONS"]);
 
 async function commandNames(): Promise<string[]> {
@@ -19,56 +19,6 @@ async function commandNames(): Promise<string[]> {
   );
   return program.commands.map((command) => command.name());
 }
-
-const composeSchema = z.object({
-  services: z.record(
-    z.string(),
-    z.object({
-      image: z.string().optional(),
-      command: z.array(z.string()).optional(),
-      environment: z.record(z.string(), z.unknown()).optional(),
-      volumes: z.array(z.string()).optional(),
-      depends_on: z.union([z.array(z.string()), z.record(z.string(), z.unknown())]).optional(),
-    }),
-  ),
-  volumes: z.record(z.string(), z.unknown()),
-});
-const readCompose = async () =>
-  composeSchema.parse(parse(await readText(`${FOLDER}/docker-compose.yml`), { merge: true }));
-
-test("the cluster's compose file gives our processes commands and settings that they have", async () => {
-  const { services } = await readCompose();
-  const ours = Object.entries(services).filter(([, { image }]) => image === "noisefloor:latest");
-  expect(ours.map(([name]) => name)).toEqual(["migrate", "ingest-1", "ingest-2", "query-1", "query-2"]);
-  const commands = await commandNames();
-  for (const [name, { command = [], environment = {} }] of ours) {
-    expect(commands, name).toContain(command[0]);
-    expect(
-      Object.keys(environment).filter((key) => !settings.has(key) && !FOREIGN.has(key)),
-      name,
-    ).toEqual([]);
-  }
-  const instances = ours.flatMap(([, { environment }]) => environment?.KAFKA_INSTANCE_ID ?? []);
-  expect(new Set(instances).size).toBe(2);
-});
-
-test("its services, volumes and files exist, and the shards are its servers, in the same order everywhere", async () => {
-  const { services, volumes } = await readCompose();
-  for (const [name, { volumes: mounted = [], depends_on: needed = {} }] of Object.entries(services)) {
-    for (const source of mounted.map((mount) => mount.split(":")[0] ?? "")) {
-      if (source.startsWith(".")) await readText(`${FOLDER}/${source}`);
-      else expect(Object.keys(volumes), name).toContain(source);
-    }
-    for (const other of Array.isArray(needed) ? needed : Object.keys(needed)) expect(services).toHaveProperty(other);
-  }
-  const servers = Object.keys(services).filter((name) => name.startsWith("clickhouse-"));
-  const hosts = [...(await readText(`${FOLDER}/remote-servers.xml`)).matchAll(/<host>(.*?)<\/host>/g)];
-  expect(hosts.map(([, host]) => host)).toEqual(servers);
-  expect(services["query-1"]?.environment).toMatchObject({ CLICKHOUSE_CLUSTER: "noise" });
-  expect(await readText(`${FOLDER}/remote-servers.xml`)).toContain("<noise>");
-  const proxied = [...(await readText(`${FOLDER}/haproxy.cfg`)).matchAll(/^ {4}server (\S+) \1:8080$/gm)];
-  expect(proxied.map(([, name]) => name)).toEqual(["query-1", "query-2", "ingest-1", "ingest-2"]);
-});
 
 const labels = z.record(z.string(), z.string());
 const objectSchema = z.looseObject({
@@ -100,11 +50,10 @@ const podsSchema = z.object({
 });
 
 async function readManifests() {
-  const folder = `${FOLDER}/kubernetes`;
-  const files = (await readdir(folder)).filter((file) => file !== "kustomization.yaml");
+  const files = (await readdir(`${ROOT}${FOLDER}`)).filter((file) => file !== "kustomization.yaml");
   const objects = [];
   for (const file of files) {
-    const documents = parseAllDocuments(await readText(`${folder}/${file}`));
+    const documents = parseAllDocuments(await readText(`${FOLDER}/${file}`));
     if (!Array.isArray(documents)) throw new Error(`${file} is empty`);
     for (const document of documents) {
       expect(document.errors, file).toEqual([]);
@@ -116,7 +65,7 @@ async function readManifests() {
       resources: z.array(z.string()),
       configMapGenerator: z.tuple([z.object({ literals: z.array(z.string()) })]),
     })
-    .parse(parse(await readText(`${folder}/kustomization.yaml`)));
+    .parse(parse(await readText(`${FOLDER}/kustomization.yaml`)));
   return { files, objects, kustomization };
 }
 

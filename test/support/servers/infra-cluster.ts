@@ -1,0 +1,81 @@
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { answers, type ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
+import { startServerProcess } from "@noisefloor/clickhouse/server/embedded-process.ts";
+import getPort from "get-port";
+import { hostOfShard } from "./cluster.ts";
+import { readConfig, writeImageConfig } from "./compose-clickhouse.ts";
+
+const CLUSTER_CONFIG = fileURLToPath(new URL("../../../infra/cluster/clickhouse", import.meta.url));
+const PASSWORDS = { noisefloor: "writes", noisefloor_reader: "reads" };
+const HOSTS = { "clickhouse-1": hostOfShard(0), "clickhouse-2": hostOfShard(1) };
+
+export type InfraCluster = {
+  connectionAs(user: keyof typeof PASSWORDS): ClickHouseConnection;
+  stop(): Promise<void>;
+};
+
+/** Real engines with the configuration of infra/cluster/docker-compose.yml; hosts and port alone are of this machine. */
+export async function startInfraCluster(): Promise<InfraCluster> {
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-infra-cluster-"));
+  const ports = { httpPort: await getPort(), tcpPort: await getPort() };
+  const shards = Object.entries(HOSTS).reduce(
+    (xml, [name, address]) => xml.replace(`<host>${name}</host>`, `<host>${address}</host>`),
+    (await readFile(join(CLUSTER_CONFIG, "cluster.xml"), "utf8")).replaceAll(
+      "<port>9000</port>",
+      `<port>${ports.tcpPort}</port>`,
+    ),
+  );
+  // As the image has it: without a grant, users see no table of the server about itself.
+  const image = `<clickhouse><access_control_improvements>
+    <select_from_system_db_requires_grant>true</select_from_system_db_requires_grant>
+  </access_control_improvements></clickhouse>`;
+  const files = {
+    "config.d": {
+      "00-image.xml": image,
+      "10-noisefloor.xml": await readConfig("server.xml"),
+      "20-cluster.xml": shards,
+    },
+    "users.d": {
+      "10-noisefloor.xml": await readConfig("users.xml"),
+      "20-cluster.xml": await readFile(join(CLUSTER_CONFIG, "users.xml"), "utf8"),
+    },
+  };
+  const connectionAs = (username: keyof typeof PASSWORDS, host = HOSTS["clickhouse-1"]) => ({
+    url: `http://${host}:${ports.httpPort}`,
+    username,
+    password: PASSWORDS[username],
+    database: "noisefloor",
+    cluster: "noise",
+  });
+  const servers = await Promise.all(
+    Object.entries(HOSTS).map(async ([name, host]) => {
+      const own = join(folder, name);
+      await mkdir(own);
+      return startServerProcess({
+        data: join(own, "data"),
+        config: await writeImageConfig(own, files),
+        nowhere: join(own, "nowhere"),
+        host,
+        ...ports,
+        environment: {
+          NOISEFLOOR_PASSWORD: PASSWORDS.noisefloor,
+          NOISEFLOOR_READER_PASSWORD: PASSWORDS.noisefloor_reader,
+          GRAFANA_PASSWORD: "looks",
+          GRAFANA_ROWS: "workspace_id = ''",
+        },
+        isReady: () => answers(connectionAs("noisefloor", host)),
+        timeoutMs: 30_000,
+      });
+    }),
+  );
+  return {
+    connectionAs,
+    async stop() {
+      await Promise.all(servers.map((server) => server.stop()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
