@@ -86,7 +86,7 @@ const PRIORITIES = {
   foreground: { priority: "1" },
   background: {
     priority: "2",
-    low_priority_query_wait_time_ms: 25,
+    low_priority_query_wait_time_ms: 40,
     max_block_size: "262144",
     preferred_block_size_bytes: "4000000",
   },

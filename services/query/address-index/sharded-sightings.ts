@@ -13,6 +13,10 @@ export function startSightings(
   optionsFor: (client: ClickHouseClient) => SightingsCacheOptions,
 ): SightingsCache {
   const caches = clients.map((client) => startSightingsCache(client, optionsFor(client)));
+  const state = () => {
+    const states = new Set(caches.map((cache) => cache.state()));
+    return states.has("too-large") ? "too-large" : states.has("loading") ? "loading" : "loaded";
+  };
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   return {
     find: (address) => caches[shardOf(address)]?.find(address),
@@ -21,11 +25,9 @@ export function startSightings(
     },
     record: (address, severity, lastSeen) => caches[shardOf(address)]?.record(address, severity, lastSeen),
     isCurrent: () => caches.every((cache) => cache.isCurrent()),
-    state() {
-      const states = new Set(caches.map((cache) => cache.state()));
-      return states.has("too-large") ? "too-large" : states.has("loading") ? "loading" : "loaded";
-    },
-    ageSeconds: () => Math.max(...caches.map((cache) => cache.ageSeconds())),
+    state,
+    // What one shard has too much of is read from none: an index that is not used has no age.
+    ageSeconds: () => (state() === "too-large" ? 0 : Math.max(...caches.map((cache) => cache.ageSeconds()))),
     size: () => sum(caches.map((cache) => cache.size())),
     bytes: () => sum(caches.map((cache) => cache.bytes())),
     stop: async () => void (await Promise.all(caches.map((cache) => cache.stop()))),

@@ -22,5 +22,5 @@ async function settingsOf(priority: "foreground" | "background") {
 test("a background query pauses for one in the foreground, for a short time", async () => {
   const [foreground, background] = await Promise.all([settingsOf("foreground"), settingsOf("background")]);
   expect(foreground).toMatchObject({ priority: 1 });
-  expect(background).toMatchObject({ priority: 2, low_priority_query_wait_time_ms: 25 });
+  expect(background).toMatchObject({ priority: 2, low_priority_query_wait_time_ms: 40 });
 });
