@@ -31,11 +31,13 @@ test.each(["gzip", "snappy", "lz4", "zstd"])("messages that are compressed with 
   const ingest = await ingestOf(world, kafka, () => NOW);
   await ingest.start();
   const producer = await kafkaProducer(kafka.connection, silent);
-  // More than one block of each codec, some of it hardly compressible.
+  // More than one block of each codec, some of it hardly compressible. With ids, as a busy broker may make the producer
+  // send a batch twice.
   const messages = Array.from({ length: 3_000 }, (_, index) => ({
     key: null,
     value: Buffer.from(
       JSON.stringify({
+        observation_id: `${method}-${index}`,
         observed_at: new Date(NOW - index).toISOString(),
         sensor_id: method,
         source_ip: `45.1.${index >> 8}.${index & 255}`,
