@@ -115,17 +115,6 @@ export async function openPreparedStore(settings: Settings, options: OpenOptions
   }
 }
 
-/**
- * For a command that works on one server: each shard of a cluster has a backup of its own.
- * @throws StoreError when the settings name a cluster.
- */
-export function assertSingleServer({ clickhouse }: Settings, command: string): void {
-  if (clickhouse.server?.cluster === undefined) return;
-  throw new StoreError(
-    `${command} works on one server: leave CLICKHOUSE_CLUSTER out, and run it with the CLICKHOUSE_URL of each shard`,
-  );
-}
-
 /** Opens the store for a command that writes, and closes it when the work has ended. */
 export async function withStore(context: Context, work: (client: ClickHouseClient) => Promise<void>): Promise<void> {
   return closingAfter(await openPreparedStore(context.settings, asCommand(context)), work);

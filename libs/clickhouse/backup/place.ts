@@ -19,6 +19,12 @@ export function placeToSql(place: BackupPlace): string {
   return `S3(${parts.map(literal).join(", ")})`;
 }
 
+/** A place as the commands take it. */
+export function formatPlace(place: BackupPlace): string {
+  if (place.kind === "s3") return place.url;
+  return place.kind === "disk" ? `disk:${place.disk}/${place.path}` : place.path;
+}
+
 /** A server's message without the place's credentials. */
 export function hideCredentials(text: string, place: BackupPlace): string {
   const secrets = place.kind === "s3" ? Object.values(place.credentials ?? {}) : [];

@@ -1,6 +1,10 @@
 import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { onAllServers, sumProgress } from "../cluster/all-servers.ts";
+import { countMisplaced } from "../cluster/placement.ts";
+import { copyReferenceTables } from "../cluster/reference-tables.ts";
+import { readShards } from "../cluster/servers.ts";
 import { applyDurability, readDurability } from "../schema/durability.ts";
 import { migrate } from "../schema/migrate.ts";
 import { TABLES } from "../schema/tables.ts";
@@ -10,9 +14,10 @@ import { checkParts } from "./check-parts.ts";
 import { BackupError } from "./errors.ts";
 import { type KeyChanges, keepRevocations } from "./key-revocations.ts";
 import { type LoadOptions, loadBackup } from "./load-backup.ts";
+import { type BackupPart, namingShard, partsOf } from "./parts.ts";
 import type { BackupPlace } from "./place.ts";
 import { rebuildRollups } from "./rebuild-rollups.ts";
-import { openScratchDatabase } from "./scratch-database.ts";
+import { openScratchDatabase, type ScratchDatabase } from "./scratch-database.ts";
 import { swapTables } from "./swap-tables.ts";
 
 export type RestoreStep = "reading" | "checking" | "rebuilding rollups" | "swapping tables";
@@ -36,7 +41,7 @@ export class HoldsDataError extends BackupError {
  * last byte; its rollups are rebuilt from its observations; only then its tables are exchanged with the store's. An
  * error before that leaves the store as it was. An interrupted exchange leaves a marker, with which no service starts
  * until a restore has ended. Tables that the store has lost are created again; a user's own tables are left alone,
- * there and in the backup.
+ * there and in the backup. On a cluster every shard gets its own backup, and none is exchanged before all are ready.
  * @returns what the store holds now; undefined when it was cancelled, which also leaves the store as it was.
  * @throws BackupError, or HoldsDataError.
  */
@@ -45,66 +50,138 @@ export async function restoreDatabase(
   from: BackupPlace,
   options: RestoreOptions,
 ): Promise<Restored | undefined> {
-  const server = connect({ ...connection, database: "default" }, "noisefloor-restore", LONG_REQUEST_MS);
   const { database } = connection;
+  const parts = await partsOf(connection, from);
+  const open = (to: ClickHouseConnection) => connect(to, "noisefloor-restore", LONG_REQUEST_MS);
+  const servers = parts.map((part) => open({ ...part.connection, database: "default" }));
+  const scratches: ScratchDatabase[] = [];
+  const opened: ClickHouseClient[] = [...servers];
   try {
     // Data that an interrupted restore has mixed are not worth keeping.
-    const mayReplace = options.replace || (await readUnfinished(server, database)) === "restore";
+    const unfinished = await Promise.all(servers.map((server) => readUnfinished(server, database)));
+    const mayReplace = options.replace || unfinished.includes("restore");
     const assertReplaceable = async () => {
-      if (!mayReplace) await assertNoRows(server, database);
+      if (!mayReplace) await assertNoRows(servers, database);
     };
     await assertReplaceable();
-    const scratch = await openScratchDatabase(connection);
-    try {
-      return await restoreThrough({ server, connection, scratch: scratch.name, assertReplaceable }, from, options);
-    } finally {
-      // A failure here must not hide how the restore ended; the next start drops what is left.
-      await scratch.close().catch(() => {});
-    }
+    for (const part of parts) scratches.push(await openScratchDatabase(part.connection));
+    const scratch = scratches[0]?.name ?? "";
+    const shards = parts.map((part, index): ShardWork => {
+      const [server, prepared] = [servers[index], open({ ...part.connection, database: scratch })];
+      if (server === undefined) throw new RangeError("a part without a server");
+      opened.push(prepared);
+      return { ...part, server, prepared };
+    });
+    const live = parts.map((part) => open(part.connection));
+    opened.push(...live);
+    return await restoreThrough({ connection, scratch, shards, live, assertReplaceable }, options);
   } finally {
-    await server.close();
+    // A failure here must not hide how the restore ended; the next start drops what is left.
+    for (const scratch of scratches) await scratch.close().catch(() => {});
+    for (const client of opened) await client.close();
   }
 }
 
-type Work = {
+/** One server's part of a restore. */
+type ShardWork = BackupPart & {
   readonly server: ClickHouseClient;
+  /** Of the scratch database. */
+  readonly prepared: ClickHouseClient;
+};
+
+type Work = {
+  /** Of the store, which may be a cluster. */
   readonly connection: ClickHouseConnection;
-  /** The name of the scratch database, which is still empty. */
+  /** The name of the scratch databases, which are still empty. */
   readonly scratch: string;
+  readonly shards: readonly ShardWork[];
+  /** Of the store's database, on each server. */
+  readonly live: readonly ClickHouseClient[];
   /** @throws HoldsDataError */
   readonly assertReplaceable: () => Promise<void>;
 };
 
-async function restoreThrough(
-  { server, connection, scratch, assertReplaceable }: Work,
-  from: BackupPlace,
-  options: RestoreOptions,
-): Promise<Restored | undefined> {
-  const prepared = connect({ ...connection, database: scratch }, "noisefloor-restore", LONG_REQUEST_MS);
-  const live = connect(connection, "noisefloor-restore", LONG_REQUEST_MS);
-  try {
-    await options.onStep?.("reading");
-    if (!(await loadBackup(server, { ...connection, database: scratch }, from, options))) return undefined;
-    await options.onStep?.("checking");
-    if (!(await checkParts(prepared, options))) return undefined;
-    await options.onStep?.("rebuilding rollups");
-    if (!(await rebuildRollups(prepared, scratch, options))) return undefined;
-    const summary = await summarizeObservations(prepared);
-    if (options.signal.aborted) return undefined;
-
-    await options.onStep?.("swapping tables");
-    await migrate(connection, options.migrations, { isForRestore: true });
-    // Checked again: loading took its time, and a service may have started meanwhile.
-    await assertReplaceable();
-    await applyDurability(prepared, await readDurability(live));
-    const keys = await keepRevocations(server, scratch, connection.database);
-    await swapTables(live, scratch);
-    return { ...summary, keys };
-  } finally {
-    await prepared.close();
-    await live.close();
+async function restoreThrough(work: Work, options: RestoreOptions): Promise<Restored | undefined> {
+  const { connection, scratch, shards, live, assertReplaceable } = work;
+  const isLoaded = await onEachShard(shards, "reading", options, ({ server, place, ...part }, own) =>
+    loadBackup(server, { ...part.connection, database: scratch }, place, own),
+  );
+  if (!isLoaded) return undefined;
+  if (!(await onEachShard(shards, "checking", options, ({ prepared }, own) => checkParts(prepared, own)))) {
+    return undefined;
   }
+  const isRebuilt = await onEachShard(shards, "rebuilding rollups", options, ({ prepared }, own) =>
+    rebuildRollups(prepared, scratch, own),
+  );
+  if (!isRebuilt) return undefined;
+  await makeOneStore(work);
+  const summary = addUp(await Promise.all(shards.map(({ prepared }) => summarizeObservations(prepared))));
+  if (options.signal.aborted) return undefined;
+
+  await options.onStep?.("swapping tables");
+  await migrate(connection, options.migrations, { isForRestore: true });
+  // Checked again: loading took its time, and a service may have started meanwhile.
+  await assertReplaceable();
+  let keys: KeyChanges = { revoked: 0, lost: 0 };
+  for (const [index, { server, prepared }] of shards.entries()) {
+    const own = live[index];
+    if (own !== undefined) await applyDurability(prepared, await readDurability(own));
+    // Every server has all keys, so each says the same.
+    keys = await keepRevocations(server, scratch, connection.database);
+  }
+  await swapTables(live, scratch);
+  return { ...summary, keys };
 }
+
+/** One step on all shards at once. @returns false when it was cancelled. */
+async function onEachShard(
+  shards: readonly ShardWork[],
+  step: RestoreStep,
+  options: RestoreOptions,
+  work: (shard: ShardWork, options: RestoreOptions) => Promise<boolean>,
+): Promise<boolean> {
+  await options.onStep?.(step);
+  const progress = sumProgress(shards.length, options.onProgress ?? (() => {}));
+  let isWhole = true;
+  await onAllServers(shards, options.signal, async (shard, index, signal) => {
+    const own = { ...options, signal, onProgress: progress(index) };
+    if (!(await work(shard, own).catch(namingShard(shard)))) isWhole = false;
+  });
+  return isWhole;
+}
+
+/**
+ * Makes sure that the parts of a cluster's backup fit together: their shards were copied one beside the other, not at the
+ * same moment, and every server has to have the same tags, networks, workspaces and keys.
+ * @throws BackupError when addresses are on another shard than the cluster's configuration says.
+ */
+async function makeOneStore({ connection: { cluster }, scratch, shards }: Work): Promise<void> {
+  const [first, ...others] = shards;
+  if (cluster === undefined || first === undefined) return;
+  for (const { prepared } of others) await copyReferenceTables(prepared, { name: cluster, database: scratch });
+  const layout = await readShards(first.server, cluster);
+  const counts = await Promise.all(shards.map(({ prepared }, index) => countMisplaced(prepared, layout, index)));
+  const misplaced = counts.reduce((sum, one) => sum + one, 0);
+  if (misplaced === 0) return;
+  throw new BackupError(
+    `the backup has ${misplaced} addresses on another shard than the cluster's configuration says: give remote_servers ` +
+      "the order and the weights with which it was made, restore it, and then rebalance (docs/scaling.md)",
+  );
+}
+
+function addUp(shards: readonly ObservationSummary[]): ObservationSummary {
+  return shards.reduce((all, one) => ({
+    observations: all.observations + one.observations,
+    expired: all.expired + one.expired,
+    from: least([all.from, one.from]),
+    to: greatest([all.to, one.to]),
+    retentionDays: Math.max(all.retentionDays, one.retentionDays),
+  }));
+}
+
+const known = (times: readonly (number | undefined)[]) => times.filter((time) => time !== undefined);
+const least = (times: readonly (number | undefined)[]) => known(times).toSorted((a, b) => a - b)[0];
+const greatest = (times: readonly (number | undefined)[]) => known(times).toSorted((a, b) => b - a)[0];
 
 const tablesWithRows = defineQuery({
   name: "tables-with-rows",
@@ -114,15 +191,17 @@ const tablesWithRows = defineQuery({
   row: z.object({ name: z.string(), rows: z.int() }),
 });
 
-async function assertNoRows(server: ClickHouseClient, database: string): Promise<void> {
+async function assertNoRows(servers: readonly ClickHouseClient[], database: string): Promise<void> {
   const tables = Object.keys(TABLES).filter((name) => name !== "schema_migrations");
-  const found = await run(server, tablesWithRows, { database, tables });
-  if (found.length === 0) return;
-  const observations = found.find(({ name }) => name === "observations")?.rows ?? 0;
+  const found = await Promise.all(servers.map((server) => run(server, tablesWithRows, { database, tables })));
+  const rows = new Map<string, number>();
+  for (const one of found.flat()) rows.set(one.name, (rows.get(one.name) ?? 0) + one.rows);
+  if (rows.size === 0) return;
+  const observations = rows.get("observations") ?? 0;
   if (observations > 0) {
     const count = observations.toLocaleString("en-US");
     throw new HoldsDataError(`the database ${database} already holds ${count} observations`);
   }
-  const list = found.map(({ name, rows }) => `${name} (${rows})`).join(", ");
+  const list = [...rows].map(([name, count]) => `${name} (${count})`).join(", ");
   throw new HoldsDataError(`the database ${database} is not empty: it has rows in ${list}`);
 }

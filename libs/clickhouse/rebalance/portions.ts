@@ -1,17 +1,14 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
-import { identifier, literal } from "../client/sql-text.ts";
+import { literal } from "../client/sql-text.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { COPY_SETTINGS, storedColumns, tableOnCluster } from "../cluster/reference-tables.ts";
 import { type Shard, slotsOf } from "../cluster/servers.ts";
 import { COPIED_TABLES, SHARDED_TABLES, TABLES } from "../schema/tables.ts";
 
 /** Tables whose rows are on one shard each, and are not derived from others. */
 const SHARDED_COPIES = COPIED_TABLES.filter((table) => SHARDED_TABLES.includes(table));
-/** Tables of which every server has all rows; each server notes its own migrations. */
-const REFERENCE_TABLES = COPIED_TABLES.filter(
-  (table) => !SHARDED_TABLES.includes(table) && table !== "schema_migrations",
-);
-
 /** One part of the work: the rows of a partition that belong to one server. */
 export type Portion = {
   readonly table: string;
@@ -24,8 +21,7 @@ export type Portion = {
 /** Where rows come from: a cluster, and a client of it. */
 export type Source = {
   readonly client: ClickHouseClient;
-  readonly cluster: string;
-  readonly database: string;
+  readonly cluster: Pick<Cluster, "name" | "database">;
   readonly retentionDays: number;
 };
 
@@ -98,14 +94,6 @@ export async function isCopied(portion: Portion, source: Source, target: Target)
   return wanted.rows === found.rows && wanted.low === found.low && wanted.high === found.high;
 }
 
-/** SQL: a table of the source, all shards of it, for a server that need not be one of them. */
-function tableOf({ cluster, database }: Source, table: string): string {
-  return `cluster(${[cluster, database, table].map(literal).join(", ")})`;
-}
-
-/** The same rows may have been inserted before, into a partition that was dropped since. */
-const COPY_SETTINGS = { insert_deduplicate: 0, skip_unavailable_shards: 0 } as const;
-
 /** Replaces what the target has of a portion. Can be repeated, also after it ended in the middle. */
 export async function copyPortion(portion: Portion, source: Source, target: Target): Promise<void> {
   const server = serverOf(target, portion);
@@ -113,35 +101,9 @@ export async function copyPortion(portion: Portion, source: Source, target: Targ
   await server.command({ query: `ALTER TABLE ${table} DROP PARTITION ID ${literal(partition)}` });
   const columns = await storedColumns(server, table);
   await server.command({
-    query: `INSERT INTO ${table} (${columns}) ${rowsOf(portion, target.shards, columns, tableOf(source, table))}`,
+    query: `INSERT INTO ${table} (${columns}) ${rowsOf(portion, target.shards, columns, tableOnCluster(source.cluster, table))}`,
     clickhouse_settings: COPY_SETTINGS,
   });
-}
-
-/** Replaces the rows of a server's reference tables by those of the source's first server. */
-export async function copyReferenceTables(server: ClickHouseClient, source: Source): Promise<void> {
-  for (const table of REFERENCE_TABLES) {
-    const columns = await storedColumns(server, table);
-    await server.command({ query: `TRUNCATE TABLE ${table}` });
-    await server.command({
-      query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${tableOf(source, table)} WHERE _shard_num = 1`,
-      clickhouse_settings: COPY_SETTINGS,
-    });
-  }
-}
-
-const columnsOf = defineQuery({
-  name: "stored-columns",
-  sql: `SELECT name FROM system.columns
-    WHERE database = currentDatabase() AND table = {table:String}
-      AND default_kind NOT IN ('ALIAS', 'EPHEMERAL', 'MATERIALIZED')
-    ORDER BY position`,
-  params: z.object({ table: z.string() }),
-  row: z.object({ name: z.string() }),
-});
-
-async function storedColumns(client: ClickHouseClient, table: string): Promise<string> {
-  return (await run(client, columnsOf, { table })).map(({ name }) => identifier(name)).join(", ");
 }
 
 function serverOf({ servers }: Target, { shard }: Portion): ClickHouseClient {

@@ -1,8 +1,10 @@
 import { rebuildRollups } from "../backup/rebuild-rollups.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { isUnknownTable, StoreError } from "../client/errors.ts";
+import { onAllServers, sumProgress } from "../cluster/all-servers.ts";
 import { connectionsOfCluster } from "../cluster/each-server.ts";
 import { assertPlacement } from "../cluster/placement.ts";
+import { copyReferenceTables } from "../cluster/reference-tables.ts";
 import { readShards } from "../cluster/servers.ts";
 import {
   assertCurrentSchema,
@@ -16,15 +18,7 @@ import {
 import { applyRetention, readRetention } from "../schema/retention.ts";
 import { DERIVED_TABLES } from "../schema/tables.ts";
 import { putMarker, readUnfinished, removeMarker } from "../schema/unfinished-marker.ts";
-import {
-  copyPortion,
-  copyReferenceTables,
-  isCopied,
-  type Portion,
-  readPortions,
-  type Source,
-  type Target,
-} from "./portions.ts";
+import { copyPortion, isCopied, type Portion, readPortions, type Source, type Target } from "./portions.ts";
 
 /** A connection that names its cluster. */
 export type ClusterConnection = ClickHouseConnection & { readonly cluster: string };
@@ -72,7 +66,7 @@ export async function rebalance(options: RebalanceOptions): Promise<Rebalanced> 
     const retentionDays = await readRetention(client);
     await prepare(connections, servers, { ...options, retentionDays });
 
-    const source: Source = { client, cluster: from.cluster, database: from.database, retentionDays };
+    const source: Source = { client, cluster: { name: from.cluster, database: from.database }, retentionDays };
     const target: Target = { shards: await readShards(client, to.cluster), servers };
     const portions = await readPortions(source, target);
     let copied = 0;
@@ -141,7 +135,7 @@ async function readAppliedOrNone(client: ClickHouseClient, migrations: readonly 
 async function finish(source: Source, target: Target, options: RebalanceOptions): Promise<boolean> {
   const { servers } = target;
   await migrate(options.target, options.migrations, { isForRestore: true });
-  for (const server of servers) await copyReferenceTables(server, source);
+  for (const server of servers) await copyReferenceTables(server, source.cluster);
   if (!(await rebuildAll(servers, options))) return false;
   const assertSame = async (portion: Portion) => {
     if (await isCopied(portion, source, target)) return;
@@ -165,7 +159,7 @@ async function eachPortion(
   onProgress: (done: number, total: number) => void,
 ): Promise<boolean> {
   let done = 0;
-  await allAtOnce(servers, signal, async (_, shard, stop) => {
+  await onAllServers(servers, signal, async (_, shard, stop) => {
     for (const portion of portions) {
       if (portion.shard !== shard) continue;
       if (stop.aborted) return;
@@ -181,42 +175,10 @@ async function rebuildAll(
   servers: readonly ClickHouseClient[],
   { target: { database }, signal, ...options }: RebalanceOptions,
 ): Promise<boolean> {
-  const progress = progressOf(options, "rebuilding rollups");
-  const [done, total] = [servers.map(() => 0), servers.map(() => 0)];
-  const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
-  await allAtOnce(servers, signal, async (server, index, stop) => {
+  const progress = sumProgress(servers.length, progressOf(options, "rebuilding rollups"));
+  await onAllServers(servers, signal, async (server, index, stop) => {
     for (const table of DERIVED_TABLES) await server.command({ query: `TRUNCATE TABLE ${table}` });
-    await rebuildRollups(server, database, {
-      signal: stop,
-      onProgress: (rows, all) => {
-        done[index] = rows;
-        total[index] = all;
-        progress(sum(done), sum(total));
-      },
-    });
+    await rebuildRollups(server, database, { signal: stop, onProgress: progress(index) });
   });
   return !signal.aborted;
-}
-
-/**
- * Works on all servers at once, and ends when the work on each has ended: a failure of one stops the others.
- * @param work stops when its signal aborts.
- * @throws the first server's error, of those that failed.
- */
-async function allAtOnce(
-  servers: readonly ClickHouseClient[],
-  signal: AbortSignal,
-  work: (server: ClickHouseClient, index: number, stop: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const failed = new AbortController();
-  const stop = AbortSignal.any([signal, failed.signal]);
-  const ends = await Promise.allSettled(
-    servers.map((server, index) =>
-      work(server, index, stop).catch((error: unknown) => {
-        failed.abort();
-        throw error;
-      }),
-    ),
-  );
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }

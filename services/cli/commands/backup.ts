@@ -3,8 +3,11 @@ import { basename, dirname, join } from "node:path";
 import { backUpDatabase, type MadeBackup, verifyBackup } from "@noisefloor/clickhouse/backup/backup.ts";
 import { assertWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup/backup-files.ts";
 import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
-import type { BackupPlace } from "@noisefloor/clickhouse/backup/place.ts";
-import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import type { BackupOptions } from "@noisefloor/clickhouse/backup/operation.ts";
+import { type BackupPart, namingShard, partsOf } from "@noisefloor/clickhouse/backup/parts.ts";
+import { formatPlace } from "@noisefloor/clickhouse/backup/place.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { onAllServers, sumProgress } from "@noisefloor/clickhouse/cluster/all-servers.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { type MadeBackupRecord, writeBackup } from "@noisefloor/clickhouse/tables/backups.ts";
 import { readBackupPlace } from "../backup-place.ts";
@@ -13,11 +16,12 @@ import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { formatBytes, type OutputOptions } from "../framework/output.ts";
 import { fractionBar } from "../framework/progress.ts";
-import { asCommand, assertSingleServer, assertStoreExists } from "../store.ts";
+import { asCommand, assertStoreExists } from "../store.ts";
 
 const BACKUP_HELP = `
 Everything that is stored goes into it: observations, tags, lists, workspaces and keys (their hashes), dead letters.
-Rollups do not: a restore rebuilds them. Services may go on meanwhile. Ctrl-C cancels it.`;
+Rollups do not: a restore rebuilds them. Services may go on meanwhile. Ctrl-C cancels it.
+On a cluster every server makes the backup of its shard, and -shard1of2, for example, is added to its name.`;
 
 export const define: DefineCommand = (backup, createContext) => {
   backup
@@ -34,37 +38,75 @@ export async function runBackup(
   { json }: Partial<OutputOptions> = {},
 ): Promise<void> {
   const { settings, signal, print } = context;
-  assertSingleServer(settings, "backup");
   const isOwnServer = settings.clickhouse.server === undefined;
   const place = readBackupPlace(destination, isOwnServer, settings);
   if (isOwnServer) assertVerifiable(destination);
   await assertStoreExists(settings);
   const server = await openClickHouse(settings.clickhouse, asCommand(context, signal));
-  const client = connect({ ...server.connection, database: "default" }, "noisefloor-backup");
   const progress = fractionBar("Backing up", settings.logLevel !== "silent");
   try {
-    const { database } = server.connection;
-    const make = (to: BackupPlace) => backUpDatabase(client, database, to, { signal, onProgress: progress.show });
-    const verify = (from: BackupPlace, until: AbortSignal) => verifyBackup(client, database, from, { signal: until });
-    const made =
-      server.origin !== "external" && place.kind === "file"
-        ? await makeAside(place.path, make, (from) => verify(from, signal))
-        : await makeInPlace(place, destination, make, verify);
+    const parts = await partsOf(server.connection, place);
+    const isOnThisMachine = server.origin !== "external" && place.kind === "file";
+    const made = await makeParts(parts, isOnThisMachine ? makeAside : makeInPlace, signal, progress.show);
     progress.end();
     if (made === undefined) {
       process.exitCode = 130;
       return print(json ? JSON.stringify({ is_complete: false }) : "The backup was cancelled; nothing of it is left.");
     }
     await recordBackup(server.connection, { madeAt: Date.now(), place: destination, bytes: made.bytes }, context);
-    if (json) print(JSON.stringify({ is_complete: true, place: destination, bytes: made.bytes }));
-    else print(`Backed up ${formatBytes(made.bytes)} to ${destination}.`);
+    if (json) return print(JSON.stringify({ is_complete: true, place: destination, bytes: made.bytes }));
+    const [, ...others] = parts;
+    const where = others.length === 0 ? [destination] : parts.map((part) => formatPlace(part.place));
+    print(`Backed up ${formatBytes(made.bytes)} to ${where.join(" and ")}.`);
   } catch (error) {
     throw await explainLoss(server, error);
   } finally {
     progress.end();
-    await client.close();
     await server.close();
   }
+}
+
+/** Has a server make its part of a backup, and read it back. */
+type MakePart = (part: BackupPart, client: ClickHouseClient, options: BackupOptions) => Promise<MadeBackup | undefined>;
+
+/**
+ * Makes all parts of a backup at once. When one fails, the others are cancelled.
+ * @returns what they are together; undefined when all were cancelled.
+ * @throws UserError when some were finished before another was cancelled or failed, with their places.
+ */
+async function makeParts(
+  parts: readonly BackupPart[],
+  make: MakePart,
+  signal: AbortSignal,
+  onProgress: (done: number, total: number) => void,
+): Promise<Pick<MadeBackup, "bytes"> | undefined> {
+  const finished: string[] = [];
+  let bytes = 0;
+  const progress = sumProgress(parts.length, onProgress);
+  const explainRest = (reason: string) => {
+    const places = finished.join(" and ");
+    return new UserError(`${reason}. Delete ${places}: without the other shards that is no backup`);
+  };
+  try {
+    await onAllServers(parts, signal, async (part, index, stop) => {
+      const client = connect({ ...part.connection, database: "default" }, "noisefloor-backup");
+      try {
+        const options = { signal: stop, onProgress: progress(index) };
+        const made = await make(part, client, options).catch(namingShard(part));
+        if (made === undefined) return;
+        bytes += made.bytes;
+        finished.push(formatPlace(part.place));
+      } finally {
+        await client.close();
+      }
+    });
+  } catch (error) {
+    if (finished.length === 0 || !(error instanceof Error)) throw error;
+    throw explainRest(error.message);
+  }
+  if (finished.length === parts.length) return { bytes };
+  if (finished.length > 0) throw explainRest("the backup was cancelled");
+  return undefined;
 }
 
 /** For "noisefloor status" and the alert. The backup is good also when this fails, as for a user who may only read. */
@@ -90,31 +132,24 @@ function assertVerifiable(destination: string): void {
 }
 
 /** Makes a backup at its final place: on the server's machine, on one of its disks or in a bucket. */
-async function makeInPlace(
-  place: BackupPlace,
-  destination: string,
-  make: (to: BackupPlace) => Promise<MadeBackup | undefined>,
-  verify: (from: BackupPlace, until: AbortSignal) => Promise<boolean>,
-): Promise<MadeBackup | undefined> {
-  const made = await make(place);
+const makeInPlace: MakePart = async ({ connection, place }, client, options) => {
+  const made = await backUpDatabase(client, connection.database, place, options);
   if (made === undefined) return undefined;
   // Ctrl-C does not cancel the verification: an unverified backup would remain.
-  await verify(place, new AbortController().signal).catch((error: unknown) => {
+  const { signal } = new AbortController();
+  await verifyBackup(client, connection.database, place, { signal }).catch((error: unknown) => {
     if (!(error instanceof BackupError)) throw error;
-    throw new UserError(`${error.message} Do not rely on the files at ${destination}`);
+    throw new BackupError(`${error.message} Do not rely on the files at ${formatPlace(place)}`, { cause: error });
   });
   return made;
-}
+};
 
 /**
  * Makes a backup in a folder of its own, verifies it, and moves it to its place: what has the final name is a backup.
  * The folder also keeps the server, which removes empty folders beside an archive that failed, from those of the user.
  */
-async function makeAside(
-  path: string,
-  make: (to: BackupPlace) => Promise<MadeBackup | undefined>,
-  verify: (from: BackupPlace) => Promise<boolean>,
-): Promise<MadeBackup | undefined> {
+const makeAside: MakePart = async ({ connection: { database }, place: destination }, client, options) => {
+  const path = formatPlace(destination);
   if (await exists(path)) throw new UserError(`${path} already exists: backups are never overwritten`);
   const aside = `${path}.unfinished`;
   await mkdir(aside, { mode: 0o700 }).catch((error: unknown) => {
@@ -122,18 +157,18 @@ async function makeAside(
   });
   try {
     const place = { kind: "file", path: join(aside, basename(path)) } as const;
-    const made = await make(place);
+    const made = await backUpDatabase(client, database, place, options);
     if (made === undefined) return undefined;
     await hideFromOthers(place.path).catch(rejectUnwritten);
     await assertWholeOnDisk(place.path, made.storedBytes);
-    if (!(await verify(place))) return undefined;
+    if (!(await verifyBackup(client, database, place, { signal: options.signal }))) return undefined;
     await rename(place.path, path).catch(rejectUnwritten);
     await syncFolder(dirname(path));
     return made;
   } finally {
     await rm(aside, { recursive: true, force: true });
   }
-}
+};
 
 function explainFolder(error: unknown, path: string, aside: string): UserError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
-import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { formatHolder } from "@noisefloor/clickhouse/server/embedded-files.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
@@ -13,7 +14,6 @@ import type { DefineCommand } from "../framework/define-command.ts";
 import type { OutputOptions } from "../framework/output.ts";
 import { fractionBar } from "../framework/progress.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
-import { assertSingleServer } from "../store.ts";
 
 const RESTORE_HELP = `
 Stop the services first. The backup is read and checked beside the database, its rollups are rebuilt, and then its tables
@@ -22,7 +22,9 @@ Meanwhile it needs as much space again. If it is interrupted in its last moment,
 again, which then needs no --replace.
 The retention becomes the backup's. Keys revoked since the backup stay revoked if the store still knows of it, and keys
 made since are gone; in an empty store the backup's keys are valid again. What came over Kafka since then must be read
-again: the restore prints how.`;
+again: the restore prints how.
+The backup of a cluster goes into one of as many shards, in the same order and with the same weights, under the name that it
+was made with: the endings -shard1of2 and so on are added.`;
 
 export const define: DefineCommand = (restore, createContext) => {
   restore
@@ -42,7 +44,6 @@ export async function runRestore(
   context: CommandContext,
 ): Promise<void> {
   const { settings, signal, print } = context;
-  assertSingleServer(settings, "restore");
   const place = readBackupPlace(source, settings.clickhouse.server === undefined, settings);
   const server = await openClickHouse(settings.clickhouse, { purpose: "restore" });
   let progress = fractionBar("", false);
@@ -76,7 +77,7 @@ export async function runRestore(
     }
     const client = connect(server.connection, "noisefloor-restore");
     try {
-      const newestReceipt = await readNewestReceipt(client);
+      const newestReceipt = await readNewestOfAll(client);
       if (json) return print(JSON.stringify(restoredToJson(restored, newestReceipt)));
       for (const line of formatObservations(restored, settings)) print(line);
       for (const line of formatKeys(restored)) print(line);
@@ -88,6 +89,17 @@ export async function runRestore(
     progress.end();
     await server.close();
   }
+}
+
+/**
+ * When the newest observation of the backup was received, in milliseconds since 1970 UTC: of the shard whose newest one
+ * is the oldest, as the shards were copied one beside the other. Undefined when there is none.
+ */
+async function readNewestOfAll(client: ClickHouseClient): Promise<number | undefined> {
+  const servers = await serversOf(client);
+  const receipts = await Promise.all(servers.map((server) => readNewestReceipt(server)));
+  const known = receipts.filter((receipt) => receipt !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 const timeOf = (time: number | undefined) => (time === undefined ? null : formatTimestamp(time));

@@ -1,24 +1,23 @@
 import { type RebalanceCommandOptions, runClusterRebalance } from "@noisefloor/cli/commands/cluster/rebalance.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { readShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { removeSensors } from "@noisefloor/clickhouse/rollups/remove-sensors.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
-import { TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { mixedObservations } from "../../support/builders/mixed-observations.ts";
 import { networkList } from "../../support/builders/network-list.ts";
 import { type ClickHouseCluster, startCluster } from "../../support/servers/cluster.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { dropDatabase, MIGRATIONS } from "../../support/worlds/databases.ts";
+import { contentOf, storeContents } from "../../support/worlds/store-contents.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
-const HOUR_MS = 3_600_000;
 const TAGS = [makeTag("worm", "malicious"), makeTag("crawler", "benign")];
 
 let cluster: ClickHouseCluster;
@@ -38,43 +37,7 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-/** Over three weeks, of three sensors; every tenth is sent twice, and every twentieth cannot be stored. */
-const observations = (from: number, count: number) =>
-  Array.from({ length: count }, (_, index) => {
-    const number = from + index - (index % 10 === 1 ? 1 : 0);
-    return {
-      observation_id: `o-${number}`,
-      observed_at: new Date(NOW - ((number * 37) % 400) * HOUR_MS).toISOString(),
-      sensor_id: `sensor-${number % 3}`,
-      source_ip: index % 20 === 7 ? "10.0.0.1" : `45.${number & 3}.${(number * 7) & 255}.${(number * 13) & 255}`,
-      tags: number % 4 === 0 ? [] : number % 4 === 1 ? ["worm"] : ["worm", "crawler"],
-      destination_port: number & 1023,
-      http: { path: `/${number}`, user_agent: "probe" },
-    };
-  });
-
-const rowsOf = (table: string) =>
-  table === "tag_activity_hourly"
-    ? `SELECT count() AS rows, toString(sum(cityHash64(tag_id, dataset, workspace_id, hour, addresses))) AS digest FROM (
-        SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses) AS addresses
-        FROM tag_activity_hourly GROUP BY tag_id, dataset, workspace_id, hour)`
-    : `SELECT count() AS rows, toString(sum(cityHash64(toString(tuple(*))))) AS digest FROM ${table} FINAL`;
-
-const contents = (table: string) =>
-  defineQuery({
-    name: "test-contents",
-    sql: rowsOf(table),
-    params: z.object({}),
-    row: z.object({ rows: z.int(), digest: z.string() }),
-  });
-
-/** The content of every table of a store, over all its shards. */
-async function contentsOf(client: ClickHouseClient) {
-  const tables = Object.keys(TABLES).filter((table) => !["schema_migrations", "address_changes"].includes(table));
-  return Object.fromEntries(
-    await Promise.all(tables.map(async (table) => [table, (await run(client, contents(table), {}))[0]] as const)),
-  );
-}
+const observations = (from: number, count: number) => mixedObservations(NOW, from, count);
 
 async function rebalance(options: Partial<RebalanceCommandOptions> = {}, signal?: AbortSignal) {
   const command = commandOver({ connection: target }, undefined, signal);
@@ -127,15 +90,13 @@ test("a store is spread over another shard, exactly, while it is written to and 
 
   const grown = connect(target, "noisefloor-tests");
   try {
-    expect(await contentsOf(grown)).toEqual(await contentsOf(world.client));
+    expect(await storeContents(grown)).toEqual(await storeContents(world.client));
     expect(await readRetention(grown)).toBe(await readRetention(world.client));
     const shards = await readShards(grown, cluster.connection.cluster ?? "");
     for (const [index, server] of (await serversOf(grown)).entries()) {
       expect(await countMisplaced(server, shards, index)).toBe(0);
-      const counted = await run(server, contents("observations"), {});
-      expect(counted[0]?.rows, `shard ${index + 1}`).toBeGreaterThan(50);
-      const [tags] = await run(server, contents("tags"), {});
-      expect(tags?.rows).toBe(TAGS.length + 1);
+      expect((await contentOf(server, "observations")).rows, `shard ${index + 1}`).toBeGreaterThan(50);
+      expect((await contentOf(server, "tags")).rows).toBe(TAGS.length + 1);
     }
     const { close } = await openPreparedStore(settings);
     await close();

@@ -1,6 +1,4 @@
-import { runBackup } from "@noisefloor/cli/commands/backup.ts";
 import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
-import { runRestore } from "@noisefloor/cli/commands/restore.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
@@ -174,15 +172,6 @@ test("a user who may only read asks all shards, and changes nothing", async () =
     await expect(client.command({ query: "TRUNCATE TABLE observations" })).rejects.toThrow(/readonly|privileges/);
   } finally {
     await client.close();
-  }
-});
-
-test("backup and restore name the way to back up a cluster", async () => {
-  for (const command of [
-    () => runBackup("/backups/all.tar.zst", commandOver(world)),
-    () => runRestore("/backups/all.tar.zst", { replace: false }, commandOver(world)),
-  ]) {
-    await expect(command()).rejects.toThrow(/works on one server: leave CLICKHOUSE_CLUSTER out/);
   }
 });
 

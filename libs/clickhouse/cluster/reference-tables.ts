@@ -1,0 +1,49 @@
+import { z } from "zod";
+import type { ClickHouseClient } from "../client/connect.ts";
+import { defineQuery, run } from "../client/query.ts";
+import { identifier, literal } from "../client/sql-text.ts";
+import { COPIED_TABLES, SHARDED_TABLES } from "../schema/tables.ts";
+import type { Cluster } from "./cluster.ts";
+
+/** Tables of which every server has all rows; each server notes its own migrations. */
+const REFERENCE_TABLES = COPIED_TABLES.filter(
+  (table) => !SHARDED_TABLES.includes(table) && table !== "schema_migrations",
+);
+
+/** The same rows may have been inserted before, into a partition that was dropped since. */
+export const COPY_SETTINGS = { insert_deduplicate: 0, skip_unavailable_shards: 0 } as const;
+
+/** SQL: a table of a cluster, all shards of it, for a server that need not be one of them. */
+export function tableOnCluster({ name, database }: Pick<Cluster, "name" | "database">, table: string): string {
+  return `cluster(${[name, database, table].map(literal).join(", ")})`;
+}
+
+/** Replaces the rows of a server's reference tables by those of a cluster's first server. */
+export async function copyReferenceTables(
+  server: ClickHouseClient,
+  from: Pick<Cluster, "name" | "database">,
+): Promise<void> {
+  for (const table of REFERENCE_TABLES) {
+    const columns = await storedColumns(server, table);
+    await server.command({ query: `TRUNCATE TABLE ${table}` });
+    await server.command({
+      query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${tableOnCluster(from, table)} WHERE _shard_num = 1`,
+      clickhouse_settings: COPY_SETTINGS,
+    });
+  }
+}
+
+const columnsOf = defineQuery({
+  name: "stored-columns",
+  sql: `SELECT name FROM system.columns
+    WHERE database = currentDatabase() AND table = {table:String}
+      AND default_kind NOT IN ('ALIAS', 'EPHEMERAL', 'MATERIALIZED')
+    ORDER BY position`,
+  params: z.object({ table: z.string() }),
+  row: z.object({ name: z.string() }),
+});
+
+/** SQL: the columns of a table that an INSERT can name. */
+export async function storedColumns(client: ClickHouseClient, table: string): Promise<string> {
+  return (await run(client, columnsOf, { table })).map(({ name }) => identifier(name)).join(", ");
+}
