@@ -5,6 +5,7 @@ import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { serversOf } from "../cluster/cluster.ts";
 import { createDistributedTables } from "../cluster/distributed-tables.ts";
 import { connectionsOfCluster } from "../cluster/each-server.ts";
 import { readUnfinished, type Unfinished } from "./unfinished-marker.ts";
@@ -160,10 +161,14 @@ async function recordMigrations(client: ClickHouseClient, migrations: readonly M
 }
 
 /**
- * Throws a MigrationError unless a server's schema is exactly the one that these migrations make and no restore is half
- * done. Takes only the right to read.
+ * Throws a MigrationError unless the schema, on every server of a cluster, is exactly the one that these migrations make
+ * and no restore is half done. Takes only the right to read.
  */
 export async function assertCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
+  for (const server of await serversOf(client)) await assertServerIsCurrent(server, migrations);
+}
+
+async function assertServerIsCurrent(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
   const applied = await readApplied(client, migrations).catch((error: unknown) => {
     throw isUnknownTable(error) ? new MigrationError(`the database has no schema yet: ${MIGRATE}`) : error;
   });

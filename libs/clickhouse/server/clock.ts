@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import { defineQuery, runForOne } from "../client/query.ts";
+import { serversOf } from "../cluster/cluster.ts";
 
 const serverClock = defineQuery({
   name: "server-clock",
@@ -16,9 +17,21 @@ export type ServerClock = {
   readonly uptimeSeconds: number;
 };
 
-/** Compares the server's clock with ours, as it was in the middle of the request. */
+/**
+ * Compares the server's clock with ours, as it was in the middle of the request. Of a cluster: the clock that is furthest
+ * from ours, the version of each server where they differ, and the uptime of the server that started last.
+ */
 export async function readServerClock(client: ClickHouseClient): Promise<ServerClock> {
+  const clocks = await Promise.all((await serversOf(client)).map(readOne));
+  return clocks.reduce((all, one) => ({
+    skewMs: Math.abs(one.skewMs) > Math.abs(all.skewMs) ? one.skewMs : all.skewMs,
+    version: all.version.split(", ").includes(one.version) ? all.version : `${all.version}, ${one.version}`,
+    uptimeSeconds: Math.min(all.uptimeSeconds, one.uptimeSeconds),
+  }));
+}
+
+async function readOne(server: ClickHouseClient): Promise<ServerClock> {
   const start = Date.now();
-  const { at, version, uptime } = await runForOne(client, serverClock, {});
+  const { at, version, uptime } = await runForOne(server, serverClock, {});
   return { skewMs: Math.round(at - (start + Date.now()) / 2), version, uptimeSeconds: uptime };
 }

@@ -135,11 +135,14 @@ export async function explainLoss(server: OpenClickHouse, error: unknown): Promi
 }
 
 /** Why a configured server cannot be used, and what to do. */
-export function explainUnusable({ url, username }: ClickHouseConnection, error: Error): string {
+export function explainUnusable({ url, username, cluster }: ClickHouseConnection, error: Error): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const code = first instanceof Error && "code" in first && typeof first.code === "string" ? first.code : "";
   const known = CONNECTION_ERRORS[code];
-  if (known !== undefined) return `cannot connect to ClickHouse at ${url}: ${known}`;
+  // Another server of the cluster than the configured one may be away, and only the error says which.
+  const host = cluster !== undefined && first instanceof Error && "address" in first ? first.address : undefined;
+  const at = typeof host === "string" ? Object.assign(new URL(url), { hostname: host }).origin : url;
+  if (known !== undefined) return `cannot connect to ClickHouse at ${at}: ${known}`;
   return `ClickHouse at ${url} cannot be used as user ${username}: ${formatReason(explainMissingRight(error) ?? error)}`;
 }
 

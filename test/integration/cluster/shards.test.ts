@@ -1,10 +1,13 @@
 import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
+import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
+import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { connectionsOf, readShards, type Shard, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { readGrowth } from "@noisefloor/clickhouse/schema/growth.ts";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readTableStatistics, type TableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { readDiskSpace } from "@noisefloor/clickhouse/server/disk-space.ts";
@@ -175,6 +178,21 @@ test("a user who may only read asks all shards, and changes nothing", async () =
   }
 });
 
+test("no service starts while one server lacks a migration, and status says so", async () => {
+  const [, second] = await serversOf(world.client);
+  if (second === undefined) throw new RangeError("there is no second server");
+  const last = (await readMigrations(MIGRATIONS)).at(-1);
+  await second.command({ query: `DELETE FROM schema_migrations WHERE version = ${last?.version}` });
+  try {
+    const { settings } = commandOver(world);
+    const error = `migration ${last?.name} has not been applied: run "noisefloor migrate", as a user who may create tables`;
+    await expect(openPreparedStore(settings)).rejects.toThrow(error);
+    expect((await probeStore(settings)).facts).toMatchObject({ value: { schema: { error } } });
+  } finally {
+    await migrate(world.connection, MIGRATIONS);
+  }
+});
+
 test("a cluster that the server does not know is an error that names the setting", async () => {
   const unknown = { ...world.connection, cluster: "elsewhere" };
   await expect(migrate(unknown, MIGRATIONS)).rejects.toThrow(/no cluster elsewhere: .*CLICKHOUSE_CLUSTER/);
@@ -205,7 +223,17 @@ test("while a shard is away questions get a 503 and its rows wait; those of othe
   const checked = await check();
   expect(checked.shards).toMatchObject([{ problem: "" }, { problem: expect.stringContaining("127.0.0.3") }]);
   expect(checked.exitCode).toBe(1);
+  const { settings } = commandOver(world);
+  expect((await probeStore(settings)).facts).toEqual({
+    error: expect.stringMatching(/^cannot connect to ClickHouse at http:\/\/127\.0\.0\.3:\d+: connection refused/),
+  });
   await cluster.start(1);
+  // Of the server that has just started, which has the same clock as the first.
+  const clock = {
+    uptimeSeconds: expect.toSatisfy((seconds) => seconds < 60),
+    version: expect.not.stringContaining(","),
+  };
+  expect((await probeStore(settings)).facts).toMatchObject({ value: { clock } });
   expect(await stored).toEqual([]);
   expect(await run(world.client, total, {})).toEqual([{ rows: 100 }]);
   expect((await world.get("/v3/noise/ips/45.2.0.1/timeline")).status).toBe(200);
