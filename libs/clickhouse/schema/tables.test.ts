@@ -10,11 +10,19 @@ import {
   DERIVED_TABLES,
   KEY_TABLES,
   SCOPED_TABLES,
+  SHARDED_TABLES,
   TABLES,
   TRANSIENT_TABLES,
 } from "./tables.ts";
 
 const infra = (path: string) => fileURLToPath(new URL(`../../../infra/clickhouse/${path}`, import.meta.url));
+
+/** The grants of the user for dashboards in a users.xml. */
+async function grantsIn(path: string) {
+  const users = await readFile(infra(path), "utf8");
+  const grafana = users.slice(users.indexOf("<grafana>"));
+  return { grafana, grants: [...grafana.matchAll(/<query>(.+)<\/query>/g)].map(([, grant = ""]) => grant).sort() };
+}
 const migrations = await readMigrations(infra("migrations"));
 
 test("the registry has every table that the migrations make, and no other", () => {
@@ -64,10 +72,16 @@ test("dashboards read only some rows of every table that has rows of workspaces"
 });
 
 test("the container's dashboards may read the same as the embedded server's", async () => {
-  const users = await readFile(infra("config/users.xml"), "utf8");
-  const grafana = users.slice(users.indexOf("<grafana>"));
-  const granted = [...grafana.matchAll(/<query>(.+)<\/query>/g)].map(([, grant]) => grant);
-  expect(granted.sort()).toEqual(dashboardGrants("noisefloor").sort());
+  const { grafana, grants } = await grantsIn("config/users.xml");
+  expect(grants).toEqual(dashboardGrants("noisefloor").sort());
   const filtered = [...grafana.matchAll(/<(\w+)>\s*<filter from_env="GRAFANA_ROWS"\/>/g)].map(([, table]) => table);
   expect(filtered.sort()).toEqual([...SCOPED_TABLES].sort());
+});
+
+test("dashboards over a cluster may read the same of each shard, and the tables and views over all of them", async () => {
+  const { grants } = await grantsIn("../cluster/clickhouse/users.xml");
+  const isOverShards = (grant: string) =>
+    [...SHARDED_TABLES, ...DASHBOARD_VIEWS].some((name) => grant.endsWith(`.${name}`));
+  const overShards = dashboardGrants("noisefloor_cluster").filter(isOverShards);
+  expect(grants).toEqual([...dashboardGrants("noisefloor"), ...overShards].sort());
 });

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
+import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { readText } from "../../docs/documents.ts";
 import { networkList } from "../../support/builders/network-list.ts";
@@ -20,6 +20,7 @@ import {
   type SeenByDashboards,
   type Sent,
 } from "../../support/grafana/expected-panels.ts";
+import { startInfraCluster } from "../../support/servers/infra-cluster.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
 import { createWorld, makeTag } from "../../support/worlds/world.ts";
 
@@ -68,71 +69,36 @@ const sentTwice = sent.flatMap((one) => PROCESSES.map((process) => ({ ...one, pr
 const dashboards = await readDashboards();
 /** The reason of each dead letter. */
 const deadReasons: string[] = [];
-let folder: string;
-let server: EmbeddedClickHouse;
 
-/** Fills the store by the ordinary pipeline, and the database that dashboards may read with the same rows. */
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "noisefloor-dashboards-"));
-  server = await startEmbedded(folder, { grafanaWorkspaces: [SHOWN] });
-  await migrate(server.connection, MIGRATIONS);
-  const world = await createWorld(() => NOW, { server: server.connection });
-  await world.addTags(TAGS);
-  await world.replaceNetworks("actor", [networkList("census", ["45.3.0.0/16"])]);
-  const wire = seen.map(({ id, ip, at, dataset, workspaceId, tagIds, asn, organization, country, port, path }) => ({
-    observation_id: id,
-    observed_at: new Date(at).toISOString(),
-    sensor_id: "s",
-    source_ip: ip,
-    destination_port: port,
-    transport: "tcp",
-    application: "http",
-    dataset,
-    ...(workspaceId === undefined ? {} : { workspace_id: workspaceId }),
-    tags: tagIds,
-    ...(asn === 0 ? {} : { asn, organization }),
-    ...(country === "" ? {} : { country }),
-    http: { method: "GET", path, user_agent: "zgrab" },
-  }));
-  // Some twice: what is sent again counts once.
-  for (const batch of [wire, wire.slice(0, 200)]) expect((await world.store(batch)).rejected).toEqual([]);
-  const sensorRows = (workspaces: readonly string[]) =>
-    sentTwice.map((one, index) => {
-      const workspaceId = workspaces[index % workspaces.length] ?? "";
-      return { ...one, workspaceId, source: "http", format: "", lastAt: one.hour };
-    });
-  const rows = sensorRows(["", SHOWN]);
-  // Counts grow, and the largest of a process is its count.
-  await writeActivity(
-    world.client,
-    rows.map((row) => ({ ...row, records: 1 })),
-  );
-  await writeActivity(world.client, [...rows, ...sensorRows(["other"])]);
-  const bad = Array.from({ length: 3 }, () => ({ ...wire[0], source_ip: "10.0.0.1" }));
-  const { rejected } = await world.store([...bad, { ...wire[0], observed_at: "yesterday" }]);
-  for (const { rejection } of rejected) deadReasons.push(rejection.reason);
-  for (const table of [
-    "dead_letters",
-    "sensor_activity",
-    "tags",
-    "network_ranges",
-    "network_generations",
-    "observations",
-  ]) {
-    await world.client.command({ query: `INSERT INTO noisefloor.${table} SELECT * FROM ${table}` });
+/** A server or a cluster, as its writer and as the user for dashboards. */
+type Users = {
+  readonly connection: ClickHouseConnection;
+  readonly grafana: ClickHouseConnection;
+  stop(): Promise<void>;
+};
+let server: Users;
+
+async function startServer(kind: "single" | "cluster"): Promise<Users> {
+  if (kind === "cluster") {
+    const cluster = await startInfraCluster(`workspace_id IN ('', '${SHOWN}')`);
+    // With the tables of all shards.
+    const grafana = { ...cluster.connectionAs("grafana"), database: "noisefloor_cluster" };
+    return { connection: cluster.connectionAs("noisefloor"), grafana, stop: cluster.stop };
   }
-  await world.close();
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+  const folder = await mkdtemp(join(tmpdir(), "noisefloor-dashboards-"));
+  const embedded = await startEmbedded(folder, { grafanaWorkspaces: [SHOWN] });
+  const stop = async () => {
+    await embedded.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { connection: embedded.connection, grafana: { ...embedded.grafana, database: "noisefloor" }, stop };
+}
 
 const answerSchema = z.object({ data: z.array(z.array(z.string())) });
 
 /** Queries as the data source does, over HTTP with settings in the URL. */
 async function ask(user: ClickHouseConnection, sql: string): Promise<string[][]> {
-  const settings = { database: "noisefloor", max_execution_time: "65" };
+  const settings = { database: user.database, max_execution_time: "65" };
   const response = await fetch(`${user.url}/?${new URLSearchParams(settings)}`, {
     method: "POST",
     body: `${sql}\nFORMAT JSONCompactStrings`,
@@ -161,89 +127,148 @@ const cases: readonly [name: string, asked: PanelsAsked][] = [
   ["weeks of personal data", { ...ALL, datasets: ["personal"], width: "1 WEEK" }],
 ];
 
-test.each(cases)("every panel shows what the oracle counts: %s", async (_, asked) => {
-  const visible = seen.filter(({ workspaceId }) => workspaceId !== "other");
-  const reasons = [...new Set(deadReasons)].map((reason) => [
-    reason,
-    String(deadReasons.filter((one) => one === reason).length),
-  ]);
-  const expected: Readonly<Record<string, readonly (readonly string[])[]>> = {
-    ...expectedPanels(visible, TAGS, isActor, asked),
-    ...expectedFleet(sentTwice, asked),
-    "fleet/Dead letters": asked.to < NOW ? [] : reasons,
-  };
-  const panels = dashboards.flatMap(({ name, panels: all }) =>
-    all.flatMap(({ title, targets }) => (targets[0]?.rawSql === undefined ? [] : [{ name, title }])),
-  );
-  expect(panels.map(({ name, title }) => `${name}/${title}`).sort()).toEqual(Object.keys(expected).sort());
-  const variables = {
-    scope: asked.datasets,
-    tag: asked.tagIds.length === 0 ? ["$__all"] : asked.tagIds,
-    width: asked.width,
-    ip: asked.ip,
-  };
-  for (const { name, title } of panels) {
-    const sql = expandQuery(sqlOf(dashboards, name, title), { ...asked, interval: HOUR, variables });
-    const rows = await ask(server.grafana, sql);
-    const wanted = expected[`${name}/${title}`] ?? [];
-    expect([...rows].sort(), `${name}/${title}`).toEqual(wanted.map((row) => [...row]).sort());
-    if (title !== "Dead letters") expect(wanted.length, `${name}/${title} is empty`).toBeGreaterThan(0);
-  }
-});
+describe.each(["single", "cluster"] as const)("on a %s server", (kind) => {
+  /** Fills the store by the ordinary pipeline, and the database that dashboards may read with the same rows. */
+  beforeAll(async () => {
+    server = await startServer(kind);
+    await migrate(server.connection, MIGRATIONS);
+    deadReasons.length = 0;
+    const world = await createWorld(() => NOW, { server: server.connection });
+    await world.addTags(TAGS);
+    await world.replaceNetworks("actor", [networkList("census", ["45.3.0.0/16"])]);
+    const wire = seen.map(({ id, ip, at, dataset, workspaceId, tagIds, asn, organization, country, port, path }) => ({
+      observation_id: id,
+      observed_at: new Date(at).toISOString(),
+      sensor_id: "s",
+      source_ip: ip,
+      destination_port: port,
+      transport: "tcp",
+      application: "http",
+      dataset,
+      ...(workspaceId === undefined ? {} : { workspace_id: workspaceId }),
+      tags: tagIds,
+      ...(asn === 0 ? {} : { asn, organization }),
+      ...(country === "" ? {} : { country }),
+      http: { method: "GET", path, user_agent: "zgrab" },
+    }));
+    // Some twice: what is sent again counts once.
+    for (const batch of [wire, wire.slice(0, 200)]) expect((await world.store(batch)).rejected).toEqual([]);
+    const sensorRows = (workspaces: readonly string[]) =>
+      sentTwice.map((one, index) => {
+        const workspaceId = workspaces[index % workspaces.length] ?? "";
+        return { ...one, workspaceId, source: "http", format: "", lastAt: one.hour };
+      });
+    const rows = sensorRows(["", SHOWN]);
+    // Counts grow, and the largest of a process is its count.
+    await writeActivity(
+      world.client,
+      rows.map((row) => ({ ...row, records: 1 })),
+    );
+    await writeActivity(world.client, [...rows, ...sensorRows(["other"])]);
+    const bad = Array.from({ length: 3 }, () => ({ ...wire[0], source_ip: "10.0.0.1" }));
+    const { rejected } = await world.store([...bad, { ...wire[0], observed_at: "yesterday" }]);
+    for (const { rejection } of rejected) deadReasons.push(rejection.reason);
+    for (const table of [
+      "dead_letters",
+      "sensor_activity",
+      "tags",
+      "network_ranges",
+      "network_generations",
+      "observations",
+    ]) {
+      await world.client.command({ query: `INSERT INTO noisefloor.${table} SELECT * FROM ${table}` });
+    }
+    await world.close();
+  });
+  afterAll(() => server.stop());
+  test.each(cases)("every panel shows what the oracle counts: %s", async (_, asked) => {
+    const visible = seen.filter(({ workspaceId }) => workspaceId !== "other");
+    const reasons = [...new Set(deadReasons)].map((reason) => [
+      reason,
+      String(deadReasons.filter((one) => one === reason).length),
+    ]);
+    const expected: Readonly<Record<string, readonly (readonly string[])[]>> = {
+      ...expectedPanels(visible, TAGS, isActor, asked),
+      ...expectedFleet(sentTwice, asked),
+      "fleet/Dead letters": asked.to < NOW ? [] : reasons,
+    };
+    const panels = dashboards.flatMap(({ name, panels: all }) =>
+      all.flatMap(({ title, targets }) => (targets[0]?.rawSql === undefined ? [] : [{ name, title }])),
+    );
+    expect(panels.map(({ name, title }) => `${name}/${title}`).sort()).toEqual(Object.keys(expected).sort());
+    const variables = {
+      scope: asked.datasets,
+      tag: asked.tagIds.length === 0 ? ["$__all"] : asked.tagIds,
+      width: asked.width,
+      ip: asked.ip,
+    };
+    for (const { name, title } of panels) {
+      const sql = expandQuery(sqlOf(dashboards, name, title), { ...asked, interval: HOUR, variables });
+      const rows = await ask(server.grafana, sql);
+      const wanted = expected[`${name}/${title}`] ?? [];
+      expect([...rows].sort(), `${name}/${title}`).toEqual(wanted.map((row) => [...row]).sort());
+      if (title !== "Dead letters") expect(wanted.length, `${name}/${title} is empty`).toBeGreaterThan(0);
+    }
+  });
 
-test("every example of docs/grafana.md shows something, and counts what the oracle counts", async () => {
-  const text = await readText("docs/grafana.md");
-  const examples = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = ""]) => sql);
-  expect(examples.length).toBe(10);
-  // Whole days, for one of the examples counts by day.
-  const [from, to] = [Math.floor((NOW - 10 * 24 * HOUR) / (24 * HOUR)) * 24 * HOUR, NOW];
-  const answers: string[][][] = [];
-  for (const sql of examples) {
-    answers.push(await ask(server.grafana, expandQuery(sql, { from, to, interval: HOUR, variables: {} })));
-  }
-  for (const [index, rows] of answers.entries()) expect(rows.length, examples[index]).toBeGreaterThan(0);
-  const panels = (asked: Partial<PanelsAsked>) =>
-    expectedPanels(seen, TAGS, isActor, { ...ALL, datasets: ["global"], width: "1 HOUR", from, to, ...asked });
-  const [hours, ofTag, weeks, days, , doing, classes] = answers;
-  expect(hours).toEqual(panels({})["activity/Addresses over time"]);
-  const mirai = panels({ tagIds: TAGS.slice(0, 1).map(({ id }) => id) })["activity/Tags over time"];
-  expect(ofTag).toEqual(mirai?.map(([time, , count]) => [time, count]));
-  expect(weeks).toEqual(panels({ datasets: ["global", "community"], width: "1 WEEK" })["activity/Addresses over time"]);
-  const byDay = panels({ width: "1 DAY" })["activity/Addresses over time"];
-  expect(days).toEqual(byDay?.map(([time = "", count]) => [time.slice(0, 10), count]));
-  const tags = panels({ ip: "45.1.0.5" })["address/Tags"];
-  expect(doing).toEqual(tags?.map(([tag, , ...rest]) => [tag, ...rest]).sort());
-  expect(classes).toEqual([...(panels({})["activity/Classification"] ?? [])].sort());
-});
+  test("every example of docs/grafana.md shows something, and counts what the oracle counts", async () => {
+    const text = await readText("docs/grafana.md");
+    const examples = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = ""]) => sql);
+    expect(examples.length).toBe(10);
+    // Whole days, for one of the examples counts by day.
+    const [from, to] = [Math.floor((NOW - 10 * 24 * HOUR) / (24 * HOUR)) * 24 * HOUR, NOW];
+    const answers: string[][][] = [];
+    for (const sql of examples) {
+      answers.push(await ask(server.grafana, expandQuery(sql, { from, to, interval: HOUR, variables: {} })));
+    }
+    for (const [index, rows] of answers.entries()) expect(rows.length, examples[index]).toBeGreaterThan(0);
+    const panels = (asked: Partial<PanelsAsked>) =>
+      expectedPanels(seen, TAGS, isActor, { ...ALL, datasets: ["global"], width: "1 HOUR", from, to, ...asked });
+    const [hours, ofTag, weeks, days, , doing, classes] = answers;
+    expect(hours).toEqual(panels({})["activity/Addresses over time"]);
+    const mirai = panels({ tagIds: TAGS.slice(0, 1).map(({ id }) => id) })["activity/Tags over time"];
+    expect(ofTag).toEqual(mirai?.map(([time, , count]) => [time, count]));
+    expect(weeks).toEqual(
+      panels({ datasets: ["global", "community"], width: "1 WEEK" })["activity/Addresses over time"],
+    );
+    const byDay = panels({ width: "1 DAY" })["activity/Addresses over time"];
+    expect(days).toEqual(byDay?.map(([time = "", count]) => [time.slice(0, 10), count]));
+    const tags = panels({ ip: "45.1.0.5" })["address/Tags"];
+    expect(doing).toEqual(tags?.map(([tag, , ...rest]) => [tag, ...rest]).sort());
+    expect(classes).toEqual([...(panels({})["activity/Classification"] ?? [])].sort());
+  });
 
-test("the variable for tags offers each tag of the catalogue by its slug", async () => {
-  const queries = dashboards.flatMap(({ templating }) => templating.list).filter(({ type }) => type === "query");
-  expect(queries.map(({ name }) => name)).toEqual(["tag"]);
-  const offered = await ask(server.grafana, queries[0]?.query ?? "");
-  expect(offered).toEqual(TAGS.map(({ id, slug }) => [id, slug]).sort(([, a = ""], [, b = ""]) => (a < b ? -1 : 1)));
-});
+  test("the variable for tags offers each tag of the catalogue by its slug", async () => {
+    const queries = dashboards.flatMap(({ templating }) => templating.list).filter(({ type }) => type === "query");
+    expect(queries.map(({ name }) => name)).toEqual(["tag"]);
+    const offered = await ask(server.grafana, queries[0]?.query ?? "");
+    expect(offered).toEqual(TAGS.map(({ id, slug }) => [id, slug]).sort(([, a = ""], [, b = ""]) => (a < b ? -1 : 1)));
+  });
 
-const OF_TAG = "tag_id = (SELECT tag_id FROM tag_catalogue WHERE tag = 'mirai')";
-const OF_ADDRESS = "source_ip = toIPv4('45.1.0.5')";
+  const OF_TAG = "tag_id = (SELECT tag_id FROM tag_catalogue WHERE tag = 'mirai')";
+  const OF_ADDRESS = "source_ip = toIPv4('45.1.0.5')";
 
-test.each([
-  ["activity_hourly", `${OF_TAG} AND dataset = 'global' AND hour > now() - 86400`, ["tag_id", "dataset", "hour"]],
-  ["addresses_hourly", "dataset = 'global' AND hour > now() - 86400", ["tag_id", "dataset", "hour"]],
-  ["addresses_daily", "dataset = 'global' AND day > today() - 2", ["tag_id", "dataset", "hour"]],
-  ["addresses_seen", `${OF_ADDRESS} AND dataset = 'global'`, ["source_ip", "dataset"]],
-  ["address_tags_seen", `${OF_ADDRESS} AND dataset = 'global'`, ["source_ip", "dataset"]],
-  ["networks_seen", "dataset = 'global' AND asn = 64500", ["dataset", "asn"]],
-  ["sensors_hourly", "hour > now() - 86400", ["hour"]],
-])("a filter on the view %s reaches the key of its table: %s", async (view, filter, columns) => {
-  const plan = await ask(server.grafana, `EXPLAIN indexes = 1 SELECT * FROM ${view} WHERE ${filter}`);
-  const lines = plan.flat().join("\n");
-  const [, keys = ""] = /PrimaryKey\n[^\n]*Keys:([\s\S]*?)Condition:/.exec(lines) ?? [];
-  const [, condition = ""] = /PrimaryKey\n[\s\S]*?Condition: (.*)/.exec(lines) ?? [];
-  for (const column of columns) {
-    expect(keys, lines).toMatch(new RegExp(`\\b${column}\\b`));
-    // The row policies alone would name the dataset, too: in a set of two.
-    const used =
-      column === "dataset" ? /dataset in (?:\['global', 'global'\]|1-element set)/ : new RegExp(`\\b${column}\\b`);
-    expect(condition.replaceAll("\\", ""), lines).toMatch(used);
-  }
+  // A plan of the cluster has none of what its servers do.
+  if (kind === "cluster") return;
+  test.each([
+    ["activity_hourly", `${OF_TAG} AND dataset = 'global' AND hour > now() - 86400`, ["tag_id", "dataset", "hour"]],
+    ["addresses_hourly", "dataset = 'global' AND hour > now() - 86400", ["tag_id", "dataset", "hour"]],
+    ["addresses_daily", "dataset = 'global' AND day > today() - 2", ["tag_id", "dataset", "hour"]],
+    ["addresses_seen", `${OF_ADDRESS} AND dataset = 'global'`, ["source_ip", "dataset"]],
+    ["address_tags_seen", `${OF_ADDRESS} AND dataset = 'global'`, ["source_ip", "dataset"]],
+    ["networks_seen", "dataset = 'global' AND asn = 64500", ["dataset", "asn"]],
+    ["sensors_hourly", "hour > now() - 86400", ["hour"]],
+  ])("a filter on the view %s reaches the key of its table: %s", async (view, filter, columns) => {
+    const plan = await ask(server.grafana, `EXPLAIN indexes = 1 SELECT * FROM ${view} WHERE ${filter}`);
+    const lines = plan.flat().join("\n");
+    const [, keys = ""] = /PrimaryKey\n[^\n]*Keys:([\s\S]*?)Condition:/.exec(lines) ?? [];
+    const [, condition = ""] = /PrimaryKey\n[\s\S]*?Condition: (.*)/.exec(lines) ?? [];
+    for (const column of columns) {
+      expect(keys, lines).toMatch(new RegExp(`\\b${column}\\b`));
+      // The row policies alone would name the dataset, too: in a set of two.
+      const used =
+        column === "dataset" ? /dataset in (?:\['global', 'global'\]|1-element set)/ : new RegExp(`\\b${column}\\b`);
+      expect(condition.replaceAll("\\", ""), lines).toMatch(used);
+    }
+  });
 });

@@ -103,9 +103,10 @@ export async function startCluster(shards: number, database = "default"): Promis
 
 function configXml(options: { folder: string; config: string; hosts: readonly string[]; tcpPort: number }): string {
   const { username, password } = USER;
+  const secret = "<secret>shards</secret>";
   const shards = options.hosts.map(
     (host) => `<shard><internal_replication>true</internal_replication><replica>
-      <host>${host}</host><port>${options.tcpPort}</port><user>${username}</user><password>${password}</password>
+      <host>${host}</host><port>${options.tcpPort}</port>
     </replica></shard>`,
   );
   const sha256 = createHash("sha256").update(password).digest("hex");
@@ -114,8 +115,8 @@ function configXml(options: { folder: string; config: string; hosts: readonly st
   <logger><log>${join(options.folder, "log")}</log></logger>
   <backups><allowed_path>/</allowed_path></backups>
   <remote_servers>
-    <${CLUSTER}>${shards.join("")}</${CLUSTER}>
-    <${SMALLER}>${shards.slice(0, Math.max(1, shards.length - 1)).join("")}</${SMALLER}>
+    <${CLUSTER}>${secret}${shards.join("")}</${CLUSTER}>
+    <${SMALLER}>${secret}${shards.slice(0, Math.max(1, shards.length - 1)).join("")}</${SMALLER}>
   </remote_servers>
   <profiles><default/><reading><readonly>2</readonly></reading></profiles>
   <quotas><default/></quotas>

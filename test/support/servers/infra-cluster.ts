@@ -9,7 +9,7 @@ import { hostOfShard } from "./cluster.ts";
 import { readConfig, writeImageConfig } from "./compose-clickhouse.ts";
 
 const CLUSTER_CONFIG = fileURLToPath(new URL("../../../infra/cluster/clickhouse", import.meta.url));
-const PASSWORDS = { noisefloor: "writes", noisefloor_reader: "reads" };
+const PASSWORDS = { noisefloor: "writes", noisefloor_reader: "reads", grafana: "looks" };
 const HOSTS = { "clickhouse-1": hostOfShard(0), "clickhouse-2": hostOfShard(1) };
 
 export type InfraCluster = {
@@ -17,8 +17,11 @@ export type InfraCluster = {
   stop(): Promise<void>;
 };
 
-/** Real engines with the configuration of infra/cluster/docker-compose.yml; hosts and port alone are of this machine. */
-export async function startInfraCluster(): Promise<InfraCluster> {
+/**
+ * Real engines with the configuration of infra/cluster/docker-compose.yml; hosts and port alone are of this machine.
+ * @param grafanaRows SQL: which rows the user for dashboards may read.
+ */
+export async function startInfraCluster(grafanaRows = "workspace_id = ''"): Promise<InfraCluster> {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-infra-cluster-"));
   const ports = { httpPort: await getPort(), tcpPort: await getPort() };
   const shards = Object.entries(HOSTS).reduce(
@@ -63,8 +66,9 @@ export async function startInfraCluster(): Promise<InfraCluster> {
         environment: {
           NOISEFLOOR_PASSWORD: PASSWORDS.noisefloor,
           NOISEFLOOR_READER_PASSWORD: PASSWORDS.noisefloor_reader,
-          GRAFANA_PASSWORD: "looks",
-          GRAFANA_ROWS: "workspace_id = ''",
+          CLUSTER_SECRET: "shards",
+          GRAFANA_PASSWORD: PASSWORDS.grafana,
+          GRAFANA_ROWS: grafanaRows,
         },
         isReady: () => answers(connectionAs("noisefloor", host)),
         timeoutMs: 30_000,
