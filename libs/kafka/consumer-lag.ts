@@ -9,7 +9,7 @@ export type ConsumerLag = {
   stop(): Promise<void>;
 };
 
-const POLL_INTERVAL_MS = 10_000;
+const LAG_INTERVAL_MS = 10_000;
 
 /**
  * Polls the brokers for a group's lag. While they cannot be reached, `current` returns the last known lag.
@@ -20,6 +20,7 @@ export function pollConsumerLag(
   group: { readonly topic: string; readonly groupId: string },
   log: Logger,
   onLag: (messages: number) => void = () => {},
+  intervalMs: number = LAG_INTERVAL_MS,
 ): ConsumerLag {
   const admin: Admin = connectKafka(connection, log).admin();
   const shutdown = new AbortController();
@@ -34,7 +35,7 @@ export function pollConsumerLag(
       } catch (error) {
         log.debug({ err: error }, "could not read consumer lag");
       }
-      await sleep(POLL_INTERVAL_MS, undefined, { signal: shutdown.signal, ref: false }).catch(() => {});
+      await sleep(intervalMs, undefined, { signal: shutdown.signal, ref: false }).catch(() => {});
     }
   };
   const polling = poll();

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { atVolume } from "../support/volume.ts";
 import { type Scenario, waitForInserts } from "./scenario.ts";
 
 const WITH_UNKNOWN_TAG = JSON.stringify({
@@ -15,7 +16,7 @@ export const storeOutage: Scenario = {
   events: { soak: 20_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random, servers } = stage;
-    const kills = extent === "soak" ? 5 : 2;
+    const kills = extent === "soak" ? 5 : atVolume(1, 2);
     const longMs = extent === "soak" ? 60_000 : 5_000;
     const share = Math.ceil(events.length / (2 * kills));
     const ingest = await stage.ingest();
@@ -27,7 +28,7 @@ export const storeOutage: Scenario = {
       await servers.store.kill();
       // Events must arrive now, however quickly the first half was stored.
       const meanwhile = stage.publish(events.slice((2 * number + 1) * share, (2 * number + 2) * share));
-      await sleep(number === 1 ? longMs : random.int(0, 1_500));
+      await sleep(number === Math.min(1, kills - 1) ? longMs : random.int(0, 1_500));
       await servers.store.start();
       await Promise.all([before.done, meanwhile.done]);
       say(`${number + 1} of ${kills} kills`);

@@ -175,7 +175,7 @@ test("the same messages delivered to two groups, in other batches, are the same 
 
 test("metrics count records by outcome, rows of inserts and the lag of the group; the consumer is alive", async () => {
   const metrics = createMetrics();
-  const measured = freshKafka();
+  const measured = { ...freshKafka(), lagIntervalMs: 200 };
   const other = await ingestOf(world, measured, now, [], metrics);
   await expect(other.checks.kafka?.()).rejects.toThrow("no fetch or heartbeat for 60 s");
   await producer.produce(

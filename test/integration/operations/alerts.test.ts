@@ -160,7 +160,8 @@ describe.concurrent("alerts", () => {
     let failures = 0;
     const log = silent.child({}, { level: "silent" });
     log.debug = () => void failures++;
-    const lags = pollConsumerLag({ ...kafka.connection, brokers: [`127.0.0.1:${relay.port}`] }, kafka, log);
+    const connection = { ...kafka.connection, brokers: [`127.0.0.1:${relay.port}`] };
+    const lags = pollConsumerLag(connection, kafka, log, () => {}, 100);
     await eventually(async () => expect(failures).toBeGreaterThan(0));
     await relay.pass();
     await eventually(async () => expect([...lags.current()]).not.toEqual([]));

@@ -23,6 +23,8 @@ export type KafkaSettings = {
   readonly rawTopics?: readonly RawTopic[];
   readonly createTopics: boolean;
   readonly partitions: number;
+  /** How often the groups' lag is read; by default every ten seconds. */
+  readonly lagIntervalMs?: number;
 };
 
 export type ConsumedTopic = {
@@ -46,7 +48,7 @@ export type Kafka = {
 /**
  * Connects the producer and a consumer for each topic. Raw topics have groups of their own, named after them: members
  * of one group that want different topics would share out the partitions of all.
- * @param onLag called every ten seconds with how many messages of a topic have not been committed yet.
+ * @param onLag called whenever the lag was read, with how many messages of a topic have not been committed yet.
  */
 export async function connectTopics(
   kafka: KafkaSettings,
@@ -54,7 +56,7 @@ export async function connectTopics(
   log: Logger,
   onLag: (topic: string, messages: number) => void = () => {},
 ): Promise<Kafka> {
-  const { connection, topic, groupId, instanceId, sessionTimeoutMs, rawTopics = [] } = kafka;
+  const { connection, topic, groupId, instanceId, sessionTimeoutMs, rawTopics = [], lagIntervalMs } = kafka;
   const groups = [{ topic, groupId }, ...rawTopics.map((raw) => ({ ...raw, groupId: `${groupId}.${raw.topic}` }))];
   for (const { topic: name } of groups) {
     if (kafka.createTopics) await createTopic({ ...kafka, topic: name }, log);
@@ -73,7 +75,7 @@ export async function connectTopics(
   });
   const lags = groups.map((group) => ({
     ...group,
-    lag: pollConsumerLag(connection, group, log, (messages) => onLag(group.topic, messages)),
+    lag: pollConsumerLag(connection, group, log, (messages) => onLag(group.topic, messages), lagIntervalMs),
   }));
   metrics.gaugeBy(
     "noisefloor_kafka_consumer_lag",
