@@ -1,34 +1,39 @@
 import { type ClickHouseConnection, connect } from "../client/connect.ts";
 import { identifier } from "../client/sql-text.ts";
-import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
-import { distributedDatabase, distributedTable, viewOverShards } from "./sql.ts";
+import { COUNT_VIEWS, REFERENCE_VIEWS, ROW_VIEWS, SHARDED_TABLES, TABLES } from "../schema/tables.ts";
+import { distributedDatabase, distributedTable } from "./sql.ts";
+
+/** The name of the Distributed table with a row of each shard for every row of a view that counts. */
+export const perShardName = (view: string) => `${view}_per_shard`;
 
 /**
- * Makes, on one server, the database whose tables read the sharded tables of all shards, with the views for dashboards.
- * They hold nothing, so they are made anew each time: after a migration they have its columns.
- * @param views the statements that make the views over one server's tables, in order.
+ * Makes, on one server, the database whose tables read the sharded tables of all shards, with the views for dashboards:
+ * each shard answers from its own view, so that a question's filter reaches its key. They hold nothing, so they are made
+ * anew each time: after a migration they have its columns.
  */
-export async function createDistributedTables(
-  connection: ClickHouseConnection,
-  cluster: string,
-  views: readonly string[],
-): Promise<void> {
+export async function createDistributedTables(connection: ClickHouseConnection, cluster: string): Promise<void> {
   const { database } = connection;
   const client = connect(connection, "noisefloor-migrate");
+  const create = (what: "TABLE" | "VIEW", name: string, as: string) =>
+    client.command({ query: `CREATE OR REPLACE ${what} ${distributedTable(database, name)} ${as}` });
+  const distribute = (source: string, name = source) => {
+    const engine = [cluster, database, source].map(identifier).concat(TABLES[source]?.shardBy ?? []);
+    return create("TABLE", name, `AS ${identifier(database)}.${source} ENGINE = Distributed(${engine.join(", ")})`);
+  };
+  const view = (name: string, select: string) => create("VIEW", name, `SQL SECURITY INVOKER AS ${select}`);
   try {
     await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${identifier(distributedDatabase(database))}` });
-    for (const table of SHARDED_TABLES) {
-      const key = TABLES[table]?.shardBy;
-      const engine = [cluster, database, table]
-        .map(identifier)
-        .concat(key ?? [])
-        .join(", ");
-      await client.command({
-        query: `CREATE OR REPLACE TABLE ${distributedTable(database, table)} AS ${identifier(database)}.${table}
-          ENGINE = Distributed(${engine})`,
-      });
+    for (const source of [...SHARDED_TABLES, ...ROW_VIEWS]) await distribute(source);
+    for (const name of REFERENCE_VIEWS) await view(name, `SELECT * FROM ${identifier(database)}.${name}`);
+    for (const name of COUNT_VIEWS) {
+      await distribute(name, perShardName(name));
+      // An address is on one shard, so the counts of all shards add up.
+      await view(
+        name,
+        `SELECT * EXCEPT (addresses), sum(part.addresses) AS addresses
+          FROM ${distributedTable(database, perShardName(name))} AS part GROUP BY ALL`,
+      );
     }
-    for (const view of views) await client.command({ query: viewOverShards({ database }, view) });
   } finally {
     await client.close();
   }

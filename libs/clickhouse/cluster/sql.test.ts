@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
-import { insertsIntoShards, overAllShards, perShard, viewOverShards } from "./sql.ts";
+import { insertsIntoShards, overAllShards, perShard } from "./sql.ts";
 
 const cluster = { name: "noise", database: "nf" };
 
@@ -22,15 +22,6 @@ test("what a shard answers by itself names every table of ours in full, and its 
     "cluster('noise', view(WITH active AS (SELECT 1 FROM `nf`.tag_addresses) SELECT * FROM active JOIN `nf`.network_ranges USING x))",
   );
   expect(perShard(cluster, "SELECT currentDatabase()")).toBe("cluster('noise', view(SELECT 'nf'))");
-});
-
-test("a view over all shards reads Distributed tables, other such views, and reference tables where they are", () => {
-  const made = `-- A comment.
-CREATE VIEW IF NOT EXISTS activity_hourly SQL SECURITY INVOKER AS
-SELECT * FROM tag_activity_hourly LEFT JOIN tag_catalogue USING x WHERE tag IN (SELECT id FROM tags FINAL)`;
-  expect(viewOverShards(cluster, made)).toBe(`-- A comment.
-CREATE OR REPLACE VIEW \`nf_cluster\`.activity_hourly SQL SECURITY INVOKER AS
-SELECT * FROM \`nf_cluster\`.tag_activity_hourly LEFT JOIN \`nf_cluster\`.tag_catalogue USING x WHERE tag IN (SELECT id FROM \`nf\`.tags FINAL)`);
 });
 
 test("only inserts into sharded tables go to the shards once", () => {

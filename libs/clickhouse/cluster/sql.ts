@@ -1,5 +1,5 @@
 import { identifier, literal } from "../client/sql-text.ts";
-import { DASHBOARD_VIEWS, SHARDED_TABLES, TABLES } from "../schema/tables.ts";
+import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
 import type { Cluster } from "./cluster.ts";
 
 /** The database with a Distributed table for each sharded one, beside the database with the tables themselves. */
@@ -26,19 +26,6 @@ export function insertsIntoShards(sql: string): boolean {
 
 export function distributedTable(database: string, table: string): string {
   return `${identifier(distributedDatabase(database))}.${table}`;
-}
-
-const VIEWS = placesOf(DASHBOARD_VIEWS);
-
-/** The statement of a migration that makes a view, for the same view over the rows of all shards, beside their tables. */
-export function viewOverShards({ database }: Pick<Cluster, "database">, sql: string): string {
-  const inFull = overAllShards({ database }, sql)
-    .replace(VIEWS, (_, word, space, view) => `${word}${space}${distributedTable(database, view)}`)
-    .replace(ALL, (_, word, space, table) => `${word}${space}${identifier(database)}.${table}`);
-  return inFull.replace(
-    /^CREATE VIEW IF NOT EXISTS (\w+)/m,
-    (_, view) => `CREATE OR REPLACE VIEW ${distributedTable(database, view)}`,
-  );
 }
 
 /**

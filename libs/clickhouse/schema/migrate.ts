@@ -56,11 +56,9 @@ export function viewsOf(migrations: readonly Migration[]): string[] {
   return migrations.flatMap(({ sql }) => /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
 }
 
-const VIEW = /^CREATE VIEW IF NOT EXISTS (\w+)/m;
-
 /** The views that dashboards read. */
 export function dashboardViewsOf(migrations: readonly Migration[]): string[] {
-  return migrations.flatMap(({ sql }) => VIEW.exec(sql)?.[1] ?? []);
+  return migrations.flatMap(({ sql }) => /^CREATE VIEW IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
 }
 
 /**
@@ -95,11 +93,10 @@ export async function migrate(
 ): Promise<Migration[]> {
   const { cluster } = connection;
   if (cluster === undefined) return migrateServer(connection, directory, options);
-  const views = (await readMigrations(directory)).map(({ sql }) => sql).filter((sql) => VIEW.test(sql));
   const applied = new Map<number, Migration>();
   for (const server of await connectionsOfCluster(connection, cluster)) {
     for (const migration of await migrateServer(server, directory, options)) applied.set(migration.version, migration);
-    await createDistributedTables(server, cluster, views);
+    await createDistributedTables(server, cluster);
   }
   return [...applied.values()];
 }

@@ -77,17 +77,26 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   },
 };
 
-/** The views for dashboards. They hold nothing: backups leave them out, and the migration of a restore makes them. */
-export const DASHBOARD_VIEWS: readonly string[] = [
-  "tag_catalogue",
-  "activity_hourly",
-  "addresses_hourly",
-  "addresses_daily",
-  "addresses_seen",
-  "address_tags_seen",
-  "networks_seen",
-  "sensors_hourly",
-];
+/**
+ * The views for dashboards. They hold nothing: backups leave them out, and the migration of a restore makes them. On a
+ * cluster all servers have the rows of a `reference` view, one shard has a row of a `row` view, and of a `count` view
+ * each shard counts its own addresses, for the same row.
+ */
+const VIEWS: Readonly<Record<string, "reference" | "row" | "count">> = {
+  tag_catalogue: "reference",
+  activity_hourly: "count",
+  addresses_hourly: "count",
+  addresses_daily: "count",
+  addresses_seen: "row",
+  address_tags_seen: "row",
+  networks_seen: "row",
+  sensors_hourly: "row",
+};
+export const DASHBOARD_VIEWS: readonly string[] = Object.keys(VIEWS);
+const viewsWith = (rows: string) => DASHBOARD_VIEWS.filter((name) => VIEWS[name] === rows);
+export const REFERENCE_VIEWS = viewsWith("reference");
+export const ROW_VIEWS = viewsWith("row");
+export const COUNT_VIEWS = viewsWith("count");
 
 const entries = Object.entries(TABLES);
 const namesOf = (isWanted: (properties: TableProperties) => boolean) =>
