@@ -6,8 +6,8 @@ keepTemporaryFilesInMemory();
 
 export default defineConfig({
   test: {
-    // One more than the cores of the smallest machine: tests that wait for a broker or a process leave theirs idle.
-    maxWorkers: 3,
+    // Two more than the cores of the smallest machine: tests that wait for a broker or a process leave theirs idle.
+    maxWorkers: 4,
     // With the default, collecting short-lived objects takes a tenth of the run.
     execArgv: ["--max-semi-space-size=64"],
     // Files of a worker share its modules and its migrated databases: loading and migrating anew costs a second a file.
