@@ -74,8 +74,13 @@ const POLL_MS = 100;
 /**
  * Gives every table the backup's retention, or the longer one that is wanted. Each part stores when its rows end, so
  * the change must reach all parts before TTL merges are allowed again.
+ * @returns whether it has; false when it was cancelled.
+ * @throws BackupError
  */
-async function settleRetention(client: ClickHouseClient, { retentionDays = 0, signal }: LoadOptions): Promise<boolean> {
+export async function settleRetention(
+  client: ClickHouseClient,
+  { retentionDays = 0, signal }: Pick<LoadOptions, "retentionDays" | "signal">,
+): Promise<boolean> {
   const days = Math.max(retentionDays, await readRetention(client));
   // Without this setting the server drops a part of which all rows had expired by the retention of before.
   await setForAgeing(client, "MODIFY SETTING materialize_ttl_recalculate_only = 1");

@@ -7,13 +7,14 @@ import { copyReferenceTables } from "../cluster/reference-tables.ts";
 import { readShards } from "../cluster/servers.ts";
 import { applyDurability, readDurability } from "../schema/durability.ts";
 import { migrate } from "../schema/migrate.ts";
+import { readRetention } from "../schema/retention.ts";
 import { TABLES } from "../schema/tables.ts";
 import { readUnfinished } from "../schema/unfinished-marker.ts";
 import { type ObservationSummary, summarizeObservations } from "../tables/observations.ts";
 import { checkParts } from "./check-parts.ts";
 import { BackupError } from "./errors.ts";
 import { type KeyChanges, keepRevocations } from "./key-revocations.ts";
-import { type LoadOptions, loadBackup } from "./load-backup.ts";
+import { type LoadOptions, loadBackup, settleRetention } from "./load-backup.ts";
 import { type BackupPart, namingShard, partsOf } from "./parts.ts";
 import type { BackupPlace } from "./place.ts";
 import { rebuildRollups } from "./rebuild-rollups.ts";
@@ -114,7 +115,7 @@ async function restoreThrough(work: Work, options: RestoreOptions): Promise<Rest
     rebuildRollups(prepared, scratch, own),
   );
   if (!isRebuilt) return undefined;
-  await makeOneStore(work);
+  if (!(await makeOneStore(work, options.signal))) return undefined;
   const summary = addUp(await Promise.all(shards.map(({ prepared }) => summarizeObservations(prepared))));
   if (options.signal.aborted) return undefined;
 
@@ -152,17 +153,23 @@ async function onEachShard(
 
 /**
  * Makes sure that the parts of a cluster's backup fit together: their shards were copied one beside the other, not at the
- * same moment, and every server has to have the same tags, networks, workspaces and keys.
+ * same moment, and every server has to have the same tags, networks, workspaces, keys and retention.
+ * @returns false when it was cancelled.
  * @throws BackupError when addresses are on another shard than the cluster's configuration says.
  */
-async function makeOneStore({ connection: { cluster }, scratch, shards }: Work): Promise<void> {
+async function makeOneStore({ connection: { cluster }, scratch, shards }: Work, signal: AbortSignal): Promise<boolean> {
   const [first, ...others] = shards;
-  if (cluster === undefined || first === undefined) return;
+  if (cluster === undefined || first === undefined) return true;
+  const kept = await Promise.all(shards.map(({ prepared }) => readRetention(prepared)));
+  const retentionDays = Math.max(...kept);
+  for (const [index, { prepared }] of shards.entries()) {
+    if (kept[index] !== retentionDays && !(await settleRetention(prepared, { retentionDays, signal }))) return false;
+  }
   for (const { prepared } of others) await copyReferenceTables(prepared, { name: cluster, database: scratch });
   const layout = await readShards(first.server, cluster);
   const counts = await Promise.all(shards.map(({ prepared }, index) => countMisplaced(prepared, layout, index)));
   const misplaced = counts.reduce((sum, one) => sum + one, 0);
-  if (misplaced === 0) return;
+  if (misplaced === 0) return true;
   throw new BackupError(
     `the backup has ${misplaced} addresses on another shard than the cluster's configuration says: give remote_servers ` +
       "the order and the weights with which it was made, restore it, and then rebalance (docs/scaling.md)",
@@ -175,7 +182,7 @@ function addUp(shards: readonly ObservationSummary[]): ObservationSummary {
     expired: all.expired + one.expired,
     from: least([all.from, one.from]),
     to: greatest([all.to, one.to]),
-    retentionDays: Math.max(all.retentionDays, one.retentionDays),
+    retentionDays: all.retentionDays,
   }));
 }
 

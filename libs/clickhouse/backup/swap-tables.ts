@@ -7,8 +7,7 @@ import { BackupError } from "./errors.ts";
 /**
  * Exchanges every table of the store with the scratch database's, on each server in one statement that takes moments and
  * copies nothing. Views, a user's own too, go by name and read the new tables. A server exchanges one table after the
- * other: when that is interrupted, a marker is left. The first server, which services ask at their start, has it first
- * and loses it last.
+ * other: when that is interrupted, a marker is left, on every server that may not have exchanged all.
  * @param live of the store's database, in which every table exists: a client of each server by itself.
  * @throws BackupError
  */
@@ -16,7 +15,7 @@ export async function swapTables(live: readonly ClickHouseClient[], scratch: str
   for (const server of live) await putMarker(server, "restore");
   try {
     for (const server of live) await exchange(server, scratch);
-    for (const server of live.toReversed()) await removeMarker(server, "restore");
+    for (const server of live) await removeMarker(server, "restore");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new BackupError(

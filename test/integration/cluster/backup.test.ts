@@ -5,6 +5,7 @@ import { runBackup } from "@noisefloor/cli/commands/backup.ts";
 import { runRestore } from "@noisefloor/cli/commands/restore.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { applyRetention, DEFAULT_RETENTION_DAYS, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { putMarker } from "@noisefloor/clickhouse/schema/unfinished-marker.ts";
 import { readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
@@ -94,13 +95,15 @@ test("each shard backs up its own rows, and a restore makes one store of them ag
   await assertOpens(other);
 }, 60_000);
 
-test("every server has the same tags after a restore, also when they changed between the shards' backups", async () => {
+test("every server has the same tags and retention after a restore, also when they changed between the shards' backups", async () => {
   const changed = await createWorld(() => NOW, { server: cluster.connection });
   try {
     await changed.addTags(TAGS);
     // As if it had reached the second server just after that was copied.
     const [first] = await serversOf(changed.client);
-    if (first !== undefined) await writeTags(first, [makeTag("later", "suspicious")], Date.now());
+    if (first === undefined) throw new RangeError("there is no server");
+    await writeTags(first, [makeTag("later", "suspicious")], Date.now());
+    await applyRetention(first, 60);
     await runBackup(join(folder, "between"), commandOver(changed));
   } finally {
     await changed.close();
@@ -108,6 +111,8 @@ test("every server has the same tags after a restore, also when they changed bet
   await restore("between");
   const tags = await Promise.all((await serversOf(other.client)).map((server) => contentOf(server, "tags")));
   expect(tags.map(({ rows }) => rows)).toEqual([3, 3]);
+  const kept = await Promise.all((await serversOf(other.client)).map(readRetention));
+  expect(kept).toEqual([DEFAULT_RETENTION_DAYS, DEFAULT_RETENTION_DAYS]);
 });
 
 test("a backup with a part missing, damaged or in another's place leaves every shard as it was", async () => {
