@@ -18,7 +18,7 @@ import { type LoadOptions, loadBackup, settleRetention } from "./load-backup.ts"
 import { type BackupPart, namingShard, partsOf } from "./parts.ts";
 import type { BackupPlace } from "./place.ts";
 import { rebuildRollups } from "./rebuild-rollups.ts";
-import { openScratchDatabase, type ScratchDatabase } from "./scratch-database.ts";
+import { openScratchDatabase, type ScratchDatabase, scratchNameOf } from "./scratch-database.ts";
 import { swapTables } from "./swap-tables.ts";
 
 export type RestoreStep = "reading" | "checking" | "rebuilding rollups" | "swapping tables";
@@ -53,10 +53,18 @@ export async function restoreDatabase(
 ): Promise<Restored | undefined> {
   const { database } = connection;
   const parts = await partsOf(connection, from);
+  const scratch = scratchNameOf(database);
   const open = (to: ClickHouseConnection) => connect(to, "noisefloor-restore", LONG_REQUEST_MS);
-  const servers = parts.map((part) => open({ ...part.connection, database: "default" }));
+  const shards = parts.map(
+    (part): ShardWork => ({
+      ...part,
+      server: open({ ...part.connection, database: "default" }),
+      prepared: open({ ...part.connection, database: scratch }),
+      live: open(part.connection),
+    }),
+  );
+  const servers = shards.map(({ server }) => server);
   const scratches: ScratchDatabase[] = [];
-  const opened: ClickHouseClient[] = [...servers];
   try {
     // Data that an interrupted restore has mixed are not worth keeping.
     const unfinished = await Promise.all(servers.map((server) => readUnfinished(server, database)));
@@ -66,20 +74,13 @@ export async function restoreDatabase(
     };
     await assertReplaceable();
     for (const part of parts) scratches.push(await openScratchDatabase(part.connection));
-    const scratch = scratches[0]?.name ?? "";
-    const shards = parts.map((part, index): ShardWork => {
-      const [server, prepared] = [servers[index], open({ ...part.connection, database: scratch })];
-      if (server === undefined) throw new RangeError("a part without a server");
-      opened.push(prepared);
-      return { ...part, server, prepared };
-    });
-    const live = parts.map((part) => open(part.connection));
-    opened.push(...live);
-    return await restoreThrough({ connection, scratch, shards, live, assertReplaceable }, options);
+    return await restoreThrough({ connection, scratch, shards, assertReplaceable }, options);
   } finally {
     // A failure here must not hide how the restore ended; the next start drops what is left.
-    for (const scratch of scratches) await scratch.close().catch(() => {});
-    for (const client of opened) await client.close();
+    for (const one of scratches) await one.close().catch(() => {});
+    for (const { server, prepared, live } of shards) {
+      for (const client of [server, prepared, live]) await client.close();
+    }
   }
 }
 
@@ -88,6 +89,8 @@ type ShardWork = BackupPart & {
   readonly server: ClickHouseClient;
   /** Of the scratch database. */
   readonly prepared: ClickHouseClient;
+  /** Of the store's database. */
+  readonly live: ClickHouseClient;
 };
 
 type Work = {
@@ -96,14 +99,12 @@ type Work = {
   /** The name of the scratch databases, which are still empty. */
   readonly scratch: string;
   readonly shards: readonly ShardWork[];
-  /** Of the store's database, on each server. */
-  readonly live: readonly ClickHouseClient[];
   /** @throws HoldsDataError */
   readonly assertReplaceable: () => Promise<void>;
 };
 
 async function restoreThrough(work: Work, options: RestoreOptions): Promise<Restored | undefined> {
-  const { connection, scratch, shards, live, assertReplaceable } = work;
+  const { connection, scratch, shards, assertReplaceable } = work;
   const isLoaded = await onEachShard(shards, "reading", options, ({ server, place, ...part }, own) =>
     loadBackup(server, { ...part.connection, database: scratch }, place, own),
   );
@@ -124,13 +125,15 @@ async function restoreThrough(work: Work, options: RestoreOptions): Promise<Rest
   // Checked again: loading took its time, and a service may have started meanwhile.
   await assertReplaceable();
   let keys: KeyChanges = { revoked: 0, lost: 0 };
-  for (const [index, { server, prepared }] of shards.entries()) {
-    const own = live[index];
-    if (own !== undefined) await applyDurability(prepared, await readDurability(own));
+  for (const { server, prepared, live } of shards) {
+    await applyDurability(prepared, await readDurability(live));
     // Every server has all keys, so each says the same.
     keys = await keepRevocations(server, scratch, connection.database);
   }
-  await swapTables(live, scratch);
+  await swapTables(
+    shards.map(({ live }) => live),
+    scratch,
+  );
   return { ...summary, keys };
 }
 
@@ -152,8 +155,8 @@ async function onEachShard(
 }
 
 /**
- * Makes sure that the parts of a cluster's backup fit together: their shards were copied one beside the other, not at the
- * same moment, and every server has to have the same tags, networks, workspaces, keys and retention.
+ * Makes sure that the parts of a cluster's backup fit together: their shards were copied one beside the other, not at
+ * the same moment, and every server has to have the same tags, networks, workspaces, keys and retention.
  * @returns false when it was cancelled.
  * @throws BackupError when addresses are on another shard than the cluster's configuration says.
  */

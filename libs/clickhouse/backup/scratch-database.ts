@@ -8,7 +8,6 @@ import { acquireServerLock } from "./server-lock.ts";
 
 /** A database beside the store's own, in which one restore prepares its tables. */
 export type ScratchDatabase = {
-  readonly name: string;
   /** Drops it and lets the next restore of this store begin. */
   close(): Promise<void>;
 };
@@ -16,7 +15,7 @@ export type ScratchDatabase = {
 /** Marks the database as ours: a user may have one of the same name. */
 const COMMENT = "Scratch of a Noisefloor restore";
 
-const nameFor = (database: string) => `${database}_restoring`;
+export const scratchNameOf = (database: string) => `${database}_restoring`;
 /** Held while a process exchanges tables of a store. */
 export const exchangeLock = (database: string) => `noisefloor-restore-${database}`;
 
@@ -38,7 +37,7 @@ export async function openScratchDatabase(connection: ClickHouseConnection): Pro
       "another restore of this store is running, or its tags are being reapplied: wait for the end",
     );
   const server = connect({ ...connection, database: "default" }, "noisefloor-restore", LONG_REQUEST_MS);
-  const name = nameFor(connection.database);
+  const name = scratchNameOf(connection.database);
   const close = async () => {
     try {
       await dropDatabase(server, name);
@@ -54,7 +53,7 @@ export async function openScratchDatabase(connection: ClickHouseConnection): Pro
       );
     }
     await server.command({ query: `CREATE DATABASE ${identifier(name)} COMMENT ${literal(COMMENT)}` });
-    return { name, close };
+    return { close };
   } catch (error) {
     await server.close();
     await release();
@@ -69,7 +68,7 @@ export async function openScratchDatabase(connection: ClickHouseConnection): Pro
  */
 export async function dropAbandonedScratch(connection: ClickHouseConnection): Promise<string | undefined> {
   const server = connect({ ...connection, database: "default" }, "noisefloor-restore");
-  const name = nameFor(connection.database);
+  const name = scratchNameOf(connection.database);
   try {
     if ((await run(server, databaseComment, { name })).length === 0) return undefined;
     const release = await acquireServerLock(connection, exchangeLock(connection.database));

@@ -5,9 +5,9 @@ import { putMarker, removeMarker } from "../schema/unfinished-marker.ts";
 import { BackupError } from "./errors.ts";
 
 /**
- * Exchanges every table of the store with the scratch database's, on each server in one statement that takes moments and
- * copies nothing. Views, a user's own too, go by name and read the new tables. A server exchanges one table after the
- * other: when that is interrupted, a marker is left, on every server that may not have exchanged all.
+ * Exchanges every table of the store with the scratch database's, on each server in one statement that takes moments
+ * and copies nothing. Views, a user's own too, go by name and read the new tables. A server exchanges one table after
+ * the other: when that is interrupted, every server is left with a marker.
  * @param live of the store's database, in which every table exists: a client of each server by itself.
  * @throws BackupError
  */

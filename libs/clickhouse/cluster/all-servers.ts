@@ -1,5 +1,6 @@
 /**
- * Works on all servers of a cluster at once, and ends when the work on each has ended: a failure of one stops the others.
+ * Works on all servers of a cluster at once, and ends when the work on each has ended: a failure of one stops the
+ * others.
  * @param work stops when its signal aborts.
  * @throws the first server's error, of those that failed.
  */

@@ -7,9 +7,9 @@ import { distributedDatabase, distributedTable } from "./sql.ts";
 export const perShardName = (view: string) => `${view}_per_shard`;
 
 /**
- * Makes, on one server, the database whose tables read the sharded tables of all shards, with the views for dashboards:
- * each shard answers from its own view, so that a question's filter reaches its key. They hold nothing, so they are made
- * anew each time: after a migration they have its columns.
+ * Makes, on one server, the database whose tables read the sharded tables of all shards, with the views for
+ * dashboards: each shard answers from its own view, so that a question's filter reaches its key. They hold nothing, so
+ * they are made anew each time: after a migration they have its columns.
  */
 export async function createDistributedTables(connection: ClickHouseConnection, cluster: string): Promise<void> {
   const { database } = connection;

@@ -9,6 +9,7 @@ import { COPIED_TABLES, SHARDED_TABLES, TABLES } from "../schema/tables.ts";
 
 /** Tables whose rows are on one shard each, and are not derived from others. */
 const SHARDED_COPIES = COPIED_TABLES.filter((table) => SHARDED_TABLES.includes(table));
+
 /** One part of the work: the rows of a partition that belong to one server. */
 export type Portion = {
   readonly table: string;
@@ -100,8 +101,9 @@ export async function copyPortion(portion: Portion, source: Source, target: Targ
   const { table, partition } = portion;
   await server.command({ query: `ALTER TABLE ${table} DROP PARTITION ID ${literal(partition)}` });
   const columns = await storedColumns(server, table);
+  const rows = rowsOf(portion, target.shards, columns, tableOnCluster(source.cluster, table));
   await server.command({
-    query: `INSERT INTO ${table} (${columns}) ${rowsOf(portion, target.shards, columns, tableOnCluster(source.cluster, table))}`,
+    query: `INSERT INTO ${table} (${columns}) ${rows}`,
     clickhouse_settings: COPY_SETTINGS,
   });
 }

@@ -161,8 +161,8 @@ async function recordMigrations(client: ClickHouseClient, migrations: readonly M
 }
 
 /**
- * Throws a MigrationError unless the schema, on every server of a cluster, is exactly the one that these migrations make
- * and no restore is half done. Takes only the right to read.
+ * Throws a MigrationError unless the schema, on every server of a cluster, is exactly the one that these migrations
+ * make and no restore is half done. Takes only the right to read.
  */
 export async function assertCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
   for (const server of await serversOf(client)) await assertServerIsCurrent(server, migrations);

@@ -18,8 +18,8 @@ export type ServerClock = {
 };
 
 /**
- * Compares the server's clock with ours, as it was in the middle of the request. Of a cluster: the clock that is furthest
- * from ours, the version of each server where they differ, and the uptime of the server that started last.
+ * Compares the server's clock with ours, as it was in the middle of the request. Of a cluster: the clock that is
+ * furthest from ours, the version of each server where they differ, and the uptime of the server that started last.
  */
 export async function readServerClock(client: ClickHouseClient): Promise<ServerClock> {
   const clocks = await Promise.all((await serversOf(client)).map(readOne));

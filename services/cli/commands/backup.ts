@@ -1,15 +1,14 @@
 import { chmod, lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { backUpDatabase, type MadeBackup, verifyBackup } from "@noisefloor/clickhouse/backup/backup.ts";
+import { backUpDatabase, verifyBackup } from "@noisefloor/clickhouse/backup/backup.ts";
 import { assertWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup/backup-files.ts";
 import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
-import type { BackupOptions } from "@noisefloor/clickhouse/backup/operation.ts";
-import { type BackupPart, namingShard, partsOf } from "@noisefloor/clickhouse/backup/parts.ts";
+import { partsOf } from "@noisefloor/clickhouse/backup/parts.ts";
 import { formatPlace } from "@noisefloor/clickhouse/backup/place.ts";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { onAllServers, sumProgress } from "@noisefloor/clickhouse/cluster/all-servers.ts";
+import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { type MadeBackupRecord, writeBackup } from "@noisefloor/clickhouse/tables/backups.ts";
+import { type MakePart, makeParts } from "../backup-parts.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { PLACE_HELP } from "../backup-place-help.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
@@ -64,49 +63,6 @@ export async function runBackup(
     progress.end();
     await server.close();
   }
-}
-
-/** Has a server make its part of a backup, and read it back. */
-type MakePart = (part: BackupPart, client: ClickHouseClient, options: BackupOptions) => Promise<MadeBackup | undefined>;
-
-/**
- * Makes all parts of a backup at once. When one fails, the others are cancelled.
- * @returns what they are together; undefined when all were cancelled.
- * @throws UserError when some were finished before another was cancelled or failed, with their places.
- */
-async function makeParts(
-  parts: readonly BackupPart[],
-  make: MakePart,
-  signal: AbortSignal,
-  onProgress: (done: number, total: number) => void,
-): Promise<Pick<MadeBackup, "bytes"> | undefined> {
-  const finished: string[] = [];
-  let bytes = 0;
-  const progress = sumProgress(parts.length, onProgress);
-  const explainRest = (reason: string) => {
-    const places = finished.join(" and ");
-    return new UserError(`${reason}. Delete ${places}: without the other shards that is no backup`);
-  };
-  try {
-    await onAllServers(parts, signal, async (part, index, stop) => {
-      const client = connect({ ...part.connection, database: "default" }, "noisefloor-backup");
-      try {
-        const options = { signal: stop, onProgress: progress(index) };
-        const made = await make(part, client, options).catch(namingShard(part));
-        if (made === undefined) return;
-        bytes += made.bytes;
-        finished.push(formatPlace(part.place));
-      } finally {
-        await client.close();
-      }
-    });
-  } catch (error) {
-    if (finished.length === 0 || !(error instanceof Error)) throw error;
-    throw explainRest(error.message);
-  }
-  if (finished.length === parts.length) return { bytes };
-  if (finished.length > 0) throw explainRest("the backup was cancelled");
-  return undefined;
 }
 
 /** For "noisefloor status" and the alert. The backup is good also when this fails, as for a user who may only read. */

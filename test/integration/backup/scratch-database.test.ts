@@ -53,7 +53,7 @@ test("the scratch database of a killed restore is dropped by the next service or
 test("the scratch database of a running restore is left alone, and no other restore gets it", async () => {
   const scratch = await openScratchDatabase(world.connection);
   await start();
-  expect(await left()).toEqual([scratch.name]);
+  expect(await left()).toEqual([scratchName]);
   await expect(openScratchDatabase(world.connection)).rejects.toThrow(/another restore of this store is running/);
   await scratch.close();
   expect(await left()).toEqual([]);

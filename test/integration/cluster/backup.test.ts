@@ -144,6 +144,26 @@ test("a restore replaces data only with --replace, or after one that was interru
   await assertOpens(other);
 });
 
+test("a single server and a cluster of one shard have each other's backups", async () => {
+  const small = await createWorld(() => NOW, { server: cluster.smaller });
+  const single = await createWorld(() => NOW, { server: { ...cluster.smaller, cluster: undefined } });
+  try {
+    await small.addTags(TAGS);
+    await small.store(mixedObservations(NOW, 0, 50));
+    const { backups: _, ...contents } = await storeContents(small.client);
+    await runBackup(join(folder, "of-cluster"), commandOver(small));
+    await restore("of-cluster", { server: single.connection });
+    expect(await storeContents(single.client)).toMatchObject(contents);
+    await runBackup(join(folder, "of-single"), commandOver(single));
+    await small.store(mixedObservations(NOW, 50, 50));
+    await restore("of-single", { server: small.connection });
+    expect(await storeContents(small.client)).toMatchObject(contents);
+  } finally {
+    await single.close();
+    await small.close();
+  }
+});
+
 test("a backup that fails on one shard says of which", async () => {
   await backUp("once");
   await rename(join(folder, "once-shard1of2"), join(folder, "kept"));

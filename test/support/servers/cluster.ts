@@ -49,8 +49,8 @@ export async function startRestartableCluster(shards: number): Promise<Restartab
 }
 
 /**
- * Servers of a cluster have the same ports, so each has a loopback address of its own. Not 127.0.0.1: every server takes
- * that for itself.
+ * Servers of a cluster have the same ports, so each has a loopback address of its own. Not 127.0.0.1: every server
+ * takes that for itself.
  */
 export const hostOfShard = (index: number) => `127.0.0.${index + 2}`;
 

@@ -9,6 +9,7 @@ import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { z } from "zod";
 import { commandOver } from "./commands.ts";
 import { withoutCompiling } from "./databases.ts";
+import { storeContents } from "./store-contents.ts";
 import type { World } from "./world.ts";
 
 /** A server of a test file's own, on this machine, where its backups are files. */
@@ -57,22 +58,11 @@ export async function restoreWorld(into: World, place: string, replace = true): 
   return command.lines.join("\n");
 }
 
-const contents = defineQuery({
-  name: "test-contents",
-  sql: `SELECT 'observations' AS name, count() AS rows, toString(sum(cityHash64(toString(tuple(*))))) AS hash FROM observations FINAL
-    UNION ALL SELECT 'activity', count(), toString(sum(cityHash64(tag_id, dataset, workspace_id, hour, finalizeAggregation(addresses)))) FROM tag_activity_hourly FINAL
-    UNION ALL SELECT 'addresses', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM tag_addresses FINAL
-    UNION ALL SELECT 'tagged', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_tags FINAL
-    UNION ALL SELECT 'networks', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM address_networks FINAL
-    UNION ALL SELECT 'dead-letters', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM dead_letters FINAL
-    UNION ALL SELECT 'ranges', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM network_ranges FINAL
-    UNION ALL SELECT 'keys', count(), toString(sum(cityHash64(toString(tuple(*))))) FROM api_keys FINAL`,
-  params: z.object({}),
-  row: z.object({ name: z.string(), rows: z.int(), hash: z.string() }),
-});
-/** The content of a world's tables, whatever parts it is in. */
-export const contentsOf = async (of: World) =>
-  (await run(of.client, contents, {})).sort((one, another) => (one.name < another.name ? -1 : 1));
+/** The content of a world's tables, but for the list of backups, into which one comes after it was made. */
+export async function contentsOf(of: World) {
+  const { backups: _, ...contents } = await storeContents(of.client);
+  return contents;
+}
 
 const scratchDatabases = defineQuery({
   name: "test-scratch-databases",

@@ -42,6 +42,8 @@ type Caller = { readonly key: string; readonly rows: string };
  * a worker reuse databases.
  */
 const unused = new Map<string, Unused[]>();
+/** A server is used by itself or as one of a cluster, or of another one. */
+const keyOf = ({ url, cluster = "" }: ClickHouseConnection) => `${url} ${cluster}`;
 
 /** @param server where the database is; it has the schema that the production migrations make. */
 export async function takeDatabase(server: ClickHouseConnection): Promise<Database> {
@@ -66,7 +68,7 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
       const { accessCache, ...others } = unchanged;
       if (!state.isCallerLeft) accessCache?.stop();
       const kept = state.isCallerLeft ? { caller, caches: unchanged } : { caller: undefined, caches: others };
-      unused.set(server.url, [...(unused.get(server.url) ?? []), { connection, client, schema, ...kept }]);
+      unused.set(keyOf(server), [...(unused.get(keyOf(server)) ?? []), { connection, client, schema, ...kept }]);
     },
   };
 }
@@ -103,7 +105,7 @@ export async function dropDatabase(client: ClickHouseClient, database: string): 
 }
 
 async function findUnused(server: ClickHouseConnection): Promise<Unused | undefined> {
-  const waiting = unused.get(server.url) ?? [];
+  const waiting = unused.get(keyOf(server)) ?? [];
   for (let found = waiting.pop(); found !== undefined; found = waiting.pop()) {
     // The server may have ended, and another one use its port.
     const isThere = await found.client.command({ query: "SELECT 1" }).then(
