@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS tag_activity_hourly
     addresses    AggregateFunction(uniqExact, IPv4)
 )
 ENGINE = AggregatingMergeTree
-PARTITION BY toMonday(hour)
+PARTITION BY toStartOfMonth(hour)
 ORDER BY (tag_id, dataset, workspace_id, hour)
 TTL hour + toIntervalHour(1) + toIntervalDay(100)
 SETTINGS non_replicated_deduplication_window = 1000,

@@ -1,13 +1,11 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import { literal } from "../client/sql-text.ts";
+import { sliceObservations } from "../rollups/slices.ts";
 import { fillRollup, readRollupView } from "../rollups/views.ts";
 import { DERIVED_TABLES } from "../schema/tables.ts";
-import { readStoredWeeks } from "../tables/rewrite-observations.ts";
 import type { BackupOptions } from "./operation.ts";
 
 /**
- * Fills the rollups from the observations by the SELECT of their views, one partition at a time so that the server
- * needs memory for a week and not for all.
+ * Fills the rollups from the observations by the SELECT of their views, a slice at a time.
  * @param client of the database `database`, whose rollups are empty.
  * @returns whether it was done; false when it was cancelled.
  */
@@ -16,14 +14,13 @@ export async function rebuildRollups(
   database: string,
   { signal, onProgress = () => {} }: BackupOptions,
 ): Promise<boolean> {
-  const weeks = await readStoredWeeks(client);
-  const total = weeks.reduce((sum, { rows }) => sum + rows, 0) * DERIVED_TABLES.length;
+  const slices = await sliceObservations(client);
+  const total = slices.reduce((sum, { rows }) => sum + rows, 0) * DERIVED_TABLES.length;
   let done = 0;
   for (const table of DERIVED_TABLES) {
     const view = await readRollupView(client, table);
-    for (const { id, rows } of weeks) {
+    for (const { where, rows } of slices) {
       if (signal.aborted) return false;
-      const where = `_partition_id = ${literal(id)}`;
       await fillRollup(client, { table, view, source: `${database}.observations`, where });
       done += rows;
       onProgress(done, total);

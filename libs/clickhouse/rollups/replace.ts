@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DAY_MS, HOUR_MS, WEEK_MS } from "@noisefloor/domain/time/window.ts";
+import { HOUR_MS, monthAt } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
 import { serversOf } from "../cluster/cluster.ts";
 import { DERIVED_TABLES } from "../schema/tables.ts";
-import { readStoredWeeks } from "../tables/rewrite-observations.ts";
+import { type ObservationSlice, sliceObservations } from "./slices.ts";
 import { fillRollup, type RollupView, readRollupView } from "./views.ts";
 
 /** Milliseconds since 1970 UTC; `to` exclusive. */
@@ -43,18 +43,17 @@ async function replaceOn(client: ClickHouseClient, options: ReplaceOptions): Pro
     for (const table of DERIVED_TABLES) views.set(table, await openSecond(client, table));
     await waitForInserts(client);
     const { database } = await runForOne(client, currentDatabase, {});
-    const weeks = (await readStoredWeeks(client)).map(({ start }) => start);
+    const slices = await sliceObservations(client);
     const steps = [...views].flatMap(([table, view]) => {
       const times = staleTimesOf(table, options.stale);
-      return { table, view, times, fills: fillsOf(weeks, times) };
+      return { table, view, times, fills: fillsOf(slices, times) };
     });
     const total = steps.reduce((sum, { fills }) => sum + fills.length, 0);
     let done = 0;
     for (const { table, view, times, fills } of steps) {
       await attachOthers(client, table, times);
-      for (const fill of fills) {
+      for (const where of fills) {
         if (signal?.aborted) return false;
-        const where = `observed_at >= ${time(fill.from)} AND observed_at < ${time(fill.to)}`;
         await fillRollup(client, { table: second(table), view, source: `${database}.observations`, where });
         onProgress(++done, total);
       }
@@ -119,28 +118,25 @@ const BLOCK_MS = 64 * HOUR_MS;
 function staleTimesOf(table: string, { from, to }: TimeRange): TimeRange {
   switch (table) {
     case "tag_activity_hourly":
-      return { from: mondayOf(from), to: mondayOf(to - 1) + WEEK_MS };
+      return { from: monthAt(from), to: monthAt(to - 1, 1) };
     case "tag_addresses":
-      return { from: firstBlockOf(monthOf(blockOf(from), 0)), to: firstBlockOf(monthOf(blockOf(to - 1), 1)) };
+      return { from: firstBlockOf(monthAt(blockOf(from))), to: firstBlockOf(monthAt(blockOf(to - 1), 1)) };
     default:
       return { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
   }
 }
 
-/** 1970-01-05 was a Monday. */
-const mondayOf = (ms: number) => Math.floor((ms - 4 * DAY_MS) / WEEK_MS) * WEEK_MS + 4 * DAY_MS;
 const blockOf = (ms: number) => Math.floor(ms / BLOCK_MS) * BLOCK_MS;
 const firstBlockOf = (month: number) => Math.ceil(month / BLOCK_MS) * BLOCK_MS;
-const monthOf = (ms: number, later: number) => {
-  const date = new Date(ms);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
-};
 
-/** A week's rows at a time, so that the server needs memory for a week and not for all. */
-function fillsOf(weeks: readonly number[], { from, to }: TimeRange): TimeRange[] {
-  return weeks.flatMap((week) => {
-    const fill = { from: Math.max(week, from), to: Math.min(week + WEEK_MS, to) };
-    return fill.from < fill.to ? fill : [];
+/** SQL: the conditions for the observations of some times, slice by slice. */
+function fillsOf(slices: readonly ObservationSlice[], { from, to }: TimeRange): string[] {
+  return slices.flatMap(({ where, month }) => {
+    if (month.from >= to || month.to <= from) return [];
+    const conditions = [where];
+    if (month.from < from) conditions.push(`observed_at >= ${time(from)}`);
+    if (month.to > to) conditions.push(`observed_at < ${time(to)}`);
+    return conditions.join(" AND ");
   });
 }
 

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from "@clickhouse/client";
+import { monthAt } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import { defineQuery, run } from "../client/query.ts";
 import { observationColumns, RENAMED_COLUMNS } from "./observation-columns.ts";
@@ -93,8 +94,8 @@ export async function rewriteTags(
   });
 }
 
-const storedWeeks = defineQuery({
-  name: "stored-weeks",
+const storedMonths = defineQuery({
+  name: "stored-months",
   sql: `SELECT partition_id AS id, toUnixTimestamp(toDateTime(toDate(partition), 'UTC')) AS seconds, sum(rows) AS count
     FROM system.parts WHERE database = currentDatabase() AND table = 'observations' AND active
     GROUP BY id, seconds ORDER BY seconds`,
@@ -106,10 +107,21 @@ const storedWeeks = defineQuery({
   row: z.object({ id: z.string(), seconds: z.int(), count: z.int() }),
 });
 
-/** A week of which there are rows: its partition's id, its start in milliseconds since 1970 UTC, and about how many. */
-export type StoredWeek = { readonly id: string; readonly start: number; readonly rows: number };
+/** A month of which there are rows. */
+export type StoredMonth = {
+  /** Of its partition. */
+  readonly id: string;
+  /** Milliseconds since 1970 UTC; exclusive. */
+  readonly from: number;
+  readonly to: number;
+  /** About: rows that replace each other count until the server merges them. */
+  readonly rows: number;
+};
 
-export async function readStoredWeeks(client: ClickHouseClient): Promise<StoredWeek[]> {
-  const weeks = await run(client, storedWeeks, {});
-  return weeks.map(({ id, seconds, count }) => ({ id, start: seconds * 1_000, rows: count }));
+export async function readStoredMonths(client: ClickHouseClient): Promise<StoredMonth[]> {
+  const months = await run(client, storedMonths, {});
+  return months.map(({ id, seconds, count }) => {
+    const from = seconds * 1_000;
+    return { id, from, to: monthAt(from, 1), rows: count };
+  });
 }

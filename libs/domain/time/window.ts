@@ -2,7 +2,6 @@ import { z } from "zod";
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
-export const WEEK_MS = 7 * DAY_MS;
 
 /** SPEC, Limits: days of activity and bucket width. */
 export const MAX_DAYS = 90;
@@ -14,6 +13,12 @@ export type Window = { readonly start: number; readonly end: number };
 /** The start of the hour that contains a time. */
 export function floorToHour(time: number): number {
   return Math.floor(time / HOUR_MS) * HOUR_MS;
+}
+
+/** The start of the UTC month that is `later` months after the one that contains a time. */
+export function monthAt(time: number, later = 0): number {
+  const date = new Date(time);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
 }
 
 /**

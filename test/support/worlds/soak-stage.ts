@@ -90,7 +90,7 @@ export type Stage = {
 export type StageOptions = {
   readonly seed: number;
   readonly events: number;
-  /** The events' ages. Each week is a partition, in which an insert makes parts of its own. */
+  /** The events' ages. Each month is a partition, in which an insert makes parts of its own. */
   readonly days: number;
   /** For how many addresses `verify` compares every answer, by default. */
   readonly addressesAsked: number;

@@ -4,11 +4,10 @@ import { markRollupsStale, readStaleRollups, unmarkStaleRollups } from "@noisefl
 import {
   type RowTags,
   readRows,
-  readStoredWeeks,
+  readStoredMonths,
   rewriteTags,
   type StoredRow,
 } from "@noisefloor/clickhouse/tables/rewrite-observations.ts";
-import { WEEK_MS } from "@noisefloor/domain/time/window.ts";
 import { createDecide, type Decide, type Decision, type RulesInUse } from "./decide.ts";
 
 export type ReapplyOptions = {
@@ -94,11 +93,11 @@ async function reapplyRows(
   lost: { isMarked: boolean },
 ): Promise<boolean> {
   const decide = createDecide(rules);
-  const weeks = (await readStoredWeeks(client)).filter(({ start }) => start < times.to && start + WEEK_MS > times.from);
-  const total = weeks.reduce((sum, { rows }) => sum + rows, 0);
+  const months = (await readStoredMonths(client)).filter(({ from, to }) => from < times.to && to > times.from);
+  const total = months.reduce((sum, { rows }) => sum + rows, 0);
   let before = 0;
-  for (const { start, rows } of weeks) {
-    const range = { from: Math.max(start, times.from), to: Math.min(start + WEEK_MS, times.to), receivedFrom };
+  for (const { from, to, rows } of months) {
+    const range = { from: Math.max(from, times.from), to: Math.min(to, times.to), receivedFrom };
     let done = 0;
     for await (const page of readRows(client, range)) {
       const { changes, removes } = decidePage(page, decide, tally);
