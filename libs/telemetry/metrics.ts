@@ -48,7 +48,7 @@ export function createMetrics() {
     }),
     queryDuration: new Histogram({
       name: "noisefloor_store_query_duration_seconds",
-      help: "Queries to ClickHouse, until the last row was read, by name and outcome (answered, cancelled, failed)",
+      help: "Queries to ClickHouse, until the last row was read, by name and outcome (answered, cancelled, refused, failed)",
       labelNames: ["query", "outcome"],
       buckets: DURATION_BUCKETS,
       registers,

@@ -38,6 +38,8 @@ export type QueryDeps = {
   readonly index?: AddressIndex | undefined;
   /** The most addresses of a tag that are classified from memory. */
   readonly maxListed?: number;
+  /** The most rows of a tag whose addresses one query counts and lists. */
+  readonly maxRowsAtOnce?: number;
   readonly catalogue: TagCatalogue;
   /** The networks of benign services and actors. */
   readonly networks: LookupCaches["networks"];
@@ -98,7 +100,13 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
   registerNoise(app, { ...lookupDeps, authenticate, countLookups });
   registerNetwork(app, { ...lookupDeps, authenticate, countLookups });
-  registerTagActivity(app, { ...lookupDeps, index: deps.index, maxListed: deps.maxListed, authenticate });
+  registerTagActivity(app, {
+    ...lookupDeps,
+    index: deps.index,
+    maxListed: deps.maxListed,
+    maxRowsAtOnce: deps.maxRowsAtOnce,
+    authenticate,
+  });
   registerTagSummary(app, { ...lookupDeps, authenticate });
   registerStats(app, { ...lookupDeps, index: deps.index, authenticate });
   registerSensors(app, { ...lookupDeps, authenticate });

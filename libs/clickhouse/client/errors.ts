@@ -203,6 +203,11 @@ export function isTooLarge(error: unknown): boolean {
   return error instanceof ClickHouseError && ["241", "396"].includes(error.code);
 }
 
+/** Whether a query would have read or answered with more than it set as its own limit. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof ClickHouseError && ["158", "396"].includes(error.code);
+}
+
 const TOO_MUCH_AT_ONCE_CODES: ReadonlySet<string> = new Set(["159", "241"]);
 
 /** Codes of a row that the server rejects for its content. It would reject the same row again. */

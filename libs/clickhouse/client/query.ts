@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { clusterOf } from "../cluster/cluster.ts";
 import { perShard } from "../cluster/sql.ts";
 import { answerRows } from "./answer.ts";
-import { IncompleteAnswerError, StoreTimeoutError } from "./errors.ts";
+import { IncompleteAnswerError, isRefused, StoreTimeoutError } from "./errors.ts";
 
 /** One read: its SQL, its parameters and the shape of its rows, side by side. Values are bound, never spliced. */
 export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
@@ -73,8 +73,11 @@ export type ReaderOptions = {
   /** A `background` query pauses, a little at a time, while the server works on one in the foreground. */
   readonly priority?: "foreground" | "background";
   /** Called at the end of each query, with how it ended and after how many seconds. */
-  readonly onEnd?: (query: string, outcome: "answered" | "cancelled" | "failed", seconds: number) => void;
+  readonly onEnd?: (query: string, outcome: Outcome, seconds: number) => void;
 };
+
+/** `refused`: it would have taken more than the limit that it set itself, so that another has to answer. */
+type Outcome = "answered" | "cancelled" | "refused" | "failed";
 
 /**
  * Lower numbers go first. How long a query pauses before each block of rows is bounded: many lookups or small
@@ -111,15 +114,14 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
     const atMost = AbortSignal.timeout((maxSeconds + 1) * 1_000);
     const ended = signal === undefined ? atMost : AbortSignal.any([signal, atMost]);
     const start = performance.now();
-    const end = (outcome: "answered" | "cancelled" | "failed") =>
-      onEnd(definition.name, outcome, (performance.now() - start) / 1_000);
+    const end = (outcome: Outcome) => onEnd(definition.name, outcome, (performance.now() - start) / 1_000);
     running++;
     try {
       const rows = await send(client, definition, params, { settings: { ...settings, ...threads }, signal: ended });
       end("answered");
       return rows;
     } catch (error) {
-      end(signal?.aborted ? "cancelled" : "failed");
+      end(signal?.aborted ? "cancelled" : isRefused(error) ? "refused" : "failed");
       throw atMost.aborted ? new StoreTimeoutError(`no answer within ${maxSeconds} seconds`) : error;
     } finally {
       running--;

@@ -33,18 +33,29 @@ export type ClassificationQuery = {
 /** Distinct addresses by severity: the index of their classification in {@link INTENTIONS}. */
 export type CountsBySeverity = ReadonlyMap<number, number>;
 
-/** Counts the distinct addresses that a tag had in a slice. */
-export type CountBySeverity = (read: Read) => Promise<CountsBySeverity>;
+/** How to count the distinct addresses that a tag had in a slice. */
+export type ClassificationPlan = {
+  /** The severity of all addresses, where it can be no other: who knows how many there are does not have to count. */
+  readonly sameForAll?: number;
+  /** For who has the addresses already: this many at most are classified in memory, without a query. */
+  readonly inMemory?: {
+    readonly most: number;
+    /** @param addresses as {@link listAddresses} lists them. */
+    readonly count: (addresses: string) => Promise<CountsBySeverity>;
+    /** Counts more of them. */
+    readonly countMore: (read: Read) => Promise<CountsBySeverity>;
+  };
+  readonly count: (read: Read) => Promise<CountsBySeverity>;
+};
 
 /**
  * Chooses the cheapest exact way to count them. An address has the tag's own classification unless it has a worse tag,
- * too, or belongs to an actor. Where neither is possible, `sameForAll` is the severity of all addresses: a caller who
- * knows how many there are does not have to call `count`.
+ * too, or belongs to an actor.
  */
 export async function planClassification(
   query: ClassificationQuery,
   deps: ClassificationDeps,
-): Promise<{ readonly sameForAll?: number; readonly count: CountBySeverity }> {
+): Promise<ClassificationPlan> {
   await refreshOutdated(deps);
   const { id: tag, intention } = query.tag;
   const slice = { tag, scopes: query.scopes, from: query.from, end: query.end, ...blocksOf(query) };
@@ -52,13 +63,12 @@ export async function planClassification(
   const worse = deps.catalogue.all().filter((other) => INTENTIONS.indexOf(other.intention) > own);
   const { actor, hasActors } = deps.networks.current();
   if (worse.length === 0 && !hasActors) {
-    const count: CountBySeverity = async (read) => {
-      const { addresses } = onlyRow(countAddresses, await read(countAddresses, slice));
-      return new Map([[own, addresses]]);
+    return {
+      sameForAll: own,
+      count: async (read) => new Map([[own, onlyRow(countAddresses, await read(countAddresses, slice)).addresses]]),
     };
-    return { sameForAll: own, count };
   }
-  const countInStore: CountBySeverity = async (read) => {
+  const countInStore = async (read: Read) => {
     const severities = worse.map((other) => INTENTIONS.indexOf(other.intention));
     const params = { ...slice, since: query.since, own, worse: worse.map(({ id }) => id), severities };
     const rows = await read(countByClassification, params);
@@ -70,13 +80,30 @@ export async function planClassification(
     if (hasActors && actor(address) !== undefined) return 0;
     return worse.length === 0 ? own : Math.max(own, (index?.find(address)?.severity ?? 0) - 1);
   };
-  const { maxListed = MAX_LISTED } = deps;
-  const count: CountBySeverity = async (read) => {
-    const list = listAddresses(maxListed);
-    const { total, addresses } = onlyRow(list, await read(list, slice));
-    return total > maxListed ? countInStore(read) : classify(toAddresses(addresses), severityOf);
+  const { maxListed: most = MAX_LISTED } = deps;
+  const countInMemory = (addresses: string) => classify(toAddresses(addresses), severityOf);
+  return {
+    inMemory: { most, count: countInMemory, countMore: countInStore },
+    count: async (read) => {
+      const list = listAddresses(most);
+      const { total, addresses } = onlyRow(list, await read(list, slice));
+      return total > most ? countInStore(read) : countInMemory(addresses);
+    },
   };
-  return { count };
+}
+
+/** The number of addresses of a whole slice, and a list of them where one was asked for. */
+type Whole = { readonly active_ips: number; readonly addresses: string };
+
+/** Counts by severity the addresses of a slice that a query has counted and perhaps listed. */
+export async function classifyWhole(
+  { active_ips, addresses }: Whole,
+  { sameForAll, inMemory, count }: ClassificationPlan,
+  read: Read,
+): Promise<CountsBySeverity> {
+  if (sameForAll !== undefined) return new Map([[sameForAll, active_ips]]);
+  if (inMemory === undefined) return count(read);
+  return active_ips > inMemory.most ? inMemory.countMore(read) : inMemory.count(addresses);
 }
 
 /** Classifying blocks the event loop: this many addresses take one to two milliseconds. */

@@ -24,6 +24,13 @@ const IN_BLOCKS = `tag_id = {tag:UUID} AND ${IN_BLOCKS_OF_HOURS}`;
 export const BLOCK = `(intDiv(toUnixTimestamp(start) - {first:UInt32}, ${BLOCK_SECONDS}) + 1)`;
 const HOURS = `bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}])`;
 
+/** An address as listed in an answer: 32 bits, the lowest byte first. A number for each would take much longer. */
+const ADDRESS_BYTES = "reinterpretAsFixedString(toUInt32(source_ip))";
+/** The listed addresses as base64, or nothing if there are more than `most`. */
+function spellAddresses(total: string, most: number): string {
+  return `if(${total} > ${most}, '', base64Encode(addresses)) AS addresses`;
+}
+
 const bucketCount = z.object({ bucket: z.int(), active_ips: z.int() });
 
 /** An address is on one shard, so the shards' numbers of distinct addresses add up. */
@@ -56,16 +63,16 @@ export const WHOLE_SLICE = -1;
  * hours are in, as bits from the first bucket that its block touches; an address's rows together have the bits of all
  * its buckets.
  * @param segments how many buckets a block may touch.
+ * @param most of the whole slice, up to so many `addresses` are listed, too, in the form of {@link listAddresses}.
  */
-export const countPerWideBucket = (segments: number) => {
+export const countPerWideBucket = (segments: number, most: number) => {
   const bits = Array.from(
     { length: segments },
     (_, place) => `${2 ** place} * (bitAnd(hours, {segments:Array(Array(UInt64))}[${place + 1}][block]) != 0)`,
   );
-  return defineQuery({
-    name: "tag-activity-wide-counts",
-    sql: `SELECT bucket, count() AS active_ips FROM (
-        SELECT arrayJoin(arrayPushBack(
+  const listed = `arrayStringConcat(groupArrayIf(${most})(${ADDRESS_BYTES}, bucket = ${WHOLE_SLICE}))`;
+  const counted = `SELECT bucket, count() AS active_ips, ${most > 0 ? listed : "''"} AS addresses FROM (
+        SELECT source_ip, arrayJoin(arrayPushBack(
           CAST(bitPositionsToArray(groupBitOr(bitShiftLeft(toUInt128(buckets), first_bucket))), 'Array(Int16)'),
           ${WHOLE_SLICE})) AS bucket
         FROM (
@@ -73,53 +80,103 @@ export const countPerWideBucket = (segments: number) => {
             ${bits.join(" + ")} AS buckets
           FROM tag_addresses WHERE ${IN_BLOCKS}
         ) WHERE buckets != 0 GROUP BY source_ip
-      ) GROUP BY bucket`,
-    shards: { merge: addUpBuckets },
+      ) GROUP BY bucket`;
+  const spelled = (rows: string) => `SELECT bucket, active_ips, ${spellAddresses("active_ips", most)} FROM (${rows})`;
+  return defineQuery({
+    name: "tag-activity-wide-counts",
+    sql: spelled(counted),
+    shards: {
+      perShard: counted,
+      merge: (shards) =>
+        spelled(`SELECT bucket, sum(shard.active_ips) AS active_ips,
+          arrayStringConcat(groupArray(shard.addresses)) AS addresses FROM ${shards} AS shard GROUP BY bucket`),
+    },
     params: z.object({
       ...slice,
       first: z.int(),
       firstBuckets: z.array(z.int()).readonly(),
       segments: z.array(z.array(z.bigint()).readonly()).readonly(),
     }),
-    row: bucketCount,
+    row: bucketCount.extend({ addresses: z.base64() }),
   });
 };
 
+/** SQL: an address with its hash, as one number: the upper and the lower half. To sort pairs takes three times as long. */
+const NUMBER = "bitOr(bitShiftLeft(toUInt64(hash), 32), toUInt32(source_ip))";
+/** The numbers of the buckets that a row's hours are in. */
+const BUCKETS = `arrayCompact(arrayMap(
+  bit -> intDiv(toUnixTimestamp(start) + bit * 3600 - {start:UInt32}, {width:UInt32}), bitPositionsToArray(${HOURS})))`;
+
+const lowestOf = (numbers: string, most: number) => `arraySlice(arraySort(${numbers}), 1, ${most}) AS lowest`;
 /**
- * Up to `cap` addresses per bucket: those with the lowest hash values, ascending numerically. Skips hashes above the
- * bucket's threshold, which makes a large bucket as cheap as a small one. `found` is the number of addresses up to the
- * threshold, at most cap + 1. `ips` are separated by commas: an answer has up to two million addresses, and a string
- * for each would cost more than all queries. Hash and address are one number, its upper and lower half: sorting pairs
- * took three times as long.
+ * The first `cap` of such numbers as addresses, ascending numerically, separated by commas: an answer has up to two
+ * million addresses, and a string for each would cost more than all queries.
+ */
+const spellLowest = (cap: number) => `arrayStringConcat(
+  arrayMap(ip -> toString(toIPv4(ip)), arraySort(arrayMap(x -> toUInt32(x), arraySlice(lowest, 1, ${cap})))), ',') AS ips`;
+
+/**
+ * Up to `cap` addresses per bucket: those with the lowest hash values. Skips hashes above the bucket's threshold, which
+ * makes a large bucket as cheap as a small one. `found` is the number of addresses up to the threshold, at most cap + 1.
  */
 export const samplePerBucket = (cap: number) => {
-  const lowest = (numbers: string) => `arraySlice(arraySort(${numbers}), 1, ${cap + 1}) AS lowest`;
   const perBucket = `
-    SELECT bucket, ${lowest("groupUniqArray(bitOr(bitShiftLeft(toUInt64(hash), 32), toUInt32(source_ip)))")}
+    SELECT bucket, ${lowestOf(`groupUniqArray(${NUMBER})`, cap + 1)}
     FROM (
-      SELECT hash, source_ip, arrayJoin(arrayCompact(arrayMap(
-          bit -> intDiv(toUnixTimestamp(start) + bit * 3600 - {start:UInt32}, {width:UInt32}),
-          bitPositionsToArray(${HOURS})))) AS bucket
+      SELECT hash, source_ip, arrayJoin(${BUCKETS}) AS bucket
       FROM (
         SELECT start, source_ip, hours, intHash32(toUInt32(source_ip)) AS hash FROM tag_addresses
         WHERE ${IN_BLOCKS} AND hash <= arrayMax({thresholds:Array(UInt32)})
       )
     ) WHERE hash <= {thresholds:Array(UInt32)}[bucket + 1]
     GROUP BY bucket`;
-  const listed = (rows: string) => `
-    SELECT bucket, length(lowest) AS found, arrayStringConcat(
-      arrayMap(ip -> toString(toIPv4(ip)), arraySort(arrayMap(x -> toUInt32(x), arraySlice(lowest, 1, ${cap})))), ',') AS ips
-    FROM (${rows})`;
+  const listed = (rows: string) => `SELECT bucket, length(lowest) AS found, ${spellLowest(cap)} FROM (${rows})`;
   return defineQuery({
     name: "tag-activity-sample",
     sql: listed(perBucket),
     shards: {
       perShard: perBucket,
       merge: (shards) =>
-        listed(`SELECT bucket, ${lowest("groupArrayArray(shard.lowest)")} FROM ${shards} AS shard GROUP BY bucket`),
+        listed(
+          `SELECT bucket, ${lowestOf("groupArrayArray(shard.lowest)", cap + 1)} FROM ${shards} AS shard GROUP BY bucket`,
+        ),
     },
     params: z.object({ ...grid, ...blocks, thresholds: z.array(z.int()) }),
     row: z.object({ bucket: z.int(), found: z.int(), ips: z.string() }),
+  });
+};
+
+/**
+ * All of it at once, for a slice of few rows: the number of distinct addresses per bucket, the same up to `cap` of them,
+ * and of {@link WHOLE_SLICE} their number and, up to `most`, the `addresses` in the form of {@link listAddresses}.
+ * @param maxRows the server refuses a slice of more rows before it reads any: see {@link isRefused}.
+ */
+export const listPerBucket = ({ cap, most, maxRows }: { cap: number; most: number; maxRows: number }) => {
+  const perBucket = `
+    SELECT bucket, length(numbers) AS active_ips, ${lowestOf(`if(bucket = ${WHOLE_SLICE}, [], numbers)`, cap)},
+      arrayStringConcat(arrayMap(number -> reinterpretAsFixedString(toUInt32(number)),
+        if(bucket = ${WHOLE_SLICE} AND active_ips <= ${most}, numbers, []))) AS addresses
+    FROM (
+      SELECT bucket, groupUniqArray(${NUMBER}) AS numbers
+      FROM (
+        SELECT intHash32(toUInt32(source_ip)) AS hash, source_ip, arrayJoin(arrayPushBack(${BUCKETS}, ${WHOLE_SLICE})) AS bucket
+        FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0
+      ) GROUP BY bucket
+    )`;
+  const listed = (rows: string) => `
+    SELECT bucket, active_ips, ${spellLowest(cap)}, ${spellAddresses("active_ips", most)}
+    FROM (${rows}) SETTINGS max_rows_to_read = ${maxRows}`;
+  return defineQuery({
+    name: "tag-activity-few",
+    sql: listed(perBucket),
+    shards: {
+      perShard: perBucket,
+      merge: (shards) =>
+        listed(`SELECT bucket, sum(shard.active_ips) AS active_ips, ${lowestOf("groupArrayArray(shard.lowest)", cap)},
+          arrayStringConcat(groupArray(shard.addresses)) AS addresses FROM ${shards} AS shard GROUP BY bucket`),
+    },
+    params: z.object({ ...grid, ...blocks }),
+    row: bucketCount.extend({ ips: z.string(), addresses: z.base64() }),
   });
 };
 
@@ -134,16 +191,11 @@ export const countAddresses = defineQuery({
   row: z.object({ addresses: z.int() }),
 });
 
-/**
- * The same addresses: 32 bits each, the lowest byte first, as base64. A number for each would take much longer. Of more
- * than `most` only their number, `total`.
- */
+/** The same addresses as base64. Of more than `most` only their number, `total`. */
 export const listAddresses = (most: number) => {
-  const listed = `SELECT count() AS total,
-      arrayStringConcat(groupArray(${most})(reinterpretAsFixedString(toUInt32(source_ip)))) AS addresses
+  const listed = `SELECT count() AS total, arrayStringConcat(groupArray(${most})(${ADDRESS_BYTES})) AS addresses
     FROM (SELECT DISTINCT source_ip FROM (${ACTIVE}))`;
-  const spelled = (rows: string) =>
-    `SELECT total, if(total > ${most}, '', base64Encode(addresses)) AS addresses FROM (${rows})`;
+  const spelled = (rows: string) => `SELECT total, ${spellAddresses("total", most)} FROM (${rows})`;
   return defineQuery({
     name: "tag-activity-addresses",
     sql: spelled(listed),

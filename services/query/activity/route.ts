@@ -20,14 +20,8 @@ import { activityCost } from "../costs.ts";
 import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
 import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
-import {
-  type Activity,
-  type ActivityBucket,
-  type ActivityDeps,
-  type ActivityQuery,
-  MAX_IPS_PER_BUCKET,
-  readTagActivity,
-} from "./read-activity.ts";
+import { type ActivityBucket, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
+import { type Activity, type ActivityDeps, type ActivityQuery, readTagActivity } from "./read-activity.ts";
 import { createSharedAnswers } from "./shared-runs.ts";
 
 const ID: PathParameter = {

@@ -90,6 +90,8 @@ async function deliver(world: World, seen: readonly Seen[], random: Random): Pro
 
 /** Some tags have more addresses, others fewer. */
 const MAX_LISTED = 1_000;
+/** The same for rows: by default one query lists all addresses of any tag here. */
+const MAX_ROWS_AT_ONCE = 2_000;
 
 async function openIndexed(world: World) {
   const key = await world.addCaller("unlimited", ["community_dataset"]);
@@ -100,7 +102,9 @@ async function openIndexed(world: World) {
     intervalMs: 250,
   });
   await eventually(async () => expect(index.isCurrent()).toBe(true));
-  const app = await makeApp([], (made, metrics) => world.register(made, metrics, { index, maxListed: MAX_LISTED }));
+  const app = await makeApp([], (made, metrics) =>
+    world.register(made, metrics, { index, maxListed: MAX_LISTED, maxRowsAtOnce: MAX_ROWS_AT_ONCE }),
+  );
   return {
     async get(url: string): Promise<unknown> {
       expect(index.isCurrent()).toBe(true);
