@@ -110,15 +110,17 @@ export async function classifyWhole(
 const ADDRESSES_PER_TURN = 4_000;
 
 async function classify(addresses: Uint32Array, severityOf: (address: number) => number): Promise<CountsBySeverity> {
-  const counts = new Map<number, number>();
+  // An array and an index: a Map and an iterator would take twice as long.
+  const counts = INTENTIONS.map(() => 0);
   for (let first = 0; first < addresses.length; first += ADDRESSES_PER_TURN) {
-    for (const address of addresses.subarray(first, first + ADDRESSES_PER_TURN)) {
-      const severity = severityOf(address);
-      counts.set(severity, (counts.get(severity) ?? 0) + 1);
+    const end = Math.min(first + ADDRESSES_PER_TURN, addresses.length);
+    for (let place = first; place < end; place++) {
+      const severity = severityOf(addresses[place] ?? 0);
+      counts[severity] = (counts[severity] ?? 0) + 1;
     }
     await ownTurn();
   }
-  return counts;
+  return new Map(counts.entries());
 }
 
 /** In the byte order of all machines that Node runs on. */
