@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 
 /** How many characters of a request's body are kept, for people to read. */
@@ -31,7 +30,8 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
   const body = http?.body ? keepBody(http.body) : identity.body;
   return {
     observation_id: identity.observationId,
-    observed_at: toDateTime64(observedAt),
+    /** Milliseconds since 1970 UTC. */
+    observed_at: observedAt,
     dataset: observation.dataset,
     workspace_id: observation.workspace_id,
     sensor_id: observation.sensor_id,

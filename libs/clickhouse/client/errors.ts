@@ -233,6 +233,11 @@ export const DATA_CODES: ReadonlyMap<string, string> = new Map([
   ["675", "CANNOT_PARSE_IPV4"],
 ]);
 
+/** A row that cannot even be sent, for its content. */
+export class RowDataError extends Error {
+  override readonly name = "RowDataError";
+}
+
 /**
  * What a failed insert calls for: `transient` a retry, `data` a search for the bad rows, `unknown` a stop.
  */
@@ -241,5 +246,6 @@ export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export function failureKind(error: unknown): FailureKind {
   if (isTransient(error)) return "transient";
+  if (error instanceof RowDataError) return "data";
   return error instanceof ClickHouseError && DATA_CODES.has(error.code) ? "data" : "unknown";
 }

@@ -35,6 +35,18 @@ test("more is written than was reserved at first, and a part of it is copied", (
   expect(read).toEqual([long, "é", [long, long], "é"]);
 });
 
+test("times are read as they were written, before 1970 too", () => {
+  const to = rowBinaryWriter();
+  fc.assert(
+    fc.property(fc.integer({ min: -(2 ** 50), max: 2 ** 50 }), (ms) => {
+      to.clear();
+      to.time(ms);
+      expect(to.copy().readBigInt64LE()).toBe(BigInt(ms));
+    }),
+    { examples: [[-1], [2 ** 32 - 1], [2 ** 32], [-(2 ** 32)], [Date.parse("2026-11-20T00:00:00.001Z")]] },
+  );
+});
+
 test("numbers, times and ids have the bytes that ClickHouse's documentation gives them", () => {
   const to = rowBinaryWriter();
   to.ipv4("1.2.3.4");

@@ -77,7 +77,7 @@ function registerIndexMetrics(metrics: Pick<Metrics, "gauge">, sightings: Sighti
 function recordRows(rows: readonly ObservationRow[], sightings: SightingsCache, catalogue: TagCatalogue): void {
   for (const row of rows) {
     if (row.dataset !== "global") continue;
-    const lastSeen = Date.parse(`${row.observed_at.replace(" ", "T")}Z`);
+    const lastSeen = row.observed_at;
     sightings.record(ipv4ToNumber(row.source_ip), severityOf(row.tags, catalogue), lastSeen);
   }
 }

@@ -5,7 +5,7 @@ import type { InsertObservations, InsertQueue } from "../insert-queue.ts";
 import type { ObservationRow } from "../observation-row.ts";
 import type { IncomingRecord, Sink } from "../types.ts";
 import { boundDetail } from "../validate.ts";
-import { ENCODED_COLUMNS, type EncodeRows } from "./encode-rows.ts";
+import { ENCODED_COLUMNS, type EncodeRows, rowEncoder } from "./encode-rows.ts";
 import { makeRows, type RowOptions } from "./rows.ts";
 
 /** Stores accepted records in ClickHouse. The records of one session are one row: they are rejected together. */
@@ -44,17 +44,15 @@ const URGENT = { priority: "1", parallel_view_processing: 1 } as const;
 /**
  * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
  * @param assertSpace throws while the store must not grow.
- * @param encode how rows are written, if not as JSON.
  */
 export function insertObservations(
   client: ClickHouseClient,
   assertSpace: () => void = () => {},
-  encode?: EncodeRows,
+  encode: EncodeRows = rowEncoder(),
 ): InsertObservations {
-  const send = encode === undefined ? insertJson : insertEncoded(encode);
   return async (rows, token) => {
     assertSpace();
-    await send(client, rows, {
+    await send(client, await encode(rows), {
       insert_deduplication_token: token,
       // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
       deduplicate_blocks_in_dependent_materialized_views: 1,
@@ -63,16 +61,9 @@ export function insertObservations(
   };
 }
 
-type Send = (client: ClickHouseClient, rows: readonly ObservationRow[], settings: ClickHouseSettings) => Promise<void>;
+const INSERT = `INSERT INTO observations (${ENCODED_COLUMNS.join(", ")}) FORMAT RowBinary`;
 
-const insertJson: Send = async (client, values, clickhouse_settings) => {
-  await client.insert({ table: "observations", values, format: "JSONEachRow", clickhouse_settings });
-};
-
-function insertEncoded(encode: EncodeRows): Send {
-  const query = `INSERT INTO observations (${ENCODED_COLUMNS.join(", ")}) FORMAT RowBinary`;
-  return async (client, rows, clickhouse_settings) => {
-    const { stream } = await client.exec({ query, values: Readable.from([encode(rows)]), clickhouse_settings });
-    await finished(stream.resume());
-  };
+async function send(client: ClickHouseClient, pieces: readonly Buffer[], clickhouse_settings: ClickHouseSettings) {
+  const { stream } = await client.exec({ query: INSERT, values: Readable.from(pieces), clickhouse_settings });
+  await finished(stream.resume());
 }

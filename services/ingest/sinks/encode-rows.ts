@@ -1,4 +1,6 @@
+import { RowDataError } from "@noisefloor/clickhouse/client/errors.ts";
 import { type RowBinaryWriter, rowBinaryWriter } from "@noisefloor/clickhouse/client/row-binary.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { ObservationRow } from "../observation-row.ts";
 
 type Column = keyof ObservationRow;
@@ -7,7 +9,7 @@ type WriteColumn = (to: RowBinaryWriter, row: ObservationRow) => void;
 /** Of who, where and when. */
 const OWN = {
   observation_id: (to, row) => to.text(row.observation_id),
-  observed_at: (to, row) => to.time(Date.parse(`${row.observed_at.replace(" ", "T")}Z`)),
+  observed_at: (to, row) => to.time(row.observed_at),
   dataset: (to, row) => to.text(row.dataset),
   workspace_id: (to, row) => to.text(row.workspace_id),
   sensor_id: (to, row) => to.text(row.sensor_id),
@@ -64,7 +66,11 @@ export const ENCODED_COLUMNS = [...Object.keys(OWN), ...Object.keys(CONTENT)];
 const writeOwn: readonly WriteColumn[] = Object.values(OWN);
 const writeContent: readonly WriteColumn[] = Object.values(CONTENT);
 
-export type EncodeRows = (rows: readonly ObservationRow[]) => Buffer;
+/** Others get their turn after each piece. Rejects with a {@link RowDataError} when a row has no bytes. */
+export type EncodeRows = (rows: readonly ObservationRow[]) => Promise<readonly Buffer[]>;
+
+/** What is encoded before others get their turn: some milliseconds of work. */
+const PIECE = { rows: 500, bytes: 1024 * 1024 };
 
 /**
  * Makes a function that writes rows in ClickHouse's format RowBinary, which the server reads in half the time of JSON.
@@ -74,20 +80,43 @@ export type EncodeRows = (rows: readonly ObservationRow[]) => Buffer;
 export function rowEncoder(contentOf: (row: ObservationRow) => object | undefined = () => undefined): EncodeRows {
   const to = rowBinaryWriter();
   const contents = new WeakMap<object, Buffer>();
-  return (rows) => {
-    to.clear();
-    for (const row of rows) {
-      for (const write of writeOwn) write(to, row);
-      const content = contentOf(row);
-      const known = content && contents.get(content);
-      if (known !== undefined) {
-        to.bytes(known);
-        continue;
-      }
-      const start = to.length();
-      for (const write of writeContent) write(to, row);
-      if (content !== undefined) contents.set(content, to.copy(start));
-    }
-    return to.copy();
+  const encode = (row: ObservationRow) => {
+    for (const write of writeOwn) write(to, row);
+    const content = contentOf(row);
+    const known = content && contents.get(content);
+    if (known !== undefined) return to.bytes(known);
+    const start = to.length();
+    for (const write of writeContent) write(to, row);
+    if (content !== undefined) contents.set(content, to.copy(start));
   };
+  /** Not interrupted by others, who use the same memory. @returns the piece, and the first row after it. */
+  const encodePiece = (rows: readonly ObservationRow[], first: number) => {
+    to.clear();
+    let next = first;
+    while (next < rows.length && next < first + PIECE.rows && to.length() < PIECE.bytes) {
+      const row = rows[next++];
+      if (row !== undefined) encodeOrReject(row, encode);
+    }
+    return { piece: to.copy(), next };
+  };
+  return async (rows) => {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < rows.length; ) {
+      if (at > 0) await ownTurn();
+      const { piece, next } = encodePiece(rows, at);
+      pieces.push(piece);
+      at = next;
+    }
+    return pieces;
+  };
+}
+
+/** A row that cannot be stored must not hold up the others, so the error says that the row is the reason. */
+function encodeOrReject(row: ObservationRow, encode: (row: ObservationRow) => void): void {
+  try {
+    encode(row);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new RowDataError(`the observation ${row.observation_id} has no form that ClickHouse can store: ${detail}`);
+  }
 }

@@ -85,6 +85,14 @@ test("of rows that the server rejects for their data exactly the bad ones are re
   expect((await stored())?.raw).toBe(count - bad.size);
 });
 
+test("a row that has no form in the store is reported, and all others are stored", async () => {
+  const { queue } = queueOf();
+  const impossible = { ...row(3), source_port: 65_536 };
+  const rejected = await queue.store([...rows(0, 3), impossible, ...rows(4, 10)], 0);
+  expect(rejected).toEqual([{ index: 3, detail: expect.stringContaining("the observation o-3 has no form") }]);
+  expect((await stored())?.raw).toBe(9);
+});
+
 test("each caller learns of its own bad rows, by their index, and of no others", async () => {
   await poison();
   const { queue } = queueOf({ lingerMs: 100 });
