@@ -19,8 +19,8 @@ function row(number: number, size: number) {
 const rowsOf = (count: number, size: number) => Array.from({ length: count }, (_, number) => row(number, size));
 
 test.each([
-  [1_300, 10, 3],
-  [300, 8_000, 3],
+  [4_500, 10, 3],
+  [600, 8_000, 3],
 ])("%i rows of %i bytes have the same bytes in pieces as one by one", async (count, size, pieces) => {
   const rows = rowsOf(count, size);
   const encoded = await rowEncoder()(rows);
@@ -33,7 +33,7 @@ test.each([
 
 test("others get their turn between pieces, and two batches at a time do not mix", async () => {
   const encode = rowEncoder();
-  const [one, other] = [rowsOf(1_200, 5), rowsOf(1_200, 50)];
+  const [one, other] = [rowsOf(4_500, 5), rowsOf(4_500, 50)];
   let turns = 0;
   let isDone = false;
   const count = async () => {
@@ -43,6 +43,6 @@ test("others get their turn between pieces, and two batches at a time do not mix
   const both = await Promise.all([encode(one), encode(other)]);
   isDone = true;
   await counting;
-  expect(turns).toBeGreaterThan(4);
+  expect(turns).toBeGreaterThan(1);
   expect(both).toEqual([await rowEncoder()(one), await rowEncoder()(other)]);
 });
