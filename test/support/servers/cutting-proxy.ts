@@ -26,7 +26,9 @@ export async function startCuttingProxy(upstream: string): Promise<CuttingProxy>
     const { method, url = "", headers } = incoming;
     requests.push(new URL(url, upstream).searchParams);
     const onward = sendRequest({ hostname, port, method, path: url, headers }, async (answer) => {
-      const body = await buffer(answer);
+      const body = await buffer(answer).catch(() => undefined);
+      // The client went away while the server answered.
+      if (body === undefined) return void outgoing.destroy();
       const { "transfer-encoding": _chunked, "content-length": _length, ...fields } = answer.headers;
       const isCut = how !== undefined && answer.statusCode === 200;
       const kept = isCut ? body.subarray(0, how?.keep(body.length)) : body;
