@@ -16,7 +16,7 @@ export type DirectSinkOptions = {
   readonly rows?: Omit<RowOptions, "sessions">;
   /** Whether the records of a session become one row. To look for its earlier records takes time. */
   readonly joinsSessions?: boolean;
-  /** How rows are written, if not as JSON. */
+  /** How rows are written, where a faster way than the usual one is known. */
   readonly encode?: EncodeRows;
 };
 

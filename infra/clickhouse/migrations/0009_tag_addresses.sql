@@ -14,4 +14,4 @@ PARTITION BY toStartOfMonth(start)
 ORDER BY (tag_id, dataset, workspace_id, start, source_ip)
 TTL start + toIntervalHour(64) + toIntervalDay(100)
 SETTINGS non_replicated_deduplication_window = 1000, allow_suspicious_low_cardinality_types = 1,
-    min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
+    min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1, merge_with_ttl_timeout = 86400

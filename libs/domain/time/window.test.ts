@@ -9,6 +9,7 @@ import {
   HOUR_MS,
   MAX_DAYS,
   MAX_WIDTH_HOURS,
+  monthAt,
   retentionStart,
   tile,
   widthSchema,
@@ -40,6 +41,14 @@ describe("the window of a query", () => {
       }),
     );
   });
+});
+
+test.each([
+  ["2026-11-20T14:00:00Z", 0, "2026-11-01T00:00:00Z"],
+  ["2026-12-31T23:59:59Z", 1, "2027-01-01T00:00:00Z"],
+  ["2026-03-01T00:00:00Z", 0, "2026-03-01T00:00:00Z"],
+])("the month of %s and %i later begins at %s", (time, later, expected) => {
+  expect(formatTimestamp(monthAt(Date.parse(time), later))).toBe(expected);
 });
 
 describe("buckets", () => {

@@ -69,7 +69,7 @@ const writeContent: readonly WriteColumn[] = Object.values(CONTENT);
 /** Others get their turn after each piece. Rejects with a {@link RowDataError} when a row has no bytes. */
 export type EncodeRows = (rows: readonly ObservationRow[]) => Promise<readonly Buffer[]>;
 
-/** What is encoded before others get a turn: some ten milliseconds of work. In smaller pieces, batches wait for them. */
+/** What is encoded before others get a turn: some milliseconds of work. */
 const PIECE = { rows: 2_000, bytes: 2 * 1024 * 1024 };
 
 /**
@@ -117,6 +117,7 @@ function encodeOrReject(row: ObservationRow, encode: (row: ObservationRow) => vo
     encode(row);
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    throw new RowDataError(`the observation ${row.observation_id} has no form that ClickHouse can store: ${detail}`);
+    const observation = `the observation ${row.observation_id}`;
+    throw new RowDataError(`${observation} has no form that ClickHouse can store: ${detail}`);
   }
 }

@@ -33,7 +33,7 @@ function isWide({ start, end, width }: Grid): boolean {
   return width >= MIN_WIDE_SECONDS && (end - start) / width <= MAX_WIDE_BUCKETS;
 }
 
-/** Counts the addresses of the buckets, and those of the slice by severity; of wide buckets by one query, where it can. */
+/** Counts the addresses of the buckets, and those of the slice by severity: by one query, where that can do both. */
 export async function countBucketsAndClasses(
   grid: Grid,
   plan: ClassificationPlan,

@@ -10,7 +10,7 @@ import { listPerBucket, WHOLE_SLICE } from "./queries.ts";
 /** The pairs of an address and a bucket that a query sorts at once. For more, counting first and sampling is faster. */
 const MAX_PAIRS = 1_500_000;
 
-/** So many rows of a tag have no more than {@link MAX_PAIRS}, nor more addresses to list than one answer should have. */
+/** So many rows have no more than {@link MAX_PAIRS}, nor more addresses to list than one answer should have. */
 export function maxRowsAtOnce(buckets: number, width: number): number {
   // The whole slice is a bucket, too.
   const perRow = segmentCount(width) + 1;

@@ -24,8 +24,8 @@ const IN_BLOCKS = `tag_id = {tag:UUID} AND ${IN_BLOCKS_OF_HOURS}`;
 export const BLOCK = `(intDiv(toUnixTimestamp(start) - {first:UInt32}, ${BLOCK_SECONDS}) + 1)`;
 const HOURS = `bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}])`;
 
-/** An address as listed in an answer: 32 bits, the lowest byte first. A number for each would take much longer. */
-const ADDRESS_BYTES = "reinterpretAsFixedString(toUInt32(source_ip))";
+/** SQL: an address as listed in an answer, 32 bits, the lowest byte first. A number for each would take much longer. */
+const addressBytes = (number: string) => `reinterpretAsFixedString(toUInt32(${number}))`;
 /** The listed addresses as base64, or nothing if there are more than `most`. */
 function spellAddresses(total: string, most: number): string {
   return `if(${total} > ${most}, '', base64Encode(addresses)) AS addresses`;
@@ -55,7 +55,7 @@ export const countPerBucket = defineQuery({
 /** The bits of an address's buckets must fit into a UInt128. */
 export const MAX_WIDE_BUCKETS = 128;
 
-/** The number under which {@link countPerWideBucket} counts the addresses of the whole slice. */
+/** Where buckets are numbered: the addresses of the whole slice. */
 export const WHOLE_SLICE = -1;
 
 /**
@@ -70,7 +70,7 @@ export const countPerWideBucket = (segments: number, most: number) => {
     { length: segments },
     (_, place) => `${2 ** place} * (bitAnd(hours, {segments:Array(Array(UInt64))}[${place + 1}][block]) != 0)`,
   );
-  const listed = `arrayStringConcat(groupArrayIf(${most})(${ADDRESS_BYTES}, bucket = ${WHOLE_SLICE}))`;
+  const listed = `arrayStringConcat(groupArrayIf(${most})(${addressBytes("source_ip")}, bucket = ${WHOLE_SLICE}))`;
   const counted = `SELECT bucket, count() AS active_ips, ${most > 0 ? listed : "''"} AS addresses FROM (
         SELECT source_ip, arrayJoin(arrayPushBack(
           CAST(bitPositionsToArray(groupBitOr(bitShiftLeft(toUInt128(buckets), first_bucket))), 'Array(Int16)'),
@@ -101,7 +101,7 @@ export const countPerWideBucket = (segments: number, most: number) => {
   });
 };
 
-/** SQL: an address with its hash, as one number: the upper and the lower half. To sort pairs takes three times as long. */
+/** SQL: an address and its hash as one number, its lower and upper half. To sort pairs takes three times as long. */
 const NUMBER = "bitOr(bitShiftLeft(toUInt64(hash), 32), toUInt32(source_ip))";
 /** The numbers of the buckets that a row's hours are in. */
 const BUCKETS = `arrayCompact(arrayMap(
@@ -112,8 +112,8 @@ const lowestOf = (numbers: string, most: number) => `arraySlice(arraySort(${numb
  * The first `cap` of such numbers as addresses, ascending numerically, separated by commas: an answer has up to two
  * million addresses, and a string for each would cost more than all queries.
  */
-const spellLowest = (cap: number) => `arrayStringConcat(
-  arrayMap(ip -> toString(toIPv4(ip)), arraySort(arrayMap(x -> toUInt32(x), arraySlice(lowest, 1, ${cap})))), ',') AS ips`;
+const spellLowest = (cap: number) => `arrayStringConcat(arrayMap(ip -> toString(toIPv4(ip)),
+  arraySort(arrayMap(number -> toUInt32(number), arraySlice(lowest, 1, ${cap})))), ',') AS ips`;
 
 /**
  * Up to `cap` addresses per bucket: those with the lowest hash values. Skips hashes above the bucket's threshold, which
@@ -137,9 +137,8 @@ export const samplePerBucket = (cap: number) => {
     shards: {
       perShard: perBucket,
       merge: (shards) =>
-        listed(
-          `SELECT bucket, ${lowestOf("groupArrayArray(shard.lowest)", cap + 1)} FROM ${shards} AS shard GROUP BY bucket`,
-        ),
+        listed(`SELECT bucket, ${lowestOf("groupArrayArray(shard.lowest)", cap + 1)}
+          FROM ${shards} AS shard GROUP BY bucket`),
     },
     params: z.object({ ...grid, ...blocks, thresholds: z.array(z.int()) }),
     row: z.object({ bucket: z.int(), found: z.int(), ips: z.string() }),
@@ -147,19 +146,21 @@ export const samplePerBucket = (cap: number) => {
 };
 
 /**
- * All of it at once, for a slice of few rows: the number of distinct addresses per bucket, the same up to `cap` of them,
- * and of {@link WHOLE_SLICE} their number and, up to `most`, the `addresses` in the form of {@link listAddresses}.
+ * All of it at once, for a slice of few rows: the number of distinct addresses per bucket, those of them that
+ * {@link samplePerBucket} would list, and of {@link WHOLE_SLICE} their number and, up to `most`, the `addresses` in the
+ * form of {@link listAddresses}.
  * @param maxRows the server refuses a slice of more rows before it reads any: see {@link isRefused}.
  */
 export const listPerBucket = ({ cap, most, maxRows }: { cap: number; most: number; maxRows: number }) => {
   const perBucket = `
     SELECT bucket, length(numbers) AS active_ips, ${lowestOf(`if(bucket = ${WHOLE_SLICE}, [], numbers)`, cap)},
-      arrayStringConcat(arrayMap(number -> reinterpretAsFixedString(toUInt32(number)),
+      arrayStringConcat(arrayMap(number -> ${addressBytes("number")},
         if(bucket = ${WHOLE_SLICE} AND active_ips <= ${most}, numbers, []))) AS addresses
     FROM (
       SELECT bucket, groupUniqArray(${NUMBER}) AS numbers
       FROM (
-        SELECT intHash32(toUInt32(source_ip)) AS hash, source_ip, arrayJoin(arrayPushBack(${BUCKETS}, ${WHOLE_SLICE})) AS bucket
+        SELECT intHash32(toUInt32(source_ip)) AS hash, source_ip,
+          arrayJoin(arrayPushBack(${BUCKETS}, ${WHOLE_SLICE})) AS bucket
         FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0
       ) GROUP BY bucket
     )`;
@@ -193,7 +194,7 @@ export const countAddresses = defineQuery({
 
 /** The same addresses as base64. Of more than `most` only their number, `total`. */
 export const listAddresses = (most: number) => {
-  const listed = `SELECT count() AS total, arrayStringConcat(groupArray(${most})(${ADDRESS_BYTES})) AS addresses
+  const listed = `SELECT count() AS total, arrayStringConcat(groupArray(${most})(${addressBytes("source_ip")})) AS addresses
     FROM (SELECT DISTINCT source_ip FROM (${ACTIVE}))`;
   const spelled = (rows: string) => `SELECT total, ${spellAddresses("total", most)} FROM (${rows})`;
   return defineQuery({

@@ -38,6 +38,9 @@ afterAll(async () => {
 });
 
 const observations = (from: number, count: number) => mixedObservations(NOW, from, count);
+const DAY_MS = 86_400_000;
+/** Of four months at least, each a partition. */
+const HISTORY = [0, 25, 50, 75].flatMap((days, index) => mixedObservations(NOW - days * DAY_MS, index * 150, 150));
 
 async function rebalance(options: Partial<RebalanceCommandOptions> = {}, signal?: AbortSignal) {
   const command = commandOver({ connection: target }, undefined, signal);
@@ -62,7 +65,7 @@ const QUESTIONS = [
 const answersOf = (of: World) => Promise.all(QUESTIONS.map(async (path) => (await of.get(path)).body));
 
 test("a store is spread over another shard, exactly, while it is written to and answers", async () => {
-  await world.store(observations(0, 600));
+  await world.store(HISTORY);
   const answers = await answersOf(world);
 
   // Cancelled after some portions, which the next run does not copy again.
@@ -71,7 +74,7 @@ test("a store is spread over another shard, exactly, while it is written to and 
   expect(await rebalance({}, stop.signal)).toMatchObject({ is_complete: false, copied: 0, exitCode: 130 });
   const first = await rebalance();
   expect(first).toMatchObject({ is_complete: true, is_finished: false, exitCode: undefined });
-  expect(first.copied).toBeGreaterThan(4);
+  expect(first.copied).toBeGreaterThan(10);
   expect(await rebalance()).toMatchObject({ copied: 0, portions: first.portions });
   expect(await answersOf(world)).toEqual(answers);
 

@@ -1,3 +1,4 @@
+import { reader } from "@noisefloor/clickhouse/client/query.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -63,6 +64,31 @@ test("exactly 1,000 addresses are a complete list, not a truncated one", async (
   const answer = await ask(`/v3/tags/${other.id}/activity?include_ips=1`);
   expect(answer.activity.unknown?.at(-1)).toMatchObject({ active_ips: 1_000, ips: addresses });
   expect(answer.metadata.ips_truncated).toBe(false);
+});
+
+test("a tag with few rows takes one query; of a tag with more, that one is refused and others answer", async () => {
+  const few = makeTag("few", "malicious");
+  await world.addTags([few]);
+  await world.store([tagged("46.2.0.1", NOW - HOUR, { tags: [few.slug] })]);
+  const queriesWith = async (more: { maxRowsAtOnce?: number }) => {
+    const queries: string[] = [];
+    const read = reader(world.client, {
+      maxSeconds: 60,
+      onEnd: (query, outcome) => void queries.push(`${query} ${outcome}`),
+    });
+    const app = await makeApp([], (made, metrics) => world.register(made, metrics, { read, ...more }));
+    const url = `/v3/tags/${few.id}/activity?include_ips=true`;
+    expect((await app.inject({ url, headers: { key } })).statusCode).toBe(200);
+    await app.close();
+    return queries;
+  };
+  expect(await queriesWith({})).toEqual(["tag-activity-few answered"]);
+  await world.store([tagged("46.2.0.2", NOW - HOUR, { tags: [few.slug] })]);
+  expect(await queriesWith({ maxRowsAtOnce: 1 })).toEqual([
+    "tag-activity-few refused",
+    "tag-activity-wide-counts answered",
+    "tag-activity-sample answered",
+  ]);
 });
 
 const errors: [query: string, status: number, message: RegExp][] = [
