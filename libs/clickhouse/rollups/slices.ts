@@ -14,8 +14,8 @@ export type ObservationSlice = {
   readonly rows: number;
 };
 
-/** The server groups so many in some hundred megabytes. */
-const MAX_ROWS = 4_000_000;
+/** Of so many, the server takes up to 0.4 GB: measured with two tags each and three different addresses of four rows. */
+const MAX_ROWS = 1_000_000;
 
 /**
  * Cuts the observations of one server into slices of about as many rows each, so that the memory that filling a rollup
