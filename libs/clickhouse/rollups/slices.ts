@@ -14,7 +14,7 @@ export type ObservationSlice = {
   readonly rows: number;
 };
 
-/** Of so many, the server takes up to 0.4 GB: measured with two tags each and three different addresses of four rows. */
+/** The server takes 0.4 GB for so many, measured with two tags each and three addresses to four rows. */
 const MAX_ROWS = 1_000_000;
 
 /**
