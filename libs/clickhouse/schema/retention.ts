@@ -1,26 +1,18 @@
 import type { ClickHouseClient } from "@clickhouse/client";
-import { z } from "zod";
 import { StoreError } from "../client/errors.ts";
-import { defineQuery, run } from "../client/query.ts";
+import { readDefinitions } from "./definitions.ts";
 import { AGEING_TABLES } from "./tables.ts";
-
-const tableDefinitions = defineQuery({
-  name: "table-definitions",
-  sql: "SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase()",
-  params: z.object({}),
-  row: z.object({ name: z.string(), create_table_query: z.string() }),
-});
 
 /** How long a new store keeps its data when no setting says otherwise; the migrations say the same. */
 export const DEFAULT_RETENTION_DAYS = 100;
 
 /** For how many days the store keeps its observations now. */
 export async function readRetention(client: ClickHouseClient): Promise<number> {
-  const definition = (await run(client, tableDefinitions, {})).find(({ name }) => name === "observations");
+  const definition = (await readDefinitions(client, ["observations"])).get("observations");
   if (definition === undefined) {
     throw new StoreError('the table observations is missing: run "noisefloor migrate", or grant its user SELECT on it');
   }
-  return parseRetention(definition.create_table_query) ?? DEFAULT_RETENTION_DAYS;
+  return parseRetention(definition) ?? DEFAULT_RETENTION_DAYS;
 }
 
 /** For how many days a table keeps its rows by its definition; undefined when for ever. */
@@ -37,8 +29,9 @@ export function parseRetention(createTableQuery: string): number | undefined {
 export async function applyRetention(client: ClickHouseClient, days: number): Promise<string[]> {
   if (!Number.isInteger(days) || days < 1)
     throw new RangeError(`retention of ${days} days is not a whole number from 1`);
-  const definitions = new Map(
-    (await run(client, tableDefinitions, {})).map((row) => [row.name, row.create_table_query]),
+  const definitions = await readDefinitions(
+    client,
+    AGEING_TABLES.map(({ name }) => name),
   );
   const changed: string[] = [];
   for (const { name, ttl } of AGEING_TABLES) {

@@ -1,3 +1,4 @@
+import type { RangeBounds } from "@noisefloor/domain/address/ranges.ts";
 import { z } from "zod";
 import { readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
@@ -5,9 +6,7 @@ import { defineQuery, run, runForOne } from "../client/query.ts";
 import type { NetworkKind } from "./networks.ts";
 
 /** The disjoint ranges of all lists of a kind in ascending order, both ends inclusive, as columns of equal length. */
-export type RangeColumns = {
-  readonly first: Uint32Array;
-  readonly last: Uint32Array;
+export type RangeColumns = RangeBounds & {
   /** Whose the range is, as a place in `listIds` counted from 1. */
   readonly list: Uint32Array;
   readonly listIds: readonly string[];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ipv4ToNumber, lastAddress } from "./ipv4.ts";
-import { flattenNetworks, type ListedNetwork, type OwnedRange } from "./ranges.ts";
+import { findRange, flattenNetworks, type ListedNetwork, type OwnedRange } from "./ranges.ts";
 
 const BASE = ipv4ToNumber("45.83.64.0");
 const LAST = 0xffffffff;
@@ -61,6 +61,22 @@ test("an address belongs to the list of its longest prefix, then of the highest 
       }
     }),
     { numRuns: 1_000 },
+  );
+});
+
+test("an address is found in the range that holds it, and nowhere else", () => {
+  fc.assert(
+    fc.property(fc.array(listedNetwork, { maxLength: 14 }), fc.array(fc.nat(LAST), { maxLength: 5 }), (nets, far) => {
+      const ranges = flattenNetworks(nets);
+      const bounds = {
+        first: Uint32Array.from(ranges, ({ first }) => first),
+        last: Uint32Array.from(ranges, ({ last }) => last),
+      };
+      for (const address of [...borders(nets), ...far]) {
+        const place = ranges.findIndex(({ first, last }) => first <= address && address <= last);
+        expect(findRange(bounds, address)).toBe(place < 0 ? undefined : place);
+      }
+    }),
   );
 });
 

@@ -49,3 +49,18 @@ export function flattenNetworks(networks: readonly ListedNetwork[]): OwnedRange[
   closeBefore(Number.POSITIVE_INFINITY);
   return ranges;
 }
+
+/** Disjoint ascending ranges as columns of equal length, both ends inclusive. */
+export type RangeBounds = { readonly first: Uint32Array; readonly last: Uint32Array };
+
+/** @returns the place of the range that holds the address, found by binary search. */
+export function findRange({ first, last }: RangeBounds, address: number): number | undefined {
+  let low = 0;
+  let high = first.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((first[middle] ?? 0) <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && address <= (last[low - 1] ?? 0) ? low - 1 : undefined;
+}

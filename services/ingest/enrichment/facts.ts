@@ -1,3 +1,4 @@
+import type { RangeBounds } from "@noisefloor/domain/address/ranges.ts";
 import type { WireObservation } from "@noisefloor/domain/observation/schema.ts";
 
 /** What databases say about the network and the place of an address; what they do not know is left out. */
@@ -18,12 +19,7 @@ export type FactsSource = {
 };
 
 /** Ascending ranges of addresses, both ends inclusive, as columns of equal length; network 0 is none. */
-export type NetworkRanges = {
-  readonly size: number;
-  readonly first: Uint32Array;
-  readonly last: Uint32Array;
-  readonly asn: Uint32Array;
-};
+export type NetworkRanges = RangeBounds & { readonly size: number; readonly asn: Uint32Array };
 
 /** Empty texts and the number 0 mean "unknown" in the table of observations. */
 const isUnknown = (value: string | number | undefined) => value === undefined || value === "" || value === 0;

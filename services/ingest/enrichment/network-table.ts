@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import { MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { FactsSource, NetworkRanges } from "./facts.ts";
@@ -87,16 +88,4 @@ const unquote = (text: string) =>
 /** A copy without the places that no line took. */
 function trim({ size, first, last, asn, organizations }: NetworkTable): NetworkTable {
   return { size, first: first.slice(0, size), last: last.slice(0, size), asn: asn.slice(0, size), organizations };
-}
-
-function findRange({ size, first, last }: NetworkTable, address: number): number | undefined {
-  let low = 0;
-  let high = size - 1;
-  while (low <= high) {
-    const middle = (low + high) >>> 1;
-    if ((first[middle] ?? 0) > address) high = middle - 1;
-    else if ((last[middle] ?? 0) < address) low = middle + 1;
-    else return middle;
-  }
-  return undefined;
 }

@@ -11,6 +11,7 @@ import {
   readRanges,
 } from "@noisefloor/clickhouse/tables/network-ranges.ts";
 import type { NetworkKind } from "@noisefloor/clickhouse/tables/networks.ts";
+import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import type { RiotRecord } from "./records.ts";
 
 /** Finds the list in whose networks an address is. */
@@ -37,17 +38,10 @@ export function cacheBenignNetworks(client: ClickHouseClient, options: PollingOp
   );
 }
 
-function createFinder({ first, last, list, listIds }: RangeColumns, lists: ReadonlyMap<string, RiotRecord>): FindList {
-  const byNumber = listIds.map((listId) => lists.get(listId));
+function createFinder(ranges: RangeColumns, lists: ReadonlyMap<string, RiotRecord>): FindList {
+  const byNumber = ranges.listIds.map((listId) => lists.get(listId));
   return (address) => {
-    let low = 0;
-    let high = first.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((first[middle] ?? 0) <= address) low = middle + 1;
-      else high = middle;
-    }
-    if (low === 0 || address > (last[low - 1] ?? 0)) return undefined;
-    return byNumber[(list[low - 1] ?? 0) - 1];
+    const place = findRange(ranges, address);
+    return place === undefined ? undefined : byNumber[(ranges.list[place] ?? 0) - 1];
   };
 }
