@@ -116,8 +116,9 @@ const spellLowest = (cap: number) => `arrayStringConcat(arrayMap(ip -> toString(
   arraySort(arrayMap(number -> toUInt32(number), arraySlice(lowest, 1, ${cap})))), ',') AS ips`;
 
 /**
- * Up to `cap` addresses per bucket: those with the lowest hash values. Skips hashes above the bucket's threshold, which
- * makes a large bucket as cheap as a small one. `found` is the number of addresses up to the threshold, at most cap + 1.
+ * Up to `cap` addresses per bucket: those with the lowest hash values. Skips hashes above the bucket's threshold,
+ * which makes a large bucket as cheap as a small one. `found` is the number of addresses up to the threshold, at most
+ * cap + 1.
  */
 export const samplePerBucket = (cap: number) => {
   const perBucket = `
