@@ -6,6 +6,7 @@ import { type MakePart, makeParts } from "./backup-parts.ts";
 
 const partOf = (number: number): BackupPart => ({
   connection: { url: "http://127.0.0.1:1", username: "", password: "", database: "noisefloor" },
+  replicas: [],
   place: { kind: "file", path: `/backups/day-shard${number}of2` },
   shard: `shard ${number} of 2`,
 });

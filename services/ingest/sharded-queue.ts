@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { clusterOf, serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { clusterOf, shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
@@ -7,7 +7,7 @@ import type { ObservationRow } from "./observation-row.ts";
 import { type BackoffOptions, retry } from "./retry.ts";
 
 /**
- * The queue of a client's server; of a cluster's client a queue for each shard, at the shard's own server. Not through
+ * The queue of a client's server; of a cluster's client a queue for each shard, at a server of the shard's own. Not through
  * a Distributed table: when a shard was killed during such an insert and the insert was repeated with its token, a
  * rollup lacked rows that the observations had. That never happened with an insert straight to the server.
  * @param open opens the queue of one server.
@@ -21,7 +21,7 @@ export function openInsertQueue(
   if (clusterOf(client) === undefined) return open(client);
   const openShards = async () => {
     const shardOf = shardOfAddress((await readOwnShards(client)) ?? []);
-    return shardedQueue((await serversOf(client)).map(open), shardOf);
+    return shardedQueue((await shardsOf(client)).map(open), shardOf);
   };
   let opened: Promise<InsertQueue> | undefined;
   return {

@@ -1,5 +1,5 @@
 import type { ClickHouseConnection } from "../client/connect.ts";
-import { connectionsOfCluster } from "../cluster/each-server.ts";
+import { connectionsOfShards } from "../cluster/each-server.ts";
 import { BackupError } from "./errors.ts";
 import type { BackupPlace } from "./place.ts";
 
@@ -7,6 +7,8 @@ import type { BackupPlace } from "./place.ts";
 export type BackupPart = {
   /** To this server by itself. */
   readonly connection: ClickHouseConnection;
+  /** To each server of the shard: this one, and its other replicas. */
+  readonly replicas: readonly ClickHouseConnection[];
   readonly place: BackupPlace;
   /** Which shard it is, for messages; undefined when the server is the only one. */
   readonly shard?: string;
@@ -18,17 +20,18 @@ export type BackupPart = {
  * @param place as the user names it.
  */
 export async function partsOf(connection: ClickHouseConnection, place: BackupPlace): Promise<readonly BackupPart[]> {
-  if (connection.cluster === undefined) return [{ connection, place }];
-  const servers = await connectionsOfCluster(connection, connection.cluster);
+  if (connection.cluster === undefined) return [{ connection, replicas: [connection], place }];
+  const shards = await connectionsOfShards(connection, connection.cluster);
   // A cluster of one shard and a single server can have each other's backups.
-  if (servers.length === 1) return servers.map((server) => ({ connection: server, place }));
-  return servers.map((server, index) => {
-    const number = `${index + 1}of${servers.length}`;
+  if (shards.length === 1) return shards.map(({ complete, all }) => ({ connection: complete, replicas: all, place }));
+  return shards.map(({ complete, all }, index) => {
+    const number = `${index + 1}of${shards.length}`;
     const name = (text: string) => text.replace(ENDING, (ending) => `-shard${number}${ending}`);
     return {
-      connection: server,
+      connection: complete,
+      replicas: all,
       place: place.kind === "s3" ? { ...place, url: name(place.url) } : { ...place, path: name(place.path) },
-      shard: `shard ${index + 1} of ${servers.length}, ${new URL(server.url).host}`,
+      shard: `shard ${index + 1} of ${shards.length}, ${new URL(complete.url).host}`,
     };
   });
 }

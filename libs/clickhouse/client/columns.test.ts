@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 import { type RowReader, readRow } from "./columns.ts";
 import { IncompleteAnswerError } from "./errors.ts";
 
-/** A row of the columns UInt64, String, Array(UInt8), Array(UInt16), Array(UInt32) and Array(String), as RowBinary. */
+/** A row of the columns UInt64, Array(UInt64), String, Array(UInt8), Array(UInt16), Array(UInt32) and Array(String), as RowBinary. */
 const ROW = Buffer.concat([
   Buffer.from([7, 0, 0, 0, 1, 0, 0, 0]),
+  Buffer.from([2, 7, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]),
   Buffer.from([3]),
   Buffer.from("abc"),
   Buffer.from([2, 1, 255]),
@@ -15,6 +16,7 @@ const ROW = Buffer.concat([
 
 const read = (row: RowReader) => [
   row.uint64(),
+  row.uint64s(),
   row.string(),
   [...row.uint8s()],
   [...row.uint16s()],
@@ -23,7 +25,15 @@ const read = (row: RowReader) => [
 ];
 
 test("a row is read column by column", () => {
-  expect(readRow(ROW, "test", read)).toEqual([2 ** 32 + 7, "abc", [1, 255], [1, 999], [0xffff_ffff], ["x", ""]]);
+  expect(readRow(ROW, "test", read)).toEqual([
+    2 ** 32 + 7,
+    [2 ** 32 + 7, 9],
+    "abc",
+    [1, 255],
+    [1, 999],
+    [0xffff_ffff],
+    ["x", ""],
+  ]);
 });
 
 test("lengths from 128 take more than one byte", () => {

@@ -6,6 +6,8 @@ export type RowReader = {
   /** A column of type UInt64 that holds a number no larger than 2^53. */
   uint64(): number;
   string(): string;
+  /** A column of type Array(UInt64) whose numbers are no larger than 2^53. */
+  uint64s(): number[];
   /** Columns of type Array(UInt8), Array(UInt16), Array(UInt32) and Array(String). */
   uint8s(): Uint8Array;
   uint16s(): Uint16Array;
@@ -70,9 +72,11 @@ export function readRow<T>(bytes: Buffer, name: string, read: (row: RowReader) =
     new Uint8Array(copy).set(taken);
     return copy;
   };
+  const uint64 = () => Number(take(8).readBigUInt64LE());
   const string = () => take(readLength()).toString("utf8");
   const result = read({
-    uint64: () => Number(take(8).readBigUInt64LE()),
+    uint64,
+    uint64s: () => Array.from({ length: readLength() }, uint64),
     string,
     uint8s: () => new Uint8Array(readArray(1)),
     uint16s: () => new Uint16Array(readArray(2)),

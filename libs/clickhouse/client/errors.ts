@@ -154,6 +154,15 @@ export function isTransient(error: unknown): boolean {
   return isFromProxy(error, FROM_PROXY);
 }
 
+const OUR_OWN_SYSTEM_CODES: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EMFILE"]);
+
+/** Whether a request found no server, or lost the connection to it. */
+export function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof ClickHouseError) return false;
+  if (!("code" in error) || typeof error.code !== "string") return error.message.includes("socket hang up");
+  return TRANSIENT_SYSTEM_CODES.has(error.code) && !OUR_OWN_SYSTEM_CODES.has(error.code);
+}
+
 /** For an error that only says that no answer came: what the user can do. Undefined for other errors. */
 export function explainNoAnswer(error: unknown): StoreError | undefined {
   if (!(error instanceof Error) || error instanceof ClickHouseError) return undefined;

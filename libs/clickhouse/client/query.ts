@@ -35,8 +35,9 @@ export function run<Params extends z.ZodType<Record<string, unknown>>, Row exten
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
+  signal?: AbortSignal,
 ): Promise<z.output<Row>[]> {
-  return send(client, definition, params, {});
+  return send(client, definition, params, { signal });
 }
 
 /**

@@ -1,9 +1,10 @@
-import type { ClickHouseClient } from "@clickhouse/client";
+import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import type { ClickHouseConnection } from "../client/connection.ts";
 import { SHARDED_TABLES } from "../schema/tables.ts";
 import { type Cluster, setCluster } from "./cluster.ts";
+import { type ReplicaRouter, routeToReplicas } from "../replicas/route.ts";
 import { connectionsOf, readShards } from "./servers.ts";
-import { distributedTable, insertsIntoShards, overAllShards } from "./sql.ts";
+import { changesShards, distributedTable, insertsIntoShards, overAllShards } from "./sql.ts";
 
 /** What every query and insert of a cluster's client says beyond those of a single server. */
 export const CLUSTER_SETTINGS = {
@@ -18,11 +19,14 @@ export const CLUSTER_SETTINGS = {
 
 /**
  * Makes a client of one server a client of its cluster:
- * - `query` and `exec` ask this server, which reads sharded tables on all shards;
+ * - `query` and `exec` ask one server, which reads sharded tables on all shards;
  * - `insert` sends rows of a sharded table to their shards, and all others to every server. What the intake stores goes
  *   straight to the servers instead: see `openInsertQueue`;
- * - `command` runs on every server, with the tables that are there, but an INSERT into a sharded table once, for all
- *   shards. One that fails may have been run by some of them: every command of ours can be repeated.
+ * - `command` runs on every server, with the tables that are there. An INSERT into a sharded table runs once, for all
+ *   shards; a statement that changes rows of one, once for each shard, whose replicas follow. One that fails may have
+ *   been run by some of them: every command of ours can be repeated.
+ *
+ * The one server is that of the connection; in a cluster with replicas, one of those that have all rows.
  * @param name of the cluster.
  * @param connectTo makes a client of one server.
  */
@@ -32,39 +36,96 @@ export function joinCluster(
   name: string,
   connectTo: (server: ClickHouseConnection) => ClickHouseClient,
 ): ClickHouseClient {
-  const [query, exec, close] = [client.query.bind(client), client.exec.bind(client), client.close.bind(client)];
-  let opened: Promise<readonly ClickHouseClient[]> | undefined;
-  const servers = () => {
-    opened ??= readShards(client, name).then((shards) => connectionsOf(connection, shards).map(connectTo));
+  const own = connectTo(connection);
+  let opened: Promise<Members> | undefined;
+  const members = () => {
+    opened ??= readShards(own, name).then((shards) => openMembers(connectionsOf(connection, shards), connectTo));
     opened.catch(() => {
       opened = undefined;
     });
     return opened;
   };
-  const cluster: Cluster = { name, database: connection.database, servers };
-  /** One server after the other, so that a statement that is wrong changes none. @returns the last result. */
-  const onEach = async <T>(act: (server: ClickHouseClient) => Promise<T>): Promise<T> => {
-    const [first, ...others] = await servers();
-    if (first === undefined) throw new RangeError("a cluster without servers");
-    let result = await act(first);
-    for (const server of others) result = await act(server);
-    return result;
+  const cluster: Cluster = {
+    name,
+    database: connection.database,
+    servers: async () => (await members()).servers,
+    shards: async () => (await members()).shards,
   };
-  const [insert, command] = [client.insert.bind(client), client.command.bind(client)];
   setCluster(client, cluster);
-  client.query = (params) => query({ ...params, query: overAllShards(cluster, params.query) });
-  client.exec = (params) => exec({ ...params, query: overAllShards(cluster, params.query) });
-  client.command = (params) =>
-    insertsIntoShards(params.query)
-      ? command({ ...params, query: overAllShards(cluster, params.query) })
-      : onEach((server) => server.command(params));
-  client.insert = (params) =>
-    SHARDED_TABLES.includes(params.table)
-      ? insert({ ...params, table: distributedTable(cluster.database, params.table) })
-      : onEach((server) => server.insert(params));
+  const read: ReplicaRouter["read"] = async (ask) => {
+    const { router } = await members();
+    return router === undefined ? ask(own, {}) : router.read(ask);
+  };
+  const write: ReplicaRouter["write"] = async (ask) => {
+    const { router } = await members();
+    return router === undefined ? ask(own, {}) : router.write(ask);
+  };
+  const overAll = <P extends Statement>(params: P, settings: ClickHouseSettings) => ({
+    ...params,
+    ...withSettings(params, settings),
+    query: overAllShards(cluster, params.query),
+  });
+  client.query = (params) => read((server, settings) => server.query(overAll(params, settings)));
+  client.exec = (params) => read((server, settings) => server.exec(overAll(params, settings)));
+  client.command = async (params) => {
+    if (insertsIntoShards(params.query)) {
+      return write((server, settings) => server.command(overAll(params, settings)));
+    }
+    const { servers, shards } = await members();
+    return onEach(changesShards(params.query) ? shards : servers.flat(), (server) => server.command(params));
+  };
+  client.insert = async (params) => {
+    if (!SHARDED_TABLES.includes(params.table)) {
+      return onEach((await members()).servers.flat(), (server) => server.insert(params));
+    }
+    const table = distributedTable(cluster.database, params.table);
+    return write((server, settings) => server.insert({ ...params, ...withSettings(params, settings), table }));
+  };
+  client.ping = (params) => own.ping(params);
+  const close = client.close.bind(client);
   client.close = async () => {
     await close();
-    for (const server of (await opened?.catch(() => [])) ?? []) await server.close();
+    await own.close();
+    const { servers = [], shards = [] } = (await opened?.catch(() => undefined)) ?? {};
+    for (const server of [...servers.flat(), ...shards]) await server.close();
   };
   return client;
+}
+
+/** The servers of a cluster, and how to reach them. */
+type Members = {
+  readonly servers: readonly (readonly ClickHouseClient[])[];
+  readonly shards: readonly ClickHouseClient[];
+  /** Of a cluster with replicas. */
+  readonly router: ReplicaRouter | undefined;
+};
+
+function openMembers(
+  connections: readonly (readonly ClickHouseConnection[])[],
+  connectTo: (server: ClickHouseConnection) => ClickHouseClient,
+): Members {
+  const servers = connections.map((replicas) => replicas.map(connectTo));
+  if (servers.every(({ length }) => length === 1)) return { servers, shards: servers.flat(), router: undefined };
+  const firsts = connections.flatMap(([first]) => (first === undefined ? [] : [connectTo(first)]));
+  const router = routeToReplicas(servers, firsts);
+  return { servers, shards: router.shards, router };
+}
+
+type WithSettings = { readonly clickhouse_settings?: ClickHouseSettings };
+type Statement = WithSettings & { readonly query: string };
+
+const withSettings = ({ clickhouse_settings }: WithSettings, settings: ClickHouseSettings) => ({
+  clickhouse_settings: { ...clickhouse_settings, ...settings },
+});
+
+/** One server after the other, so that a statement that is wrong changes none. @returns the last result. */
+async function onEach<T>(
+  servers: readonly ClickHouseClient[],
+  act: (server: ClickHouseClient) => Promise<T>,
+): Promise<T> {
+  const [first, ...others] = servers;
+  if (first === undefined) throw new RangeError("a cluster without servers");
+  let result = await act(first);
+  for (const server of others) result = await act(server);
+  return result;
 }

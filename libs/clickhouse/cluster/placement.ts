@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
-import { serversOf } from "./cluster.ts";
+import { shardsOf } from "./cluster.ts";
 import { readOwnShards, type Shard, slotsOf } from "./servers.ts";
 
 const misplacedAddresses = defineQuery({
@@ -32,7 +32,7 @@ export async function countMisplaced(
 export async function assertPlacement(client: ClickHouseClient, given?: readonly Shard[]): Promise<void> {
   const shards = given ?? (await readOwnShards(client));
   if (shards === undefined) return;
-  const servers = await serversOf(client);
+  const servers = await shardsOf(client);
   const counts = await Promise.all(servers.map((server, shard) => countMisplaced(server, shards, shard)));
   const misplaced = counts.reduce((sum, one) => sum + one, 0);
   if (misplaced === 0) return;

@@ -4,6 +4,7 @@ import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
 import { COPIED_TABLES, SHARDED_TABLES } from "../schema/tables.ts";
 import type { Cluster } from "./cluster.ts";
+import { askingReplica } from "../replicas/settings.ts";
 
 /** Tables of which every server has all rows; each server notes its own migrations. */
 const REFERENCE_TABLES = COPIED_TABLES.filter(
@@ -18,17 +19,24 @@ export function tableOnCluster({ name, database }: Pick<Cluster, "name" | "datab
   return `cluster(${[name, database, table].map(literal).join(", ")})`;
 }
 
-/** Replaces the rows of a server's reference tables by those of a cluster's first server. */
-export async function copyReferenceTables(
-  server: ClickHouseClient,
-  from: Pick<Cluster, "name" | "database">,
-): Promise<void> {
+/** One server of a cluster, and its database. */
+type ClusterServer = Pick<Cluster, "name" | "database"> & {
+  /** Counted from 1; the first, if left out. */
+  readonly shard?: number;
+  /** Counted from 0; any, if left out. */
+  readonly replica?: number;
+};
+
+/** Replaces the rows of a server's reference tables by those of another server. */
+export async function copyReferenceTables(server: ClickHouseClient, from: ClusterServer): Promise<void> {
+  const { shard = 1, replica } = from;
   for (const table of REFERENCE_TABLES) {
     const columns = await storedColumns(server, table);
     await server.command({ query: `TRUNCATE TABLE ${table}` });
     await server.command({
-      query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${tableOnCluster(from, table)} WHERE _shard_num = 1`,
-      clickhouse_settings: COPY_SETTINGS,
+      query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${tableOnCluster(from, table)}
+        WHERE _shard_num = ${shard}`,
+      clickhouse_settings: { ...COPY_SETTINGS, ...(replica !== undefined && askingReplica(replica)) },
     });
   }
 }

@@ -24,6 +24,17 @@ export function insertsIntoShards(sql: string): boolean {
   return INSERT.test(sql);
 }
 
+const CHANGE = new RegExp(
+  `^\\s*(TRUNCATE TABLE|DELETE FROM|OPTIMIZE TABLE|ALTER TABLE) (IF EXISTS )?(${SHARDED_TABLES.join("|")})\\b`,
+);
+/** Replicas do not tell each other of a table's settings. */
+const OWN_SETTINGS = /\b(MODIFY|RESET) SETTING\b/;
+
+/** Whether a statement changes rows or the definition of a sharded table in a way that a shard's replicas follow. */
+export function changesShards(sql: string): boolean {
+  return CHANGE.test(sql) && !OWN_SETTINGS.test(sql);
+}
+
 export function distributedTable(database: string, table: string): string {
   return `${identifier(distributedDatabase(database))}.${table}`;
 }

@@ -26,8 +26,8 @@ export type Source = {
   readonly retentionDays: number;
 };
 
-/** Where they go: the shards and, in their order, a client of each one's server. */
-export type Target = { readonly shards: readonly Shard[]; readonly servers: readonly ClickHouseClient[] };
+/** Where they go: the shards and, in their order, a client of each one. */
+export type Target = { readonly shards: readonly Shard[]; readonly clients: readonly ClickHouseClient[] };
 
 const partitions = defineQuery({
   name: "sharded-partitions",
@@ -40,8 +40,8 @@ const partitions = defineQuery({
 });
 
 /** Every portion that the source or the target has rows of, or may have. */
-export async function readPortions({ client }: Source, { servers, shards }: Target): Promise<readonly Portion[]> {
-  const found = await Promise.all([client, ...servers].map((each) => run(each, partitions, {})));
+export async function readPortions({ client }: Source, { clients, shards }: Target): Promise<readonly Portion[]> {
+  const found = await Promise.all([client, ...clients].map((each) => run(each, partitions, {})));
   const distinct = new Map(found.flat().map((one) => [`${one.table} ${one.partition}`, one]));
   // A shard without weight has no rows.
   const filled = shards.flatMap(({ weight }, shard) => (weight > 0 ? [shard] : []));
@@ -108,8 +108,8 @@ export async function copyPortion(portion: Portion, source: Source, target: Targ
   });
 }
 
-function serverOf({ servers }: Target, { shard }: Portion): ClickHouseClient {
-  const server = servers[shard];
+function serverOf({ clients }: Target, { shard }: Portion): ClickHouseClient {
+  const server = clients[shard];
   if (server === undefined) throw new RangeError(`there is no shard ${shard}`);
   return server;
 }

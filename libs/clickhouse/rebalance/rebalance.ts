@@ -2,6 +2,7 @@ import { rebuildRollups } from "../backup/rebuild-rollups.ts";
 import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { onAllServers, sumProgress } from "../cluster/all-servers.ts";
+import { serversOf, shardsOf } from "../cluster/cluster.ts";
 import { connectionsOfCluster } from "../cluster/each-server.ts";
 import { assertPlacement } from "../cluster/placement.ts";
 import { copyReferenceTables } from "../cluster/reference-tables.ts";
@@ -57,17 +58,18 @@ export async function rebalance(options: RebalanceOptions): Promise<Rebalanced> 
   const { source: from, target: to, isLast, signal } = options;
   const open = (connection: ClickHouseConnection) => connect(connection, "noisefloor-rebalance", LONG_REQUEST_MS);
   const client = open(from);
-  const connections = await connectionsOfCluster(to, to.cluster);
-  const servers = connections.map(open);
+  // A client takes no database that does not exist.
+  for (const server of (await connectionsOfCluster(to, to.cluster)).flat()) await createDatabase(server);
+  const made = open(to);
   try {
     const migrations = await readMigrations(options.migrations);
     await assertCurrentSchema(client, migrations);
     await assertPlacement(client);
     const retentionDays = await readRetention(client);
-    await prepare(connections, servers, { ...options, retentionDays });
+    await prepare(made, { ...options, retentionDays });
 
     const source: Source = { client, cluster: { name: from.cluster, database: from.database }, retentionDays };
-    const target: Target = { shards: await readShards(client, to.cluster), servers };
+    const target: Target = { shards: await readShards(client, to.cluster), clients: await shardsOf(made) };
     const portions = await readPortions(source, target);
     let copied = 0;
     const copy = async (portion: Portion) => {
@@ -82,10 +84,11 @@ export async function rebalance(options: RebalanceOptions): Promise<Rebalanced> 
       copy,
       progressOf(options, "comparing and copying"),
     );
-    const isComplete = isCopiedWhole && (!isLast || (await finish(source, target, options)));
+    const isComplete = isCopiedWhole && (!isLast || (await finish(source, { ...target, made }, options)));
     return { isComplete, portions: portions.length, copied };
   } finally {
-    for (const each of [client, ...servers]) await each.close();
+    await client.close();
+    await made.close();
   }
 }
 
@@ -100,28 +103,27 @@ const progressOf =
  * @throws StoreError when it is a store already.
  */
 async function prepare(
-  connections: readonly ClickHouseConnection[],
-  servers: readonly ClickHouseClient[],
-  { migrations: directory, retentionDays }: Pick<RebalanceOptions, "migrations"> & { readonly retentionDays: number },
+  made: ClickHouseClient,
+  { target, migrations: directory, retentionDays }: RebalanceOptions & { readonly retentionDays: number },
 ): Promise<void> {
+  const servers = await serversOf(made);
   const migrations = await readMigrations(directory);
-  for (const connection of connections) await createDatabase(connection);
   const unfinished = await Promise.all(servers.map((server) => readUnfinished(server)));
   const applied = await Promise.all(servers.map((server) => readAppliedOrNone(server, migrations)));
   // One that was killed at its end may have left some servers without the marker.
   if (!unfinished.includes("rebalance") && applied.some(({ length }) => length > 0)) {
     throw new StoreError(
-      `the database ${connections[0]?.database} is a store already: set CLICKHOUSE_DATABASE to the name of a new one`,
+      `the database ${target.database} is a store already: set CLICKHOUSE_DATABASE to the name of a new one`,
     );
   }
-  for (const [index, server] of servers.entries()) {
-    await putMarker(server, "rebalance");
-    const connection = connections[index];
-    const isMade = applied[index]?.length === migrations.length;
-    if (connection !== undefined && !isMade) await migrate(connection, directory, { isForRestore: true });
-    for (const view of viewsOf(migrations)) await server.command({ query: `DROP VIEW IF EXISTS ${view} SYNC` });
-    await applyRetention(server, retentionDays);
+  for (const server of servers) await putMarker(server, "rebalance");
+  if (applied.some(({ length }) => length !== migrations.length)) {
+    await migrate(target, directory, { isForRestore: true });
   }
+  for (const server of servers) {
+    for (const view of viewsOf(migrations)) await server.command({ query: `DROP VIEW IF EXISTS ${view} SYNC` });
+  }
+  for (const shard of await shardsOf(made)) await applyRetention(shard, retentionDays);
 }
 
 async function readAppliedOrNone(client: ClickHouseClient, migrations: readonly Migration[]) {
@@ -132,11 +134,15 @@ async function readAppliedOrNone(client: ClickHouseClient, migrations: readonly 
 }
 
 /** Makes a store of what has been copied. @returns false when it was cancelled. */
-async function finish(source: Source, target: Target, options: RebalanceOptions): Promise<boolean> {
-  const { servers } = target;
+async function finish(
+  source: Source,
+  { made, ...target }: Target & { readonly made: ClickHouseClient },
+  options: RebalanceOptions,
+): Promise<boolean> {
   await migrate(options.target, options.migrations, { isForRestore: true });
+  const servers = await serversOf(made);
   for (const server of servers) await copyReferenceTables(server, source.cluster);
-  if (!(await rebuildAll(servers, options))) return false;
+  if (!(await rebuildAll(target, options))) return false;
   const assertSame = async (portion: Portion) => {
     if (await isCopied(portion, source, target)) return;
     throw new StoreError(
@@ -150,16 +156,16 @@ async function finish(source: Source, target: Target, options: RebalanceOptions)
   return true;
 }
 
-/** One portion after the other on each server, and all servers at once. @returns false when it was cancelled. */
+/** One portion after the other on each shard, and all shards at once. @returns false when it was cancelled. */
 async function eachPortion(
   portions: readonly Portion[],
-  { servers }: Target,
+  { clients }: Target,
   signal: AbortSignal,
   work: (portion: Portion) => Promise<void>,
   onProgress: (done: number, total: number) => void,
 ): Promise<boolean> {
   let done = 0;
-  await onAllServers(servers, signal, async (_, shard, stop) => {
+  await onAllServers(clients, signal, async (_, shard, stop) => {
     for (const portion of portions) {
       if (portion.shard !== shard) continue;
       if (stop.aborted) return;
@@ -170,15 +176,15 @@ async function eachPortion(
   return !signal.aborted;
 }
 
-/** Fills the rollups of every server from its observations. @returns false when it was cancelled. */
+/** Fills the rollups of every shard from its observations. @returns false when it was cancelled. */
 async function rebuildAll(
-  servers: readonly ClickHouseClient[],
+  { clients }: Target,
   { target: { database }, signal, ...options }: RebalanceOptions,
 ): Promise<boolean> {
-  const progress = sumProgress(servers.length, progressOf(options, "rebuilding rollups"));
-  await onAllServers(servers, signal, async (server, index, stop) => {
-    for (const table of DERIVED_TABLES) await server.command({ query: `TRUNCATE TABLE ${table}` });
-    await rebuildRollups(server, database, { signal: stop, onProgress: progress(index) });
+  const progress = sumProgress(clients.length, progressOf(options, "rebuilding rollups"));
+  await onAllServers(clients, signal, async (shard, index, stop) => {
+    for (const table of DERIVED_TABLES) await shard.command({ query: `TRUNCATE TABLE ${table}` });
+    await rebuildRollups(shard, database, { signal: stop, onProgress: progress(index) });
   });
   return !signal.aborted;
 }

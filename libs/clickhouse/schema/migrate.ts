@@ -5,9 +5,8 @@ import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
-import { serversOf } from "../cluster/cluster.ts";
-import { createDistributedTables } from "../cluster/distributed-tables.ts";
-import { connectionsOfCluster } from "../cluster/each-server.ts";
+import { askServers } from "../cluster/cluster.ts";
+import { type ExecuteStatement, migrateCluster } from "../cluster/migrate-cluster.ts";
 import { readUnfinished, type Unfinished } from "./unfinished-marker.ts";
 
 /** One numbered file with one idempotent statement, so that none can be applied by half. */
@@ -93,12 +92,10 @@ export async function migrate(
 ): Promise<Migration[]> {
   const { cluster } = connection;
   if (cluster === undefined) return migrateServer(connection, directory, options);
-  const applied = new Map<number, Migration>();
-  for (const server of await connectionsOfCluster(connection, cluster)) {
-    for (const migration of await migrateServer(server, directory, options)) applied.set(migration.version, migration);
-    await createDistributedTables(server, cluster);
-  }
-  return [...applied.values()];
+  const applied = await migrateCluster(connection, cluster, (server, execute) =>
+    migrateServer(server, directory, options, execute),
+  );
+  return [...new Map(applied.map((migration) => [migration.version, migration])).values()];
 }
 
 /**
@@ -113,6 +110,7 @@ async function migrateServer(
   connection: ClickHouseConnection,
   directory: string,
   options: MigrateOptions,
+  execute: ExecuteStatement = async (client, sql) => void (await client.command({ query: sql })),
 ): Promise<Migration[]> {
   const migrations = await readMigrations(directory);
   await createDatabase(connection);
@@ -135,7 +133,7 @@ async function migrateServer(
     const done: Migration[] = [];
     try {
       for (const migration of missing) {
-        await client.command({ query: migration.sql });
+        await execute(client, migration.sql);
         done.push(migration);
         options.onApply?.(migration);
       }
@@ -165,7 +163,7 @@ async function recordMigrations(client: ClickHouseClient, migrations: readonly M
  * make and no restore is half done. Takes only the right to read.
  */
 export async function assertCurrentSchema(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {
-  for (const server of await serversOf(client)) await assertServerIsCurrent(server, migrations);
+  await askServers(client, (server) => assertServerIsCurrent(server, migrations));
 }
 
 async function assertServerIsCurrent(client: ClickHouseClient, migrations: readonly Migration[]): Promise<void> {

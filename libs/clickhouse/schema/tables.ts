@@ -66,7 +66,7 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
     ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" },
   },
   sensor_activity: { ...COPIED, shardBy: "cityHash64(sensor_id)", hasScopes: true, ageing: HOURLY },
-  consumer_lag: COPIED,
+  consumer_lag: { ...COPIED, shardBy: "cityHash64(topic)" },
   backups: PRIVATE,
   observations: {
     ...COPIED,

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import { defineQuery, runForOne } from "../client/query.ts";
-import { serversOf } from "../cluster/cluster.ts";
+import { askServers } from "../cluster/cluster.ts";
 
 const serverClock = defineQuery({
   name: "server-clock",
@@ -22,7 +22,7 @@ export type ServerClock = {
  * furthest from ours, the version of each server where they differ, and the uptime of the server that started last.
  */
 export async function readServerClock(client: ClickHouseClient): Promise<ServerClock> {
-  const clocks = await Promise.all((await serversOf(client)).map(readOne));
+  const clocks = await askServers(client, readOne);
   return clocks.reduce((all, one) => ({
     skewMs: Math.abs(one.skewMs) > Math.abs(all.skewMs) ? one.skewMs : all.skewMs,
     version: all.version.split(", ").includes(one.version) ? all.version : `${all.version}, ${one.version}`,

@@ -1,5 +1,6 @@
 import { type ColumnQuery, type RowReader, readColumns } from "../client/columns.ts";
 import type { ClickHouseClient } from "../client/connect.ts";
+import { type KnownBlocks, withBlocks } from "./known-blocks.ts";
 
 /**
  * Addresses of the global dataset with the severity that they were seen with and the last time of that, as columns of
@@ -13,10 +14,10 @@ export type SightingColumns = {
   readonly milliseconds: Uint16Array;
 };
 
-/** What was added since a block of the table `address_changes`, and what the severities in it depend on. */
+/** What was added to the table `address_changes` beside the blocks that were known, and what its severities depend on. */
 export type SightingChanges = SightingColumns & {
-  /** The last block that was read; 0 when there was none. */
-  readonly lastBlock: number;
+  /** The blocks that were known and those that were read. */
+  readonly blocks: KnownBlocks;
   /** Changes when a tag comes, goes or changes its intention, and when a restore or a removal has exchanged the tables. */
   readonly version: string;
 };
@@ -30,7 +31,8 @@ const COLUMNS = `
 /** Rows of a table by address and severity; a tag that is not in the catalogue says nothing but that it was seen. */
 const bySeverity = (rows: string) => `
   SELECT toUInt32(source_ip) AS address, toUInt8(if(tag.is_known, toInt8(tag.intention) + 1, 0)) AS severity,
-    toUInt64(toUnixTimestamp64Milli(max(last_seen))) AS latest, max(block) AS last_block
+    toUInt64(toUnixTimestamp64Milli(max(last_seen))) AS latest,
+    groupUniqArray(block) AS blocks
   FROM (${rows}) AS seen
   LEFT JOIN (SELECT id, intention, 1 AS is_known FROM tags FINAL) AS tag ON tag.id = seen.tag_id
   GROUP BY address, severity`;
@@ -54,7 +56,7 @@ export function readSightingsBetween(
   { first, last, since }: { readonly first: number; readonly last: number; readonly since: number },
 ): Promise<SightingColumns> {
   const rows = `
-    SELECT source_ip, tag_id, last_seen, 0 AS block FROM address_tags
+    SELECT source_ip, tag_id, last_seen, toUInt64(0) AS block FROM address_tags
     WHERE dataset = 'global' AND source_ip BETWEEN toIPv4({first:UInt32}) AND toIPv4({last:UInt32})
       AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')`;
   const query = {
@@ -66,29 +68,63 @@ export function readSightingsBetween(
   return readColumns(client, query, readSightings);
 }
 
-/** What was stored after a block of `address_changes`; everything that it still holds after block 0. */
-export function readSightingsAfter(client: ClickHouseClient, block: number): Promise<SightingChanges> {
+/** The version of {@link SightingChanges}, without any. */
+export async function readSightingsVersion(client: ClickHouseClient): Promise<string> {
+  const query = { name: "address-changes-version", sql: `SELECT ${VERSION}`, settings: FOREGROUND };
+  return readColumns(client, query, (row) => row.string());
+}
+
+/** Replicas have different UUIDs and the same path in Keeper, the first text of the engine's definition. */
+const VERSION = `ifNull(concat(
+  (SELECT toString(groupBitXor(cityHash64(id, intention))) FROM tags FINAL), ' ',
+  (SELECT toString(groupBitXor(cityHash64(name, if(engine LIKE 'Replicated%', extract(engine_full, '\\'([^\\']+)\\''),
+      toString(uuid))))) FROM system.tables
+    WHERE database = currentDatabase() AND name IN ('address_tags', 'address_changes'))), '')`;
+
+/** SQL: the number of a partition, and of a part's. */
+const PARTITION = "intDiv(toUnixTimestamp(stored_at), 300)";
+const PARTITION_OF_PART = "intDiv(toUnixTimestamp(parseDateTimeBestEffort(splitByChar('_', _part)[1], 'UTC')), 300)";
+/** A partition and a block as one number, of which the block has so many bits. */
+const BLOCK_BITS = 40;
+
+/** What `address_changes` has in other blocks than the known ones. */
+export function readSightingsAfter(client: ClickHouseClient, known: KnownBlocks): Promise<SightingChanges> {
   // The version is read first: when tags change meanwhile, the next call brings another one. A part's name states its
   // last block, so that parts without a newer one are not read: under a full intake the table has fifty million rows.
+  const lastOf = (partition: string) => `transform(${partition}, {partitions:Array(UInt32)}, {upTo:Array(Int64)}, -1)`;
   const rows = `
-    SELECT source_ip, tag_id, last_seen, _block_number AS block FROM address_changes
-    WHERE _block_number > {block:UInt64} AND toUInt64(splitByChar('_', _part)[3]) > {block:UInt64}`;
+    SELECT source_ip, tag_id, last_seen,
+      bitShiftLeft(toUInt64(${PARTITION}), ${BLOCK_BITS}) + _block_number AS block
+    FROM address_changes
+    WHERE toInt64(_block_number) > ${lastOf(PARTITION)}
+      AND toInt64(splitByChar('_', _part)[3]) > ${lastOf(PARTITION_OF_PART)}
+      AND NOT has({others:Array(UInt64)}, block)`;
   const query = {
     name: "address-changes",
     sql: `
-      SELECT
-        ifNull(concat(
-          (SELECT toString(groupBitXor(cityHash64(id, intention))) FROM tags FINAL), ' ',
-          (SELECT toString(groupBitXor(cityHash64(name, uuid))) FROM system.tables
-            WHERE database = currentDatabase() AND name IN ('address_tags', 'address_changes'))), ''),
-        toUInt64(max(last_block)), ${COLUMNS}
+      SELECT ${VERSION},
+        ifNull((SELECT toUInt64(engine NOT LIKE 'Replicated%') FROM system.tables
+          WHERE database = currentDatabase() AND name = 'address_changes'), 0),
+        arrayMap(one -> toUInt32(bitShiftRight(one, ${BLOCK_BITS})), groupUniqArrayArray(blocks) AS read),
+        arrayMap(one -> bitAnd(one, ${2 ** BLOCK_BITS - 1}), read),
+        ${COLUMNS}
       FROM (${bySeverity(rows)} ORDER BY address, severity DESC)`,
-    params: { block },
+    params: toParams(known),
     settings: FOREGROUND,
   };
   return readColumns(client, query, (row) => {
     const version = row.string();
-    const lastBlock = row.uint64();
-    return { version, lastBlock, ...readSightings(row) };
+    const isInOrder = row.uint64() === 1;
+    const blocks = withBlocks(known, { partitions: row.uint32s(), numbers: row.uint64s(), isInOrder });
+    return { version, blocks, ...readSightings(row) };
   });
+}
+
+function toParams(known: KnownBlocks) {
+  const others = [...known].flatMap(([partition, { others }]) =>
+    others.map((number) => String(BigInt(partition) * 2n ** BigInt(BLOCK_BITS) + BigInt(number))),
+  );
+  // ClickHouse's `transform` takes no empty arrays.
+  const all = known.size === 0 ? [[0, { upTo: -1 }] as const] : [...known];
+  return { partitions: all.map(([partition]) => partition), upTo: all.map(([, { upTo }]) => upTo), others };
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { HoldsDataError, type Restored, restoreDatabase } from "@noisefloor/clickhouse/backup/restore.ts";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { formatHolder } from "@noisefloor/clickhouse/server/embedded-files.ts";
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
@@ -96,8 +96,8 @@ export async function runRestore(
  * is the oldest, as the shards were copied one beside the other. Undefined when there is none.
  */
 async function readNewestOfAll(client: ClickHouseClient): Promise<number | undefined> {
-  const servers = await serversOf(client);
-  const receipts = await Promise.all(servers.map((server) => readNewestReceipt(server)));
+  const shards = await shardsOf(client);
+  const receipts = await Promise.all(shards.map((shard) => readNewestReceipt(shard)));
   const known = receipts.filter((receipt) => receipt !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
 }

@@ -1,6 +1,6 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
@@ -31,20 +31,20 @@ export async function openAddressIndex(
   const { roles, settings, log, metrics, closeStack } = context;
   const limit = settings.lookupIndexAddresses;
   if (!roles.query || limit === 0) return undefined;
-  const servers = await serversOf(client);
+  const shards = await shardsOf(client);
   const loaded = new Set<ClickHouseClient>();
-  const sightings = startSightings(servers, shardOfAddress((await readOwnShards(client)) ?? []), (server) => ({
-    limit: Math.ceil(limit / servers.length),
+  const sightings = startSightings(shards, shardOfAddress((await readOwnShards(client)) ?? []), (shard) => ({
+    limit: Math.ceil(limit / shards.length),
     retentionDays,
     now: Date.now,
     onError: (error) => log.warn({ err: error }, "refresh of the address index failed; querying ClickHouse per lookup"),
     onRecovery: () => log.info("refresh of the address index succeeded again"),
     onLoaded: (addresses, seconds) => {
-      loaded.add(server);
+      loaded.add(shard);
       log.info({ addresses, seconds }, "address index loaded");
     },
     onTooLarge: () => {
-      loaded.add(server);
+      loaded.add(shard);
       log.warn({ limit }, "more addresses than LOOKUP_INDEX_ADDRESSES; querying ClickHouse per lookup");
     },
   }));
@@ -57,7 +57,7 @@ export async function openAddressIndex(
     caches: { addresses: sightings },
     checks: {
       addresses: async () => {
-        if (loaded.size < servers.length) throw new LoadingError("the address index is being loaded");
+        if (loaded.size < shards.length) throw new LoadingError("the address index is being loaded");
       },
     },
     onStored: (rows) => recordRows(rows, sightings, catalogue),

@@ -2,9 +2,9 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { type SightingsCache, type SightingsCacheOptions, startSightingsCache } from "./sightings-cache.ts";
 
 /**
- * The sightings of all shards as one cache. Each shard's are loaded and refreshed from its own server, as the numbers
- * of blocks, from which changes are read on, belong to a server.
- * @param clients one for each shard, of its server alone.
+ * The sightings of all shards as one cache. Each shard's are loaded and refreshed by itself, as the numbers of blocks,
+ * from which changes are read on, belong to a shard.
+ * @param clients one for each shard, of it alone.
  * @param shardOf the index of an address's shard.
  */
 export function startSightings(

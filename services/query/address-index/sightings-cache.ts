@@ -4,8 +4,10 @@ import {
   countSightings,
   readSightingsAfter,
   readSightingsBetween,
+  readSightingsVersion,
   type SightingColumns,
 } from "@noisefloor/clickhouse/tables/address-tags.ts";
+import { NO_BLOCKS } from "@noisefloor/clickhouse/tables/known-blocks.ts";
 import { HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { createSightings, type Sighting } from "./sightings.ts";
 
@@ -61,7 +63,7 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
   const { signal } = stopping;
   let state: "loading" | "loaded" | "too-large" = "loading";
   let version = "";
-  let lastBlock = 0;
+  let blocks = NO_BLOCKS;
   let loadedDays = 0;
   let currentAt = performance.now();
   let evictedAt = performance.now();
@@ -79,7 +81,7 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
     const start = performance.now();
     loadedDays = retentionDays();
     const since = retentionStart(now(), loadedDays);
-    ({ version } = await readSightingsAfter(client, Number.MAX_SAFE_INTEGER));
+    version = await readSightingsVersion(client);
     for (const { first, last } of slices(await countSightings(client))) {
       await recordAll(await readSightingsBetween(client, { first, last, since }));
       if (signal.aborted) return;
@@ -91,9 +93,9 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
       }
     }
     // An insert reaches the tables of its views one after the other: the changes have what the slices may have missed.
-    const changes = await readSightingsAfter(client, 0);
+    const changes = await readSightingsAfter(client, NO_BLOCKS);
     await recordAll(changes);
-    lastBlock = changes.lastBlock;
+    blocks = changes.blocks;
     if (changes.version !== version) return;
     state = "loaded";
     currentAt = start;
@@ -101,13 +103,13 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
   };
   const readChanges = async () => {
     const start = performance.now();
-    const changes = await readSightingsAfter(client, lastBlock);
+    const changes = await readSightingsAfter(client, blocks);
     if (changes.version !== version) {
       state = "loading";
       return;
     }
     await recordAll(changes);
-    lastBlock = Math.max(lastBlock, changes.lastBlock);
+    blocks = changes.blocks;
     currentAt = start;
   };
   const evictExpired = async () => {

@@ -55,7 +55,9 @@ const observation = (ip: string) => ({
 
 /** What the server of each shard has by itself. */
 async function onEachServer<T>(ask: (client: ReturnType<typeof connect>) => Promise<T>): Promise<T[]> {
-  const clients = connectionsOf(world.connection, shards).map((server) => connect(server, "noisefloor-tests"));
+  const clients = connectionsOf(world.connection, shards)
+    .flat()
+    .map((server) => connect(server, "noisefloor-tests"));
   try {
     return await Promise.all(clients.map(ask));
   } finally {
@@ -241,7 +243,7 @@ test("while a shard is away questions get a 503 and its rows wait; those of othe
 
 /** The addresses of the test above that one server has. */
 async function addressesOn(shard: number): Promise<readonly number[]> {
-  const [server] = connectionsOf(world.connection, shards.slice(shard, shard + 1));
+  const [server] = connectionsOf(world.connection, shards.slice(shard, shard + 1)).flat();
   if (server === undefined) throw new RangeError(`there is no shard ${shard}`);
   const client = connect(server, "noisefloor-tests");
   try {

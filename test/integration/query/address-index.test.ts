@@ -1,5 +1,6 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { readSightingsAfter } from "@noisefloor/clickhouse/tables/address-tags.ts";
+import { NO_BLOCKS } from "@noisefloor/clickhouse/tables/known-blocks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classification.ts";
@@ -207,11 +208,11 @@ test("no change is missed by reading on from the last block while many inserts e
   const [writers, inserts, base] = [6, atVolume(6, 25), ipv4ToNumber("52.0.0.0")];
   const server = openServer();
   const seen = new Set<number>();
-  let lastBlock = (await readSightingsAfter(server, 0)).lastBlock;
+  let { blocks } = await readSightingsAfter(server, NO_BLOCKS);
   const readOn = async () => {
-    const changes = await readSightingsAfter(server, lastBlock);
+    const changes = await readSightingsAfter(server, blocks);
     for (const address of changes.addresses) seen.add(address);
-    lastBlock = Math.max(lastBlock, changes.lastBlock);
+    blocks = changes.blocks;
   };
   const write = async (writer: number) => {
     for (let insert = 0; insert < inserts; insert++) {
@@ -248,10 +249,10 @@ test("reading on from the last block does not read the blocks before it", async 
   const limited = openServer(url.href);
   try {
     await insert("53.0.0.0", 100_000);
-    await expect(readSightingsAfter(limited, 0)).rejects.toThrow(/rows/);
-    const { lastBlock } = await readSightingsAfter(server, 0);
+    await expect(readSightingsAfter(limited, NO_BLOCKS)).rejects.toThrow(/rows/);
+    const { blocks } = await readSightingsAfter(server, NO_BLOCKS);
     await insert("54.0.0.0", 1);
-    const { addresses } = await readSightingsAfter(limited, lastBlock);
+    const { addresses } = await readSightingsAfter(limited, blocks);
     expect([...addresses]).toEqual([ipv4ToNumber("54.0.0.0")]);
   } finally {
     await limited.close();

@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { answers, type ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { type ServerProcess, startServerProcess } from "@noisefloor/clickhouse/server/embedded-process.ts";
 import getPort from "get-port";
+import { startZooKeeper, type ZooKeeper } from "./replicas/zookeeper.ts";
 import type { RestartableStore } from "./restartable-store.ts";
 
 const CLUSTER = "shards";
@@ -14,7 +16,7 @@ const USER = { username: "noisefloor", password: "writes" };
 /** Has what docs/scaling.md gives the user of the queries. */
 const READER = { username: "noisefloor_reader", password: "reads" };
 
-/** Real servers on this machine that know each other as the shards of one cluster. */
+/** Real servers on this machine that know each other as the shards of one cluster, each with some replicas. */
 export type ClickHouseCluster = {
   /** The first server's. */
   readonly connection: ClickHouseConnection;
@@ -22,26 +24,28 @@ export type ClickHouseCluster = {
   readonly smaller: ClickHouseConnection;
   /** That of the first for a user who only reads. */
   readonly reader: ClickHouseConnection;
-  /** SIGKILL to a shard's server, by its index; resolves when it is gone. */
-  kill(index: number): Promise<void>;
-  /** Starts it again, with its data. */
-  start(index: number): Promise<void>;
+  /** Of a cluster with replicas. */
+  readonly zookeeper: ZooKeeper | undefined;
+  /** SIGKILL to the server of a shard, or to one of its replicas; resolves when it is gone. */
+  kill(shard: number, replica?: number): Promise<void>;
+  /** Starts it again, with its data or without. */
+  start(shard: number, replica?: number, options?: { readonly isEmpty: boolean }): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** A cluster of which a test can kill the last shard, with the others going on. */
-export async function startRestartableCluster(shards: number): Promise<RestartableStore> {
-  const cluster = await startCluster(shards, "noisefloor");
-  const last = shards - 1;
+/** A cluster of which a test can kill the last shard, or of replicas the last one, with the others going on. */
+export async function startRestartableCluster(shards: number, replicas = 1): Promise<RestartableStore> {
+  const cluster = await startCluster(shards, { replicas, database: "noisefloor" });
+  const last = [shards - 1, replicas - 1] as const;
   let isRunning = true;
   return {
     connection: cluster.connection,
     async kill() {
-      await cluster.kill(last);
+      await cluster.kill(...last);
       isRunning = false;
     },
     async start() {
-      if (!isRunning) await cluster.start(last);
+      if (!isRunning) await cluster.start(...last);
       isRunning = true;
     },
     close: cluster.stop,
@@ -52,68 +56,114 @@ export async function startRestartableCluster(shards: number): Promise<Restartab
  * Servers of a cluster have the same ports, so each has a loopback address of its own. Not 127.0.0.1: every server
  * takes that for itself.
  */
-export const hostOfShard = (index: number) => `127.0.0.${index + 2}`;
+export const hostOfServer = (index: number) => `127.0.0.${index + 2}`;
 
-/** @param database of the connections; it need not exist. */
-export async function startCluster(shards: number, database = "default"): Promise<ClickHouseCluster> {
+type ClusterOptions = {
+  /** Servers of each shard. */
+  readonly replicas?: number;
+  /** Of the connections; it need not exist. */
+  readonly database?: string;
+};
+
+export async function startCluster(shards: number, options: ClusterOptions = {}): Promise<ClickHouseCluster> {
+  const { replicas = 1, database = "default" } = options;
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-cluster-"));
+  const zookeeper = replicas > 1 ? await startZooKeeper() : undefined;
   // Free at every address of this machine.
   const ports = { httpPort: await getPort(), tcpPort: await getPort() };
-  const hosts = Array.from({ length: shards }, (_, index) => hostOfShard(index));
-  const servers = hosts.map((host) => ({ url: `http://${host}:${ports.httpPort}`, ...USER, database }));
-  const start = async (index: number): Promise<ServerProcess> => {
-    const own = join(folder, String(index));
-    const server = servers[index];
-    if (server === undefined) throw new RangeError(`there is no shard ${index}`);
+  const indexOf = (shard: number, replica: number) => shard * replicas + replica;
+  const hosts = Array.from({ length: shards }, (_, shard) =>
+    Array.from({ length: replicas }, (_, replica) => hostOfServer(indexOf(shard, replica))),
+  );
+  const connectionTo = (host: string) => ({ url: `http://${host}:${ports.httpPort}`, ...USER, database });
+  const start = async (host: string): Promise<ServerProcess> => {
+    const own = join(folder, host);
     await mkdir(own, { recursive: true });
     const config = join(own, "config.xml");
-    await writeFile(config, configXml({ folder: own, config, hosts, tcpPort: ports.tcpPort }));
+    await writeFile(config, configXml({ folder: own, config, hosts, host, ...ports, zookeeper: zookeeper?.port }));
     return startServerProcess({
       data: join(own, "data"),
       config,
       nowhere: join(own, "nowhere"),
-      host: hostOfShard(index),
+      host,
       ...ports,
-      isReady: () => answers(server),
+      ...(zookeeper && { environment: exchangingParts(host, ports.httpPort) }),
+      isReady: () => answers(connectionTo(host)),
       timeoutMs: 30_000,
     });
   };
-  const processes = await Promise.all(hosts.map((_, index) => start(index)));
-  const [first] = servers;
-  if (first === undefined) throw new RangeError("a cluster has a server");
+  const processes = new Map<string, ServerProcess>();
+  const startAll = async () =>
+    Promise.all(hosts.flat().map(async (host) => void processes.set(host, await start(host))));
+  const stop = async () => {
+    await Promise.all([...processes.values()].map((server) => server.stop()));
+    await zookeeper?.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  await startAll().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  const hostAt = (shard: number, replica: number) => {
+    const host = hosts[shard]?.[replica];
+    if (host === undefined) throw new RangeError(`there is no replica ${replica} of shard ${shard}`);
+    return host;
+  };
+  const first = connectionTo(hostAt(0, 0));
   return {
     connection: { ...first, cluster: CLUSTER },
     smaller: { ...first, cluster: SMALLER },
     reader: { ...first, ...READER, cluster: CLUSTER },
-    async kill(index) {
-      const server = processes[index];
-      if (server === undefined) throw new RangeError(`there is no shard ${index}`);
+    zookeeper,
+    async kill(shard, replica = 0) {
+      const server = processes.get(hostAt(shard, replica));
+      if (server === undefined) throw new RangeError("the server does not run");
       process.kill(server.pid, "SIGKILL");
       await server.ended;
     },
-    async start(index) {
-      processes[index] = await start(index);
+    async start(shard, replica = 0, { isEmpty } = { isEmpty: false }) {
+      const host = hostAt(shard, replica);
+      if (isEmpty) await rm(join(folder, host), { recursive: true, force: true });
+      processes.set(host, await start(host));
     },
-    async stop() {
-      await Promise.all(processes.map((server) => server.stop()));
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 
-function configXml(options: { folder: string; config: string; hosts: readonly string[]; tcpPort: number }): string {
+const INTERSERVER = fileURLToPath(new URL("replicas/interserver.mjs", import.meta.url));
+
+/** The environment of a server that exchanges parts with others over its HTTP port. */
+function exchangingParts(host: string, httpPort: number): Readonly<Record<string, string>> {
+  return {
+    NODE_OPTIONS: `--import=${INTERSERVER}`,
+    INTERSERVER_HOST: host,
+    INTERSERVER_PORT: String(httpPort),
+  };
+}
+
+type ConfigOptions = {
+  readonly folder: string;
+  readonly config: string;
+  readonly hosts: readonly (readonly string[])[];
+  readonly host: string;
+  readonly tcpPort: number;
+  /** The port of ZooKeeper, in a cluster with replicas. */
+  readonly zookeeper: number | undefined;
+};
+
+function configXml(options: ConfigOptions): string {
   const { username, password } = USER;
   const secret = "<secret>shards</secret>";
-  const shards = options.hosts.map(
-    (host) => `<shard><internal_replication>true</internal_replication><replica>
-      <host>${host}</host><port>${options.tcpPort}</port>
-    </replica></shard>`,
-  );
+  const shards = options.hosts.map((replicas) => {
+    const servers = replicas.map((host) => `<replica><host>${host}</host><port>${options.tcpPort}</port></replica>`);
+    return `<shard><internal_replication>true</internal_replication>${servers.join("")}</shard>`;
+  });
   const sha256 = createHash("sha256").update(password).digest("hex");
   return `<clickhouse>
   <users_config>${options.config}</users_config>
   <logger><log>${join(options.folder, "log")}</log></logger>
   <backups><allowed_path>/</allowed_path></backups>
+  ${options.zookeeper === undefined ? "" : replicationXml(options.host, options.zookeeper)}
   <remote_servers>
     <${CLUSTER}>${secret}${shards.join("")}</${CLUSTER}>
     <${SMALLER}>${secret}${shards.slice(0, Math.max(1, shards.length - 1)).join("")}</${SMALLER}>
@@ -138,6 +188,7 @@ function configXml(options: { folder: string; config: string; hosts: readonly st
       <grants>
         <query>GRANT SELECT ON test_*.*</query>
         <query>GRANT SELECT ON system.clusters</query>
+        <query>GRANT SELECT ON system.replicas</query>
         <query>GRANT REMOTE ON *.*</query>
         <query>GRANT CREATE TEMPORARY TABLE ON *.*</query>
       </grants>
@@ -145,4 +196,23 @@ function configXml(options: { folder: string; config: string; hosts: readonly st
   </users>
 </clickhouse>
 `;
+}
+
+/**
+ * Requests between servers, which alone have this user agent, go to the handler that interserver.mjs puts in the place
+ * of "webterminal". Embedded servers have the same UUID: at the same path each would end the other's session.
+ */
+function replicationXml(host: string, zookeeper: number): string {
+  return `<http_handlers>
+    <rule>
+      <headers><User-Agent>regex:ClickHouse/.*</User-Agent></headers>
+      <handler><type>webterminal</type></handler>
+    </rule>
+    <defaults/>
+  </http_handlers>
+  <zookeeper>
+    <node><host>127.0.0.1</host><port>${zookeeper}</port></node>
+    <session_timeout_ms>3000</session_timeout_ms>
+    <sessions_path>/sessions/${host}</sessions_path>
+  </zookeeper>`;
 }

@@ -5,12 +5,12 @@ import { fileURLToPath } from "node:url";
 import { answers, type ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { startServerProcess } from "@noisefloor/clickhouse/server/embedded-process.ts";
 import getPort from "get-port";
-import { hostOfShard } from "./cluster.ts";
+import { hostOfServer } from "./cluster.ts";
 import { readConfig, writeImageConfig } from "./compose-clickhouse.ts";
 
 const CLUSTER_CONFIG = fileURLToPath(new URL("../../../infra/cluster/clickhouse", import.meta.url));
 const PASSWORDS = { noisefloor: "writes", noisefloor_reader: "reads", grafana: "looks" };
-const HOSTS = { "clickhouse-1": hostOfShard(0), "clickhouse-2": hostOfShard(1) };
+const HOSTS = { "clickhouse-1": hostOfServer(0), "clickhouse-2": hostOfServer(1) };
 
 export type InfraCluster = {
   connectionAs(user: keyof typeof PASSWORDS): ClickHouseConnection;

@@ -110,7 +110,7 @@ async function startBrokerContainer(): Promise<RestartableBroker> {
 }
 
 /**
- * A real ClickHouse: a cluster when TEST_SHARDS says of how many shards, else the configured server, else a container,
+ * A real ClickHouse: a cluster when TEST_SHARDS says of how many shards, with TEST_REPLICAS of each, else the configured server, else a container,
  * else the embedded one.
  */
 export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<ClickHouseConnection>> {
@@ -121,7 +121,8 @@ export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<Click
         name: "TEST_SHARDS",
         start: async () => {
           if (!env.TEST_SHARDS) return undefined;
-          const { connection, stop } = await startCluster(Number(env.TEST_SHARDS));
+          const replicas = Number(env.TEST_REPLICAS ?? 1);
+          const { connection, stop } = await startCluster(Number(env.TEST_SHARDS), { replicas });
           return { at: connection, stop };
         },
       },

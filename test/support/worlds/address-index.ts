@@ -1,5 +1,5 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { startSightings } from "@noisefloor/query/address-index/sharded-sightings.ts";
 import type { SightingsCache, SightingsCacheOptions } from "@noisefloor/query/address-index/sightings-cache.ts";
@@ -12,7 +12,7 @@ export async function startIndex(
 ): Promise<SightingsCache> {
   const client = connect(connection, "noisefloor-tests");
   const shardOf = shardOfAddress((await readOwnShards(client)) ?? []);
-  const index = startSightings(await serversOf(client), shardOf, () => options);
+  const index = startSightings(await shardsOf(client), shardOf, () => options);
   return {
     ...index,
     async stop() {

@@ -1,7 +1,9 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
-import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
+import { replicasOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
+import type { ReplicaState } from "@noisefloor/clickhouse/replicas/choose.ts";
+import { readReplicaState } from "@noisefloor/clickhouse/replicas/watch.ts";
 import { readOwnShards, type Shard } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { z } from "zod";
@@ -10,10 +12,14 @@ import { formatBytes, type OutputOptions, show } from "../../framework/output.ts
 import { MIGRATIONS_DIRECTORY } from "../../paths.ts";
 import { openConnection } from "../../store.ts";
 
-/** What `cluster check` says of a shard. `problem` is empty when all is well. */
-type ShardReport = {
+/** What `cluster check` says of a server. `problem` is empty when all is well. */
+type ServerReport = {
   readonly shard: number;
   readonly host: string;
+  /** `single` without replicas. */
+  readonly replica: ReplicaState | "single";
+  /** Parts to fetch or to merge as other replicas did. */
+  readonly queue: number;
   /** What part of the addresses it should have, and what part of the rows it has, in percent. */
   readonly weight_percent: number;
   readonly rows_percent: number;
@@ -31,7 +37,7 @@ export async function runClusterCheck(options: OutputOptions, context: CommandCo
   }
   const { client, close } = await openConnection(settings, { purpose: "look" });
   try {
-    const reports = await checkShards(client, (await readOwnShards(client)) ?? []);
+    const reports = await checkServers(client, (await readOwnShards(client)) ?? []);
     if (reports.some(({ problem }) => problem !== "")) process.exitCode = 1;
     show(options.json ? reports : reports.map(forPeople), options, context);
   } finally {
@@ -41,49 +47,67 @@ export async function runClusterCheck(options: OutputOptions, context: CommandCo
 
 const storedRows = defineQuery({
   name: "shard-rows",
-  sql: `SELECT sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM system.parts
-    WHERE active AND database = currentDatabase() AND table = 'observations'`,
+  sql: `SELECT sum(rows) AS rows, sum(bytes_on_disk) AS bytes,
+      (SELECT toUInt64(sum(queue_size)) FROM system.replicas WHERE database = currentDatabase()) AS queue
+    FROM system.parts WHERE active AND database = currentDatabase() AND table = 'observations'`,
   params: z.object({}),
-  row: z.object({ rows: z.int(), bytes: z.int() }),
+  row: z.object({ rows: z.int(), bytes: z.int(), queue: z.int() }),
 });
 
-async function checkShards(client: ClickHouseClient, shards: readonly Shard[]): Promise<ShardReport[]> {
+type Found = Pick<ServerReport, "shard" | "host" | "replica" | "queue" | "rows" | "bytes" | "problem"> & {
+  readonly misplaced: number;
+};
+
+async function checkServers(client: ClickHouseClient, shards: readonly Shard[]): Promise<ServerReport[]> {
   const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
-  const servers = await serversOf(client);
+  const servers = (await replicasOf(client)).flatMap((replicas, shard) =>
+    replicas.map((server, replica) => ({ server, shard, host: shards[shard]?.hosts[replica] ?? "" })),
+  );
   const found = await Promise.all(
-    servers.map(async (server, index) => {
+    servers.map(async ({ server, shard, host }): Promise<Found> => {
+      const isSingle = shards[shard]?.hosts.length === 1;
+      const nothing = { queue: 0, rows: 0, bytes: 0, misplaced: 0 };
+      const none = { ...nothing, shard, host, replica: isSingle ? ("single" as const) : ("away" as const) };
       try {
         await assertCurrentSchema(server, migrations);
-        const [stored] = await run(server, storedRows, {});
-        const misplaced = await countMisplaced(server, shards, index);
-        return { rows: 0, bytes: 0, ...stored, misplaced, problem: misplaced > 0 ? "addresses of other shards" : "" };
+        const stored = await runForOne(server, storedRows, {});
+        const misplaced = await countMisplaced(server, shards, shard);
+        const replica = isSingle ? "single" : await readReplicaState(server);
+        return { ...none, ...stored, misplaced, replica, problem: problemOf(misplaced, replica) };
       } catch (error) {
-        const problem = error instanceof Error ? error.message : String(error);
-        return { rows: 0, bytes: 0, misplaced: 0, problem };
+        return { ...none, problem: error instanceof Error ? error.message : String(error) };
       }
     }),
   );
-  const rows = found.reduce((sum, one) => sum + one.rows, 0);
+  // Replicas have the same rows: of each shard those of the server that has most.
+  const rowsOf = (index: number) =>
+    Math.max(0, ...found.filter(({ shard }) => shard === index).map(({ rows }) => rows));
+  const total = shards.reduce((sum, _, index) => sum + rowsOf(index), 0);
   const weights = shards.reduce((sum, { weight }) => sum + weight, 0);
   const percent = (part: number, whole: number) => (whole === 0 ? 0 : Math.round((part / whole) * 1_000) / 10);
-  return shards.map(({ number, host, weight }, index) => {
-    const one = found[index];
-    return {
-      shard: number,
-      host,
-      weight_percent: percent(weight, weights),
-      rows_percent: percent(one?.rows ?? 0, rows),
-      rows: one?.rows ?? 0,
-      bytes: one?.bytes ?? 0,
-      misplaced_addresses: one?.misplaced ?? 0,
-      problem: one?.problem ?? "",
-    };
-  });
+  return found.map(({ shard, misplaced, ...report }) => ({
+    ...report,
+    shard: shards[shard]?.number ?? 0,
+    weight_percent: percent(shards[shard]?.weight ?? 0, weights),
+    rows_percent: percent(report.rows, total),
+    misplaced_addresses: misplaced,
+  }));
 }
 
-function forPeople({ bytes, misplaced_addresses, weight_percent, rows_percent, problem, ...report }: ShardReport) {
+function problemOf(misplaced: number, replica: ServerReport["replica"]): string {
+  if (misplaced > 0) return "addresses of other shards";
+  if (replica === "behind") return "lacks rows that other replicas have: it fetches them, if these are there";
+  return replica === "alone" ? "has no connection to Keeper" : "";
+}
+
+function forPeople(report: ServerReport) {
+  const { bytes, misplaced_addresses, weight_percent, rows_percent, problem, replica, queue, shard, host, rows } =
+    report;
   return {
-    ...report,
+    shard,
+    host,
+    rows,
+    ...(replica === "single" ? {} : { replica, queue }),
     "on disk": formatBytes(bytes),
     "has %": rows_percent,
     "should have %": weight_percent,

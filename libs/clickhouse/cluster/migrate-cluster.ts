@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
+import { defineQuery, runForOne } from "../client/query.ts";
+import { createDistributedTables } from "./distributed-tables.ts";
+import { connectionsOfCluster } from "./each-server.ts";
+import { copyReferenceTables } from "./reference-tables.ts";
+import { createReplica, keeperPathsOf, replicated } from "../replicas/tables.ts";
+
+/** Runs a statement of a migration on the server of a client. */
+export type ExecuteStatement = (client: ClickHouseClient, sql: string) => Promise<void>;
+
+/**
+ * Migrates each server of a cluster. The replicas of a shard share its tables; a server that is new in a cluster that
+ * others have tables of gets its tags, networks, workspaces and keys from one of them.
+ * @param migrateServer migrates one server, with its statements run as they are given.
+ * @returns the results for all servers.
+ */
+export async function migrateCluster<T>(
+  connection: ClickHouseConnection,
+  cluster: string,
+  migrateServer: (server: ClickHouseConnection, execute: ExecuteStatement) => Promise<readonly T[]>,
+): Promise<T[]> {
+  const shards = await connectionsOfCluster(connection, cluster);
+  const isNew = new Map<ClickHouseConnection, boolean>();
+  for (const server of shards.flat()) isNew.set(server, await hasNoTables(server));
+  const results: T[] = [];
+  for (const [index, replicas] of shards.entries()) {
+    const { executeOn, close } = await openReplicas(replicas, `${cluster}/${index + 1}`);
+    try {
+      for (const server of replicas) {
+        results.push(...(await migrateServer(server, executeOn(server))));
+        await createDistributedTables(server, cluster);
+      }
+    } finally {
+      await close();
+    }
+  }
+  const source = placeOf(shards, (server) => isNew.get(server) === false);
+  if (source === undefined) return results;
+  for (const server of shards.flat()) {
+    if (isNew.get(server))
+      await withClient(server, (client) => copyReferenceTables(client, { ...source, name: cluster }));
+  }
+  return results;
+}
+
+/** How the statements of a migration run on the servers of one shard. */
+async function openReplicas(replicas: readonly ClickHouseConnection[], shard: string) {
+  const execute: ExecuteStatement = async (client, sql) => void (await client.command({ query: sql }));
+  if (replicas.length === 1) return { executeOn: () => execute, close: async () => {} };
+  const clients = replicas.map((server) => connect({ ...server, database: "default" }, "noisefloor-migrate"));
+  const close = async () => void (await Promise.all(clients.map((client) => client.close())));
+  const database = replicas[0]?.database ?? "";
+  const paths = await keeperPathsOf(clients, shard, database).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  const executeOn =
+    (server: ClickHouseConnection): ExecuteStatement =>
+    (client, sql) => {
+      const replica = new URL(server.url).hostname;
+      const others = clients.filter((_, index) => replicas[index] !== server);
+      return createReplica(client, replicated(sql, paths, replica), { replica, database, others });
+    };
+  return { executeOn, close };
+}
+
+/** The first server for which a condition holds, as the table function `cluster` names it. */
+function placeOf(
+  shards: readonly (readonly ClickHouseConnection[])[],
+  isWanted: (server: ClickHouseConnection) => boolean,
+) {
+  const found = shards.flatMap((replicas, shard) =>
+    replicas.map((server, replica) => ({ database: server.database, shard: shard + 1, replica, server })),
+  );
+  return found.find(({ server }) => isWanted(server));
+}
+
+const ownTables = defineQuery({
+  name: "own-tables",
+  sql: "SELECT count() AS tables FROM system.tables WHERE database = {database:String} AND name = 'schema_migrations'",
+  params: z.object({ database: z.string() }),
+  row: z.object({ tables: z.int() }),
+});
+
+async function hasNoTables(server: ClickHouseConnection): Promise<boolean> {
+  const { database } = server;
+  return withClient({ ...server, database: "default" }, async (client) => {
+    return (await runForOne(client, ownTables, { database })).tables === 0;
+  });
+}
+
+async function withClient<T>(server: ClickHouseConnection, work: (client: ClickHouseClient) => Promise<T>): Promise<T> {
+  const client = connect(server, "noisefloor-migrate");
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
