@@ -13,6 +13,10 @@ export function isOrigin(text: string): boolean {
   return text === "*" || (URL.canParse(text) && new URL(text).origin === text);
 }
 
+export function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
 export function isHostName(text: string): boolean {
   return text === "*" || (URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text.toLowerCase());
 }

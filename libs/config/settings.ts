@@ -3,7 +3,16 @@ import { LOG_LEVELS } from "@noisefloor/telemetry/logger.ts";
 import { z } from "zod";
 import type { ConfigFile } from "./config-file.ts";
 import { type Check, type Environment, flag, list, optionalFlag, readEnvironment, wholeNumber } from "./env.ts";
-import { isBroker, isHostName, isNameServer, isNetwork, isOrigin, isPortRewrite, isRawTopic } from "./formats.ts";
+import {
+  isBroker,
+  isHostName,
+  isHttpUrl,
+  isNameServer,
+  isNetwork,
+  isOrigin,
+  isPortRewrite,
+  isRawTopic,
+} from "./formats.ts";
 import { plans } from "./plans.ts";
 
 /** 64 bits even in hexadecimal: too many keys to try over a network. */
@@ -24,14 +33,11 @@ export const settingsSchema = z.object({
   BENIGN_UPDATE: z.enum(["off", "daily"], "takes off or daily").default("off"),
 
   DATA_DIR: z.string().default("./.data"),
-  CLICKHOUSE_URL: z
-    .url({ protocol: /^https?$/, error: "takes an http or https URL like http://127.0.0.1:8123" })
+  CLICKHOUSE_URL: list("takes an http or https URL like http://127.0.0.1:8123", isHttpUrl).refine(
     // Error messages and logs contain URLs and must not contain passwords.
-    .refine(
-      (url) => !URL.canParse(url) || new URL(url).username === "",
-      "takes no user in the URL: set CLICKHOUSE_USER and CLICKHOUSE_PASSWORD",
-    )
-    .optional(),
+    (urls) => urls.every((url) => !URL.canParse(url) || new URL(url).username === ""),
+    "takes no user in the URL: set CLICKHOUSE_USER and CLICKHOUSE_PASSWORD",
+  ),
   CLICKHOUSE_USER: z.string().default("default"),
   CLICKHOUSE_PASSWORD: z.string().default(""),
   CLICKHOUSE_DATABASE: z
@@ -147,7 +153,12 @@ const CHECKS: readonly Check<Variables>[] = [
   {
     of: ["CLICKHOUSE_CLUSTER", "CLICKHOUSE_URL"],
     message: "is a cluster of the server at CLICKHOUSE_URL: set that, too",
-    isMet: ({ CLICKHOUSE_CLUSTER, CLICKHOUSE_URL }) => CLICKHOUSE_CLUSTER === undefined || CLICKHOUSE_URL !== undefined,
+    isMet: ({ CLICKHOUSE_CLUSTER, CLICKHOUSE_URL }) => CLICKHOUSE_CLUSTER === undefined || CLICKHOUSE_URL.length > 0,
+  },
+  {
+    of: ["CLICKHOUSE_URL", "CLICKHOUSE_CLUSTER"],
+    message: "takes several servers only of a cluster: set CLICKHOUSE_CLUSTER, too",
+    isMet: ({ CLICKHOUSE_CLUSTER, CLICKHOUSE_URL }) => CLICKHOUSE_CLUSTER !== undefined || CLICKHOUSE_URL.length < 2,
   },
   ...pair("TLS_CERT_FILE", "TLS_KEY_FILE"),
   {
@@ -234,11 +245,13 @@ export function readSettings(env: Environment, file?: ConfigFile) {
 }
 
 function clickhouseSettings(variables: Variables) {
+  const [url, ...otherUrls] = variables.CLICKHOUSE_URL;
   const server =
-    variables.CLICKHOUSE_URL === undefined
+    url === undefined
       ? undefined
       : {
-          url: variables.CLICKHOUSE_URL,
+          url,
+          ...(otherUrls.length > 0 && { otherUrls }),
           username: variables.CLICKHOUSE_USER,
           password: variables.CLICKHOUSE_PASSWORD,
           database: variables.CLICKHOUSE_DATABASE,

@@ -66,13 +66,14 @@ export async function openStore(
   }
 }
 
-/** Frees what a restore that was killed has left. Nothing depends on it, so a failure is only logged. */
+/** Frees what restores and backups that were killed have left. Nothing depends on it, so a failure is only logged. */
 async function dropLeftovers({ connection }: OpenClickHouse, log: Logger): Promise<void> {
   try {
-    const database = await dropAbandonedScratch(connection);
-    if (database !== undefined) log.info({ database }, "dropped what an interrupted restore had left");
+    for (const database of await dropAbandonedScratch(connection)) {
+      log.info({ database }, "dropped what an interrupted restore or backup had left");
+    }
   } catch (error) {
-    log.debug({ err: error }, "cannot drop what an interrupted restore had left");
+    log.debug({ err: error }, "cannot drop what an interrupted restore or backup had left");
   }
 }
 

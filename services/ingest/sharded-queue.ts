@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { clusterOf, shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
-import { readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
+import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
+import { shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
 import type { ObservationRow } from "./observation-row.ts";

@@ -33,17 +33,21 @@ export async function backUpDatabase(
 ): Promise<MadeBackup | undefined> {
   const tables = await readTableNames(client, database);
   if (!tables.has("schema_migrations")) throw new BackupError(`the database ${database} has no tables of Noisefloor`);
-  const unfinished = await readUnfinished(client, database);
-  if (unfinished !== undefined) {
-    throw new BackupError(
-      `a ${unfinished} is running or was interrupted: some of the data are missing, so there is nothing to back up`,
-    );
-  }
+  await assertWhole(client, database);
   const except = DERIVED_TABLES.filter((name) => tables.has(name)).map((name) => tableIn(database, name));
   const statement = `BACKUP DATABASE ${identifier(database)} AS ${NAME_INSIDE}
     ${except.length === 0 ? "" : `EXCEPT TABLES ${except.join(", ")}`} TO`;
   const made = await runOperation(client, { action: "make", statement, place: to }, options);
   return made && { bytes: made.total_size, storedBytes: made.uncompressed_size };
+}
+
+/** @throws BackupError when some of a database's data are missing. */
+export async function assertWhole(client: ClickHouseClient, database: string): Promise<void> {
+  const unfinished = await readUnfinished(client, database);
+  if (unfinished === undefined) return;
+  throw new BackupError(
+    `a ${unfinished} is running or was interrupted: some of the data are missing, so there is nothing to back up`,
+  );
 }
 
 /**

@@ -19,6 +19,7 @@ import { type BackupPart, namingShard, partsOf } from "./parts.ts";
 import type { BackupPlace } from "./place.ts";
 import { rebuildRollups } from "./rebuild-rollups.ts";
 import { openScratchDatabase, type ScratchDatabase, scratchNameOf } from "./scratch-database.ts";
+import { preparedNames, type ServerWork, sharePrepared } from "./share-prepared.ts";
 import { swapTables } from "./swap-tables.ts";
 
 export type RestoreStep = "reading" | "checking" | "rebuilding rollups" | "swapping tables";
@@ -55,15 +56,21 @@ export async function restoreDatabase(
   const parts = await partsOf(connection, from);
   const scratch = scratchNameOf(database);
   const open = (to: ClickHouseConnection) => connect(to, "noisefloor-restore", LONG_REQUEST_MS);
+  const openServer = (to: ClickHouseConnection): ServerWork => ({
+    connection: to,
+    server: open({ ...to, database: "default" }),
+    prepared: open({ ...to, database: scratch }),
+    live: open(to),
+  });
   const shards = parts.map(
     (part): ShardWork => ({
       ...part,
-      server: open({ ...part.connection, database: "default" }),
-      prepared: open({ ...part.connection, database: scratch }),
-      live: open(part.connection),
+      ...openServer(part.connection),
+      others: part.replicas.filter((replica) => replica !== part.connection).map(openServer),
     }),
   );
   const servers = shards.map(({ server }) => server);
+  const all = shards.flatMap((shard) => [shard, ...shard.others]);
   const scratches: ScratchDatabase[] = [];
   try {
     // Data that an interrupted restore has mixed are not worth keeping.
@@ -73,25 +80,19 @@ export async function restoreDatabase(
       if (!mayReplace) await assertNoRows(servers, database);
     };
     await assertReplaceable();
-    for (const part of parts) scratches.push(await openScratchDatabase(part.connection));
+    for (const each of all) scratches.push(await openScratchDatabase(each.connection));
     return await restoreThrough({ connection, scratch, shards, assertReplaceable }, options);
   } finally {
     // A failure here must not hide how the restore ended; the next start drops what is left.
     for (const one of scratches) await one.close().catch(() => {});
-    for (const { server, prepared, live } of shards) {
+    for (const { server, prepared, live } of all) {
       for (const client of [server, prepared, live]) await client.close();
     }
   }
 }
 
-/** One server's part of a restore. */
-type ShardWork = BackupPart & {
-  readonly server: ClickHouseClient;
-  /** Of the scratch database. */
-  readonly prepared: ClickHouseClient;
-  /** Of the store's database. */
-  readonly live: ClickHouseClient;
-};
+/** The part of a shard, which one of its servers prepares. */
+type ShardWork = BackupPart & ServerWork & { readonly others: readonly ServerWork[] };
 
 type Work = {
   /** Of the store, which may be a cluster. */
@@ -116,24 +117,28 @@ async function restoreThrough(work: Work, options: RestoreOptions): Promise<Rest
     rebuildRollups(prepared, scratch, own),
   );
   if (!isRebuilt) return undefined;
-  if (!(await makeOneStore(work, options.signal))) return undefined;
+  if (!(await makeOneStore(work, options))) return undefined;
   const summary = addUp(await Promise.all(shards.map(({ prepared }) => summarizeObservations(prepared))));
   if (options.signal.aborted) return undefined;
 
   await options.onStep?.("swapping tables");
   await migrate(connection, options.migrations, { isForRestore: true });
+  for (const shard of shards) {
+    await applyDurability(shard.prepared, await readDurability(shard.live));
+    await sharePrepared(shard, scratch);
+  }
   // Checked again: loading took its time, and a service may have started meanwhile.
   await assertReplaceable();
   let keys: KeyChanges = { revoked: 0, lost: 0 };
-  for (const { server, prepared, live } of shards) {
-    await applyDurability(prepared, await readDurability(live));
+  for (const { server } of shards.flatMap((shard) => [shard, ...shard.others])) {
     // Every server has all keys, so each says the same.
     keys = await keepRevocations(server, scratch, connection.database);
   }
-  await swapTables(
-    shards.map(({ live }) => live),
-    scratch,
-  );
+  const swaps = shards.flatMap((shard) => {
+    const names = preparedNames(shard);
+    return [shard, ...shard.others].map(({ live }) => ({ live, names }));
+  });
+  await swapTables(swaps, scratch);
   return { ...summary, keys };
 }
 
@@ -160,7 +165,10 @@ async function onEachShard(
  * @returns false when it was cancelled.
  * @throws BackupError when addresses are on another shard than the cluster's configuration says.
  */
-async function makeOneStore({ connection: { cluster }, scratch, shards }: Work, signal: AbortSignal): Promise<boolean> {
+async function makeOneStore(
+  { connection: { cluster }, scratch, shards }: Work,
+  { signal, migrations }: RestoreOptions,
+): Promise<boolean> {
   const [first, ...others] = shards;
   if (cluster === undefined || first === undefined) return true;
   const kept = await Promise.all(shards.map(({ prepared }) => readRetention(prepared)));
@@ -168,7 +176,13 @@ async function makeOneStore({ connection: { cluster }, scratch, shards }: Work, 
   for (const [index, { prepared }] of shards.entries()) {
     if (kept[index] !== retentionDays && !(await settleRetention(prepared, { retentionDays, signal }))) return false;
   }
-  for (const { prepared } of others) await copyReferenceTables(prepared, { name: cluster, database: scratch });
+  for (const replica of shards.flatMap((shard) => shard.others)) {
+    await migrate({ ...replica.connection, database: scratch }, migrations, { isForRestore: true });
+  }
+  const source = { name: cluster, database: scratch, replica: first.replicas.indexOf(first.connection) };
+  for (const { prepared } of [...first.others, ...others.flatMap((shard) => [shard, ...shard.others])]) {
+    await copyReferenceTables(prepared, source);
+  }
   const layout = await readShards(first.server, cluster);
   const counts = await Promise.all(shards.map(({ prepared }, index) => countMisplaced(prepared, layout, index)));
   const misplaced = counts.reduce((sum, one) => sum + one, 0);

@@ -6,18 +6,35 @@ import { identifier, literal } from "../client/sql-text.ts";
 import { BackupError } from "./errors.ts";
 import { acquireServerLock } from "./server-lock.ts";
 
-/** A database beside the store's own, in which one restore prepares its tables. */
+/** A database beside the store's own, in which one restore prepares its tables or one backup links those it copies. */
 export type ScratchDatabase = {
-  /** Drops it and lets the next restore of this store begin. */
+  readonly name: string;
+  /** Drops it and lets the next one of this store begin. */
   close(): Promise<void>;
 };
 
-/** Marks the database as ours: a user may have one of the same name. */
-const COMMENT = "Scratch of a Noisefloor restore";
-
-export const scratchNameOf = (database: string) => `${database}_restoring`;
 /** Held while a process exchanges tables of a store. */
 export const exchangeLock = (database: string) => `noisefloor-restore-${database}`;
+
+/** `comment` marks the database as ours: a user may have one of the same name. */
+const PURPOSES = {
+  restore: {
+    suffix: "_restoring",
+    comment: "Scratch of a Noisefloor restore",
+    lock: exchangeLock,
+    busy: "another restore of this store is running, or its tags are being reapplied: wait for the end",
+  },
+  backup: {
+    suffix: "_backing_up",
+    comment: "Scratch of a Noisefloor backup",
+    lock: (database: string) => `noisefloor-backup-${database}`,
+    busy: "another backup of this store is running: wait for the end",
+  },
+} as const;
+type Purpose = keyof typeof PURPOSES;
+
+export const scratchNameOf = (database: string, purpose: Purpose = "restore") =>
+  `${database}${PURPOSES[purpose].suffix}`;
 
 const databaseComment = defineQuery({
   name: "database-comment",
@@ -27,17 +44,18 @@ const databaseComment = defineQuery({
 });
 
 /**
- * Makes the scratch database, after dropping one that a restore which was killed has left.
- * @throws BackupError while another restore of the same store runs.
+ * Makes the scratch database, after dropping one that a command which was killed has left.
+ * @throws BackupError while another command has it.
  */
-export async function openScratchDatabase(connection: ClickHouseConnection): Promise<ScratchDatabase> {
-  const release = await acquireServerLock(connection, exchangeLock(connection.database));
-  if (release === undefined)
-    throw new BackupError(
-      "another restore of this store is running, or its tags are being reapplied: wait for the end",
-    );
-  const server = connect({ ...connection, database: "default" }, "noisefloor-restore", LONG_REQUEST_MS);
-  const name = scratchNameOf(connection.database);
+export async function openScratchDatabase(
+  connection: ClickHouseConnection,
+  purpose: Purpose = "restore",
+): Promise<ScratchDatabase> {
+  const { comment, lock, busy } = PURPOSES[purpose];
+  const release = await acquireServerLock(connection, lock(connection.database));
+  if (release === undefined) throw new BackupError(busy);
+  const server = connect({ ...connection, database: "default" }, "noisefloor-scratch", LONG_REQUEST_MS);
+  const name = scratchNameOf(connection.database, purpose);
   const close = async () => {
     try {
       await dropDatabase(server, name);
@@ -47,13 +65,13 @@ export async function openScratchDatabase(connection: ClickHouseConnection): Pro
     }
   };
   try {
-    if ((await dropOurs(server, name)) === "foreign") {
+    if ((await dropOurs(server, name, comment)) === "foreign") {
       throw new BackupError(
-        `a restore needs the database name ${name}, which another database has: rename or drop that one`,
+        `a ${purpose} needs the database name ${name}, which another database has: rename or drop that one`,
       );
     }
-    await server.command({ query: `CREATE DATABASE ${identifier(name)} COMMENT ${literal(COMMENT)}` });
-    return { close };
+    await server.command({ query: `CREATE DATABASE ${identifier(name)} COMMENT ${literal(comment)}` });
+    return { name, close };
   } catch (error) {
     await server.close();
     await release();
@@ -62,31 +80,40 @@ export async function openScratchDatabase(connection: ClickHouseConnection): Pro
 }
 
 /**
- * Drops the scratch database that a restore which was killed has left: else its space would be taken until the next
- * one.
- * @returns the name of the database that was dropped, if any.
+ * Drops the scratch databases that commands which were killed have left: else their space would be taken until the next
+ * ones.
+ * @returns the names of the databases that were dropped.
  */
-export async function dropAbandonedScratch(connection: ClickHouseConnection): Promise<string | undefined> {
-  const server = connect({ ...connection, database: "default" }, "noisefloor-restore");
-  const name = scratchNameOf(connection.database);
+export async function dropAbandonedScratch(connection: ClickHouseConnection): Promise<string[]> {
+  const server = connect({ ...connection, database: "default" }, "noisefloor-scratch");
+  const dropped: string[] = [];
   try {
-    if ((await run(server, databaseComment, { name })).length === 0) return undefined;
-    const release = await acquireServerLock(connection, exchangeLock(connection.database));
-    if (release === undefined) return undefined;
-    try {
-      return (await dropOurs(server, name)) === "dropped" ? name : undefined;
-    } finally {
-      await release();
+    for (const purpose of ["restore", "backup"] as const) {
+      const name = scratchNameOf(connection.database, purpose);
+      const { comment, lock } = PURPOSES[purpose];
+      if ((await run(server, databaseComment, { name })).length === 0) continue;
+      const release = await acquireServerLock(connection, lock(connection.database));
+      if (release === undefined) continue;
+      try {
+        if ((await dropOurs(server, name, comment)) === "dropped") dropped.push(name);
+      } finally {
+        await release();
+      }
     }
+    return dropped;
   } finally {
     await server.close();
   }
 }
 
-async function dropOurs(server: ClickHouseClient, name: string): Promise<"none" | "foreign" | "dropped"> {
+async function dropOurs(
+  server: ClickHouseClient,
+  name: string,
+  comment: string,
+): Promise<"none" | "foreign" | "dropped"> {
   const [found] = await run(server, databaseComment, { name });
   if (found === undefined) return "none";
-  if (found.comment !== COMMENT) return "foreign";
+  if (found.comment !== comment) return "foreign";
   await dropDatabase(server, name);
   return "dropped";
 }

@@ -1,21 +1,28 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { identifier } from "../client/sql-text.ts";
-import { COPIED_TABLES, TABLES } from "../schema/tables.ts";
+import { COPIED_TABLES } from "../schema/tables.ts";
 import { putMarker, removeMarker } from "../schema/unfinished-marker.ts";
 import { BackupError } from "./errors.ts";
+
+/** A server whose tables are exchanged. */
+export type Swap = {
+  /** Of the store's database, in which every table exists: a client of this server by itself. */
+  readonly live: ClickHouseClient;
+  /** The tables of the scratch database, by the names of the store's that they take the place of. */
+  readonly names: ReadonlyMap<string, string>;
+};
 
 /**
  * Exchanges every table of the store with the scratch database's, on each server in one statement that takes moments
  * and copies nothing. Views, a user's own too, go by name and read the new tables. A server exchanges one table after
  * the other: when that is interrupted, every server is left with a marker.
- * @param live of the store's database, in which every table exists: a client of each server by itself.
  * @throws BackupError
  */
-export async function swapTables(live: readonly ClickHouseClient[], scratch: string): Promise<void> {
-  for (const server of live) await putMarker(server, "restore");
+export async function swapTables(swaps: readonly Swap[], scratch: string): Promise<void> {
+  for (const { live } of swaps) await putMarker(live, "restore");
   try {
-    for (const server of live) await exchange(server, scratch);
-    for (const server of live) await removeMarker(server, "restore");
+    for (const swap of swaps) await exchange(swap, scratch);
+    for (const { live } of swaps) await removeMarker(live, "restore");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new BackupError(
@@ -25,12 +32,14 @@ export async function swapTables(live: readonly ClickHouseClient[], scratch: str
   }
 }
 
-async function exchange(server: ClickHouseClient, scratch: string): Promise<void> {
-  const pairs = Object.keys(TABLES).map((name) => `${identifier(name)} AND ${identifier(scratch)}.${identifier(name)}`);
-  await server.command({ query: `EXCHANGE TABLES ${pairs.join(", ")}` });
+async function exchange({ live, names }: Swap, scratch: string): Promise<void> {
+  const pairs = [...names].map(
+    ([name, other]) => `${identifier(name)} AND ${identifier(scratch)}.${identifier(other)}`,
+  );
+  await live.command({ query: `EXCHANGE TABLES ${pairs.join(", ")}` });
   // What was stopped while the backup was loaded stays stopped under the new name.
   for (const name of COPIED_TABLES) {
-    await server.command({ query: `SYSTEM START MERGES ${identifier(name)}` });
-    await server.command({ query: `SYSTEM START TTL MERGES ${identifier(name)}` });
+    await live.command({ query: `SYSTEM START MERGES ${identifier(name)}` });
+    await live.command({ query: `SYSTEM START TTL MERGES ${identifier(name)}` });
   }
 }

@@ -20,11 +20,11 @@ export function connect(
   application: string,
   requestTimeoutMs = 120_000,
 ): ClickHouseClient {
-  const { cluster, ...server } = connection;
-  if (cluster === undefined) return createServerClient(server, application, requestTimeoutMs);
+  const { cluster } = connection;
+  if (cluster === undefined) return createServerClient(connection, application, requestTimeoutMs);
   const connectTo = (one: ClickHouseConnection) =>
     createServerClient(one, application, requestTimeoutMs, CLUSTER_SETTINGS);
-  return joinCluster(connectTo(server), server, cluster, connectTo);
+  return joinCluster(connectTo(connection), { ...connection, cluster }, connectTo);
 }
 
 function createServerClient(

@@ -1,9 +1,10 @@
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import type { ClickHouseConnection } from "../client/connection.ts";
+import { type ReplicaRouter, routeToReplicas } from "../replicas/route.ts";
 import { SHARDED_TABLES } from "../schema/tables.ts";
 import { type Cluster, setCluster } from "./cluster.ts";
-import { type ReplicaRouter, routeToReplicas } from "../replicas/route.ts";
-import { connectionsOf, readShards } from "./servers.ts";
+import { askForShards, connectionsOf } from "./servers.ts";
+import type { Shard } from "./shard.ts";
 import { changesShards, distributedTable, insertsIntoShards, overAllShards } from "./sql.ts";
 
 /** What every query and insert of a cluster's client says beyond those of a single server. */
@@ -27,27 +28,26 @@ export const CLUSTER_SETTINGS = {
  *   been run by some of them: every command of ours can be repeated.
  *
  * The one server is that of the connection; in a cluster with replicas, one of those that have all rows.
- * @param name of the cluster.
  * @param connectTo makes a client of one server.
  */
 export function joinCluster(
   client: ClickHouseClient,
-  connection: ClickHouseConnection,
-  name: string,
+  connection: ClickHouseConnection & { readonly cluster: string },
   connectTo: (server: ClickHouseConnection) => ClickHouseClient,
 ): ClickHouseClient {
-  const own = connectTo(connection);
+  const own = connectTo({ ...connection, cluster: undefined });
   let opened: Promise<Members> | undefined;
   const members = () => {
-    opened ??= readShards(own, name).then((shards) => openMembers(connectionsOf(connection, shards), connectTo));
+    opened ??= askForShards(connection, connectTo).then((layout) => openMembers(connection, layout, connectTo));
     opened.catch(() => {
       opened = undefined;
     });
     return opened;
   };
   const cluster: Cluster = {
-    name,
+    name: connection.cluster,
     database: connection.database,
+    layout: async () => (await members()).layout,
     servers: async () => (await members()).servers,
     shards: async () => (await members()).shards,
   };
@@ -56,9 +56,9 @@ export function joinCluster(
     const { router } = await members();
     return router === undefined ? ask(own, {}) : router.read(ask);
   };
-  const write: ReplicaRouter["write"] = async (ask) => {
+  const insert: ReplicaRouter["insert"] = async (ask) => {
     const { router } = await members();
-    return router === undefined ? ask(own, {}) : router.write(ask);
+    return router === undefined ? ask(own, {}) : router.insert(ask);
   };
   const overAll = <P extends Statement>(params: P, settings: ClickHouseSettings) => ({
     ...params,
@@ -69,7 +69,7 @@ export function joinCluster(
   client.exec = (params) => read((server, settings) => server.exec(overAll(params, settings)));
   client.command = async (params) => {
     if (insertsIntoShards(params.query)) {
-      return write((server, settings) => server.command(overAll(params, settings)));
+      return insert((server, settings) => server.command(overAll(params, settings)));
     }
     const { servers, shards } = await members();
     return onEach(changesShards(params.query) ? shards : servers.flat(), (server) => server.command(params));
@@ -79,7 +79,7 @@ export function joinCluster(
       return onEach((await members()).servers.flat(), (server) => server.insert(params));
     }
     const table = distributedTable(cluster.database, params.table);
-    return write((server, settings) => server.insert({ ...params, ...withSettings(params, settings), table }));
+    return insert((server, settings) => server.insert({ ...params, ...withSettings(params, settings), table }));
   };
   client.ping = (params) => own.ping(params);
   const close = client.close.bind(client);
@@ -94,6 +94,7 @@ export function joinCluster(
 
 /** The servers of a cluster, and how to reach them. */
 type Members = {
+  readonly layout: readonly Shard[];
   readonly servers: readonly (readonly ClickHouseClient[])[];
   readonly shards: readonly ClickHouseClient[];
   /** Of a cluster with replicas. */
@@ -101,14 +102,17 @@ type Members = {
 };
 
 function openMembers(
-  connections: readonly (readonly ClickHouseConnection[])[],
+  connection: ClickHouseConnection,
+  layout: readonly Shard[],
   connectTo: (server: ClickHouseConnection) => ClickHouseClient,
 ): Members {
+  const connections = connectionsOf(connection, layout);
   const servers = connections.map((replicas) => replicas.map(connectTo));
-  if (servers.every(({ length }) => length === 1)) return { servers, shards: servers.flat(), router: undefined };
+  if (servers.every(({ length }) => length === 1))
+    return { layout, servers, shards: servers.flat(), router: undefined };
   const firsts = connections.flatMap(([first]) => (first === undefined ? [] : [connectTo(first)]));
   const router = routeToReplicas(servers, firsts);
-  return { servers, shards: router.shards, router };
+  return { layout, servers, shards: router.shards, router };
 }
 
 type WithSettings = { readonly clickhouse_settings?: ClickHouseSettings };

@@ -1,10 +1,13 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { isTransient } from "../client/errors.ts";
+import type { Shard } from "./shard.ts";
 
 /** A ClickHouse cluster by its name in `remote_servers`, and the database of that name on each of its servers. */
 export type Cluster = {
   readonly name: string;
   readonly database: string;
+  /** What the configuration of its servers says of its shards. */
+  layout(): Promise<readonly Shard[]>;
   /** A client of each server by itself, shard by shard. They close with the cluster's own. */
   servers(): Promise<readonly (readonly ClickHouseClient[])[]>;
   /** A client of each shard: of its only server, or of the replica that answers for it. */

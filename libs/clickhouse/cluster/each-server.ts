@@ -1,20 +1,18 @@
+import { z } from "zod";
 import { type ClickHouseConnection, connect } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
+import { defineQuery, runForOne } from "../client/query.ts";
 import { readReplicaState } from "../replicas/watch.ts";
-import { connectionsOf, readShards } from "./servers.ts";
+import { askForShards, connectionsOf } from "./servers.ts";
 
-/** A connection to each server of a cluster by itself, shard by shard. @throws StoreError as {@link readShards} does. */
+/** A connection to each server of a cluster by itself, shard by shard. @throws StoreError as {@link askForShards} does. */
 export async function connectionsOfCluster(
   connection: ClickHouseConnection,
   cluster: string,
 ): Promise<readonly (readonly ClickHouseConnection[])[]> {
-  const server = { ...connection, cluster: undefined };
-  const client = connect({ ...server, database: "default" }, "noisefloor-cluster");
-  try {
-    return connectionsOf(connection, await readShards(client, cluster));
-  } finally {
-    await client.close();
-  }
+  const anyServer = { ...connection, cluster, database: "default" };
+  const shards = await askForShards(anyServer, (server) => connect(server, "noisefloor-cluster"));
+  return connectionsOf(connection, shards);
 }
 
 /** The servers of a shard, and one of them that has all its rows. */
@@ -38,15 +36,25 @@ export async function connectionsOfShards(
   );
 }
 
+/** Of servers that have no tables yet, the first one. */
 async function findComplete(replicas: readonly ClickHouseConnection[]): Promise<ClickHouseConnection | undefined> {
+  let isEmpty = true;
   for (const replica of replicas) {
     // Its database need not exist yet.
     const client = connect({ ...replica, database: "default" }, "noisefloor-cluster");
     try {
       if ((await readReplicaState(client, replica.database)) === "complete") return replica;
+      isEmpty &&= (await runForOne(client, tablesOf, { database: replica.database })).tables === 0;
     } finally {
       await client.close();
     }
   }
-  return undefined;
+  return isEmpty ? replicas[0] : undefined;
 }
+
+const tablesOf = defineQuery({
+  name: "tables-of-database",
+  sql: "SELECT count() AS tables FROM system.tables WHERE database = {database:String}",
+  params: z.object({ database: z.string() }),
+  row: z.object({ tables: z.int() }),
+});

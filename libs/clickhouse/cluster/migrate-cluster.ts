@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
+import { createReplica, keeperPathsOf, replicated } from "../replicas/tables.ts";
 import { createDistributedTables } from "./distributed-tables.ts";
 import { connectionsOfCluster } from "./each-server.ts";
 import { copyReferenceTables } from "./reference-tables.ts";
-import { createReplica, keeperPathsOf, replicated } from "../replicas/tables.ts";
 
 /** Runs a statement of a migration on the server of a client. */
 export type ExecuteStatement = (client: ClickHouseClient, sql: string) => Promise<void>;

@@ -3,7 +3,8 @@ import type { ClickHouseClient } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { shardsOf } from "./cluster.ts";
-import { readOwnShards, type Shard, slotsOf } from "./servers.ts";
+import { readOwnShards } from "./servers.ts";
+import { type Shard, slotsOf } from "./shard.ts";
 
 const misplacedAddresses = defineQuery({
   name: "misplaced-addresses",

@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
+import { askingReplica } from "../replicas/settings.ts";
 import { COPIED_TABLES, SHARDED_TABLES } from "../schema/tables.ts";
 import type { Cluster } from "./cluster.ts";
-import { askingReplica } from "../replicas/settings.ts";
 
 /** Tables of which every server has all rows; each server notes its own migrations. */
 const REFERENCE_TABLES = COPIED_TABLES.filter(

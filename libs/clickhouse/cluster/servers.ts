@@ -1,17 +1,10 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
 import type { ClickHouseConnection } from "../client/connection.ts";
-import { StoreError } from "../client/errors.ts";
+import { isTransient, StoreError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { clusterOf } from "./cluster.ts";
-
-/** A shard of a cluster. Rows go to it in proportion to its weight. */
-export type Shard = {
-  readonly number: number;
-  readonly weight: number;
-  /** Its servers, in the order of the configuration. Each has all its rows. */
-  readonly hosts: readonly string[];
-};
+import type { Shard } from "./shard.ts";
 
 const clusterShards = defineQuery({
   name: "cluster-shards",
@@ -44,12 +37,30 @@ export async function readShards(client: ClickHouseClient, cluster: string): Pro
   return shards;
 }
 
-export const hasReplicas = (shards: readonly Shard[]) => shards.some(({ hosts }) => hosts.length > 1);
+/**
+ * The same, from the first server of a connection that answers.
+ * @param connectTo makes a client of one server.
+ */
+export async function askForShards(
+  { cluster = "", otherUrls = [], ...server }: ClickHouseConnection,
+  connectTo: (server: ClickHouseConnection) => ClickHouseClient,
+): Promise<readonly Shard[]> {
+  const [url, ...others] = [server.url, ...otherUrls];
+  const client = connectTo({ ...server, url });
+  try {
+    return await readShards(client, cluster);
+  } catch (error) {
+    if (others.length === 0 || !isTransient(error)) throw error;
+    const [next = "", ...rest] = others;
+    return await askForShards({ ...server, cluster, url: next, otherUrls: rest }, connectTo);
+  } finally {
+    await client.close();
+  }
+}
 
 /** Those of the cluster that a client works on; undefined for a client of a single server. */
 export async function readOwnShards(client: ClickHouseClient): Promise<readonly Shard[] | undefined> {
-  const cluster = clusterOf(client);
-  return cluster && readShards(client, cluster.name);
+  return clusterOf(client)?.layout();
 }
 
 /**
@@ -62,21 +73,7 @@ export function connectionsOf(
   const connectionTo = (host: string): ClickHouseConnection => {
     const url = new URL(connection.url);
     url.hostname = host.includes(":") ? `[${host}]` : host;
-    return { ...connection, url: url.href, cluster: undefined };
+    return { ...connection, url: url.href, otherUrls: undefined, cluster: undefined };
   };
   return shards.map(({ hosts }) => hosts.map(connectionTo));
-}
-
-/** The index of the shard that has each remainder of a division by the sum of all weights. */
-export function slotsOf(shards: readonly Shard[]): readonly number[] {
-  return shards.flatMap(({ weight }, index) => Array.from({ length: weight }, () => index));
-}
-
-/**
- * Which shard has an address (an unsigned 32-bit integer), as an index into the shards: what `observations` says in the
- * table registry, as the Distributed tables read it. Always 0 when there are no shards.
- */
-export function shardOfAddress(shards: readonly Shard[]): (address: number) => number {
-  const slots = slotsOf(shards);
-  return (address) => (slots.length === 0 ? 0 : (slots[address % slots.length] ?? 0));
 }

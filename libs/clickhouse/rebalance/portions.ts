@@ -4,7 +4,7 @@ import { defineQuery, run, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { COPY_SETTINGS, storedColumns, tableOnCluster } from "../cluster/reference-tables.ts";
-import { type Shard, slotsOf } from "../cluster/servers.ts";
+import { type Shard, slotsOf } from "../cluster/shard.ts";
 import { COPIED_TABLES, SHARDED_TABLES, TABLES } from "../schema/tables.ts";
 
 /** Tables whose rows are on one shard each, and are not derived from others. */

@@ -1,27 +1,24 @@
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { isUnreachable, StoreTimeoutError } from "../client/errors.ts";
-import { replicaOf } from "./choose.ts";
-import { askingReplica } from "./settings.ts";
+import { type ReplicaState, replicaOf } from "./choose.ts";
+import { askingReplica, storingOn } from "./settings.ts";
 import { type Replicas, type ReplicaWatch, watchReplicas } from "./watch.ts";
 
-/** A server that is asked, by its shard and replica. */
-type Route = {
-  readonly client: ClickHouseClient;
-  readonly shard: number;
-  readonly replica: number;
-  /** So that this server asks the same replica of all shards. */
-  readonly settings: ClickHouseSettings;
-};
+/** Sends a request to the server of a client, with these settings. */
+type Ask<T> = (client: ClickHouseClient, settings: ClickHouseSettings) => Promise<T>;
 
 /** Sends the requests of a cluster with replicas to those that can answer. */
 export type ReplicaRouter = {
   /** Reads by the server of any shard, once more if it is lost: a read changes nothing. */
-  read<T>(ask: (client: ClickHouseClient, settings: ClickHouseSettings) => Promise<T>): Promise<T>;
-  /** Writes by the server of any shard. */
-  write<T>(ask: (client: ClickHouseClient, settings: ClickHouseSettings) => Promise<T>): Promise<T>;
+  read<T>(ask: Ask<T>): Promise<T>;
+  /** Inserts by the server of any shard. */
+  insert<T>(ask: Ask<T>): Promise<T>;
   /** A client of each shard, whose requests go to the replica that answers for it. */
   readonly shards: readonly ClickHouseClient[];
 };
+
+/** A server, by its shard and replica. */
+type Place = { readonly shard: number; readonly replica: number };
 
 /**
  * @param servers of each shard.
@@ -32,70 +29,104 @@ export function routeToReplicas(
   shards: readonly ClickHouseClient[],
 ): ReplicaRouter {
   const watch = watchReplicas(servers);
-  /** The server with this place, or an error that says why there is none. */
-  const routeTo = (replicas: Replicas, shard: number, isRead: boolean): Route => {
-    const states = replicas.states[shard] ?? [];
-    // Rows that a replica lacks make no difference to those that are inserted.
-    const replica = isRead && replicas.chosen === undefined ? undefined : replicaOf(states, replicas.chosen);
-    const client = replica === undefined ? undefined : servers[shard]?.[replica];
-    if (client === undefined || replica === undefined) throw noReplica(replicas, shard);
-    return { client, shard, replica, settings: askingReplica(replicas.chosen ?? replica) };
-  };
-  /** Of the first shard that has one, as any can read or write the others. */
-  const anyRoute = (replicas: Replicas, isRead: boolean): Route => {
-    if (isRead && replicas.chosen === undefined) throw noReplica(replicas, 0);
-    const shard = replicas.states.findIndex((states) => replicaOf(states, replicas.chosen) !== undefined);
-    return routeTo(replicas, Math.max(0, shard), isRead);
-  };
-  const through = async <T>(route: Route, ask: (route: Route) => Promise<T>): Promise<T> => {
+  const askAt = async <T>({ shard, replica }: Place, ask: (client: ClickHouseClient) => Promise<T>): Promise<T> => {
+    const client = servers[shard]?.[replica];
+    if (client === undefined) throw new RangeError(`there is no replica ${replica} of shard ${shard}`);
     try {
-      return await ask(route);
+      return await ask(client);
     } catch (error) {
-      if (isUnreachable(error)) watch.reportAway(route.shard, route.replica);
+      if (isUnreachable(error)) watch.reportAway(shard, replica);
       throw error;
     }
   };
-  /** A second try goes to another server, as the first is now known to be away. */
-  const readBy = async <T>(find: (replicas: Replicas) => Route, ask: (route: Route) => Promise<T>): Promise<T> => {
-    try {
-      return await through(find(await watch.read()), ask);
-    } catch (error) {
-      if (!isUnreachable(error)) throw error;
-      return through(find(await watch.read()), ask);
-    }
-  };
+  const routing: Routing = { watch, askAt };
+  for (const [shard, client] of shards.entries()) routeShard(client, shard, routing);
   return {
     read: (ask) =>
-      readBy(
-        (all) => anyRoute(all, true),
-        ({ client, settings }) => ask(client, settings),
-      ),
-    write: async (ask) => through(anyRoute(await watch.read(), false), ({ client, settings }) => ask(client, settings)),
-    shards: shards.map((client, shard) => routeShard(client, shard, watch, { routeTo, through, readBy })),
+      twice(async () => {
+        const replicas = await watch.read();
+        return askAt(anyReader(replicas), (client) => ask(client, askingReplica(replicas.chosen ?? 0)));
+      }),
+    async insert(ask) {
+      const replicas = await watch.read();
+      const place = anyWriter(replicas);
+      const settings = {
+        ...askingReplica(replicas.chosen ?? place.replica),
+        ...storingOn(Math.min(...replicas.states.map(countComplete))),
+      };
+      return askAt(place, (client) => ask(client, settings));
+    },
+    shards,
   };
 }
 
 type Routing = {
-  routeTo(replicas: Replicas, shard: number, isRead: boolean): Route;
-  through<T>(route: Route, ask: (route: Route) => Promise<T>): Promise<T>;
-  readBy<T>(find: (replicas: Replicas) => Route, ask: (route: Route) => Promise<T>): Promise<T>;
+  readonly watch: ReplicaWatch;
+  askAt<T>(place: Place, ask: (client: ClickHouseClient) => Promise<T>): Promise<T>;
 };
 
-function routeShard(
-  client: ClickHouseClient,
-  shard: number,
-  watch: ReplicaWatch,
-  { routeTo, through, readBy }: Routing,
-): ClickHouseClient {
-  const reads = (all: Replicas) => routeTo(all, shard, true);
-  const writes = async () => routeTo(await watch.read(), shard, false);
-  client.query = (params) => readBy(reads, (route) => route.client.query(params));
-  client.exec = (params) => readBy(reads, (route) => route.client.exec(params));
-  client.insert = async (params) => through(await writes(), (route) => route.client.insert(params));
+const INSERT = /^\s*INSERT\b/i;
+
+function routeShard(client: ClickHouseClient, shard: number, { watch, askAt }: Routing): void {
+  const readBy = async <T>(ask: (server: ClickHouseClient) => Promise<T>) =>
+    askAt(readerOf(await watch.read(), shard), ask);
+  const insertBy = async <T>(ask: Ask<T>) => {
+    const replicas = await watch.read();
+    const settings = storingOn(countComplete(replicas.states[shard] ?? []));
+    return askAt(writerOf(replicas, shard), (server) => ask(server, settings));
+  };
+  client.query = (params) => twice(() => readBy((server) => server.query(params)));
+  client.insert = (params) =>
+    insertBy((server, settings) =>
+      server.insert({ ...params, clickhouse_settings: { ...params.clickhouse_settings, ...settings } }),
+    );
+  client.exec = (params) =>
+    INSERT.test(params.query)
+      ? insertBy((server, settings) =>
+          server.exec({ ...params, clickhouse_settings: { ...params.clickhouse_settings, ...settings } }),
+        )
+      : twice(() => readBy((server) => server.exec(params)));
   // A statement may read what it changes.
-  client.command = async (params) => through(reads(await watch.read()), (route) => route.client.command(params));
-  return client;
+  client.command = (params) => readBy((server) => server.command(params));
 }
+
+/** A second try goes to another server, as the first one is now known to be away. */
+async function twice<T>(attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+    return attempt();
+  }
+}
+
+/** The server that answers for a shard. @throws StoreTimeoutError when each would lack rows. */
+function readerOf(replicas: Replicas, shard: number): Place {
+  const { states, chosen } = replicas;
+  const replica = chosen === undefined ? undefined : replicaOf(states[shard] ?? [], chosen);
+  if (replica === undefined) throw noReplica(replicas, shard);
+  return { shard, replica };
+}
+
+/** The server that takes a shard's rows: what a replica lacks makes no difference to them. */
+function writerOf(replicas: Replicas, shard: number): Place {
+  const replica = replicaOf(replicas.states[shard] ?? [], replicas.chosen);
+  if (replica === undefined) throw noReplica(replicas, shard);
+  return { shard, replica };
+}
+
+/** A server of the first shard that has one: each can ask all shards. */
+const anyReader = (replicas: Replicas) => readerOf(replicas, firstShard(replicas));
+const anyWriter = (replicas: Replicas) => writerOf(replicas, firstShard(replicas));
+
+function firstShard({ states, chosen }: Replicas): number {
+  return Math.max(
+    0,
+    states.findIndex((replicas) => replicaOf(replicas, chosen) !== undefined),
+  );
+}
+
+const countComplete = (states: readonly ReplicaState[]) => states.filter((state) => state === "complete").length;
 
 function noReplica({ states }: Replicas, shard: number): StoreTimeoutError {
   const lacking = states.findIndex((replicas) => !replicas.includes("complete"));

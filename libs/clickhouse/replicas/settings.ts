@@ -3,6 +3,17 @@ import type { ClickHouseSettings } from "@clickhouse/client";
 /** A replica that lacks rows which were inserted longer ago is behind. */
 export const MAX_DELAY_SECONDS = 5;
 
+/** Replicas that take longer to fetch what is inserted are behind a moment later: then the insert need not wait for them. */
+const QUORUM_TIMEOUT_MS = 6_000;
+
+/**
+ * Lets an insert end when so many replicas have the rows, in the table and in those of its views: each replica that
+ * answers questions then answers with them, and they outlast one disk.
+ */
+export function storingOn(replicas: number): ClickHouseSettings {
+  return replicas < 2 ? {} : { insert_quorum: String(replicas), insert_quorum_timeout: QUORUM_TIMEOUT_MS };
+}
+
 /** Lets a server ask the replica with this index of every shard, itself or not, and another one if that is away. */
 export function askingReplica(replica: number): ClickHouseSettings {
   return {

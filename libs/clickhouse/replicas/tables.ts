@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ClickHouseError } from "@clickhouse/client";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
@@ -56,7 +57,11 @@ function engineAt(engine: string, path: string, replica: string, args: string | 
   return `Replicated${engine}(${[literal(path), literal(replica), ...(args ? [args] : [])].join(", ")})`;
 }
 
-const REPLICA_ALREADY_EXISTS = "253";
+const [TABLE_WAS_NOT_DROPPED, REPLICA_ALREADY_EXISTS] = ["305", "253"];
+/** Keeper ends the session of a server that was lost after 30 seconds, unless configured otherwise. */
+const SESSION_MS = 60_000;
+const ATTEMPT_MS = 1_000;
+const hasCode = (error: unknown, code: string) => error instanceof ClickHouseError && error.code === code;
 
 /**
  * Makes a replicated table. Keeper may still know a server of this name that was lost with its disk: as this one has no
@@ -68,84 +73,129 @@ export async function createReplica(
   sql: string,
   { replica, database, others }: { replica: string; database: string; others: readonly ClickHouseClient[] },
 ): Promise<void> {
-  const create = () => server.command({ query: sql });
-  await create().catch(async (error: unknown) => {
-    const table = CREATED.exec(sql)?.[1];
-    if (!(error instanceof ClickHouseError) || error.code !== REPLICA_ALREADY_EXISTS || table === undefined)
-      throw error;
-    // ClickHouse refuses when a server of this name is connected.
-    const [other] = others;
-    const lost = `${literal(replica)} FROM TABLE ${identifier(database)}.${identifier(table)}`;
-    await other?.command({ query: `SYSTEM DROP REPLICA ${lost}` });
-    await create();
-  });
-}
-
-const tableEngine = defineQuery({
-  name: "table-engine",
-  sql: "SELECT engine_full AS engine FROM system.tables WHERE database = currentDatabase() AND name = {table:String}",
-  params: z.object({ table: z.string() }),
-  row: z.object({ engine: z.string() }),
-});
-
-/** The engine of a replicated table, without the path and the replica's name. */
-const REPLICATED = /^Replicated(\w+)\('[^']*', '([^']*)'(?:, ([^)]*))?\)/;
-
-/**
- * Makes an empty table like another one, which the replicas of a shard share as they share that.
- * @param servers of the shard.
- * @param table of their database.
- * @param name of the new table, which may be in another database of theirs.
- */
-export async function createAlike(
-  servers: readonly ClickHouseClient[],
-  table: string,
-  name: { readonly database: string; readonly table: string },
-): Promise<void> {
-  // Never one that was used before: Keeper would take the parts of that table for the new one's.
-  const path = `/noisefloor/${name.database}/${name.table}/${randomUUID()}`;
-  for (const server of servers) {
-    const engine = await engineOf(server, table);
-    const shared = engine.replace(REPLICATED, (_, kind, replica, args) => engineAt(kind, path, replica, args));
-    await create(server, table, name, shared);
+  const table = CREATED.exec(sql)?.[1];
+  const [other] = others;
+  const until = Date.now() + SESSION_MS;
+  for (;;) {
+    try {
+      await server.command({ query: sql });
+      return;
+    } catch (error) {
+      if (!hasCode(error, REPLICA_ALREADY_EXISTS) || table === undefined || other === undefined) throw error;
+    }
+    try {
+      await other.command({
+        query: `SYSTEM DROP REPLICA ${literal(replica)} FROM TABLE ${nameOf({ database, table })}`,
+      });
+    } catch (error) {
+      // The session of the lost server has not ended yet, or one with this name is connected.
+      if (!hasCode(error, TABLE_WAS_NOT_DROPPED) || Date.now() > until) throw error;
+      await sleep(ATTEMPT_MS);
+    }
   }
 }
 
-/** Makes an empty table like another one on one server, which shares it with no other. */
-export async function createOwn(
-  server: ClickHouseClient,
-  table: string,
-  name: { readonly database: string; readonly table: string },
-): Promise<void> {
-  const engine = await engineOf(server, table);
-  await create(
-    server,
-    table,
-    name,
-    engine.replace(REPLICATED, (_, kind, _replica, args) => `${kind}(${args ?? ""})`),
-  );
-}
+/** A table, with its database. */
+export type TablePlace = { readonly database: string; readonly table: string };
 
-async function create(
-  server: ClickHouseClient,
-  table: string,
-  name: { readonly database: string; readonly table: string },
-  engine: string,
-): Promise<void> {
-  await server.command({
-    query: `CREATE TABLE ${identifier(name.database)}.${identifier(name.table)} AS ${identifier(table)} ENGINE = ${engine}`,
-  });
-}
+const nameOf = ({ database, table }: TablePlace) => `${identifier(database)}.${identifier(table)}`;
 
-async function engineOf(server: ClickHouseClient, table: string): Promise<string> {
-  const [found] = await run(server, tableEngine, { table });
+const tableEngine = defineQuery({
+  name: "table-engine",
+  sql: `SELECT engine_full AS engine FROM system.tables
+    WHERE database = if({database:String} = '', currentDatabase(), {database:String}) AND name = {table:String}`,
+  params: z.object({ database: z.string(), table: z.string() }),
+  row: z.object({ engine: z.string() }),
+});
+
+/** @param database the client's own, if left out. */
+async function engineOf(server: ClickHouseClient, table: string, database = ""): Promise<string> {
+  const [found] = await run(server, tableEngine, { database, table });
   if (found === undefined) throw new StoreError(`the table ${table} is missing`);
   return found.engine;
 }
 
-/** Waits until each server has every part that the others of its shard have. */
-export async function syncReplicas(servers: readonly ClickHouseClient[], tables: readonly string[]): Promise<void> {
+/** A server of a shard, by its name among the replicas. */
+export type Replica = { readonly client: ClickHouseClient; readonly name: string };
+
+/**
+ * Makes an empty table like another one, which the replicas of a shard share if they share that.
+ * @param servers of the shard.
+ * @param table of their database.
+ * @param place of the new table.
+ */
+export async function createAlike(
+  servers: readonly ClickHouseClient[],
+  table: string,
+  place: TablePlace,
+): Promise<void> {
+  const path = newPath(place);
   for (const server of servers) {
-    for (const table of tables) await server.command({ query: `SYSTEM SYNC REPLICA ${identifier(table)}` });
+    const engine = await engineOf(server, table);
+    await create(server, table, place, engine.replace(/^(Replicated\w+\()'[^']*'/, `$1${literal(path)}`));
+  }
+}
+
+/** Makes an empty table like another one of the server's database, which no other server shares. */
+export async function createOwn(server: ClickHouseClient, table: string, place: TablePlace): Promise<void> {
+  const engine = await engineOf(server, table);
+  await create(server, table, place, engine.replace(/^Replicated(\w+\()'[^']*', '[^']*'(?:, )?/, "$1"));
+}
+
+/**
+ * Makes an empty table that the replicas of a shard share, with the engine of a table of one of them.
+ * @param replicas clients of a database that has a table with these columns.
+ * @param engineFrom the client and the table that no other server shares.
+ */
+export async function createShared(
+  replicas: readonly Replica[],
+  table: string,
+  engineFrom: { readonly client: ClickHouseClient; readonly place: TablePlace },
+  place: TablePlace,
+): Promise<void> {
+  const engine = await engineOf(engineFrom.client, engineFrom.place.table, engineFrom.place.database);
+  const path = newPath(place);
+  for (const { client, name } of replicas) {
+    const shared = engine.replace(/^(\w+)(?:\(([^)]*)\))?/, (_, kind, args) => engineAt(kind, path, name, args));
+    await create(client, table, place, shared);
+  }
+}
+
+/** Never one that was used before: Keeper would take the parts of that table for the new one's. */
+const newPath = ({ database, table }: TablePlace) => `/noisefloor/${database}/${table}/${randomUUID()}`;
+
+async function create(server: ClickHouseClient, table: string, place: TablePlace, engine: string): Promise<void> {
+  await server.command({ query: `CREATE TABLE ${nameOf(place)} AS ${identifier(table)} ENGINE = ${engine}` });
+}
+
+const partitions = defineQuery({
+  name: "table-partitions",
+  sql: `SELECT DISTINCT partition_id AS id FROM system.parts
+    WHERE database = {database:String} AND table = {table:String} AND active ORDER BY id`,
+  params: z.object({ database: z.string(), table: z.string() }),
+  row: z.object({ id: z.string() }),
+});
+
+/** Links the parts of a table into another one that is like it, which copies nothing on this server. */
+export async function linkParts(server: ClickHouseClient, from: TablePlace, into: TablePlace): Promise<void> {
+  for (const { id } of await run(server, partitions, from)) {
+    await server.command({
+      query: `ALTER TABLE ${nameOf(into)} ATTACH PARTITION ID ${literal(id)} FROM ${nameOf(from)}`,
+    });
+  }
+}
+
+/** Waits until each server of a shard has every part that the others have. */
+export async function syncReplicas(
+  servers: readonly ClickHouseClient[],
+  tables: readonly string[],
+  database?: string,
+): Promise<void> {
+  if (servers.length < 2) return;
+  for (const server of servers) {
+    for (const table of tables) {
+      const name = database === undefined ? identifier(table) : nameOf({ database, table });
+      await server.command({ query: `SYSTEM SYNC REPLICA ${name}` });
+    }
   }
 }

@@ -1,6 +1,8 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import { isUnreachable } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { SHARDED_TABLES } from "../schema/tables.ts";
 import { chooseReplica, type ReplicaState } from "./choose.ts";
 import { MAX_DELAY_SECONDS } from "./settings.ts";
 
@@ -24,31 +26,36 @@ const REFRESH_MS = 1_000;
 /** and is not believed after so long. */
 const MAX_AGE_MS = 4_000;
 const PROBE_TIMEOUT_MS = 3_000;
-/**
- * A replica that comes back knows only some time later what it lacks: it has to look complete for so long.
- */
+/** A server that does not say in time how it is, as under load, is for so long what it was. */
+const SILENT_MS = 10_000;
+/** A replica that comes back knows only some time later what it lacks: it has to look complete for so long. */
 const SETTLE_MS = 3_000;
 
 const replicaState = defineQuery({
   name: "replica-state",
-  sql: `SELECT toUInt32(max(absolute_delay)) AS delay, toUInt32(countIf(is_readonly OR is_session_expired)) AS alone
-    FROM system.replicas WHERE database = if({database:String} = '', currentDatabase(), {database:String})`,
-  params: z.object({ database: z.string() }),
-  row: z.object({ delay: z.int(), alone: z.int() }),
+  sql: `SELECT toUInt32(count()) AS tables, toUInt32(max(absolute_delay)) AS delay,
+      toUInt32(countIf(is_readonly OR is_session_expired)) AS alone
+    FROM system.replicas
+    WHERE database = if({database:String} = '', currentDatabase(), {database:String})
+      AND table IN {sharded:Array(String)}`,
+  params: z.object({ database: z.string(), sharded: z.array(z.string()).readonly() }),
+  row: z.object({ tables: z.int(), delay: z.int(), alone: z.int() }),
 });
 
 /**
- * What one look at a server says; `complete` before it has settled.
+ * What one look at a server says; `complete` before it has settled. Undefined when it did not say it in time.
  * @param database the client's own, if left out.
  */
-export async function readReplicaState(server: ClickHouseClient, database = ""): Promise<ReplicaState> {
+export async function readReplicaState(server: ClickHouseClient, database = ""): Promise<ReplicaState | undefined> {
   try {
-    const [found] = await run(server, replicaState, { database }, AbortSignal.timeout(PROBE_TIMEOUT_MS));
-    if (found === undefined) return "away";
+    const params = { database, sharded: SHARDED_TABLES };
+    const [found] = await run(server, replicaState, params, AbortSignal.timeout(PROBE_TIMEOUT_MS));
+    if (found === undefined) return undefined;
+    if (found.tables < SHARDED_TABLES.length) return "behind";
     if (found.alone > 0) return "alone";
     return found.delay > MAX_DELAY_SECONDS ? "behind" : "complete";
-  } catch {
-    return "away";
+  } catch (error) {
+    return isUnreachable(error) ? "away" : undefined;
   }
 }
 
@@ -62,28 +69,17 @@ export function watchReplicas(
   servers: readonly (readonly ClickHouseClient[])[],
   now: () => number = () => performance.now(),
 ): ReplicaWatch {
-  /** Since when a server has looked complete; of the first look, for ever. */
-  const completeSince = new Map<string, number>();
+  const memories = servers.map((replicas) => replicas.map(() => rememberReplica(now)));
   let known: Replicas | undefined;
   let seenAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<Replicas> | undefined;
 
-  const settle = (key: string, state: ReplicaState, replicas: readonly ReplicaState[]): ReplicaState => {
-    if (state !== "complete") {
-      // While no replica has Keeper, none can miss what another stores.
-      if (state !== "alone" || replicas.includes("complete")) completeSince.delete(key);
-      return state;
-    }
-    const since = completeSince.get(key) ?? (known === undefined ? Number.NEGATIVE_INFINITY : now());
-    completeSince.set(key, since);
-    return now() - since >= SETTLE_MS ? "complete" : "behind";
-  };
   const look = async (): Promise<Replicas> => {
     const found = await Promise.all(
       servers.map((replicas) => Promise.all(replicas.map((server) => readReplicaState(server)))),
     );
     const states = found.map((replicas, shard) =>
-      replicas.map((state, replica) => settle(`${shard}/${replica}`, state, replicas)),
+      replicas.map((state, replica) => memories[shard]?.[replica]?.(state, replicas.includes("complete")) ?? "away"),
     );
     known = { states, chosen: chooseReplica(states, known?.chosen) };
     seenAt = now();
@@ -95,7 +91,6 @@ export function watchReplicas(
     });
     return looking;
   };
-
   /** A look never fails: what it cannot see is away. */
   const lookAgain = () => void lookOnce();
 
@@ -114,5 +109,26 @@ export function watchReplicas(
       known = { states, chosen: chooseReplica(states, known.chosen) };
       lookAgain();
     },
+  };
+}
+
+/**
+ * Turns what each look at a server says into its state.
+ * @returns a function of that, and of whether another replica of the shard is complete.
+ */
+function rememberReplica(
+  now: () => number,
+): (seen: ReplicaState | undefined, isAnotherComplete: boolean) => ReplicaState {
+  let last: ReplicaState = "away";
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let missedAt = Number.NEGATIVE_INFINITY;
+  return (seen, isAnotherComplete) => {
+    if (seen === undefined && now() - lastAt < SILENT_MS) return last;
+    const state = seen ?? "away";
+    // While no replica has Keeper, none can miss what another stores.
+    if (state === "away" || (state === "alone" && isAnotherComplete)) missedAt = now();
+    if (seen !== undefined) lastAt = now();
+    last = state === "complete" && now() - missedAt < SETTLE_MS ? "behind" : state;
+    return last;
   };
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
+import { WAIT_FOR_MUTATION } from "../client/mutations.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { type ReplaceOptions, replaceRollups } from "./replace.ts";
@@ -29,7 +30,7 @@ export async function removeSensors(
   for (const table of ["observations", "sensor_activity"]) {
     await client.command({
       query: `ALTER TABLE ${table} DELETE WHERE startsWith(sensor_id, ${literal(prefix)})`,
-      clickhouse_settings: { mutations_sync: "1", log_comment: "remove-sensors" },
+      clickhouse_settings: { ...WAIT_FOR_MUTATION, log_comment: "remove-sensors" },
     });
   }
   const stale = await readStaleRollups(client);

@@ -4,7 +4,8 @@ import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { identifier, literal } from "../client/sql-text.ts";
-import { serversOf } from "../cluster/cluster.ts";
+import { replicasOf, shardsOf } from "../cluster/cluster.ts";
+import { createAlike, syncReplicas } from "../replicas/tables.ts";
 import { DERIVED_TABLES } from "../schema/tables.ts";
 import { type ObservationSlice, sliceObservations } from "./slices.ts";
 import { fillRollup, type RollupView, readRollupView } from "./views.ts";
@@ -22,28 +23,36 @@ export type ReplaceOptions = {
 
 /**
  * Replaces the rollups of some times by what the observations say now, exactly, while the intake goes on; in a cluster
- * one server after the other, each from its own observations.
+ * one shard after the other, each from its own observations.
  * @returns whether it was done; false when it was aborted.
  */
 export async function replaceRollups(client: ClickHouseClient, options: ReplaceOptions): Promise<boolean> {
-  for (const server of await serversOf(client)) if (!(await replaceOn(server, options))) return false;
+  const servers = await replicasOf(client);
+  for (const [index, shard] of (await shardsOf(client)).entries()) {
+    if (!(await replaceOn({ shard, servers: servers[index] ?? [] }, options))) return false;
+  }
   return true;
 }
 
+/** A shard, and its servers: a single one, or replicas of each other, which have to be there. */
+type ShardServers = { readonly shard: ClickHouseClient; readonly servers: readonly ClickHouseClient[] };
+
 /**
- * The same on one server. A second table gets all new rows through a view of its own, then the rows of before; then the
+ * The same on one shard. A second table gets all new rows through a view of its own, then the rows of before; then the
  * tables are exchanged at once. States may come twice: that is what makes the overlap harmless.
  * @returns whether it was done; false when it was aborted, and then nothing has changed.
  */
-async function replaceOn(client: ClickHouseClient, options: ReplaceOptions): Promise<boolean> {
+async function replaceOn({ shard, servers }: ShardServers, options: ReplaceOptions): Promise<boolean> {
   const { signal, onProgress = () => {} } = options;
-  await dropSeconds(client);
+  await dropSeconds(servers);
   try {
+    const { database } = await runForOne(shard, currentDatabase, {});
     const views = new Map<string, RollupView>();
-    for (const table of DERIVED_TABLES) views.set(table, await openSecond(client, table));
-    await waitForInserts(client);
-    const { database } = await runForOne(client, currentDatabase, {});
-    const slices = await sliceObservations(client);
+    for (const table of DERIVED_TABLES) views.set(table, await openSecond(servers, database, table));
+    await waitForInserts(servers);
+    // What another replica stored before it had the second tables.
+    await syncReplicas(servers, ["observations", ...DERIVED_TABLES]);
+    const slices = await sliceObservations(shard);
     const steps = [...views].flatMap(([table, view]) => {
       const times = staleTimesOf(table, options.stale);
       return { table, view, times, fills: fillsOf(slices, times) };
@@ -51,18 +60,19 @@ async function replaceOn(client: ClickHouseClient, options: ReplaceOptions): Pro
     const total = steps.reduce((sum, { fills }) => sum + fills.length, 0);
     let done = 0;
     for (const { table, view, times, fills } of steps) {
-      await attachOthers(client, table, times);
+      await attachOthers(shard, table, times);
       for (const where of fills) {
         if (signal?.aborted) return false;
-        await fillRollup(client, { table: second(table), view, source: `${database}.observations`, where });
+        await fillRollup(shard, { table: second(table), view, source: `${database}.observations`, where });
         onProgress(++done, total);
       }
     }
+    await syncReplicas(servers, DERIVED_TABLES.map(second));
     const pairs = DERIVED_TABLES.map((table) => `${identifier(table)} AND ${identifier(second(table))}`);
-    await client.command({ query: `EXCHANGE TABLES ${pairs.join(", ")}` });
+    for (const server of servers) await server.command({ query: `EXCHANGE TABLES ${pairs.join(", ")}` });
     return true;
   } finally {
-    await dropSeconds(client);
+    await dropSeconds(servers);
   }
 }
 
@@ -70,27 +80,32 @@ const second = (table: string) => `${table}_replacing`;
 const time = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`;
 
 /** Makes an empty table like a rollup's, and the view that fills it from now on. */
-async function openSecond(client: ClickHouseClient, table: string): Promise<RollupView> {
-  const view = await readRollupView(client, table);
-  await client.command({ query: `CREATE TABLE ${identifier(second(table))} AS ${identifier(table)}` });
-  const [name, target] = [identifier(`${second(table)}_mv`), identifier(second(table))];
-  await client.command({ query: `CREATE MATERIALIZED VIEW ${name} TO ${target} AS ${view.select}` });
+async function openSecond(servers: readonly ClickHouseClient[], database: string, table: string): Promise<RollupView> {
+  await createAlike(servers, table, { database, table: second(table) });
+  let view: RollupView | undefined;
+  for (const server of servers) {
+    view = await readRollupView(server, table);
+    const [name, target] = [identifier(`${second(table)}_mv`), identifier(second(table))];
+    await server.command({ query: `CREATE MATERIALIZED VIEW ${name} TO ${target} AS ${view.select}` });
+  }
+  if (view === undefined) throw new RangeError("a shard without servers");
   return view;
 }
 
 /** The view goes first: an insert under way whose table is gone would fail, and be sent again. */
-async function dropSeconds(client: ClickHouseClient): Promise<void> {
+async function dropSeconds(servers: readonly ClickHouseClient[]): Promise<void> {
+  const onEach = async (query: string, clickhouse_settings = {}) => {
+    for (const server of servers) await server.command({ query, clickhouse_settings });
+  };
+  for (const table of DERIVED_TABLES) await onEach(`DROP VIEW IF EXISTS ${identifier(`${second(table)}_mv`)} SYNC`);
+  await waitForInserts(servers);
   for (const table of DERIVED_TABLES) {
-    await client.command({ query: `DROP VIEW IF EXISTS ${identifier(`${second(table)}_mv`)} SYNC` });
-  }
-  await waitForInserts(client);
-  for (const table of DERIVED_TABLES) {
-    await client.command({
-      query: `DROP TABLE IF EXISTS ${identifier(second(table))} SYNC`,
-      clickhouse_settings: { max_table_size_to_drop: "0", max_partition_size_to_drop: "0" },
-    });
+    await onEach(`DROP TABLE IF EXISTS ${identifier(second(table))} SYNC`, DROP_ANY_SIZE);
   }
 }
+
+/** Without these the server does not drop a table of more than 50 GB, as a likely mistake. */
+const DROP_ANY_SIZE = { max_table_size_to_drop: "0", max_partition_size_to_drop: "0" } as const;
 
 const inserts = defineQuery({
   name: "running-inserts",
@@ -102,12 +117,14 @@ const inserts = defineQuery({
 const POLL_MS = 20;
 
 /** Inserts that began before a change of the views do not know of it: those that run now have to end. */
-async function waitForInserts(client: ClickHouseClient): Promise<void> {
-  const before = new Set((await run(client, inserts, {})).map(({ id }) => id));
-  while (before.size > 0) {
-    await sleep(POLL_MS);
-    const running = new Set((await run(client, inserts, {})).map(({ id }) => id));
-    for (const id of before) if (!running.has(id)) before.delete(id);
+async function waitForInserts(servers: readonly ClickHouseClient[]): Promise<void> {
+  for (const server of servers) {
+    const before = new Set((await run(server, inserts, {})).map(({ id }) => id));
+    while (before.size > 0) {
+      await sleep(POLL_MS);
+      const running = new Set((await run(server, inserts, {})).map(({ id }) => id));
+      for (const id of before) if (!running.has(id)) before.delete(id);
+    }
   }
 }
 

@@ -45,11 +45,8 @@ export type OpenOptions = {
  */
 export async function openClickHouse(choice: ClickHouseChoice, options: OpenOptions): Promise<OpenClickHouse> {
   if (choice.server !== undefined) {
-    const reason = await connectionError(choice.server);
-    if (reason === undefined) {
-      return { connection: choice.server, origin: "external", ended: new Promise(() => {}), close: async () => {} };
-    }
-    throw new StoreError(explainUnusable(choice.server, reason));
+    const connection = await firstUsable(choice.server);
+    return { connection, origin: "external", ended: new Promise(() => {}), close: async () => {} };
   }
   let hasWaited = false;
   const isLook = options.purpose === "look";
@@ -90,6 +87,18 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
       );
     }
   }
+}
+
+/** The connection, by the first of its addresses at which a server answers. @throws StoreError when none does. */
+async function firstUsable(connection: ClickHouseConnection): Promise<ClickHouseConnection> {
+  const { url, otherUrls = [] } = connection;
+  const reason = await connectionError(connection);
+  if (reason === undefined) return connection;
+  const [next, ...rest] = otherUrls;
+  if (next === undefined) throw new StoreError(explainUnusable(connection, reason));
+  const found = await firstUsable({ ...connection, url: next, otherUrls: rest }).catch(() => undefined);
+  if (found === undefined) throw new StoreError(explainUnusable(connection, reason));
+  return { ...found, otherUrls: [...(found.otherUrls ?? []), url] };
 }
 
 const ATTEMPT_MS = 250;

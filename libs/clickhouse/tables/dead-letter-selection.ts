@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
+import { WAIT_FOR_MUTATION } from "../client/mutations.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { DEAD_LETTER_SOURCES, type DeadLetterSource } from "./dead-letters.ts";
 
@@ -174,6 +175,7 @@ export async function deleteDeadLetters(client: ClickHouseClient, filter: DeadLe
   await client.command({
     query: `ALTER TABLE dead_letters DELETE WHERE ${WHERE} AND id IN (SELECT id FROM (${SELECTED}))`,
     query_params: paramsOf(filter),
-    clickhouse_settings: { mutations_sync: "1" },
+    // Replicas may select differently. Then ClickHouse lets one fetch what the other has made.
+    clickhouse_settings: { ...WAIT_FOR_MUTATION, allow_nondeterministic_mutations: 1 },
   });
 }

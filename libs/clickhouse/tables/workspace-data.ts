@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { z } from "zod";
+import { WAIT_FOR_MUTATION } from "../client/mutations.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
 import { identifier } from "../client/sql-text.ts";
 import { AGEING_TABLES } from "../schema/tables.ts";
@@ -33,22 +34,21 @@ export async function countPersonalObservations(client: ClickHouseClient, worksp
  * The observations go last: an interrupted deletion is seen by them, and done again.
  */
 export async function deletePersonalData(client: ClickHouseClient, workspaceId: string): Promise<void> {
-  const wait = { mutations_sync: "1" } as const;
   await client.command({
     query: "ALTER TABLE dead_letters DELETE WHERE publish_right = {right:String}",
     query_params: { right: formatRight({ dataset: "personal", workspaceId }) },
-    clickhouse_settings: wait,
+    clickhouse_settings: WAIT_FOR_MUTATION,
   });
   await client.command({
     query: "ALTER TABLE sensor_activity DELETE WHERE workspace_id = {workspaceId:String}",
     query_params: { workspaceId },
-    clickhouse_settings: wait,
+    clickhouse_settings: WAIT_FOR_MUTATION,
   });
   for (const { scoped } of await run(client, scopedTables, { tables: AGEING_TABLES.map((table) => table.name) })) {
     await client.command({
       query: `ALTER TABLE ${identifier(scoped)} DELETE WHERE ${OWN}`,
       query_params: { workspaceId },
-      clickhouse_settings: wait,
+      clickhouse_settings: WAIT_FOR_MUTATION,
     });
   }
 }
@@ -58,6 +58,6 @@ export async function deleteWorkspace(client: ClickHouseClient, workspaceId: str
   await client.command({
     query: "ALTER TABLE workspaces DELETE WHERE workspace_id = {workspaceId:String}",
     query_params: { workspaceId },
-    clickhouse_settings: { mutations_sync: "1" },
+    clickhouse_settings: WAIT_FOR_MUTATION,
   });
 }

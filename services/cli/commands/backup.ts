@@ -1,10 +1,11 @@
 import { chmod, lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { backUpDatabase, verifyBackup } from "@noisefloor/clickhouse/backup/backup.ts";
+import { verifyBackup } from "@noisefloor/clickhouse/backup/backup.ts";
 import { assertWholeOnDisk, syncFolder } from "@noisefloor/clickhouse/backup/backup-files.ts";
 import { BackupError } from "@noisefloor/clickhouse/backup/errors.ts";
 import { partsOf } from "@noisefloor/clickhouse/backup/parts.ts";
 import { formatPlace } from "@noisefloor/clickhouse/backup/place.ts";
+import { backUpPart } from "@noisefloor/clickhouse/backup/plain-copy.ts";
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { type MadeBackupRecord, writeBackup } from "@noisefloor/clickhouse/tables/backups.ts";
@@ -88,8 +89,9 @@ function assertVerifiable(destination: string): void {
 }
 
 /** Makes a backup at its final place: on the server's machine, on one of its disks or in a bucket. */
-const makeInPlace: MakePart = async ({ connection, place }, client, options) => {
-  const made = await backUpDatabase(client, connection.database, place, options);
+const makeInPlace: MakePart = async (part, client, options) => {
+  const { connection, place } = part;
+  const made = await backUpPart(part, client, options);
   if (made === undefined) return undefined;
   // Ctrl-C does not cancel the verification: an unverified backup would remain.
   const { signal } = new AbortController();
@@ -104,7 +106,8 @@ const makeInPlace: MakePart = async ({ connection, place }, client, options) => 
  * Makes a backup in a folder of its own, verifies it, and moves it to its place: what has the final name is a backup.
  * The folder also keeps the server, which removes empty folders beside an archive that failed, from those of the user.
  */
-const makeAside: MakePart = async ({ connection: { database }, place: destination }, client, options) => {
+const makeAside: MakePart = async (part, client, options) => {
+  const { connection, place: destination } = part;
   const path = formatPlace(destination);
   if (await exists(path)) throw new UserError(`${path} already exists: backups are never overwritten`);
   const aside = `${path}.unfinished`;
@@ -113,11 +116,11 @@ const makeAside: MakePart = async ({ connection: { database }, place: destinatio
   });
   try {
     const place = { kind: "file", path: join(aside, basename(path)) } as const;
-    const made = await backUpDatabase(client, database, place, options);
+    const made = await backUpPart({ ...part, place }, client, options);
     if (made === undefined) return undefined;
     await hideFromOthers(place.path).catch(rejectUnwritten);
     await assertWholeOnDisk(place.path, made.storedBytes);
-    if (!(await verifyBackup(client, database, place, { signal: options.signal }))) return undefined;
+    if (!(await verifyBackup(client, connection.database, place, { signal: options.signal }))) return undefined;
     await rename(place.path, path).catch(rejectUnwritten);
     await syncFolder(dirname(path));
     return made;

@@ -1,7 +1,8 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
-import { readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
+import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
+import { shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { LoadingError } from "@noisefloor/http/health.ts";

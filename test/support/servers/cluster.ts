@@ -109,9 +109,11 @@ export async function startCluster(shards: number, options: ClusterOptions = {})
     if (host === undefined) throw new RangeError(`there is no replica ${replica} of shard ${shard}`);
     return host;
   };
-  const first = connectionTo(hostAt(0, 0));
+  const [first, ...others] = (hosts[0] ?? []).map(connectionTo);
+  if (first === undefined) throw new RangeError("a cluster has a server");
+  const otherUrls = others.map(({ url }) => url);
   return {
-    connection: { ...first, cluster: CLUSTER },
+    connection: { ...first, otherUrls, cluster: CLUSTER },
     smaller: { ...first, cluster: SMALLER },
     reader: { ...first, ...READER, cluster: CLUSTER },
     zookeeper,

@@ -1,6 +1,7 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
-import { readOwnShards, shardOfAddress } from "@noisefloor/clickhouse/cluster/servers.ts";
+import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
+import { shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
 import { startSightings } from "@noisefloor/query/address-index/sharded-sightings.ts";
 import type { SightingsCache, SightingsCacheOptions } from "@noisefloor/query/address-index/sightings-cache.ts";
 import type { World } from "./world.ts";

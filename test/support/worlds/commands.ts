@@ -16,7 +16,7 @@ export function commandOver(
 ): RunCommand {
   const settings = readSettings({
     LOG_LEVEL: "silent",
-    CLICKHOUSE_URL: withoutCompiling(connection.url),
+    CLICKHOUSE_URL: [connection.url, ...(connection.otherUrls ?? [])].map(withoutCompiling).join(","),
     CLICKHOUSE_USER: connection.username,
     CLICKHOUSE_PASSWORD: connection.password,
     CLICKHOUSE_DATABASE: connection.database,

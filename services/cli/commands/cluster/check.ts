@@ -2,9 +2,10 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { defineQuery, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { replicasOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
+import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
+import type { Shard } from "@noisefloor/clickhouse/cluster/shard.ts";
 import type { ReplicaState } from "@noisefloor/clickhouse/replicas/choose.ts";
 import { readReplicaState } from "@noisefloor/clickhouse/replicas/watch.ts";
-import { readOwnShards, type Shard } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { z } from "zod";
 import { type CommandContext, UserError } from "../../framework/command.ts";
@@ -72,7 +73,7 @@ async function checkServers(client: ClickHouseClient, shards: readonly Shard[]):
         await assertCurrentSchema(server, migrations);
         const stored = await runForOne(server, storedRows, {});
         const misplaced = await countMisplaced(server, shards, shard);
-        const replica = isSingle ? "single" : await readReplicaState(server);
+        const replica = isSingle ? "single" : ((await readReplicaState(server)) ?? "away");
         return { ...none, ...stored, misplaced, replica, problem: problemOf(misplaced, replica) };
       } catch (error) {
         return { ...none, problem: error instanceof Error ? error.message : String(error) };

@@ -1,0 +1,47 @@
+import type { ClickHouseClient, ClickHouseConnection } from "../client/connect.ts";
+import { createShared, linkParts, syncReplicas } from "../replicas/tables.ts";
+import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
+
+/** One server of a restore. */
+export type ServerWork = {
+  readonly connection: ClickHouseConnection;
+  readonly server: ClickHouseClient;
+  /** Of the scratch database. */
+  readonly prepared: ClickHouseClient;
+  /** Of the store's database, in which every table exists when tables are swapped. */
+  readonly live: ClickHouseClient;
+};
+
+/** A server that has prepared its shard's tables, and the other replicas of the shard. */
+type PreparedShard = ServerWork & { readonly others: readonly ServerWork[] };
+
+const sharedName = (table: string) => `${table}_shared`;
+
+/** The tables of the scratch databases of a shard that are to be the store's, by the names of those. */
+export function preparedNames({ others }: Pick<PreparedShard, "others">): ReadonlyMap<string, string> {
+  const isShared = (table: string) => others.length > 0 && SHARDED_TABLES.includes(table);
+  return new Map(Object.keys(TABLES).map((table) => [table, isShared(table) ? sharedName(table) : table]));
+}
+
+/**
+ * Gives the other replicas of a shard the tables that one of them has prepared, as replicated ones. Of a shard with one
+ * server there is nothing to do.
+ */
+export async function sharePrepared(shard: PreparedShard, scratch: string): Promise<void> {
+  if (shard.others.length === 0) return;
+  const all = [shard, ...shard.others];
+  const replicas = all.map(({ live, connection }) => ({ client: live, name: new URL(connection.url).hostname }));
+  for (const table of SHARDED_TABLES) {
+    const [own, shared] = [
+      { database: scratch, table },
+      { database: scratch, table: sharedName(table) },
+    ];
+    await createShared(replicas, table, { client: shard.prepared, place: own }, shared);
+    await linkParts(shard.prepared, own, shared);
+  }
+  await syncReplicas(
+    all.map(({ live }) => live),
+    SHARDED_TABLES.map(sharedName),
+    scratch,
+  );
+}

@@ -1,0 +1,239 @@
+import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
+import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
+import { openPreparedStore } from "@noisefloor/cli/store.ts";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { WAIT_FOR_MUTATION } from "@noisefloor/clickhouse/client/mutations.ts";
+import { askServers, replicasOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { syncReplicas } from "@noisefloor/clickhouse/replicas/tables.ts";
+import { replaceRollups } from "@noisefloor/clickhouse/rollups/replace.ts";
+import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import { toRow } from "@noisefloor/ingest/observation-row.ts";
+import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
+import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../../support/eventually.ts";
+import { type ClickHouseCluster, startCluster } from "../../support/servers/cluster.ts";
+import { startIndex } from "../../support/worlds/address-index.ts";
+import { commandOver } from "../../support/worlds/commands.ts";
+import { MIGRATIONS } from "../../support/worlds/databases.ts";
+import { contentOf } from "../../support/worlds/store-contents.ts";
+import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const RETRY_MS = 60_000;
+const worm = makeTag("worm", "malicious");
+let cluster: ClickHouseCluster;
+let world: World;
+
+beforeAll(async () => {
+  cluster = await startCluster(2, { replicas: 2 });
+  world = await createWorld(() => NOW, { server: cluster.connection });
+  await world.addTags([worm]);
+}, 60_000);
+afterAll(async () => {
+  await world.close();
+  await cluster.stop();
+});
+
+/** Each server notes the time of its own migrations; what has changed of addresses is deleted within minutes. */
+const COMPARED = Object.keys(TABLES).filter((name) => !["schema_migrations", "address_changes"].includes(name));
+
+/** The addresses are numbered in the order in which they are stored. */
+let next = 0;
+/** How many are still stored. */
+let stored = 0;
+/** Stores one observation each of so many addresses that no test has stored yet, as the intake does. */
+async function store(count: number): Promise<void> {
+  const open = (server: typeof world.client) =>
+    insertQueue({ insert: insertObservations(server), retryForMs: RETRY_MS, lingerMs: 0 });
+  const queue = openInsertQueue(world.client, open, { forMs: RETRY_MS });
+  const rows = Array.from({ length: count }, (_, index) => {
+    const number = next + index;
+    const source_ip = `45.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
+    const observation = {
+      observed_at: new Date(NOW - 60_000).toISOString(),
+      dataset: "global" as const,
+      sensor_id: "s",
+      source_ip,
+      tags: [],
+    };
+    return toRow(
+      { observation, observedAt: NOW - 60_000, isFilledIn: false },
+      { observationId: `o-${number}`, tagIds: [worm.id] },
+    );
+  });
+  next += count;
+  stored += count;
+  expect(await queue.store(rows, 100 * count)).toEqual([]);
+}
+
+const activity = (from: Pick<World, "get"> = world) => from.get(`/v3/tags/${worm.id}/activity?days=1&granularity=24h`);
+const activitySchema = z.object({ aggregations: z.object({ total_ips: z.int() }) });
+const allCounted = () => ({ status: 200, body: { aggregations: { total_ips: stored } } });
+
+/** A server that has come back is asked when it has looked complete for some seconds. */
+const expectAllCounted = () => eventually(async () => expect(await activity()).toMatchObject(allCounted()), 30_000);
+
+const sync = async () => {
+  for (const shard of await replicasOf(world.client)) await syncReplicas(shard, SHARDED_TABLES);
+};
+
+async function expectSameOnReplicas(): Promise<void> {
+  await sync();
+  for (const table of COMPARED) {
+    for (const [first, ...others] of await replicasOf(world.client)) {
+      if (first === undefined) throw new RangeError("a shard has a server");
+      const content = await contentOf(first, table);
+      for (const other of others) expect(await contentOf(other, table), table).toEqual(content);
+    }
+  }
+}
+
+/** What `cluster check` says of each server. */
+async function check() {
+  const command = commandOver(world);
+  await runClusterCheck({ json: true }, command);
+  const { exitCode } = process;
+  process.exitCode = undefined;
+  const servers = z.array(
+    z.looseObject({ shard: z.int(), host: z.string(), replica: z.string(), problem: z.string() }),
+  );
+  return { servers: servers.parse(JSON.parse(command.lines.join(""))), exitCode };
+}
+
+test("the replicas of a shard have the same rows of every table, and all servers the same tags and keys", async () => {
+  await store(500);
+  await expectAllCounted();
+  await expectSameOnReplicas();
+  expect(await migrate(world.connection, MIGRATIONS)).toEqual([]);
+  const { servers, exitCode } = await check();
+  expect(servers.map(({ shard, replica, problem }) => [shard, replica, problem])).toEqual([
+    [1, "complete", ""],
+    [1, "complete", ""],
+    [2, "complete", ""],
+    [2, "complete", ""],
+  ]);
+  expect(exitCode).toBeUndefined();
+});
+
+test("a user who may only read asks all shards of replicas", async () => {
+  const client = connect({ ...cluster.reader, database: world.connection.database }, "noisefloor-tests");
+  try {
+    const result = await client.query({
+      query: "SELECT uniqExact(source_ip) AS ips FROM observations",
+      format: "JSON",
+    });
+    expect((await result.json()).data).toEqual([{ ips: stored }]);
+  } finally {
+    await client.close();
+  }
+});
+
+test("one replica of each shard may be killed: what is stored and asked meanwhile is exact", async () => {
+  const index = await startIndex(world, { limit: 1_000_000, retentionDays: () => RETENTION_DAYS, now: () => NOW });
+  await eventually(async () => expect(index.isCurrent()).toBe(true));
+  for (const [shard, replica] of [
+    [0, 0],
+    [1, 1],
+  ] as const) {
+    const storing = store(200);
+    await cluster.kill(shard, replica);
+    await storing;
+    await expectAllCounted();
+    await store(200);
+    expect(await activity()).toMatchObject(allCounted());
+    const { settings } = commandOver(world);
+    expect((await probeStore(settings)).facts).toMatchObject({ value: { schema: { value: expect.any(Number) } } });
+    await (await openPreparedStore(settings)).close();
+    const checked = await check();
+    expect(checked.servers.filter(({ problem }) => problem !== "")).toMatchObject([
+      { shard: shard + 1, replica: "away" },
+    ]);
+    expect(checked.exitCode).toBe(1);
+    await cluster.start(shard, replica);
+    await expectAllCounted();
+  }
+  await eventually(async () => expect(index.size()).toBe(stored), 20_000);
+  for (let number = 0; number < stored; number++) {
+    expect(index.find(ipv4ToNumber("45.0.0.0") + number)).toMatchObject({ severity: 4 });
+  }
+  await index.stop();
+  await expectSameOnReplicas();
+}, 180_000);
+
+test("a replica that lacks rows does not answer, also when the other one is away", async () => {
+  const [first] = await replicasOf(world.client);
+  const lagging = first?.[1];
+  if (lagging === undefined) throw new RangeError("there is no second replica");
+  await lagging.command({ query: "SYSTEM STOP FETCHES" });
+  await store(200);
+  await eventually(
+    async () => expect(await check()).toMatchObject({ servers: [{}, { replica: "behind" }, {}, {}] }),
+    20_000,
+  );
+  expect(await activity()).toMatchObject(allCounted());
+  await cluster.kill(0, 0);
+  await eventually(async () => expect((await activity()).status).toBe(503), 20_000);
+  await cluster.start(0, 0);
+  await lagging.command({ query: "SYSTEM START FETCHES" });
+  await expectAllCounted();
+  await expectSameOnReplicas();
+}, 120_000);
+
+test("while Keeper is away questions are answered and rows wait", async () => {
+  await expectAllCounted();
+  const before = stored;
+  await cluster.zookeeper?.kill();
+  const storing = store(200);
+  await eventually(
+    async () => expect(await check()).toMatchObject({ servers: [{ replica: "alone" }, {}, {}, {}] }),
+    20_000,
+  );
+  const { status, body } = await activity();
+  expect(status).toBe(200);
+  // Rows whose insert was under way may count already.
+  expect(activitySchema.parse(body).aggregations.total_ips).toBeGreaterThanOrEqual(before);
+  await cluster.zookeeper?.start();
+  await storing;
+  await expectAllCounted();
+  await expectSameOnReplicas();
+}, 180_000);
+
+test("a server that was lost with its disk gets all its rows again from the other one", async () => {
+  await cluster.kill(1, 0);
+  await cluster.start(1, 0, { isEmpty: true });
+  await migrate(world.connection, MIGRATIONS);
+  await expectAllCounted();
+  await expectSameOnReplicas();
+}, 120_000);
+
+test("rollups are replaced, rows deleted and the retention changed on every replica", async () => {
+  const { client } = world;
+  await client.command({
+    query: "ALTER TABLE observations DELETE WHERE source_ip < toIPv4('45.0.0.100')",
+    clickhouse_settings: WAIT_FOR_MUTATION,
+  });
+  stored -= 100;
+  expect(await replaceRollups(client, { stale: { from: NOW - 3_600_000, to: NOW } })).toBe(true);
+  await expectAllCounted();
+  await expectSameOnReplicas();
+  await applyRetention(client, RETENTION_DAYS + 7);
+  await eventually(async () => {
+    expect(await askServers(client, readRetention)).toEqual(Array.from({ length: 4 }, () => RETENTION_DAYS + 7));
+  });
+  expect(await applyRetention(client, RETENTION_DAYS + 7)).toEqual([]);
+}, 120_000);
+
+test("while all replicas of a shard are away, questions that need it get a 503", async () => {
+  await cluster.kill(1, 0);
+  await cluster.kill(1, 1);
+  await eventually(async () => expect((await activity()).status).toBe(503));
+  await cluster.start(1, 0);
+  await cluster.start(1, 1);
+  await expectAllCounted();
+}, 120_000);
