@@ -4,11 +4,9 @@ import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { WAIT_FOR_MUTATION } from "@noisefloor/clickhouse/client/mutations.ts";
 import { askServers, replicasOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
-import { syncReplicas } from "@noisefloor/clickhouse/replicas/tables.ts";
 import { replaceRollups } from "@noisefloor/clickhouse/rollups/replace.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
-import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { toRow } from "@noisefloor/ingest/observation-row.ts";
@@ -21,7 +19,7 @@ import { type ClickHouseCluster, startCluster } from "../../support/servers/clus
 import { startIndex } from "../../support/worlds/address-index.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
-import { contentOf } from "../../support/worlds/store-contents.ts";
+import { expectSameOnReplicas } from "../../support/worlds/replicas.ts";
 import { createWorld, makeTag, RETENTION_DAYS, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
@@ -39,9 +37,6 @@ afterAll(async () => {
   await world.close();
   await cluster.stop();
 });
-
-/** Each server notes the time of its own migrations; what has changed of addresses is deleted within minutes. */
-const COMPARED = Object.keys(TABLES).filter((name) => !["schema_migrations", "address_changes"].includes(name));
 
 /** The addresses are numbered in the order in which they are stored. */
 let next = 0;
@@ -79,21 +74,6 @@ const allCounted = () => ({ status: 200, body: { aggregations: { total_ips: stor
 /** A server that has come back is asked when it has looked complete for some seconds. */
 const expectAllCounted = () => eventually(async () => expect(await activity()).toMatchObject(allCounted()), 30_000);
 
-const sync = async () => {
-  for (const shard of await replicasOf(world.client)) await syncReplicas(shard, SHARDED_TABLES);
-};
-
-async function expectSameOnReplicas(): Promise<void> {
-  await sync();
-  for (const table of COMPARED) {
-    for (const [first, ...others] of await replicasOf(world.client)) {
-      if (first === undefined) throw new RangeError("a shard has a server");
-      const content = await contentOf(first, table);
-      for (const other of others) expect(await contentOf(other, table), table).toEqual(content);
-    }
-  }
-}
-
 /** What `cluster check` says of each server. */
 async function check() {
   const command = commandOver(world);
@@ -109,7 +89,7 @@ async function check() {
 test("the replicas of a shard have the same rows of every table, and all servers the same tags and keys", async () => {
   await store(500);
   await expectAllCounted();
-  await expectSameOnReplicas();
+  await expectSameOnReplicas(world.client);
   expect(await migrate(world.connection, MIGRATIONS)).toEqual([]);
   const { servers, exitCode } = await check();
   expect(servers.map(({ shard, replica, problem }) => [shard, replica, problem])).toEqual([
@@ -163,7 +143,7 @@ test("one replica of each shard may be killed: what is stored and asked meanwhil
     expect(index.find(ipv4ToNumber("45.0.0.0") + number)).toMatchObject({ severity: 4 });
   }
   await index.stop();
-  await expectSameOnReplicas();
+  await expectSameOnReplicas(world.client);
 }, 180_000);
 
 test("a replica that lacks rows does not answer, also when the other one is away", async () => {
@@ -182,7 +162,7 @@ test("a replica that lacks rows does not answer, also when the other one is away
   await cluster.start(0, 0);
   await lagging.command({ query: "SYSTEM START FETCHES" });
   await expectAllCounted();
-  await expectSameOnReplicas();
+  await expectSameOnReplicas(world.client);
 }, 120_000);
 
 test("while Keeper is away questions are answered and rows wait", async () => {
@@ -201,7 +181,7 @@ test("while Keeper is away questions are answered and rows wait", async () => {
   await cluster.zookeeper?.start();
   await storing;
   await expectAllCounted();
-  await expectSameOnReplicas();
+  await expectSameOnReplicas(world.client);
 }, 180_000);
 
 test("a server that was lost with its disk gets all its rows again from the other one", async () => {
@@ -209,7 +189,7 @@ test("a server that was lost with its disk gets all its rows again from the othe
   await cluster.start(1, 0, { isEmpty: true });
   await migrate(world.connection, MIGRATIONS);
   await expectAllCounted();
-  await expectSameOnReplicas();
+  await expectSameOnReplicas(world.client);
 }, 120_000);
 
 test("rollups are replaced, rows deleted and the retention changed on every replica", async () => {
@@ -221,7 +201,7 @@ test("rollups are replaced, rows deleted and the retention changed on every repl
   stored -= 100;
   expect(await replaceRollups(client, { stale: { from: NOW - 3_600_000, to: NOW } })).toBe(true);
   await expectAllCounted();
-  await expectSameOnReplicas();
+  await expectSameOnReplicas(world.client);
   await applyRetention(client, RETENTION_DAYS + 7);
   await eventually(async () => {
     expect(await askServers(client, readRetention)).toEqual(Array.from({ length: 4 }, () => RETENTION_DAYS + 7));

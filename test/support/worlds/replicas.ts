@@ -1,0 +1,22 @@
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { replicasOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
+import { syncReplicas } from "@noisefloor/clickhouse/replicas/tables.ts";
+import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { expect } from "vitest";
+import { contentOf } from "./store-contents.ts";
+
+/** Each server notes the time of its own migrations; what has changed of addresses is deleted within minutes. */
+const COMPARED = Object.keys(TABLES).filter((name) => !["schema_migrations", "address_changes"].includes(name));
+
+/** That the servers of each shard hold the same, once each has fetched what the others have. */
+export async function expectSameOnReplicas(client: ClickHouseClient): Promise<void> {
+  for (const replicas of await replicasOf(client)) {
+    await syncReplicas(replicas, SHARDED_TABLES);
+    const [first, ...others] = replicas;
+    if (first === undefined) throw new RangeError("a shard has a server");
+    for (const table of COMPARED) {
+      const content = await contentOf(first, table);
+      for (const other of others) expect(await contentOf(other, table), table).toEqual(content);
+    }
+  }
+}
