@@ -119,15 +119,16 @@ export function watchReplicas(
 function rememberReplica(
   now: () => number,
 ): (seen: ReplicaState | undefined, isAnotherComplete: boolean) => ReplicaState {
-  let last: ReplicaState = "away";
-  let lastAt = Number.NEGATIVE_INFINITY;
+  let last: ReplicaState | undefined;
+  let lastAt = now();
   let missedAt = Number.NEGATIVE_INFINITY;
   return (seen, isAnotherComplete) => {
-    if (seen === undefined && now() - lastAt < SILENT_MS) return last;
+    const isSilent = seen === undefined && now() - lastAt < SILENT_MS;
+    if (isSilent) return last ?? "away";
+    if (seen !== undefined) lastAt = now();
     const state = seen ?? "away";
     // While no replica has Keeper, none can miss what another stores.
     if (state === "away" || (state === "alone" && isAnotherComplete)) missedAt = now();
-    if (seen !== undefined) lastAt = now();
     last = state === "complete" && now() - missedAt < SETTLE_MS ? "behind" : state;
     return last;
   };

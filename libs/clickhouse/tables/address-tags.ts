@@ -122,7 +122,7 @@ export function readSightingsAfter(client: ClickHouseClient, known: KnownBlocks)
 
 function toParams(known: KnownBlocks) {
   const others = [...known].flatMap(([partition, { others }]) =>
-    others.map((number) => String(BigInt(partition) * 2n ** BigInt(BLOCK_BITS) + BigInt(number))),
+    others.map((number) => BigInt(partition) * 2n ** BigInt(BLOCK_BITS) + BigInt(number)),
   );
   // ClickHouse's `transform` takes no empty arrays.
   const all = known.size === 0 ? [[0, { upTo: -1 }] as const] : [...known];
