@@ -46,7 +46,10 @@ test("remote_servers lists the cluster's servers, and the proxy its processes", 
   const hosts = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, host]) => host);
   const named = (pattern: RegExp) => Object.keys(compose.services).filter((name) => pattern.test(name));
   const shards = await readText(`${CLUSTER}/clickhouse/cluster.xml`);
-  expect(hosts(shards, /<host>(.+)<\/host>/g)).toEqual(named(/^clickhouse-/));
+  expect(hosts(shards, /<host>(clickhouse.+)<\/host>/g)).toEqual(named(/^clickhouse-/));
+  expect(hosts(shards, /<host>(keeper.+)<\/host>/g)).toEqual(named(/^keeper-/));
+  const keeper = await readText(`${CLUSTER}/clickhouse/keeper.xml`);
+  expect(hosts(keeper, /<hostname>(.+)<\/hostname>/g)).toEqual(named(/^keeper-/));
   expect(shards).toContain("<noise>");
   const proxy = await readText(`${CLUSTER}/haproxy.cfg`);
   expect(hosts(proxy, /^ +server \S+ ([^:]+):8080$/gm).toSorted()).toEqual(named(/^(?:ingest|query)-/));

@@ -31,7 +31,7 @@ async function start(role: "ingest" | "query", env: Record<string, string>): Pro
   return url;
 }
 
-test("in infra/cluster the intake stores in both shards, and queries run as a user who can only read", async () => {
+test("in infra/cluster the intake stores in both shards, on two replicas each, and queries run as a user who can only read", async () => {
   const cluster = await startInfraCluster();
   onTestFinished(() => cluster.stop());
   const writer = envOf(cluster.connectionAs("noisefloor"));
@@ -57,8 +57,10 @@ test("in infra/cluster the intake stores in both shards, and queries run as a us
   expect(checked).toMatchObject({ code: 0, stderr: "" });
   // Even addresses are on one shard and odd ones on the other.
   expect(JSON.parse(checked.stdout)).toMatchObject([
-    { host: "127.0.0.2", rows: 10, misplaced_addresses: 0, problem: "" },
-    { host: "127.0.0.3", rows: 10, misplaced_addresses: 0, problem: "" },
+    { shard: 1, host: "127.0.0.2", replica: "complete", rows: 10, misplaced_addresses: 0, problem: "" },
+    { shard: 1, host: "127.0.0.3", replica: "complete", rows: 10, misplaced_addresses: 0, problem: "" },
+    { shard: 2, host: "127.0.0.4", replica: "complete", rows: 10, misplaced_addresses: 0, problem: "" },
+    { shard: 2, host: "127.0.0.5", replica: "complete", rows: 10, misplaced_addresses: 0, problem: "" },
   ]);
   await eventually(async () => {
     for (const index of [0, 19]) {

@@ -135,7 +135,7 @@ export async function startCluster(shards: number, options: ClusterOptions = {})
 const INTERSERVER = fileURLToPath(new URL("replicas/interserver.mjs", import.meta.url));
 
 /** The environment of a server that exchanges parts with others over its HTTP port. */
-function exchangingParts(host: string, httpPort: number): Readonly<Record<string, string>> {
+export function exchangingParts(host: string, httpPort: number): Readonly<Record<string, string>> {
   return {
     NODE_OPTIONS: `--import=${INTERSERVER}`,
     INTERSERVER_HOST: host,
@@ -204,7 +204,7 @@ function configXml(options: ConfigOptions): string {
  * Requests between servers, which alone have this user agent, go to the handler that interserver.mjs puts in the place
  * of "webterminal". Embedded servers have the same UUID: at the same path each would end the other's session.
  */
-function replicationXml(host: string, zookeeper: number): string {
+export function replicationXml(host: string, zookeeper: number): string {
   return `<http_handlers>
     <rule>
       <headers><User-Agent>regex:ClickHouse/.*</User-Agent></headers>
