@@ -11,6 +11,7 @@ const { values } = parseArgs({
     quick: { type: "boolean", default: false },
     minutes: { type: "string", default: "15" },
     shards: { type: "string", default: "1" },
+    replicas: { type: "string", default: "1" },
   },
 });
 const known = ALL_SCENARIOS.map(({ name }) => name);
@@ -34,7 +35,7 @@ const overtime = new Promise<never>((_, fail) => {
   setTimeout(() => fail(new Error(`the ${minutes} minutes are over`)), minutes * 60_000).unref();
 });
 overtime.catch(() => {});
-const servers = await startSoakServers(undefined, Number(values.shards));
+const servers = await startSoakServers(undefined, { shards: Number(values.shards), replicas: Number(values.replicas) });
 try {
   say(`seed ${seed}`);
   for (const scenario of ALL_SCENARIOS.filter(({ name }) => values.only?.includes(name) ?? true)) {

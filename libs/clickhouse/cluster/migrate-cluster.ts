@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
-import { createReplica, keeperPathsOf, replicated } from "../replicas/tables.ts";
+import { assertReplicated, createReplica, keeperPathsOf, replicated } from "../replicas/tables.ts";
 import { createDistributedTables } from "./distributed-tables.ts";
 import { connectionsOfCluster } from "./each-server.ts";
 import { copyReferenceTables } from "./reference-tables.ts";
@@ -51,7 +51,11 @@ async function openReplicas(replicas: readonly ClickHouseConnection[], shard: st
   const clients = replicas.map((server) => connect({ ...server, database: "default" }, "noisefloor-migrate"));
   const close = async () => void (await Promise.all(clients.map((client) => client.close())));
   const database = replicas[0]?.database ?? "";
-  const paths = await keeperPathsOf(clients, shard, database).catch(async (error: unknown) => {
+  const prepare = async () => {
+    for (const client of clients) await assertReplicated(client, database);
+    return keeperPathsOf(clients, shard, database);
+  };
+  const paths = await prepare().catch(async (error: unknown) => {
     await close();
     throw error;
   });

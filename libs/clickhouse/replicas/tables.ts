@@ -39,6 +39,26 @@ export async function keeperPathsOf(
   return paths;
 }
 
+const ownTables = defineQuery({
+  name: "tables-without-replicas",
+  sql: `SELECT name FROM system.tables WHERE database = {database:String} AND name IN {sharded:Array(String)}
+      AND engine LIKE '%MergeTree' AND engine NOT LIKE 'Replicated%' ORDER BY name`,
+  params: z.object({ database: z.string(), sharded: z.array(z.string()).readonly() }),
+  row: z.object({ name: z.string() }),
+});
+
+/**
+ * @throws StoreError when a server has tables that it shares with no other: new replicas would never get their rows.
+ */
+export async function assertReplicated(server: ClickHouseClient, database: string): Promise<void> {
+  const [found] = await run(server, ownTables, { database, sharded: SHARDED_TABLES });
+  if (found === undefined) return;
+  throw new StoreError(
+    `the table ${found.name} of ${database} is not replicated, but its shard has several servers: list them under another ` +
+      'name, and copy with "noisefloor cluster rebalance" (docs/scaling.md)',
+  );
+}
+
 const CREATED = /^CREATE TABLE IF NOT EXISTS (\w+)/m;
 const ENGINE = /^ENGINE = (\w*MergeTree)(?:\(([^)]*)\))?/m;
 

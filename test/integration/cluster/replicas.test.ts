@@ -101,6 +101,14 @@ test("the replicas of a shard have the same rows of every table, and all servers
   expect(exitCode).toBeUndefined();
 });
 
+test("a store of one server does not become one of two replicas unseen", async () => {
+  const connection = { ...cluster.connection, database: `${world.connection.database}_single` };
+  await migrate({ ...connection, cluster: undefined, otherUrls: undefined }, MIGRATIONS);
+  await expect(migrate(connection, MIGRATIONS)).rejects.toThrow(
+    /is not replicated, but its shard has several servers: /,
+  );
+});
+
 test("a user who may only read asks all shards of replicas", async () => {
   const client = connect({ ...cluster.reader, database: world.connection.database }, "noisefloor-tests");
   try {

@@ -7,7 +7,7 @@ import { startSoakServers } from "../../support/worlds/soak-stage.ts";
 test("while a shard is down ingest waits for it, and afterwards nothing is lost or doubled", async () => {
   const restart = () => Promise.reject(new Error("other tests use this broker"));
   const broker = { address: inject("kafkaBrokers"), restart, stop: async () => {} };
-  const servers = await startSoakServers(async () => broker, 2);
+  const servers = await startSoakServers(async () => broker, { shards: 2 });
   try {
     const events = storeOutage.events.test / atVolume(8, 1);
     const options = { extent: "test", seed: 1, events, say: () => {} } as const;

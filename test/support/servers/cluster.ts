@@ -33,20 +33,27 @@ export type ClickHouseCluster = {
   stop(): Promise<void>;
 };
 
-/** A cluster of which a test can kill the last shard, or of replicas the last one, with the others going on. */
+/**
+ * A cluster of which a test can kill a server, with the others going on: the last shard's, or of replicas each in turn.
+ */
 export async function startRestartableCluster(shards: number, replicas = 1): Promise<RestartableStore> {
   const cluster = await startCluster(shards, { replicas, database: "noisefloor" });
-  const last = [shards - 1, replicas - 1] as const;
-  let isRunning = true;
+  const inTurn = Array.from({ length: replicas }, (_, replica) =>
+    Array.from({ length: shards }, (_, shard) => [shard, replica] as const),
+  ).flat();
+  const killable = replicas > 1 ? inTurn : inTurn.slice(-1);
+  let kills = 0;
+  let killed: readonly [number, number] | undefined;
   return {
     connection: cluster.connection,
+    hasReplicas: replicas > 1,
     async kill() {
-      await cluster.kill(...last);
-      isRunning = false;
+      killed = killable[kills++ % killable.length];
+      if (killed !== undefined) await cluster.kill(...killed);
     },
     async start() {
-      if (!isRunning) await cluster.start(...last);
-      isRunning = true;
+      if (killed !== undefined) await cluster.start(...killed);
+      killed = undefined;
     },
     close: cluster.stop,
   };
@@ -214,7 +221,7 @@ export function replicationXml(host: string, zookeeper: number): string {
   </http_handlers>
   <zookeeper>
     <node><host>127.0.0.1</host><port>${zookeeper}</port></node>
-    <session_timeout_ms>3000</session_timeout_ms>
+    <session_timeout_ms>10000</session_timeout_ms>
     <sessions_path>/sessions/${host}</sessions_path>
   </zookeeper>`;
 }

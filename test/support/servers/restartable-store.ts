@@ -8,6 +8,8 @@ import getPort from "get-port";
 /** A ClickHouse that a test can kill, and that comes back at the same address with its data. */
 export type RestartableStore = {
   readonly connection: ClickHouseConnection;
+  /** Then another server answers while one is killed. */
+  readonly hasReplicas?: boolean;
   /** SIGKILL to the server process; resolves when it is gone. */
   kill(): Promise<void>;
   /** Does nothing while it is running. */

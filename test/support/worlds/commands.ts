@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { CommandContext } from "@noisefloor/cli/framework/command.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
-import { withoutCompiling } from "./databases.ts";
+import { urlsOf } from "./databases.ts";
 import { silent } from "./http.ts";
 import type { World } from "./world.ts";
 
@@ -16,7 +16,7 @@ export function commandOver(
 ): RunCommand {
   const settings = readSettings({
     LOG_LEVEL: "silent",
-    CLICKHOUSE_URL: [connection.url, ...(connection.otherUrls ?? [])].map(withoutCompiling).join(","),
+    CLICKHOUSE_URL: urlsOf(connection),
     CLICKHOUSE_USER: connection.username,
     CLICKHOUSE_PASSWORD: connection.password,
     CLICKHOUSE_DATABASE: connection.database,

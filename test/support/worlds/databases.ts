@@ -141,6 +141,11 @@ export function withoutCompiling(url: string): string {
   return asked.href;
 }
 
+/** As CLICKHOUSE_URL. */
+export function urlsOf({ url, otherUrls = [] }: ClickHouseConnection): string {
+  return [url, ...otherUrls].map(withoutCompiling).join(",");
+}
+
 const ACCESS_TABLES: readonly string[] = ["workspaces", "api_keys"];
 
 const stateQuery = defineQuery({

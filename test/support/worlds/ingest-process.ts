@@ -4,7 +4,7 @@ import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import getPort from "get-port";
 import type { CommandLine, Finished } from "./command-line.ts";
-import { withoutCompiling } from "./databases.ts";
+import { urlsOf } from "./databases.ts";
 
 /** A real `noisefloor ingest`. */
 export type IngestProcess = {
@@ -26,7 +26,7 @@ export type IngestProcess = {
 export function environmentOf(store: ClickHouseConnection, kafka?: KafkaSettings): Record<string, string> {
   return {
     LOG_LEVEL: "info",
-    CLICKHOUSE_URL: withoutCompiling(store.url),
+    CLICKHOUSE_URL: urlsOf(store),
     CLICKHOUSE_USER: store.username,
     CLICKHOUSE_PASSWORD: store.password,
     CLICKHOUSE_DATABASE: store.database,

@@ -34,10 +34,14 @@ export type SoakServers = {
 
 /**
  * @param startBroker starts a broker of their own, or returns one that scenarios may not restart.
- * @param shards with more than one, the store is a cluster, of which scenarios kill one shard.
+ * @param size with more than one shard or replica, the store is a cluster, of which scenarios kill one server.
  */
-export async function startSoakServers(startBroker = startRestartableBroker, shards = 1): Promise<SoakServers> {
-  const store = await (shards > 1 ? startRestartableCluster(shards) : startRestartableStore());
+export async function startSoakServers(
+  startBroker = startRestartableBroker,
+  { shards = 1, replicas = 1 }: { readonly shards?: number; readonly replicas?: number } = {},
+): Promise<SoakServers> {
+  const isCluster = shards > 1 || replicas > 1;
+  const store = await (isCluster ? startRestartableCluster(shards, replicas) : startRestartableStore());
   try {
     const broker = await startBroker();
     const close = async () => {

@@ -3,7 +3,8 @@ import type { OutputOptions } from "../../framework/output.ts";
 import type { RebalanceCommandOptions } from "./rebalance.ts";
 
 const CHECK_HELP = `
-Exit code: 0 when every shard answers, has the current schema and only its own addresses, else 1. It changes nothing.`;
+Exit code: 0 when every server answers, has the current schema, only addresses of its shard and, as a replica, all rows, else
+1. It changes nothing.`;
 
 const REBALANCE_HELP = `
 CLICKHOUSE_CLUSTER and CLICKHOUSE_DATABASE name the cluster and the new database to copy into; --from-cluster and
@@ -18,7 +19,7 @@ until the services are started with the new settings.`;
 export const define: DefineCommand = (cluster, createContext) => {
   cluster
     .command("check")
-    .description("of each shard: whether it answers, its schema, its share of the observations, addresses of others")
+    .description("of each server: whether it answers, its schema, its share of the observations, whether a replica has all rows")
     .option("--json", "as JSON", false)
     .addHelpText("after", CHECK_HELP)
     .action(async (options: OutputOptions) =>
