@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SHARDED_TABLES, TABLES } from "../schema/tables.ts";
-import { insertsIntoShards, overAllShards, perShard } from "./sql.ts";
+import { changesShards, insertsIntoShards, overAllShards, perShard } from "./sql.ts";
 
 const cluster = { name: "noise", database: "nf" };
 
@@ -45,4 +45,22 @@ test("what is inserted has a sharding key, and what is derived from it has none"
     "sensor_activity",
   ]);
   expect(SHARDED_TABLES).not.toEqual(expect.arrayContaining(["tags"]));
+});
+
+test("a statement that changes rows or the definition of a sharded table runs once for each shard", () => {
+  for (const once of [
+    "ALTER TABLE observations DELETE WHERE 1",
+    "TRUNCATE TABLE address_tags",
+    "ALTER TABLE tag_addresses MODIFY TTL start",
+  ]) {
+    expect(changesShards(once), once).toBe(true);
+  }
+  for (const everywhere of [
+    "ALTER TABLE observations MODIFY SETTING fsync_after_insert = 1",
+    "ALTER TABLE tags DELETE WHERE 1",
+    "CREATE TABLE observations_replacing AS observations",
+    "EXCHANGE TABLES observations AND other",
+  ]) {
+    expect(changesShards(everywhere), everywhere).toBe(false);
+  }
 });

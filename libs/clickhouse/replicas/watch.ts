@@ -1,9 +1,10 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { isUnreachable } from "../client/errors.ts";
+import { explainMissingRight, isUnreachable } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { SHARDED_TABLES } from "../schema/tables.ts";
 import { chooseReplica, type ReplicaState } from "./choose.ts";
+import { rememberReplica } from "./memory.ts";
 import { MAX_DELAY_SECONDS } from "./settings.ts";
 
 /** What is known of the replicas of a cluster's shards. */
@@ -26,10 +27,6 @@ const REFRESH_MS = 1_000;
 /** and is not believed after so long. */
 const MAX_AGE_MS = 4_000;
 const PROBE_TIMEOUT_MS = 3_000;
-/** A server that does not say in time how it is, as under load, is for so long what it was. */
-const SILENT_MS = 10_000;
-/** A replica that comes back knows only some time later what it lacks: it has to look complete for so long. */
-const SETTLE_MS = 3_000;
 
 const replicaState = defineQuery({
   name: "replica-state",
@@ -45,6 +42,7 @@ const replicaState = defineQuery({
 /**
  * What one look at a server says; `complete` before it has settled. Undefined when it did not say it in time.
  * @param database the client's own, if left out.
+ * @throws StoreError when the user may not know.
  */
 export async function readReplicaState(server: ClickHouseClient, database = ""): Promise<ReplicaState | undefined> {
   try {
@@ -55,6 +53,8 @@ export async function readReplicaState(server: ClickHouseClient, database = ""):
     if (found.alone > 0) return "alone";
     return found.delay > MAX_DELAY_SECONDS ? "behind" : "complete";
   } catch (error) {
+    const denied = explainMissingRight(error);
+    if (denied !== undefined) throw denied;
     return isUnreachable(error) ? "away" : undefined;
   }
 }
@@ -91,8 +91,8 @@ export function watchReplicas(
     });
     return looking;
   };
-  /** A look never fails: what it cannot see is away. */
-  const lookAgain = () => void lookOnce();
+  /** If it fails, whoever asks next is told why. */
+  const lookAgain = () => void lookOnce().catch(() => {});
 
   return {
     async read() {
@@ -109,27 +109,5 @@ export function watchReplicas(
       known = { states, chosen: chooseReplica(states, known.chosen) };
       lookAgain();
     },
-  };
-}
-
-/**
- * Turns what each look at a server says into its state.
- * @returns a function of that, and of whether another replica of the shard is complete.
- */
-function rememberReplica(
-  now: () => number,
-): (seen: ReplicaState | undefined, isAnotherComplete: boolean) => ReplicaState {
-  let last: ReplicaState | undefined;
-  let lastAt = now();
-  let missedAt = Number.NEGATIVE_INFINITY;
-  return (seen, isAnotherComplete) => {
-    const isSilent = seen === undefined && now() - lastAt < SILENT_MS;
-    if (isSilent) return last ?? "away";
-    if (seen !== undefined) lastAt = now();
-    const state = seen ?? "away";
-    // While no replica has Keeper, none can miss what another stores.
-    if (state === "away" || (state === "alone" && isAnotherComplete)) missedAt = now();
-    last = state === "complete" && now() - missedAt < SETTLE_MS ? "behind" : state;
-    return last;
   };
 }

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import type { ReplicaState } from "./choose.ts";
+import { rememberReplica } from "./memory.ts";
+
+/** What a server is after each look: the time in seconds, what it says, and whether another replica is complete. */
+function statesAfter(...looks: [at: number, seen: ReplicaState | undefined, isAnotherComplete?: boolean][]) {
+  let now = 0;
+  const remember = rememberReplica(() => now);
+  return looks.map(([at, seen, isAnotherComplete = true]) => {
+    now = at * 1_000;
+    return remember(seen, isAnotherComplete);
+  });
+}
+
+test("a server that is complete at the first look is asked at once", () => {
+  expect(statesAfter([0, "complete"], [1, "complete"])).toEqual(["complete", "complete"]);
+});
+
+test("a server that comes back has to look complete for three seconds", () => {
+  expect(statesAfter([0, "complete"], [1, "away"], [2, "complete"], [3.9, "complete"], [4, "complete"])).toEqual([
+    "complete",
+    "away",
+    "behind",
+    "behind",
+    "complete",
+  ]);
+});
+
+test("a server that only takes its time is what it was, for ten seconds", () => {
+  expect(statesAfter([0, "complete"], [3, undefined], [9, undefined], [10, undefined], [11, "complete"])).toEqual([
+    "complete",
+    "complete",
+    "complete",
+    "away",
+    "behind",
+  ]);
+  expect(statesAfter([3, undefined], [4, "complete"])).toEqual(["away", "complete"]);
+});
+
+test("a replica that alone was without Keeper has missed rows; when all were, none has", () => {
+  expect(statesAfter([0, "complete"], [1, "alone", true], [2, "complete"])).toEqual(["complete", "alone", "behind"]);
+  expect(statesAfter([0, "complete"], [1, "alone", false], [2, "complete"])).toEqual(["complete", "alone", "complete"]);
+});
