@@ -3,7 +3,8 @@
  * come back. `alone`: answers, but has no connection to Keeper, so that it cannot know what it lacks. `away`: does not
  * answer.
  */
-export type ReplicaState = "complete" | "behind" | "alone" | "away";
+export const REPLICA_STATES = ["complete", "behind", "alone", "away"] as const;
+export type ReplicaState = (typeof REPLICA_STATES)[number];
 
 /**
  * Chooses which replica of every shard is asked, by its index in the order of the configuration: the same of all

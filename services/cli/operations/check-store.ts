@@ -79,6 +79,27 @@ export function checkSchema({ schema }: StoreFacts): Finding[] {
   return [failure("schema", schema.error, "migrate, update, or restore a backup, as it says")];
 }
 
+const REPLICA_REMEDIES = {
+  behind: "it fetches what it lacks, if the servers that have it are there; if that does not end, see its log",
+  alone: "check that Keeper runs and that this server reaches it: until then it takes no rows",
+  away: "start it, or replace it by an empty one and run noisefloor migrate (docs/scaling.md)",
+} as const;
+
+/** Of a cluster whose shards have several servers. */
+export function checkReplicas({ replicas }: StoreFacts): Finding[] {
+  const check = "replicas";
+  if ("error" in replicas) return [unknown(check, replicas.error, "grant the user SELECT on system.replicas")];
+  const all = replicas.value;
+  if (all.length === 0) return [];
+  const found = all.flatMap(({ shard, host, state }) => {
+    if (state === "complete") return [];
+    const isLast = !all.some((one) => one.shard === shard && one.state === "complete");
+    const report = isLast ? failure : warning;
+    return [report(check, `${host} of shard ${shard} is ${state}`, REPLICA_REMEDIES[state])];
+  });
+  return found.length === 0 ? [ok(check, `all ${all.length} are complete`)] : found;
+}
+
 export function checkDisk({ disk, growth, retentionDays }: StoreFacts): Finding[] {
   const check = "disk";
   if ("error" in disk) return [unknown(check, disk.error, "grant the user SELECT on system.disks")];

@@ -1,3 +1,4 @@
+import type { ReplicaReport } from "@noisefloor/clickhouse/replicas/report.ts";
 import type { SensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import { readSettings } from "@noisefloor/config/settings.ts";
@@ -31,7 +32,12 @@ const STORE: StoreFacts = {
   lastBackup: { value: { madeAt: NOW - 10 * HOUR, place: "/backups/one", bytes: GIB } },
   deadLetters: { value: new Map() },
   sensors: { value: summarize([activity()], [], NOW) },
+  replicas: { value: [] },
 };
+
+const replicas = (...states: ReplicaReport["state"][]): Pick<StoreFacts, "replicas"> => ({
+  replicas: { value: states.map((state, index) => ({ shard: 1, host: `db-${index + 1}`, state })) },
+});
 
 const SERVICE: Facts["services"][number] = {
   url: "http://localhost:8080",
@@ -196,6 +202,12 @@ test.each<[string, Facts, RegExp]>([
     "a sensor sends rubbish",
     facts({}, { sensors: { value: summarize([activity({ recent: { accepted: 1, "not-json": 30 } })], [], NOW) } }),
     /^warning sensors: mostly rejected in the last two hours: cellar \(http, key k1, 30 of 31, not-json\)/,
+  ],
+  ["a replica is away", facts({}, replicas("complete", "away")), /^warning replicas: db-2 of shard 1 is away$/],
+  [
+    "no replica of a shard has all rows",
+    facts({}, replicas("behind", "alone")),
+    /^failure replicas: db-1 of shard 1 is behind\nfailure replicas: db-2 of shard 1 is alone$/,
   ],
   [
     "many dead letters came",

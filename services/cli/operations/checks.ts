@@ -8,7 +8,15 @@ import {
   checkLoad,
   checkServices,
 } from "./check-services.ts";
-import { checkBackup, checkClickHouse, checkClock, checkDataDirectory, checkDisk, checkSchema } from "./check-store.ts";
+import {
+  checkBackup,
+  checkClickHouse,
+  checkClock,
+  checkDataDirectory,
+  checkDisk,
+  checkReplicas,
+  checkSchema,
+} from "./check-store.ts";
 import { type Finding, failure, ok, unlessLate } from "./finding.ts";
 import type { Facts } from "./gather.ts";
 import { knownOf } from "./probe.ts";
@@ -21,7 +29,9 @@ export function judge(facts: Facts): Finding[] {
     ...checkServices(facts),
     ...checkDataDirectory(facts),
     ...checkClickHouse(facts),
-    ...(store === undefined ? checkOwnDisk(facts) : [...checkSchema(store), ...checkDisk(store)]),
+    ...(store === undefined
+      ? checkOwnDisk(facts)
+      : [...checkSchema(store), ...checkReplicas(store), ...checkDisk(store)]),
     ...checkClock("ClickHouse", store?.clock.skewMs),
     ...checkClock("Kafka", knownOf(facts.kafka)?.skewMs),
     ...checkKafka(facts),

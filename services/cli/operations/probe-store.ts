@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
+import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse/replicas/report.ts";
 import { readGrowth, type StoreGrowth } from "@noisefloor/clickhouse/schema/growth.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
@@ -31,6 +32,8 @@ export type StoreFacts = {
   /** Today's, since midnight UTC, by reason. */
   readonly deadLetters: Probe<ReadonlyMap<string, number>>;
   readonly sensors: Probe<readonly SensorSummary[]>;
+  /** None of a store without replicas. */
+  readonly replicas: Probe<readonly ReplicaReport[]>;
 };
 
 export type StoreProbe = {
@@ -88,25 +91,27 @@ async function askStore(
 async function askDatabase(client: ClickHouseClient, floorBytes: number | undefined) {
   const now = Date.now();
   const ask = <T>(read: () => Promise<T>) => probe(() => read().catch(explain));
-  const [schema, disk, growth, retentionDays, lastAccepted, lastBackup, deadLetters, sensors] = await Promise.all([
-    ask(async () => {
-      const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
-      await assertCurrentSchema(client, migrations);
-      return migrations.at(-1)?.version ?? 0;
-    }),
-    ask(async () => {
-      const space = await readDiskSpace(client);
-      if (space instanceof Error) throw space;
-      return { ...space, floorBytes: floorBytes ?? floorOf(space) };
-    }),
-    ask(() => readGrowth(client)),
-    ask(() => readRetention(client)),
-    ask(() => readLastAccepted(client)),
-    ask(() => readLastBackup(client)),
-    ask(() => countDeadLettersSince(client, Math.floor(now / DAY_MS) * DAY_MS)),
-    ask(() => readSensorSummaries(client, now)),
-  ]);
-  return { schema, disk, growth, retentionDays, lastAccepted, lastBackup, deadLetters, sensors };
+  const [schema, disk, growth, retentionDays, lastAccepted, lastBackup, deadLetters, sensors, replicas] =
+    await Promise.all([
+      ask(async () => {
+        const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
+        await assertCurrentSchema(client, migrations);
+        return migrations.at(-1)?.version ?? 0;
+      }),
+      ask(async () => {
+        const space = await readDiskSpace(client);
+        if (space instanceof Error) throw space;
+        return { ...space, floorBytes: floorBytes ?? floorOf(space) };
+      }),
+      ask(() => readGrowth(client)),
+      ask(() => readRetention(client)),
+      ask(() => readLastAccepted(client)),
+      ask(() => readLastBackup(client)),
+      ask(() => countDeadLettersSince(client, Math.floor(now / DAY_MS) * DAY_MS)),
+      ask(() => readSensorSummaries(client, now)),
+      ask(() => readReplicas(client)),
+    ]);
+  return { schema, disk, growth, retentionDays, lastAccepted, lastBackup, deadLetters, sensors, replicas };
 }
 
 function explain(error: unknown): never {

@@ -1,13 +1,15 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { REPLICA_STATES } from "@noisefloor/clickhouse/replicas/choose.ts";
+import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse/replicas/report.ts";
 import { readServerClock } from "@noisefloor/clickhouse/server/clock.ts";
 import { readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 const POLL_MS = 60_000;
 
-/** Registers what the alerts about the machine need: version, certificate, clock and last backup. */
+/** Registers what the alerts about the machine need: version, certificate, clock, last backup and replicas. */
 export function startSelfReport(context: ServiceContext, client: ClickHouseClient, version: string): void {
   const { settings, metrics, log, closeStack } = context;
   metrics.gaugeOf(
@@ -17,15 +19,17 @@ export function startSelfReport(context: ServiceContext, client: ClickHouseClien
     () => [[[version, process.versions.node], 1]],
   );
   let [expiry, skew, backup]: (number | undefined)[] = [];
+  let replicas: readonly ReplicaReport[] = [];
   const read = async () => {
     const { tls } = settings.http;
     expiry = tls && (await readExpiry(tls.certFile).catch(() => expiry));
     try {
       skew = (await readServerClock(client)).skewMs / 1_000;
       backup = (await readLastBackup(client))?.madeAt;
+      replicas = await readReplicas(client);
     } catch (error) {
       // Other lines say that ClickHouse is away; a user without the right to read the table has no such number.
-      log.debug({ err: error }, "reading the clock or the last backup failed");
+      log.debug({ err: error }, "reading the clock, the last backup or the replicas failed");
     }
   };
   metrics.gauge(
@@ -42,6 +46,13 @@ export function startSelfReport(context: ServiceContext, client: ClickHouseClien
     "noisefloor_backup_timestamp_seconds",
     "When the last backup was made with noisefloor backup, in seconds since 1970; absent when none was",
     () => backup && backup / 1_000,
+  );
+  metrics.gaugeOf(
+    "noisefloor_store_replicas",
+    "Servers of a ClickHouse cluster with replicas: complete, behind, alone (without Keeper) or away; 0 without replicas",
+    ["state"],
+    () =>
+      REPLICA_STATES.map((state) => [[state], replicas.filter((replica) => replica.state === state).length] as const),
   );
   void read();
   const timer = setInterval(() => void read(), POLL_MS);

@@ -185,6 +185,11 @@ export const ALERT_SCENARIOS: readonly (readonly [name: string, scenario: Scenar
     ["NoisefloorBackupOld"],
   ],
   [
+    "a ClickHouse replica is away",
+    all(() => [{ name: "noisefloor_store_replicas", labels: { state: "away" }, value: 1 }]),
+    ["NoisefloorReplicaNotComplete"],
+  ],
+  [
     "the clock of ClickHouse is ten minutes behind",
     all(() => [{ name: "noisefloor_clock_skew_seconds", value: -600 }]),
     ["NoisefloorClockSkew"],

@@ -19,7 +19,9 @@ until the services are started with the new settings.`;
 export const define: DefineCommand = (cluster, createContext) => {
   cluster
     .command("check")
-    .description("of each server: whether it answers, its schema, its share of the observations, whether a replica has all rows")
+    .description(
+      "of each server: whether it answers, its schema, its share of the observations, whether a replica has all rows",
+    )
     .option("--json", "as JSON", false)
     .addHelpText("after", CHECK_HELP)
     .action(async (options: OutputOptions) =>
