@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
+import { isUnreachable } from "../client/errors.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { assertReplicated, createReplica, keeperPathsOf, replicated } from "../replicas/tables.ts";
 import { createDistributedTables } from "./distributed-tables.ts";
@@ -11,9 +12,11 @@ export type ExecuteStatement = (client: ClickHouseClient, sql: string) => Promis
 
 /**
  * Migrates each server of a cluster. The replicas of a shard share its tables; a server that is new in a cluster that
- * others have tables of gets its tags, networks, workspaces and keys from one of them.
+ * others have tables of gets its tags, networks, workspaces and keys from one of them. While a replica is away, the
+ * others must be current: they may have no statement that it lacks.
  * @param migrateServer migrates one server, with its statements run as they are given.
  * @returns the results for all servers.
+ * @throws the error of a server that is away, if it has to be there.
  */
 export async function migrateCluster<T>(
   connection: ClickHouseConnection,
@@ -21,14 +24,16 @@ export async function migrateCluster<T>(
   migrateServer: (server: ClickHouseConnection, execute: ExecuteStatement) => Promise<readonly T[]>,
 ): Promise<T[]> {
   const shards = await connectionsOfCluster(connection, cluster);
-  const isNew = new Map<ClickHouseConnection, boolean>();
-  for (const server of shards.flat()) isNew.set(server, await hasNoTables(server));
+  const { isNew, away } = await lookAtAll(shards.flat());
   const results: T[] = [];
   for (const [index, replicas] of shards.entries()) {
-    const { executeOn, close } = await openReplicas(replicas, `${cluster}/${index + 1}`);
+    const there = replicas.filter((server) => isNew.has(server));
+    if (away !== undefined && (there.length === 0 || there.some((server) => isNew.get(server)))) throw away;
+    const { executeOn, close } = await openReplicas(there, `${cluster}/${index + 1}`, replicas.length > 1);
+    const fail: ExecuteStatement = () => Promise.reject(away);
     try {
-      for (const server of replicas) {
-        results.push(...(await migrateServer(server, executeOn(server))));
+      for (const server of there) {
+        results.push(...(await migrateServer(server, away === undefined ? executeOn(server) : fail)));
         await createDistributedTables(server, cluster);
       }
     } finally {
@@ -38,16 +43,31 @@ export async function migrateCluster<T>(
   const source = placeOf(shards, (server) => isNew.get(server) === false);
   if (source === undefined) return results;
   for (const server of shards.flat()) {
-    if (isNew.get(server))
-      await withClient(server, (client) => copyReferenceTables(client, { ...source, name: cluster }));
+    if (!isNew.get(server)) continue;
+    await withClient(server, (client) => copyReferenceTables(client, { ...source, name: cluster }));
   }
   return results;
 }
 
+/** Which servers answer, whether they have no tables yet, and the error of one that does not answer. */
+async function lookAtAll(servers: readonly ClickHouseConnection[]) {
+  const isNew = new Map<ClickHouseConnection, boolean>();
+  let away: unknown;
+  for (const server of servers) {
+    try {
+      isNew.set(server, await hasNoTables(server));
+    } catch (error) {
+      if (!isUnreachable(error)) throw error;
+      away = error;
+    }
+  }
+  return { isNew, away };
+}
+
 /** How the statements of a migration run on the servers of one shard. */
-async function openReplicas(replicas: readonly ClickHouseConnection[], shard: string) {
+async function openReplicas(replicas: readonly ClickHouseConnection[], shard: string, isReplicated: boolean) {
   const execute: ExecuteStatement = async (client, sql) => void (await client.command({ query: sql }));
-  if (replicas.length === 1) return { executeOn: () => execute, close: async () => {} };
+  if (!isReplicated) return { executeOn: () => execute, close: async () => {} };
   const clients = replicas.map((server) => connect({ ...server, database: "default" }, "noisefloor-migrate"));
   const close = async () => void (await Promise.all(clients.map((client) => client.close())));
   const database = replicas[0]?.database ?? "";

@@ -1,4 +1,5 @@
-import type { ClickHouseClient } from "@clickhouse/client";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ClickHouseClient, ClickHouseError } from "@clickhouse/client";
 import { StoreError } from "../client/errors.ts";
 import { readDefinitions } from "./definitions.ts";
 import { AGEING_TABLES } from "./tables.ts";
@@ -36,10 +37,29 @@ export async function applyRetention(client: ClickHouseClient, days: number): Pr
   const changed: string[] = [];
   for (const { name, ttl } of AGEING_TABLES) {
     if (definitions.get(name)?.includes(`TTL ${ttl(days)}`)) continue;
-    await client.command({
-      query: `ALTER TABLE ${name} MODIFY TTL ${ttl(days)} SETTINGS alter_sync = 0, materialize_ttl_after_modify = 1`,
-    });
+    await alter(
+      client,
+      `ALTER TABLE ${name} MODIFY TTL ${ttl(days)} SETTINGS alter_sync = 0, materialize_ttl_after_modify = 1`,
+    );
     changed.push(name);
   }
   return changed;
+}
+
+const CANNOT_ASSIGN_ALTER = "517";
+const ATTEMPTS = 50;
+const PAUSE_MS = 200;
+
+/** A replica takes the next change of a table when it has made the last one. */
+async function alter(client: ClickHouseClient, query: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.command({ query });
+      return;
+    } catch (error) {
+      const isTooSoon = error instanceof ClickHouseError && error.code === CANNOT_ASSIGN_ALTER;
+      if (!isTooSoon || attempt === ATTEMPTS) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
 }

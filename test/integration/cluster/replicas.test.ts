@@ -1,5 +1,6 @@
 import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
 import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
+import { openStore } from "@noisefloor/cli/prepare-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { WAIT_FOR_MUTATION } from "@noisefloor/clickhouse/client/mutations.ts";
@@ -31,6 +32,8 @@ let world: World;
 beforeAll(async () => {
   cluster = await startCluster(2, { replicas: 2 });
   world = await createWorld(() => NOW, { server: cluster.connection });
+  // As an intake prepares it: with all servers there, what it starts with is stored.
+  await (await openStore(commandOver(world))).close();
   await world.addTags([worm]);
 }, 60_000);
 afterAll(async () => {
@@ -138,6 +141,8 @@ test("one replica of each shard may be killed: what is stored and asked meanwhil
     const { settings } = commandOver(world);
     expect((await probeStore(settings)).facts).toMatchObject({ value: { schema: { value: expect.any(Number) } } });
     await (await openPreparedStore(settings)).close();
+    // As an intake opens it that starts now.
+    await (await openStore(commandOver(world))).close();
     const checked = await check();
     expect(checked.servers.filter(({ problem }) => problem !== "")).toMatchObject([
       { shard: shard + 1, replica: "away" },
