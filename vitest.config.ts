@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { SlowFirst } from "./test/support/slow-first.ts";
 import { keepTemporaryFilesInMemory } from "./test/support/temporary-folder.ts";
+import { atVolume } from "./test/support/volume.ts";
 
 keepTemporaryFilesInMemory();
 
@@ -27,7 +28,13 @@ export default defineConfig({
         extends: true,
         test: {
           name: "integration",
-          include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/e2e/**/*.test.ts"],
+          include: [
+            "test/integration/**/*.test.ts",
+            "test/contract/**/*.test.ts",
+            "test/e2e/**/*.test.ts",
+            // Minutes of kills and outages, each of whose promises a smaller test keeps on every commit.
+            ...atVolume([], ["test/scenarios/**/*.test.ts"]),
+          ],
           globalSetup: "test/support/servers/global-setup.ts",
           setupFiles: "test/support/setup.ts",
           testTimeout: 120_000,

@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The slowest files, the slowest first. If one is missing here, a run only ends a little later. */
 const SLOW = [
-  "test/integration/ingest/ingest-faults.test.ts",
+  "test/integration/ingest/killed-ingest.test.ts",
   "test/integration/ingest/insert-queue.test.ts",
   "test/integration/backup/backup.test.ts",
   "test/integration/backup/restore.test.ts",
