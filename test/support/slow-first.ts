@@ -35,6 +35,8 @@ const SLOW = [
   "test/integration/clickhouse/retention-command.test.ts",
 ];
 
+const WITH_SERVERS = /\/test\/(?:integration|contract|e2e|scenarios)\//;
+
 /** A slow file at the end leaves the other workers idle: slow ones go first, then the other tests with real servers. */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -42,8 +44,8 @@ export class SlowFirst extends BaseSequencer {
   }
 }
 
-function rank({ moduleId, project }: TestSpecification): number {
+function rank({ moduleId }: TestSpecification): number {
   const place = SLOW.findIndex((name) => moduleId.endsWith(`/${name}`));
   if (place >= 0) return place;
-  return project.name === "unit" ? SLOW.length + 1 : SLOW.length;
+  return WITH_SERVERS.test(moduleId) ? SLOW.length : SLOW.length + 1;
 }
