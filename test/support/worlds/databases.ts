@@ -7,6 +7,7 @@ import { distributedDatabase } from "@noisefloor/clickhouse/cluster/sql.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/schema/retention.ts";
 import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { inject } from "vitest";
 import { z } from "zod";
 import { type Caches, NEVER_MS, openCaches, stopCaches, watchCaches } from "./caches.ts";
 import { addCaller } from "./callers.ts";
@@ -116,6 +117,8 @@ export async function dropDatabase(client: ClickHouseClient, database: string): 
 
 async function findUnused(server: ClickHouseConnection): Promise<Unused | undefined> {
   const waiting = unused.get(keyOf(server)) ?? [];
+  // The server of all tests is always there.
+  if (server.url === inject("clickhouse").url) return waiting.pop();
   for (let found = waiting.pop(); found !== undefined; found = waiting.pop()) {
     // The server may have ended, and another one use its port.
     const isThere = await found.client.command({ query: "SELECT 1" }).then(
