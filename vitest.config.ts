@@ -27,7 +27,7 @@ const integration = {
 };
 
 /**
- * All tests in the workers of one project: those of two would load the same modules again, a tenth of the run. Named
+ * All tests in the workers of one project: those of a second one would load and transform the same modules again. Named
  * with --project, the fast tests run alone and need no server.
  */
 const all = { ...integration, name: "all", include: [...unit.include, ...integration.include] };
