@@ -1,8 +1,37 @@
 import { defineConfig } from "vitest/config";
 import { SlowFirst } from "./test/support/slow-first.ts";
 import { keepTemporaryFilesInMemory } from "./test/support/temporary-folder.ts";
+import { atVolume } from "./test/support/volume.ts";
 
 keepTemporaryFilesInMemory();
+
+const unit = {
+  name: "unit",
+  include: ["libs/**/*.test.ts", "services/**/*.test.ts", "test/docs/**/*.test.ts"],
+  testTimeout: 60_000,
+};
+
+const integration = {
+  name: "integration",
+  include: [
+    "test/integration/**/*.test.ts",
+    "test/contract/**/*.test.ts",
+    "test/e2e/**/*.test.ts",
+    // Minutes of kills and outages, each of whose promises a smaller test keeps on every commit.
+    ...atVolume([], ["test/scenarios/**/*.test.ts"]),
+  ],
+  globalSetup: "test/support/servers/global-setup.ts",
+  setupFiles: "test/support/setup.ts",
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+};
+
+/**
+ * All tests in the workers of one project: those of a second one would load and transform the same modules again. Named
+ * with --project, the fast tests run alone and need no server.
+ */
+const all = { ...integration, name: "all", include: [...unit.include, ...integration.include] };
+const isOneNamed = process.argv.some((argument) => argument.startsWith("--project"));
 
 export default defineConfig({
   test: {
@@ -14,26 +43,6 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: SlowFirst },
     reporters: ["default", "./test/support/slowest-files.ts"],
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: "unit",
-          include: ["libs/**/*.test.ts", "services/**/*.test.ts", "test/docs/**/*.test.ts"],
-          testTimeout: 60_000,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "integration",
-          include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/e2e/**/*.test.ts"],
-          globalSetup: "test/support/servers/global-setup.ts",
-          setupFiles: "test/support/setup.ts",
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
-      },
-    ],
+    projects: (isOneNamed ? [unit, integration] : [all]).map((test) => ({ extends: true, test })),
   },
 });

@@ -13,7 +13,7 @@ import { runInProcess } from "../support/worlds/in-process.ts";
 let commandLine: CommandLine;
 let dataDir: string;
 let service: Service;
-const DEMO_DAYS = atVolume(2, 30);
+const DEMO_DAYS = atVolume(1, 30);
 /** Not the default, which is the setting of the commands beside the service. */
 const RETENTION_DAYS = "365";
 
@@ -278,7 +278,7 @@ test("a backup restores everything into an empty data directory, and nothing is 
     code: 0,
     stdout: expect.stringMatching(/^Restored 1 observations from .*, kept for 100 days/),
   });
-  expect(await noisefloor(["restore", place]).finished).toMatchObject({
+  expect(await here(["restore", place])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("Use --replace to overwrite it"),
   });

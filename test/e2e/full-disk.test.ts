@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { atVolume } from "../support/volume.ts";
 import { BINARY, type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
+import { runInProcess } from "../support/worlds/in-process.ts";
 
 let commandLine: CommandLine;
 
@@ -27,11 +29,12 @@ async function inShell(line: string, args: readonly string[], dataDir = commandL
 }
 
 test("a backup whose writes fail reports the error and leaves nothing behind", async () => {
-  await commandLine.run(["migrate"]).finished;
-  await commandLine.run(["simulate", "--days", "2"]).finished;
+  const here = (...args: readonly string[]) => runInProcess(args, { DATA_DIR: commandLine.dataDir });
+  expect(await here("migrate")).toMatchObject({ code: 0 });
+  expect(await here("simulate", "--days", "2")).toMatchObject({ code: 0 });
   const folder = join(commandLine.dataDir, "backups");
   await mkdir(folder);
-  for (const name of ["folder", "archive.tar.gz", "archive.tar.zst"]) {
+  for (const name of ["folder", "archive.tar.zst", ...atVolume([], ["archive.tar.gz"])]) {
     // No file may grow beyond 64 KiB: later writes fail.
     const rejected = await inShell('ulimit -f 128; exec "$@"', ["backup", join(folder, name)]);
     expect(rejected, name).toEqual({
@@ -41,11 +44,11 @@ test("a backup whose writes fail reports the error and leaves nothing behind", a
     });
     expect(await readdir(folder), name).toEqual([]);
   }
-  expect(await commandLine.run(["backup", join(folder, "archive.tar")]).finished).toMatchObject({
+  expect(await here("backup", join(folder, "archive.tar"))).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("a .tar cannot be checked for gaps: name a folder, or a file that ends in"),
   });
-  expect(await commandLine.run(["backup", join(folder, "whole")]).finished).toMatchObject({ code: 0 });
+  expect(await here("backup", join(folder, "whole"))).toMatchObject({ code: 0 });
   expect(await readdir(folder)).toEqual(["whole"]);
 });
 

@@ -1,13 +1,18 @@
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import getPort from "get-port";
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { startComposeClickHouse } from "../support/servers/compose-clickhouse.ts";
+import { type ComposeClickHouse, startComposeClickHouse } from "../support/servers/compose-clickhouse.ts";
 import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 import { runInProcess } from "../support/worlds/in-process.ts";
 
+let compose: ComposeClickHouse;
 let commandLine: CommandLine;
 
+beforeAll(async () => {
+  compose = await startComposeClickHouse();
+});
+afterAll(() => compose.stop());
 beforeEach(async () => {
   commandLine = await openCommandLine();
 });
@@ -29,8 +34,6 @@ async function errorOf(args: string[], env: Record<string, string>): Promise<str
 }
 
 test("the query service needs only the right to read, and creates no schema", async () => {
-  const compose = await startComposeClickHouse();
-  onTestFinished(() => compose.stop());
   const writer = { ...compose.connectionAs("noisefloor"), database: "elsewhere" };
   const readOnly = envOf({ ...writer, url: `${writer.url}/?ch_readonly=2` });
   const error = 'has no schema yet: run "noisefloor migrate"';
@@ -55,21 +58,19 @@ test("the query service needs only the right to read, and creates no schema", as
 });
 
 test("an error names the right that the user lacks, and what to do", async () => {
-  const compose = await startComposeClickHouse();
-  onTestFinished(() => compose.stop());
   const reader = compose.connectionAs("noisefloor_reader");
   const writer = connect({ ...compose.connectionAs("noisefloor"), database: "default" }, "noisefloor-tests");
-  await writer.command({ query: "CREATE DATABASE elsewhere" });
+  await writer.command({ query: "CREATE DATABASE lacking" });
   await writer.command({
     query:
-      "CREATE TABLE elsewhere.schema_migrations (version UInt32, name String, checksum String) ENGINE = ReplacingMergeTree ORDER BY version",
+      "CREATE TABLE lacking.schema_migrations (version UInt32, name String, checksum String) ENGINE = ReplacingMergeTree ORDER BY version",
   });
   await writer.close();
-  expect(await errorOf(["query"], envOf({ ...reader, database: "elsewhere" }))).toMatch(
+  expect(await errorOf(["query"], envOf({ ...reader, database: "lacking" }))).toMatch(
     /^noisefloor: ClickHouse's user lacks the right SELECT.* ON \w+\.schema_migrations: grant it, or set CLICKHOUSE_USER/,
   );
   expect(await errorOf(["migrate"], envOf(reader))).toContain("lacks the right CREATE DATABASE ON ");
-  expect(await errorOf(["query"], envOf({ ...compose.connectionAs("grafana"), database: "elsewhere" }))).toMatch(
+  expect(await errorOf(["query"], envOf({ ...compose.connectionAs("grafana"), database: "lacking" }))).toMatch(
     /^noisefloor: ClickHouse's user may only read \(.*\): set CLICKHOUSE_USER to a user who may do this/,
   );
   expect(await errorOf(["query"], envOf({ ...reader, password: "wrong" }))).toMatch(
@@ -78,8 +79,6 @@ test("an error names the right that the user lacks, and what to do", async () =>
 });
 
 test("in docker-compose.yml queries run as a user who can only read", async () => {
-  const compose = await startComposeClickHouse();
-  onTestFinished(() => compose.stop());
   const writer = envOf(compose.connectionAs("noisefloor"));
   const reader = envOf(compose.connectionAs("noisefloor_reader"));
   expect(await runInProcess(["migrate"], writer)).toMatchObject({ code: 0, stderr: "" });

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { atVolume } from "../support/volume.ts";
 import { type Scenario, waitForInserts } from "./scenario.ts";
 
 const WITH_UNKNOWN_TAG = JSON.stringify({
@@ -16,7 +15,7 @@ export const storeOutage: Scenario = {
   events: { soak: 20_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random, servers } = stage;
-    const kills = extent === "soak" ? 5 : atVolume(1, 2);
+    const kills = extent === "soak" ? 5 : 2;
     const longMs = extent === "soak" ? 60_000 : 5_000;
     const share = Math.ceil(events.length / (2 * kills));
     const ingest = await stage.ingest();

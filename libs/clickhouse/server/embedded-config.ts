@@ -25,6 +25,8 @@ export function embeddedConfigXml(settings: EmbeddedSettings): string {
     <log>${xml(settings.logFile)}</log>
     <size>10M</size>
     <count>3</count>
+    <!-- The thread that logs for all others takes a whole processor while the disk is full. -->
+    <async>false</async>
   </logger>
   <!-- A backup goes wherever the user of this process may write, and only noisefloor, the same person, may ask for one. -->
   <backups><allowed_path>/</allowed_path></backups>

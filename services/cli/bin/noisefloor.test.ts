@@ -34,12 +34,11 @@ async function makeCheckout() {
 
 test("a changed source shows with the next command, also when several begin at once", async () => {
   const checkout = await makeCheckout();
-  for (const text of ["one", "two", "more than two"]) {
+  for (const text of ["one", "more than one"]) {
     await checkout.write(text);
-    const outputs = await Promise.all([checkout.run(), checkout.run(), checkout.run()]);
-    expect(outputs).toEqual([`${text}\n`, `${text}\n`, `${text}\n`]);
+    expect(await Promise.all([checkout.run(), checkout.run()])).toEqual([`${text}\n`, `${text}\n`]);
   }
-  expect(await readdir(join(checkout.folder, "dist")), "one for each change, and nothing unfinished").toHaveLength(3);
+  expect(await readdir(join(checkout.folder, "dist")), "one for each change, and nothing unfinished").toHaveLength(2);
 });
 
 test("where there are no sources, as in the image, what was built runs", async () => {

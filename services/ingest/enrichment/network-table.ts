@@ -40,44 +40,59 @@ type NetworkTable = { -readonly [Member in keyof NetworkRanges]: NetworkRanges[M
   readonly organizations: Map<number, string>;
 };
 
-/** By bytes: a text of each line, and its parts, would take ten times as long. */
 async function parseNetworkTable(bytes: Buffer): Promise<NetworkTable> {
   const most = Math.ceil(bytes.length / SHORTEST_LINE);
   const column = () => new Uint32Array(most);
   const table: NetworkTable = { size: 0, first: column(), last: column(), asn: column(), organizations: new Map() };
-  let position = 0;
-  const readNumber = () => {
-    let value = 0;
-    const start = position;
-    for (let byte = bytes[position] ?? NEWLINE; byte !== COMMA; byte = bytes[++position] ?? NEWLINE) {
-      if (byte < ZERO || byte > ZERO + 9) throw malformed(table.size);
-      value = value * 10 + byte - ZERO;
+  for (let position = 0; position < bytes.length; await ownTurn()) position = readLines(table, bytes, position);
+  if (table.size === 0) throw new Error("it is empty");
+  return trim(table);
+}
+
+/**
+ * Reads some lines. By bytes and in one function: a text of each line, and its parts, would take ten times as long, and
+ * a function for each number twice as long.
+ * @returns the place after them.
+ */
+function readLines(table: NetworkTable, bytes: Buffer, from: number): number {
+  const numbers = new Float64Array(3);
+  let position = from;
+  for (let lines = 0; lines < LINES_BEFORE_YIELD && position < bytes.length; lines++) {
+    for (let column = 0; column < numbers.length; column++) {
+      const start = position;
+      let value = 0;
+      for (let byte = bytes[position] ?? NEWLINE; byte !== COMMA; byte = bytes[++position] ?? NEWLINE) {
+        if (byte < ZERO || byte > ZERO + 9) throw malformed(table.size);
+        value = value * 10 + byte - ZERO;
+      }
+      if (position === start || value > 0xffffffff) throw malformed(table.size);
+      numbers[column] = value;
+      position++;
     }
-    if (position === start || value > 0xffffffff) throw malformed(table.size);
-    position++;
-    return value;
-  };
-  while (position < bytes.length) {
-    if (table.size % LINES_BEFORE_YIELD === LINES_BEFORE_YIELD - 1) await ownTurn();
-    const [first, last, asn] = [readNumber(), readNumber(), readNumber()];
-    const before = table.size - 1;
-    if (last < first || (before >= 0 && first <= (table.first[before] ?? 0))) throw malformed(table.size);
-    // Published files have a few ranges that reach into the next one. The next one is the more precise.
-    if (before >= 0 && first <= (table.last[before] ?? 0)) table.last[before] = first - 1;
-    const newline = bytes.indexOf(NEWLINE, position);
-    const end = newline === -1 ? bytes.length : newline;
+    const first = numbers[0] ?? 0;
+    const last = numbers[1] ?? 0;
+    const asn = numbers[2] ?? 0;
+    let end = position;
+    while (end < bytes.length && bytes[end] !== NEWLINE) end++;
     if (!table.organizations.has(asn)) {
       const organization = readText(unquote(bytes.toString("utf8", position, end).trim()), MAX_LENGTH.organization);
       if (organization !== undefined) table.organizations.set(asn, organization);
     }
-    table.first[table.size] = first;
-    table.last[table.size] = last;
-    table.asn[table.size] = asn;
-    table.size++;
+    add(table, first, last, asn);
     position = end + 1;
   }
-  if (table.size === 0) throw new Error("it is empty");
-  return trim(table);
+  return position;
+}
+
+function add(table: NetworkTable, first: number, last: number, asn: number): void {
+  const before = table.size - 1;
+  if (last < first || (before >= 0 && first <= (table.first[before] ?? 0))) throw malformed(table.size);
+  // Published files have a few ranges that reach into the next one. The next one is the more precise.
+  if (before >= 0 && first <= (table.last[before] ?? 0)) table.last[before] = first - 1;
+  table.first[table.size] = first;
+  table.last[table.size] = last;
+  table.asn[table.size] = asn;
+  table.size++;
 }
 
 const malformed = (lines: number) => new Error(`line ${lines + 1} is not an ascending range of addresses`);

@@ -6,6 +6,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
+import { atVolume } from "../../support/volume.ts";
 import {
   type BackupServer,
   backUpWorld,
@@ -80,7 +81,8 @@ const schema = defineQuery({
   row: z.object({ name: z.string(), sql: z.string() }),
 });
 
-test.each(["whole", "whole.tar.zst"])(
+// A cluster restores from an archive on every commit.
+test.each(atVolume(["whole"], ["whole", "whole.tar.zst"]))(
   "a store restored from the backup %s gives every answer that it gave",
   async (name) => {
     await applyRetention(world.client, 60);

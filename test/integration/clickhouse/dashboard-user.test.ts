@@ -20,6 +20,9 @@ const WORKSPACES = ["shown", "also-shown"];
 /** Names of functions that may reach files or machines. */
 const SUSPECT = /file|dict|get|catboost|bayes|^ai|show|join|certificate|read|load|server|serial/i;
 
+/** Table functions that reach files, other machines or programs, and those that generate rows. */
+const REACHING = /^(?:file|url|s3|remote|executable|mysql|postgresql|mongodb|redis|sqlite|hdfs|cluster|values|SQLSt)/;
+
 type Users = { writer: ClickHouseConnection; grafana: ClickHouseConnection; stop: () => Promise<void> };
 
 async function startServer(kind: "embedded" | "compose", folder: string): Promise<Users> {
@@ -91,7 +94,9 @@ describe.each(["embedded", "compose"] as const)("the dashboards' user of the %s 
     const secret = `'${join(folder, "secret")}'`;
     const functions = await names("system.table_functions");
     expect(functions).toEqual(expect.arrayContaining(["file", "url", "s3", "remote", "executable", "mysql"]));
-    const calls = functions.flatMap((name) => [
+    // At full volume every function on both servers, which are of the same engine.
+    const tried = kind === "embedded" ? functions : functions.filter((name) => atVolume(REACHING.test(name), true));
+    const calls = tried.flatMap((name) => [
       `${name}(${secret})`,
       `${name}(${secret}, 'LineAsString')`,
       `${name}(${secret}, 'LineAsString', 'line String')`,
@@ -102,7 +107,9 @@ describe.each(["embedded", "compose"] as const)("the dashboards' user of the %s 
     ]);
     const got = await answered(calls.map((call) => `SELECT * FROM ${call} LIMIT 10`));
     // Functions that generate rows: a path is only text to them.
-    expect(new Set(got.map((sql) => /FROM (\w+)/.exec(sql)?.[1]))).toEqual(new Set(["SQLStandardValues", "values"]));
+    expect(new Set(got.map((sql) => /FROM (\w+)/.exec(sql)?.[1]))).toEqual(
+      new Set(["SQLStandardValues", "values"].filter((name) => tried.includes(name))),
+    );
     const target = join(folder, "written");
     const inserts = ["file", "fileCluster", "url", "s3", "remote", "executable", "sqlite", "null"].map(
       (name) => `INSERT INTO FUNCTION ${name}('${target}', 'LineAsString', 'line String') VALUES ('x')`,

@@ -21,6 +21,7 @@ import {
   type Sent,
 } from "../../support/grafana/expected-panels.ts";
 import { startInfraCluster } from "../../support/servers/infra-cluster.ts";
+import { atVolume } from "../../support/volume.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
 import { createWorld, makeTag } from "../../support/worlds/world.ts";
 
@@ -181,7 +182,9 @@ describe.each(["single", "cluster"] as const)("on a %s server", (kind) => {
     await world.close();
   });
   afterAll(() => server.stop());
-  test.each(cases)("every panel shows what the oracle counts: %s", async (_, asked) => {
+  // The panels' SQL is the same on a cluster: few cases show that it reads every shard.
+  const askedHere = kind === "single" ? cases : atVolume(cases.slice(1, 3), cases);
+  test.each(askedHere)("every panel shows what the oracle counts: %s", async (_, asked) => {
     const visible = seen.filter(({ workspaceId }) => workspaceId !== "other");
     const reasons = [...new Set(deadReasons)].map((reason) => [
       reason,

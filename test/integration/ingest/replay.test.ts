@@ -19,8 +19,8 @@ import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../suppor
 
 const NOW = Date.now();
 /** Lines of files, enough for several inserts. */
-const LARGE = atVolume(25_000, 60_000);
-const CUT = atVolume(25_000, 40_000);
+const LARGE = atVolume(12_000, 60_000);
+const CUT = atVolume(12_000, 40_000);
 let world: World;
 let folder: string;
 beforeEach(async () => {

@@ -128,7 +128,7 @@ test("offsets are committed after storing, so a new member of the group continue
 });
 
 test("a stop under load loses nothing", async () => {
-  const count = atVolume(8_000, 20_000);
+  const count = atVolume(5_000, 20_000);
   const flood = Array.from({ length: count }, (_, index) => ({
     key: null,
     value: bytes(good(index, { observation_id: `flood-${index}` })),

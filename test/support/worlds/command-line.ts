@@ -35,7 +35,8 @@ export async function openCommandLine(): Promise<CommandLine> {
   };
   process.once("exit", killAll);
   const run: CommandLine["run"] = (args, env = {}) => {
-    const child = spawn(process.execPath, [BINARY, ...args], {
+    // As `npm start` does.
+    const child = spawn(process.execPath, ["--max-semi-space-size=32", BINARY, ...args], {
       env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });

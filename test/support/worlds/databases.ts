@@ -7,6 +7,7 @@ import { distributedDatabase } from "@noisefloor/clickhouse/cluster/sql.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, DEFAULT_RETENTION_DAYS } from "@noisefloor/clickhouse/schema/retention.ts";
 import { SHARDED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
+import { inject } from "vitest";
 import { z } from "zod";
 import { type Caches, NEVER_MS, openCaches, stopCaches, watchCaches } from "./caches.ts";
 import { addCaller } from "./callers.ts";
@@ -29,10 +30,16 @@ export type Database = {
 type Unused = {
   readonly connection: ClickHouseConnection;
   readonly client: ClickHouseClient;
-  readonly schema: string;
+  readonly schema: Schema;
   readonly caller: Caller | undefined;
   readonly caches: Partial<Caches>;
 };
+
+/**
+ * `definitions` is a hash of what all tables are and of the recorded migrations, `changed` of when each table was
+ * altered last: undefined when that is so recent that another change could have the same time.
+ */
+type Schema = { readonly definitions: string; readonly changed: string | undefined };
 
 /** `rows` is a hash of the caller's rows. */
 type Caller = { readonly key: string; readonly rows: string };
@@ -66,9 +73,10 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
         return;
       }
       const { accessCache, ...others } = unchanged;
+      const { schema: left } = state;
       if (!state.isCallerLeft) accessCache?.stop();
       const kept = state.isCallerLeft ? { caller, caches: unchanged } : { caller: undefined, caches: others };
-      unused.set(keyOf(server), [...(unused.get(keyOf(server)) ?? []), { connection, client, schema, ...kept }]);
+      unused.set(keyOf(server), [...(unused.get(keyOf(server)) ?? []), { connection, client, schema: left, ...kept }]);
     },
   };
 }
@@ -79,18 +87,21 @@ export async function takeDatabase(server: ClickHouseConnection): Promise<Databa
  */
 async function emptied(
   client: ClickHouseClient,
-  schema: string,
+  schema: Schema,
   caller: Caller,
-): Promise<{ readonly isCallerLeft: boolean } | undefined> {
+): Promise<{ readonly isCallerLeft: boolean; readonly schema: Schema } | undefined> {
   try {
-    const { access, filled, ...state } = await readState(client);
+    const { access, filled, changed } = await readState(client);
     const isCallerLeft = access === caller.rows;
     const removed = filled.filter((table) => !(isCallerLeft && ACCESS_TABLES.includes(table)));
     await Promise.all(removed.map((table) => client.command({ query: `TRUNCATE TABLE ${table}` })));
-    if (state.schema === schema) return { isCallerLeft };
+    if (changed !== undefined && changed === schema.changed) return { isCallerLeft, schema };
+    const { definitions } = schema;
+    if ((await readDefinitions(client)) === definitions) return { isCallerLeft, schema: { definitions, changed } };
     // Many tests change the retention alone.
     await applyRetention(client, DEFAULT_RETENTION_DAYS);
-    return (await readState(client)).schema === schema ? { isCallerLeft } : undefined;
+    const isAsBefore = (await readDefinitions(client)) === definitions;
+    return isAsBefore ? { isCallerLeft, schema: { definitions, changed: undefined } } : undefined;
   } catch {
     // A test has dropped a table that this needs.
     return undefined;
@@ -106,6 +117,8 @@ export async function dropDatabase(client: ClickHouseClient, database: string): 
 
 async function findUnused(server: ClickHouseConnection): Promise<Unused | undefined> {
   const waiting = unused.get(keyOf(server)) ?? [];
+  // The server of all tests is always there.
+  if (server.url === inject("clickhouse").url) return waiting.pop();
   for (let found = waiting.pop(); found !== undefined; found = waiting.pop()) {
     // The server may have ended, and another one use its port.
     const isThere = await found.client.command({ query: "SELECT 1" }).then(
@@ -123,7 +136,7 @@ async function makeDatabase(server: ClickHouseConnection): Promise<Unused> {
   const connection = { ...server, database: `test_${randomUUID().replaceAll("-", "")}` };
   await migrate(connection, MIGRATIONS);
   const client = connect({ ...connection, url: withoutCompiling(server.url) }, "noisefloor-tests");
-  const { schema } = await readState(client);
+  const schema = { definitions: await readDefinitions(client), changed: undefined };
   return { connection, client, schema, caller: undefined, caches: {} };
 }
 
@@ -150,15 +163,17 @@ const ACCESS_TABLES: readonly string[] = ["workspaces", "api_keys"];
 
 const stateQuery = defineQuery({
   name: "test-state",
-  sql: `SELECT toString(groupBitXor(cityHash64(name, replaceAll(create_table_query, currentDatabase(), '')))) AS tables,
-      (SELECT toString(groupBitXor(cityHash64(version, checksum))) FROM schema_migrations FINAL) AS migrations,
+  sql: `SELECT
+      if(max(metadata_modification_time) < now() - 1,
+        toString(groupBitXor(cityHash64(name, uuid, metadata_modification_time))), '') AS changed,
+      (SELECT toString(groupBitXor(cityHash64(version, checksum))) FROM schema_migrations) AS migrations,
       (SELECT toString(groupBitXor(cityHash64(*))) FROM workspaces) AS workspaces,
       (SELECT toString(groupBitXor(cityHash64(*))) FROM api_keys) AS keys,
       groupArrayIf(name, total_rows > 0 AND name != 'schema_migrations') AS filled
     FROM system.tables WHERE database = currentDatabase()`,
   params: z.object({}),
   row: z.object({
-    tables: z.string(),
+    changed: z.string(),
     migrations: z.string(),
     workspaces: z.string(),
     keys: z.string(),
@@ -166,16 +181,32 @@ const stateQuery = defineQuery({
   }),
 });
 
-type State = { readonly schema: string; readonly access: string; readonly filled: readonly string[] };
+const definitionsQuery = defineQuery({
+  name: "test-definitions",
+  sql: `SELECT toString(groupBitXor(cityHash64(name, replaceAll(create_table_query, currentDatabase(), '')))) AS tables,
+      (SELECT toString(groupBitXor(cityHash64(version, checksum))) FROM schema_migrations FINAL) AS migrations
+    FROM system.tables WHERE database = currentDatabase()`,
+  params: z.object({}),
+  row: z.object({ tables: z.string(), migrations: z.string() }),
+});
 
-/**
- * `schema` changes with every definition of a table and every migration that is recorded, `access` with every row of a
- * caller; `filled` tables have rows.
- */
+/** It writes out every table, which takes the server longer than most tests' own queries. */
+async function readDefinitions(client: ClickHouseClient): Promise<string> {
+  const [row] = await run(client, definitionsQuery, {});
+  return `${row?.tables} ${row?.migrations}`;
+}
+
+type State = {
+  readonly changed: string | undefined;
+  readonly access: string;
+  readonly filled: readonly string[];
+};
+
+/** `access` changes with every row of a caller; `filled` tables have rows. For `changed` see {@link Schema}. */
 async function readState(client: ClickHouseClient): Promise<State> {
   const [row] = await run(client, stateQuery, {});
   return {
-    schema: `${row?.tables} ${row?.migrations}`,
+    changed: row?.changed ? `${row.changed} ${row.migrations}` : undefined,
     access: `${row?.workspaces} ${row?.keys}`,
     // The server that answers knows the number of its own rows alone.
     filled:

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { badEvents } from "../../soak/bad-events.ts";
-import { kill } from "../../soak/kill.ts";
-import { runScenario } from "../../soak/scenario.ts";
-import { storeOutage } from "../../soak/store-outage.ts";
-import { terminate } from "../../soak/terminate.ts";
-import { atVolume } from "../../support/volume.ts";
-import { type SoakServers, startSoakServers } from "../../support/worlds/soak-stage.ts";
+import { badEvents } from "../soak/bad-events.ts";
+import { runScenario } from "../soak/scenario.ts";
+import { storeOutage } from "../soak/store-outage.ts";
+import { terminate } from "../soak/terminate.ts";
+import { type SoakServers, startSoakServers } from "../support/worlds/soak-stage.ts";
 
 const SEED = 1;
 /** A scenario detects a standstill itself; this timeout is for busy machines. */
@@ -20,11 +18,10 @@ beforeAll(async () => {
 afterAll(() => servers.close());
 
 // The longer ones run only in the soak.
-test.each([kill, storeOutage, badEvents, terminate])(
+test.each([storeOutage, badEvents, terminate])(
   "$promise",
   async (scenario) => {
-    const events = scenario.events.test / atVolume(8, 1);
-    const options = { extent: "test", seed: SEED, events, say: () => {} } as const;
+    const options = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;
     expect((await runScenario(servers, scenario, options)).summary).not.toBe("");
   },
   MOST_MS,

@@ -1,0 +1,45 @@
+import { parseArgs } from "node:util";
+
+/** The command line of the soak. */
+export type SoakOptions = {
+  /** The names of the scenarios to run. */
+  readonly scenarios: readonly string[];
+  readonly seed: number;
+  readonly events: number | undefined;
+  readonly quick: boolean;
+  readonly minutes: number;
+  readonly shards: number;
+  readonly replicas: number;
+};
+
+/**
+ * @param known the names of all scenarios.
+ * @throws Error when an option or a scenario does not exist.
+ */
+export function readSoakOptions(args: readonly string[], known: readonly string[]): SoakOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string", multiple: true },
+      seed: { type: "string", default: "20261121" },
+      events: { type: "string" },
+      quick: { type: "boolean", default: false },
+      minutes: { type: "string", default: "15" },
+      shards: { type: "string", default: "1" },
+      replicas: { type: "string", default: "1" },
+    },
+  });
+  const unknown = values.only?.filter((name) => !known.includes(name)) ?? [];
+  if (unknown.length > 0) {
+    throw new Error(`there is no scenario ${unknown.join(", ")}; there are ${known.join(", ")}`);
+  }
+  return {
+    scenarios: known.filter((name) => values.only?.includes(name) ?? true),
+    seed: Number(values.seed),
+    events: values.events === undefined ? undefined : Number(values.events),
+    quick: values.quick,
+    minutes: Number(values.minutes),
+    shards: Number(values.shards),
+    replicas: Number(values.replicas),
+  };
+}
