@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
-import type { SimulationTarget } from "./targets.ts";
+import type { SimulatedObservation } from "./simulate.ts";
+import type { SimulationTarget } from "./targets/target.ts";
 
 /** ClickHouse takes about a tenth less time for a row than in inserts of half as many. So many are in memory twice. */
 const BATCH = 50_000;
@@ -20,13 +20,13 @@ export type SendSummary = { made: number; accepted: number };
 
 /** Sends observations as fast as the target takes them. */
 export async function sendAll(
-  observations: Iterable<ValidObservation>,
+  observations: Iterable<SimulatedObservation>,
   { target, signal, onProgress = () => {} }: SendOptions,
 ): Promise<SendSummary> {
   const summary = { made: 0, accepted: 0 };
   const sending = new Set<Promise<void>>();
   let failure: unknown;
-  let batch: ValidObservation[] = [];
+  let batch: SimulatedObservation[] = [];
   const flush = async () => {
     const full = batch;
     batch = [];
@@ -64,11 +64,11 @@ const TICK_MS = 250;
 
 /** Sends observations when they happen. @param now the clock, in milliseconds since 1970 UTC. */
 export async function sendLive(
-  observations: Iterable<ValidObservation>,
+  observations: Iterable<SimulatedObservation>,
   { target, signal, onProgress = () => {}, now }: SendOptions & { readonly now: () => number },
 ): Promise<SendSummary> {
   const summary = { made: 0, accepted: 0 };
-  let due: ValidObservation[] = [];
+  let due: SimulatedObservation[] = [];
   const flush = async () => {
     if (due.length === 0) return;
     const some = due;

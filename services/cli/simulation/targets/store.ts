@@ -1,0 +1,72 @@
+import { openTagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { countSimulated } from "@noisefloor/clickhouse/tables/simulated-activity.ts";
+import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
+import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
+import { insertEncoded } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { createCloseStack } from "../../framework/close-stack.ts";
+import type { CommandContext } from "../../framework/command.ts";
+import { openRows } from "../../row-options.ts";
+import type { Store } from "../../store.ts";
+import { SENSOR_PREFIX } from "../fleet.ts";
+import type { SimulatedInternet, SimulatedObservation } from "../simulate.ts";
+import { simulatedEncoder } from "./encode.ts";
+import type { SimulationTarget } from "./target.ts";
+
+const RETRY_FOR_MS = 60_000;
+
+/** Straight into the store, by the same rows as everything else. Each of its sessions is one record. */
+export async function storeTarget(
+  internet: SimulatedInternet,
+  context: CommandContext,
+  { client }: Store,
+): Promise<SimulationTarget> {
+  const closeStack = createCloseStack();
+  const catalogue = await openTagCatalogue(client);
+  closeStack.add(catalogue.stop);
+  const { rows, currentRules, stop } = await openRows(context, client, catalogue);
+  closeStack.add(stop);
+  const { assertSpace, ...disk } = await openDiskGuard(client, { floorBytes: context.settings.minFreeDiskBytes });
+  closeStack.add(disk.stop);
+  const encode = simulatedEncoder({ internet, rows, currentRules, catalogue });
+  const open = (server: ClickHouseClient) =>
+    insertQueue({ insert: insertEncoded(server, encode, assertSpace), retryForMs: RETRY_FOR_MS, lingerMs: 0 });
+  const queue = openInsertQueue(client, open, { forMs: RETRY_FOR_MS });
+  const counted = countingSensors(client);
+  closeStack.add(counted.finish);
+  return {
+    verb: "stored",
+    async send(observations) {
+      const rejected = await queue.store(observations, 0, { hasMore: true });
+      await counted.add(observations);
+      return observations.length - rejected.length;
+    },
+    close: closeStack.closeAll,
+  };
+}
+
+const COUNT_EVERY_MS = 60_000;
+
+/** Counts what the sensors have sent, as the intake does for others: once a minute, and at the end. */
+function countingSensors(client: ClickHouseClient) {
+  let span: { from: number; to: number } | undefined;
+  let countedAt = performance.now();
+  const count = async () => {
+    const wanted = span;
+    span = undefined;
+    countedAt = performance.now();
+    if (wanted !== undefined) await countSimulated(client, SENSOR_PREFIX, wanted);
+  };
+  return {
+    async add(observations: readonly SimulatedObservation[]) {
+      for (const { observedAt } of observations) {
+        span ??= { from: observedAt, to: observedAt };
+        span.from = Math.min(span.from, observedAt);
+        span.to = Math.max(span.to, observedAt);
+      }
+      if (performance.now() - countedAt >= COUNT_EVERY_MS) await count();
+    },
+    finish: count,
+  };
+}
