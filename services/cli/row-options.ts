@@ -12,6 +12,8 @@ export type OpenRows = {
   readonly rows: Omit<RowOptions, "sessions">;
   /** The rules as they are now, whose tags `rows` assigns. */
   currentRules(): CompiledTagger;
+  /** Whether `rows` may make another row of an observation than when it was last asked. */
+  hasChanged(): boolean;
   stop(): void;
 };
 
@@ -31,6 +33,7 @@ export async function openRows(
   const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
   const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
   const names = settings.reverseDns === undefined ? undefined : createReverseDns(settings.reverseDns);
+  let known: readonly unknown[] = [];
   return {
     rows: {
       prepare: names?.prepare,
@@ -41,6 +44,12 @@ export async function openRows(
       assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger),
     },
     currentRules: tagger.current,
+    hasChanged() {
+      const before = known;
+      known = [tagger.current(), catalogue.all(), enricher.changes()];
+      // Names become known at any time.
+      return names !== undefined || known.some((one, index) => one !== before[index]);
+    },
     stop() {
       tagger.stop();
       enricher.stop();

@@ -59,7 +59,7 @@ async function bytes(from: SimulatedInternet, rules: readonly TaggingRule[], per
   const tagger = createTagger(rules);
   const encode = simulatedEncoder({
     ...{ internet: from, rows: { enrich: databases.enrich }, catalogue },
-    currentRules: () => tagger,
+    ...{ currentRules: () => tagger, hasChanged: () => false },
   });
   return Buffer.concat(await encode(simulated(from, perDay))).toString("latin1");
 }
@@ -89,9 +89,12 @@ test("so it has without databases, when sensors send countries themselves", asyn
 
 test("a change of the rules shows in the next batch", async () => {
   let rules = createTagger([]);
-  const encode = simulatedEncoder({ internet, rows: {}, catalogue, currentRules: () => rules });
+  let hasChanged = false;
+  const making = { currentRules: () => rules, hasChanged: () => hasChanged };
+  const encode = simulatedEncoder({ internet, rows: {}, catalogue, ...making });
   const batch = simulated(internet, 500);
   const before = Buffer.concat(await encode(batch));
   rules = createTagger(starterRules);
+  hasChanged = true;
   expect(Buffer.concat(await encode(batch)).length).toBeGreaterThan(before.length);
 });

@@ -25,11 +25,11 @@ export async function storeTarget(
   const closeStack = createCloseStack();
   const catalogue = await openTagCatalogue(client);
   closeStack.add(catalogue.stop);
-  const { rows, currentRules, stop } = await openRows(context, client, catalogue);
+  const { stop, ...making } = await openRows(context, client, catalogue);
   closeStack.add(stop);
   const { assertSpace, ...disk } = await openDiskGuard(client, { floorBytes: context.settings.minFreeDiskBytes });
   closeStack.add(disk.stop);
-  const encode = simulatedEncoder({ internet, rows, currentRules, catalogue });
+  const encode = simulatedEncoder({ internet, catalogue, ...making });
   const open = (server: ClickHouseClient) =>
     insertQueue({ insert: insertEncoded(server, encode, assertSpace), retryForMs: RETRY_FOR_MS, lingerMs: 0 });
   const queue = openInsertQueue(client, open, { forMs: RETRY_FOR_MS });
