@@ -64,6 +64,8 @@ export function insertEncoded<Row>(
       insert_deduplication_token: token,
       // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
       deduplicate_blocks_in_dependent_materialized_views: 1,
+      // Else each block is searched for rows that replace each other: there are next to none, and merges find them.
+      optimize_on_insert: 0,
       ...(rows.length <= URGENT_ROWS ? URGENT : {}),
     });
   };

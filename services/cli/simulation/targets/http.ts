@@ -31,7 +31,7 @@ export function httpTarget(internet: SimulatedInternet, { base, key }: HttpTarge
     }
   };
   return {
-    verb: "accepted",
+    ...{ verb: "accepted", maxBatch: 50_000, concurrent: 2 },
     async send(observations) {
       // An intake takes personal data from the keys of their workspace only.
       const shared = observations.filter(({ sensor }) => sensor.dataset !== "personal");

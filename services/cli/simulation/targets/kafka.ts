@@ -16,7 +16,7 @@ export async function kafkaTarget(
   const producer = await kafkaProducer(settings.kafka.connection, log);
   const sink = kafkaSink(producer.produce, settings.kafka.topic);
   return {
-    verb: "published",
+    ...{ verb: "published", maxBatch: 50_000, concurrent: 2 },
     async send(observations) {
       const accepted = observations.map((one) => {
         const valid = toObservation(internet, one);

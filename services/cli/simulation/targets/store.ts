@@ -5,16 +5,20 @@ import { countSimulated } from "@noisefloor/clickhouse/tables/simulated-activity
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
 import { insertEncoded } from "@noisefloor/ingest/sinks/clickhouse.ts";
+import { compareTexts, inTableOrder } from "@noisefloor/ingest/sinks/table-order.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import type { CommandContext } from "../../framework/command.ts";
 import { openRows } from "../../row-options.ts";
 import type { Store } from "../../store.ts";
 import { SENSOR_PREFIX } from "../fleet.ts";
+import { observationIdOf } from "../observation.ts";
 import type { SimulatedInternet, SimulatedObservation } from "../simulate.ts";
 import { simulatedEncoder } from "./encode.ts";
 import type { SimulationTarget } from "./target.ts";
 
 const RETRY_FOR_MS = 60_000;
+/** ClickHouse takes a quarter less time for a row than in inserts of half as many. Larger ones take it more memory. */
+const MAX_BATCH = 100_000;
 
 /** Straight into the store, by the same rows as everything else. Each of its sessions is one record. */
 export async function storeTarget(
@@ -32,18 +36,36 @@ export async function storeTarget(
   const encode = simulatedEncoder({ internet, catalogue, ...making });
   const open = (server: ClickHouseClient) =>
     insertQueue({ insert: insertEncoded(server, encode, assertSpace), retryForMs: RETRY_FOR_MS, lingerMs: 0 });
-  const queue = openInsertQueue(client, open, { forMs: RETRY_FOR_MS });
+  // A queue makes one insert at a time. ClickHouse reads its rows with one thread, which leaves a processor to another.
+  const openQueue = () => openInsertQueue(client, open, { forMs: RETRY_FOR_MS });
+  const queues = [openQueue(), openQueue()] as const;
+  let [next, afterNext] = queues;
   const counted = countingSensors(client);
   closeStack.add(counted.finish);
   return {
-    verb: "stored",
+    // One waits when an insert ends.
+    ...{ verb: "stored", maxBatch: MAX_BATCH, concurrent: queues.length + 1 },
     async send(observations) {
-      const rejected = await queue.store(observations, 0, { hasMore: true });
+      const queue = next;
+      [next, afterNext] = [afterNext, next];
+      // ClickHouse need not move their columns then, and its views find the rows of a source together.
+      const sorted = inTableOrder(observations, ({ source }) => source.address, compareKeys);
+      const rejected = await queue.store(sorted, 0, { hasMore: true });
       await counted.add(observations);
       return observations.length - rejected.length;
     },
     close: closeStack.closeAll,
   };
+}
+
+/** By the sorting key of the table after its address; no simulated sensor shares its dataset's workspace with others. */
+function compareKeys(one: SimulatedObservation, other: SimulatedObservation): number {
+  return (
+    compareTexts(one.sensor.dataset, other.sensor.dataset) ||
+    one.observedAt - other.observedAt ||
+    compareTexts(one.sensor.id, other.sensor.id) ||
+    compareTexts(observationIdOf(one), observationIdOf(other))
+  );
 }
 
 const COUNT_EVERY_MS = 60_000;
