@@ -22,7 +22,7 @@ export type EncoderOptions = {
 /**
  * Makes a function that writes simulated observations as the rows that the intake would make of them. What many rows
  * share (a source with its network, a sensor, what is sent, the tags) is made and written once and then copied: a row
- * takes a third of the time.
+ * takes less than half of the time.
  */
 export function simulatedEncoder(options: EncoderOptions): EncodeRows<SimulatedObservation> {
   const to = rowBinaryWriter();

@@ -36,19 +36,19 @@ export async function storeTarget(
   const encode = simulatedEncoder({ internet, catalogue, ...making });
   const open = (server: ClickHouseClient) =>
     insertQueue({ insert: insertEncoded(server, encode, assertSpace), retryForMs: RETRY_FOR_MS, lingerMs: 0 });
-  // A queue makes one insert at a time. ClickHouse reads its rows with one thread, which leaves a processor to another.
+  // A queue makes one insert at a time, which ClickHouse reads with one thread: with two, it need not wait for Node.
   const openQueue = () => openInsertQueue(client, open, { forMs: RETRY_FOR_MS });
   const queues = [openQueue(), openQueue()] as const;
   let [next, afterNext] = queues;
   const counted = countingSensors(client);
   closeStack.add(counted.finish);
   return {
-    // One waits when an insert ends.
+    // When an insert ends, the next batch is there.
     ...{ verb: "stored", maxBatch: MAX_BATCH, concurrent: queues.length + 1 },
     async send(observations) {
       const queue = next;
       [next, afterNext] = [afterNext, next];
-      // ClickHouse need not move their columns then, and its views find the rows of a source together.
+      // ClickHouse need not move the columns of each row then, and its views find the rows of a source together.
       const sorted = inTableOrder(observations, ({ source }) => source.address, compareKeys);
       const rejected = await queue.store(sorted, 0, { hasMore: true });
       await counted.add(observations);
@@ -58,7 +58,7 @@ export async function storeTarget(
   };
 }
 
-/** By the sorting key of the table after its address; no simulated sensor shares its dataset's workspace with others. */
+/** By the sorting key of the table after the address; the dataset of a simulated sensor says its workspace. */
 function compareKeys(one: SimulatedObservation, other: SimulatedObservation): number {
   return (
     compareTexts(one.sensor.dataset, other.sensor.dataset) ||

@@ -4,9 +4,9 @@ import type { SimulatedObservation } from "../simulate.ts";
 export type SimulationTarget = {
   /** What the summary calls it. */
   readonly verb: string;
-  /** It takes so many observations at a time, */
+  /** The most observations that `send` gets at a time. */
   readonly maxBatch: number;
-  /** of which so many batches are on their way before it has to be waited for. */
+  /** After so many calls of `send`, one of them has to end before the next. */
   readonly concurrent: number;
   /** Resolves with how many of those that it takes were accepted, once they are safe. */
   send(observations: readonly SimulatedObservation[]): Promise<number>;
