@@ -4,7 +4,6 @@ import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { createSessions, retryingSessions } from "@noisefloor/ingest/sessions/sessions.ts";
 import { openInsertQueue } from "@noisefloor/ingest/sharded-queue.ts";
 import { clickhouseSink, insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
-import type { EncodeRows } from "@noisefloor/ingest/sinks/encode-rows.ts";
 import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
 import type { IncomingRecord, Sink } from "@noisefloor/ingest/types.ts";
 
@@ -14,21 +13,16 @@ export type DirectSinkOptions = {
   /** Throws while the store must not grow. */
   readonly assertSpace?: (() => void) | undefined;
   readonly rows?: Omit<RowOptions, "sessions">;
-  /** Whether the records of a session become one row. To look for its earlier records takes time. */
-  readonly joinsSessions?: boolean;
-  /** How rows are written, where a faster way than the usual one is known. */
-  readonly encode?: EncodeRows;
 };
 
 /** Where a command stores records itself, without the service. */
 export function directSink<R extends IncomingRecord>(
   client: ClickHouseClient,
-  { retryForMs, assertSpace, rows = {}, joinsSessions = true, encode }: DirectSinkOptions,
+  { retryForMs, assertSpace, rows = {} }: DirectSinkOptions,
 ): Sink<R> {
   const openQueue = (server: ClickHouseClient) =>
-    insertQueue({ insert: insertObservations(server, assertSpace, encode), retryForMs, lingerMs: 0 });
+    insertQueue({ insert: insertObservations(server, assertSpace), retryForMs, lingerMs: 0 });
   const queue = openInsertQueue(client, openQueue, { forMs: retryForMs });
-  if (!joinsSessions) return clickhouseSink(queue, rows);
   const sessions = createSessions((wanted, times) => readSessions(client, wanted, times));
   return clickhouseSink(queue, { ...rows, sessions: retryingSessions(sessions, { forMs: retryForMs }) });
 }

@@ -1,20 +1,25 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { type EnricherOptions, openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
 import { createReverseDns } from "@noisefloor/ingest/enrichment/reverse-dns.ts";
 import type { RowOptions } from "@noisefloor/ingest/sinks/rows.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
+import type { CompiledTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import type { CommandContext } from "./framework/command.ts";
 import { openRuleTagger } from "./reference/rule-tagger.ts";
 
-export type OpenRows = { readonly rows: Omit<RowOptions, "sessions">; stop(): void };
+export type OpenRows = {
+  readonly rows: Omit<RowOptions, "sessions">;
+  /** The rules as they are now, whose tags `rows` assigns. */
+  currentRules(): CompiledTagger;
+  /** Whether `rows` may make another row of an observation than when it was last asked. */
+  hasChanged(): boolean;
+  stop(): void;
+};
 
 export type OpenRowsOptions = Pick<EnricherOptions, "metrics"> & {
   /** Adds no tags to the catalogue. */
   readonly dryRun?: boolean;
-  /** What an observation sends, for `CompiledTagger.tagsFor`, where many send the same. */
-  readonly contentOf?: (valid: ValidObservation | undefined) => object | undefined;
 };
 
 /** How the service and the commands make rows: with networks and countries, and with the tags of rules. */
@@ -22,12 +27,13 @@ export async function openRows(
   context: Pick<CommandContext, "settings" | "log">,
   client: ClickHouseClient,
   catalogue: TagCatalogue,
-  { dryRun = false, metrics, contentOf = () => undefined }: OpenRowsOptions = {},
+  { dryRun = false, metrics }: OpenRowsOptions = {},
 ): Promise<OpenRows> {
   const { settings, log } = context;
   const tagger = await openRuleTagger(context, client, catalogue, { addTags: !dryRun });
   const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log, metrics });
   const names = settings.reverseDns === undefined ? undefined : createReverseDns(settings.reverseDns);
+  let known: readonly unknown[] = [];
   return {
     rows: {
       prepare: names?.prepare,
@@ -35,7 +41,14 @@ export async function openRows(
         enricher.enrich(observation);
         names?.fill(observation);
       },
-      assignTags: (observation, tagIds, valid) => assignTags(observation, tagIds, catalogue, tagger, contentOf(valid)),
+      assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger),
+    },
+    currentRules: tagger.current,
+    hasChanged() {
+      const before = known;
+      known = [tagger.current(), catalogue.all(), enricher.changes()];
+      // Names become known at any time.
+      return names !== undefined || known.some((one, index) => one !== before[index]);
     },
     stop() {
       tagger.stop();

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type FailureKind, failureKind, isTooMuchAtOnce } from "@noisefloor/clickhouse/client/errors.ts";
-import type { ObservationRow } from "./observation-row.ts";
 import { retry } from "./retry.ts";
 import type { SinkOptions } from "./types.ts";
 
@@ -9,22 +8,24 @@ import type { SinkOptions } from "./types.ts";
  * Inserts rows in one statement. When it resolves they can be read. A repeated insert with the same token is the same
  * insert; without one, or after a crash, repeated rows are still the same observations.
  */
-export type InsertObservations = (rows: readonly ObservationRow[], token: string) => Promise<void>;
+export type Insert<Row> = (rows: readonly Row[], token: string) => Promise<void>;
 
 /** A row that the server rejects for its data, by its index among those of its `store` call. */
 export type RejectedRow = { readonly index: number; readonly detail: string };
 
-export type InsertQueue = {
+export type InsertQueue<Row> = {
   /**
    * Resolves when every row is either stored or rejected for its data, with the latter. Rejects with the server's error
    * when that is neither: then any of the rows may or may not be stored.
    * @param bytes about how much memory the rows take.
    */
-  store(rows: readonly ObservationRow[], bytes: number, options?: SinkOptions): Promise<readonly RejectedRow[]>;
+  store(rows: readonly Row[], bytes: number, options?: SinkOptions): Promise<readonly RejectedRow[]>;
 };
 
-export type InsertQueueOptions = {
-  readonly insert: InsertObservations;
+export type OnInsert = (rows: number, seconds: number, outcome: "stored" | FailureKind) => void;
+
+export type InsertQueueOptions<Row> = {
+  readonly insert: Insert<Row>;
   /** For how long a transient failure is retried. */
   readonly retryForMs: number;
   /** How long rows wait for others to share their insert, unless there are enough of them. */
@@ -32,7 +33,7 @@ export type InsertQueueOptions = {
   /** Aborted at a shutdown: rows no longer wait for others, and nothing is retried. A running insert goes on. */
   readonly shutdown?: AbortSignal | undefined;
   /** Called after each insert that the server has answered. */
-  readonly onInsert?: (rows: number, seconds: number, outcome: "stored" | FailureKind) => void;
+  readonly onInsert?: OnInsert;
   /** Called before each retry. */
   readonly onRetry?: ((error: unknown, attempt: number) => void) | undefined;
 };
@@ -49,8 +50,8 @@ const ATTEMPTS_PER_SIZE = 3;
 const SMALL_INSERT_ROWS = 1_000;
 
 /** One `store` call. */
-type Pending = {
-  readonly rows: readonly ObservationRow[];
+type Pending<Row> = {
+  readonly rows: readonly Row[];
   readonly bytes: number;
   readonly signal: AbortSignal | undefined;
   readonly hasMore: boolean;
@@ -62,9 +63,9 @@ type Pending = {
  * Joins the rows of many callers (partitions, requests) into few large inserts, one at a time: while one is running
  * the next one gathers. Each caller waits for its rows, so the queue is bounded by the number of callers.
  */
-export function insertQueue(options: InsertQueueOptions): InsertQueue {
+export function insertQueue<Row>(options: InsertQueueOptions<Row>): InsertQueue<Row> {
   const { lingerMs, shutdown = new AbortController().signal } = options;
-  const pending: Pending[] = [];
+  const pending: Pending<Row>[] = [];
   let isDraining = false;
   let linger = new AbortController();
   shutdown.addEventListener("abort", () => linger.abort(), { once: true });
@@ -98,7 +99,7 @@ export function insertQueue(options: InsertQueueOptions): InsertQueue {
           reject(signal?.reason);
         };
         const done = () => signal?.removeEventListener("abort", onAbort);
-        const call: Pending = {
+        const call: Pending<Row> = {
           rows,
           bytes,
           signal,
@@ -122,8 +123,8 @@ export function insertQueue(options: InsertQueueOptions): InsertQueue {
 }
 
 /** The calls that go into the next insert, first come first served. */
-function takeNext(pending: Pending[]): Pending[] {
-  const taken: Pending[] = [];
+function takeNext<Row>(pending: Pending<Row>[]): Pending<Row>[] {
+  const taken: Pending<Row>[] = [];
   let rows = 0;
   let bytes = 0;
   for (let next = pending[0]; next !== undefined; next = pending[0]) {
@@ -136,7 +137,7 @@ function takeNext(pending: Pending[]): Pending[] {
   return taken;
 }
 
-async function storeTogether(together: readonly Pending[], options: InsertQueueOptions): Promise<void> {
+async function storeTogether<Row>(together: readonly Pending<Row>[], options: InsertQueueOptions<Row>): Promise<void> {
   const { signal, dispose } = whenAborted(
     options.shutdown,
     together.map((call) => call.signal),
@@ -184,17 +185,17 @@ function whenAborted(shutdown: AbortSignal | undefined, callers: readonly (Abort
   return { signal: aborted.signal, dispose };
 }
 
-type InsertOptions = InsertQueueOptions & { readonly signal: AbortSignal };
+type InsertOptions<Row> = InsertQueueOptions<Row> & { readonly signal: AbortSignal };
 
 /**
  * What to do about a failed insert. A transient failure is retried. Rows that the server rejects for their data are
  * halved until the bad ones stand alone, and so are rows that are too many for its memory or time. Any other failure is
  * thrown.
  */
-async function storeOrReject(
-  rows: readonly ObservationRow[],
+async function storeOrReject<Row>(
+  rows: readonly Row[],
   offset: number,
-  options: InsertOptions,
+  options: InsertOptions<Row>,
   isFirst = true,
 ): Promise<RejectedRow[]> {
   let attemptsTooLarge = 0;
@@ -229,9 +230,9 @@ const SAMPLES = 20;
  * observations.
  * @throws an error of unknown kind when no sample inserts.
  */
-async function assertSomeRowsInsert(
-  rows: readonly ObservationRow[],
-  options: InsertOptions,
+async function assertSomeRowsInsert<Row>(
+  rows: readonly Row[],
+  options: InsertOptions<Row>,
   failure: unknown,
 ): Promise<void> {
   if (rows.length < MIN_ROWS_TO_SAMPLE) return;
@@ -249,9 +250,9 @@ async function assertSomeRowsInsert(
 }
 
 /** Retries under one token: an attempt whose answer was lost and the next one are the same insert. */
-function insertWithRetry(
-  rows: readonly ObservationRow[],
-  { insert, retryForMs, onInsert = () => {}, onRetry, signal }: InsertOptions,
+function insertWithRetry<Row>(
+  rows: readonly Row[],
+  { insert, retryForMs, onInsert = () => {}, onRetry, signal }: InsertOptions<Row>,
   isTransient?: (error: unknown) => boolean,
 ): Promise<void> {
   const token = randomUUID();

@@ -1,7 +1,7 @@
 import { FAILURE_KINDS } from "@noisefloor/clickhouse/client/errors.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
-import type { InsertQueueOptions } from "./insert-queue.ts";
+import type { OnInsert } from "./insert-queue.ts";
 import type { BatchOptions } from "./pipeline.ts";
 import type { IncomingRecord } from "./types.ts";
 
@@ -30,7 +30,7 @@ export function ingestMetrics(metrics: IngestMetrics) {
     () => lastInsert,
   );
   for (const outcome of ["stored", ...FAILURE_KINDS]) metrics.insertDuration.zero({ outcome });
-  const onInsert: NonNullable<InsertQueueOptions["onInsert"]> = (rows, seconds, outcome) => {
+  const onInsert: OnInsert = (rows, seconds, outcome) => {
     metrics.insertDuration.observe({ outcome }, seconds);
     if (outcome !== "stored") return;
     metrics.insertRows.observe(rows);

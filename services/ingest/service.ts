@@ -212,7 +212,7 @@ function storeLag({ client, now, log }: IngestOptions) {
 }
 
 /** Where the records of one source go. */
-type Stores = { readonly queue: InsertQueue; readonly deadLetters: LimitedDeadLetterStore };
+type Stores = { readonly queue: InsertQueue<ObservationRow>; readonly deadLetters: LimitedDeadLetterStore };
 
 type StoresOptions = IngestOptions & {
   readonly counted: ReturnType<typeof ingestMetrics>;
@@ -237,7 +237,7 @@ function createStores(source: Source, options: StoresOptions): Stores {
   const onRetry = logRetry("insert failed");
   const openQueue = (server: ClickHouseClient) => {
     const insert = insertObservations(server, assertSpace);
-    return insertQueue({
+    return insertQueue<ObservationRow>({
       async insert(rows, token) {
         await insert(rows, token);
         onStored?.(rows);

@@ -4,8 +4,10 @@ import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import type { InsertQueue, RejectedRow } from "./insert-queue.ts";
-import type { ObservationRow } from "./observation-row.ts";
 import { type BackoffOptions, retry } from "./retry.ts";
+
+/** Its address says on which shard it is. */
+type WithSource = { readonly source_ip: string };
 
 /**
  * The queue of a client's server; of a cluster's client a queue for each shard, at a server of the shard's own. Not through
@@ -14,17 +16,17 @@ import { type BackoffOptions, retry } from "./retry.ts";
  * @param open opens the queue of one server.
  * @param retrying how long to ask for the list of the shards, which is read with the first rows.
  */
-export function openInsertQueue(
+export function openInsertQueue<Row extends WithSource>(
   client: ClickHouseClient,
-  open: (server: ClickHouseClient) => InsertQueue,
+  open: (server: ClickHouseClient) => InsertQueue<Row>,
   retrying: BackoffOptions,
-): InsertQueue {
+): InsertQueue<Row> {
   if (clusterOf(client) === undefined) return open(client);
   const openShards = async () => {
     const shardOf = shardOfAddress((await readOwnShards(client)) ?? []);
     return shardedQueue((await shardsOf(client)).map(open), shardOf);
   };
-  let opened: Promise<InsertQueue> | undefined;
+  let opened: Promise<InsertQueue<Row>> | undefined;
   return {
     async store(rows, bytes, options) {
       opened ??= retry(openShards, retrying);
@@ -43,7 +45,10 @@ export function openInsertQueue(
  * @param queues one for each shard.
  * @param shardOf the index of an address's queue.
  */
-function shardedQueue(queues: readonly InsertQueue[], shardOf: (address: number) => number): InsertQueue {
+function shardedQueue<Row extends WithSource>(
+  queues: readonly InsertQueue<Row>[],
+  shardOf: (address: number) => number,
+): InsertQueue<Row> {
   return {
     async store(rows, bytes, options) {
       const parts = partition(rows, shardOf);
@@ -66,7 +71,7 @@ function shardedQueue(queues: readonly InsertQueue[], shardOf: (address: number)
 
 /** The indexes of each shard's rows. */
 function partition(
-  rows: readonly ObservationRow[],
+  rows: readonly WithSource[],
   shardOf: (address: number) => number,
 ): ReadonlyMap<number, readonly number[]> {
   const parts = new Map<number, number[]>();

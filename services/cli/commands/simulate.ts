@@ -5,6 +5,7 @@ import { removeSensors } from "@noisefloor/clickhouse/rollups/remove-sensors.ts"
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
+import { createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import type { OutputOptions } from "../framework/output.ts";
@@ -14,7 +15,10 @@ import { SENSOR_PREFIX, SENSORS } from "../simulation/fleet.ts";
 import { openInternet } from "../simulation/open.ts";
 import { type SendSummary, sendAll, sendLive } from "../simulation/send.ts";
 import { type SimulatedInternet, simulate } from "../simulation/simulate.ts";
-import { httpTarget, kafkaTarget, type SimulationTarget, storeTarget } from "../simulation/targets.ts";
+import { httpTarget } from "../simulation/targets/http.ts";
+import { kafkaTarget } from "../simulation/targets/kafka.ts";
+import { storeTarget } from "../simulation/targets/store.ts";
+import type { SimulationTarget } from "../simulation/targets/target.ts";
 import { asCommand, closingAfter, openPreparedStore, type Store } from "../store.ts";
 
 export const define: DefineCommand = (simulate, createContext) => {
@@ -59,12 +63,12 @@ export async function runSimulate(options: SimulateOptions, context: CommandCont
   if (options.remove) return remove(options, context);
   const now = Date.now();
   const until = readUntil(options.until, now);
-  const work = (target: SimulationTarget) => run(target, { ...options, until, now }, context);
-  if (options.to !== "store") return closing(await openRemote(options, context), work);
+  const work = (open: OpenTarget) => run(open, { ...options, until, now }, context);
+  if (options.to !== "store") return work(remoteTarget(options, context));
   const store = await openPreparedStore(settings, asCommand(context, signal));
   await closingAfter(store, async () => {
     assertKept(options.days ?? DEFAULTS.days, until, now, store);
-    await closing(await storeTarget(context, store), work);
+    await work((internet) => storeTarget(internet, context, store));
   });
 }
 
@@ -98,21 +102,16 @@ async function remove({ json }: Partial<OutputOptions>, context: CommandContext)
 export async function simulateInto(store: Store, days: number, context: CommandContext): Promise<void> {
   const now = Date.now();
   assertKept(days, now, now, store);
-  const target = await storeTarget(context, store);
-  await closing(target, () => run(target, { ...DEFAULTS, days, until: now, now }, context));
+  const open: OpenTarget = (internet) => storeTarget(internet, context, store);
+  await run(open, { ...DEFAULTS, days, until: now, now }, context);
 }
 
-async function closing(target: SimulationTarget, work: (target: SimulationTarget) => Promise<void>): Promise<void> {
-  try {
-    await work(target);
-  } finally {
-    await target.close();
-  }
-}
+/** Opens where the observations of an Internet go. */
+type OpenTarget = (internet: SimulatedInternet) => Promise<SimulationTarget>;
 
-async function openRemote({ to, key }: SimulateOptions, context: CommandContext): Promise<SimulationTarget> {
-  if (to === "kafka") return kafkaTarget(context);
-  if (/^https?:\/\/./.test(to)) return httpTarget(to, key);
+function remoteTarget({ to, key }: SimulateOptions, context: CommandContext): OpenTarget {
+  if (to === "kafka") return (internet) => kafkaTarget(internet, context);
+  if (/^https?:\/\/./.test(to)) return async (internet) => httpTarget(internet, { base: to, key });
   throw new UserError(`--to takes "store", "kafka" or a URL like http://localhost:8080, not "${to}"`);
 }
 
@@ -131,14 +130,18 @@ function assertKept(days: number, until: number, now: number, { retentionDays }:
 
 type RunOptions = Omit<SimulateOptions, "until" | "remove" | "to"> & { readonly until: number; readonly now: number };
 
-async function run(target: SimulationTarget, options: RunOptions, context: CommandContext): Promise<void> {
+async function run(open: OpenTarget, options: RunOptions, context: CommandContext): Promise<void> {
   const { seed, sources, rate, until, json = false } = options;
   const { settings, log, signal } = context;
   // As JSON, the summary is all that is printed.
   const talking: Talking = { settings, signal, print: json ? () => {} : context.print };
-  const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log });
+  const closeStack = createCloseStack();
   try {
+    const enricher = await openEnricher({ mmdbPaths: settings.mmdbPaths, log });
+    closeStack.add(enricher.stop);
     const internet = await openInternet({ seed, sources, databases: enricher });
+    const target = await open(internet);
+    closeStack.add(target.close);
     const days = options.days ?? (rate === undefined ? DEFAULTS.days : 0);
     let filled: RunSummary | undefined;
     if (days > 0) {
@@ -153,7 +156,7 @@ async function run(target: SimulationTarget, options: RunOptions, context: Comma
     const summaries = { back_fill: filled ? toJson(filled) : null, live: sent ? toJson(sent) : null };
     context.print(JSON.stringify({ is_complete: isFilled, ...summaries }));
   } finally {
-    enricher.stop();
+    await closeStack.closeAll();
   }
 }
 

@@ -26,6 +26,8 @@ type Campaign = {
   readonly peak: number;
   readonly countries: readonly string[];
   readonly contents: readonly Content[];
+  /** Its machines that were drawn before, by their index. */
+  readonly machines: Map<number, Source>;
 };
 
 export type Campaigns = {
@@ -60,6 +62,7 @@ export function openCampaigns({ seed, sources, networks, examples }: CampaignsOp
       peak: 0.01 + 0.05 * random() ** 2,
       countries: Array.from({ length: 3 }, () => pick(HOMES, random())),
       contents: pick(usable, random()),
+      machines: new Map<number, Source>(),
     };
     made.set(number, campaign);
     return campaign;
@@ -75,10 +78,14 @@ export function openCampaigns({ seed, sources, networks, examples }: CampaignsOp
     source(campaign, time, random) {
       const machines = Math.max(3, sources * campaign.peak * 4 * spread(progressOf(campaign, time)));
       const index = Math.floor(machines * random() ** 1.5);
+      const known = campaign.machines.get(index);
+      if (known !== undefined) return known;
       const number = mix(seed, campaign.number, index, 12);
       const country = pick(campaign.countries, chance(number, 1));
       const block = networks.drawHome(country, seededRandom(number));
-      return sourceIn(block, number, { contents: campaign.contents, isZmap: false });
+      const source = sourceIn(block, number, { contents: campaign.contents, isZmap: false });
+      campaign.machines.set(index, source);
+      return source;
     },
   };
 }

@@ -79,10 +79,11 @@ export function openCrawlers({ seed, lists, factsOf }: CrawlersOptions): (random
       const number = mix(seed, index, operator.share, operator.list.length);
       const network = pick(networks, number / 2 ** 32);
       const size = lastAddress(network) - network.first + 1;
-      const ip = numberToIpv4(network.first + (size === 1 ? 0 : mix(number) % size));
+      const address = network.first + (size === 1 ? 0 : mix(number) % size);
+      const ip = numberToIpv4(address);
       const rdns = operator.rdns?.(ip.replaceAll(".", "-"), number);
       const { country } = factsOf(ip);
-      return { ip, country, number, contents, isZmap: false, rdns, rhythm: 0.05, hoursAhead: 0 };
+      return { ip, address, country, number, contents, isZmap: false, rdns, rhythm: 0.05, hoursAhead: 0 };
     });
     return [[hosts, operator.share] as const];
   });

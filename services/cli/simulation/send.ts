@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
-import type { SimulationTarget } from "./targets.ts";
+import type { SimulatedObservation } from "./simulate.ts";
+import type { SimulationTarget } from "./targets/target.ts";
 
-/** ClickHouse takes about a tenth less time for a row than in inserts of half as many. So many are in memory twice. */
-const BATCH = 50_000;
-/** While one is stored, the next one is made. */
-const CONCURRENT = 2;
+/** The first batches are small, so that the target has something to do at once. Each is twice as large as the last. */
+const FIRST_BATCH = 10_000;
 
 export type SendOptions = {
   readonly target: SimulationTarget;
@@ -20,16 +18,18 @@ export type SendSummary = { made: number; accepted: number };
 
 /** Sends observations as fast as the target takes them. */
 export async function sendAll(
-  observations: Iterable<ValidObservation>,
+  observations: Iterable<SimulatedObservation>,
   { target, signal, onProgress = () => {} }: SendOptions,
 ): Promise<SendSummary> {
   const summary = { made: 0, accepted: 0 };
   const sending = new Set<Promise<void>>();
+  let batchSize = Math.min(FIRST_BATCH, target.maxBatch);
   let failure: unknown;
-  let batch: ValidObservation[] = [];
+  let batch: SimulatedObservation[] = [];
   const flush = async () => {
     const full = batch;
     batch = [];
+    batchSize = Math.min(batchSize * 2, target.maxBatch);
     const sent: Promise<void> = target
       .send(full)
       .then((accepted) => {
@@ -41,7 +41,7 @@ export async function sendAll(
       })
       .finally(() => sending.delete(sent));
     sending.add(sent);
-    if (sending.size >= CONCURRENT) await Promise.race(sending);
+    if (sending.size >= target.concurrent) await Promise.race(sending);
     if (failure !== undefined) throw failure;
   };
   const pace = createRecordPace();
@@ -52,7 +52,7 @@ export async function sendAll(
     if (pause !== undefined) await pause;
     summary.made++;
     batch.push(observation);
-    if (batch.length >= BATCH) await flush();
+    if (batch.length >= batchSize) await flush();
   }
   if (batch.length > 0) await flush();
   await Promise.all(sending);
@@ -64,11 +64,11 @@ const TICK_MS = 250;
 
 /** Sends observations when they happen. @param now the clock, in milliseconds since 1970 UTC. */
 export async function sendLive(
-  observations: Iterable<ValidObservation>,
+  observations: Iterable<SimulatedObservation>,
   { target, signal, onProgress = () => {}, now }: SendOptions & { readonly now: () => number },
 ): Promise<SendSummary> {
   const summary = { made: 0, accepted: 0 };
-  let due: ValidObservation[] = [];
+  let due: SimulatedObservation[] = [];
   const flush = async () => {
     if (due.length === 0) return;
     const some = due;
@@ -84,7 +84,7 @@ export async function sendLive(
     if (signal.aborted) break;
     summary.made++;
     due.push(observation);
-    if (due.length >= BATCH) await flush();
+    if (due.length >= target.maxBatch) await flush();
   }
   await flush();
   return summary;

@@ -5,6 +5,7 @@ import { type OpenEnricher, openEnricher } from "@noisefloor/ingest/enrichment/o
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { SENSOR_PREFIX, SENSORS } from "./fleet.ts";
+import { toObservation } from "./observation.ts";
 import { openInternet } from "./open.ts";
 import { type SimulatedInternet, simulate } from "./simulate.ts";
 
@@ -22,9 +23,8 @@ beforeAll(async () => {
   fortnight = simulated(14);
 }, 60_000);
 
-const simulated = (days: number, now = NOW, from: SimulatedInternet = internet, perDay = PER_DAY) => [
-  ...simulate(from, { from: now - days * DAY_MS, to: now, perDay }),
-];
+const simulated = (days: number, now = NOW, from: SimulatedInternet = internet, perDay = PER_DAY) =>
+  [...simulate(from, { from: now - days * DAY_MS, to: now, perDay })].map((one) => toObservation(from, one));
 const idOf = ({ observation }: ValidObservation) => observation.observation_id;
 const tally = <T>(values: readonly T[]) => {
   const counts = new Map<T, number>();

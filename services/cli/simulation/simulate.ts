@@ -1,11 +1,9 @@
 import { hash } from "node:crypto";
-import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import type { AddressFacts } from "@noisefloor/ingest/enrichment/facts.ts";
 import type { Campaigns } from "./campaigns.ts";
 import type { Content } from "./content.ts";
 import { SENSORS, type Sensor } from "./fleet.ts";
-import { placeIn } from "./places.ts";
 import { mix, pick, type Random, seededRandom } from "./random.ts";
 import { activityAt, type Scanners, type Source } from "./sources.ts";
 
@@ -86,7 +84,7 @@ function simulateSlot(internet: SimulatedInternet, { slot, start, slotMs, mean, 
     const visits = 1 + Math.floor(-0.7 * Math.log(1 - random()));
     for (let visit = 0; visit < visits && drawn.length < count; visit++) {
       const observedAt = start + Math.floor(random() * slotMs);
-      drawn.push(observe(internet, source, { id: idPrefix + drawn.length.toString(36), observedAt, random }));
+      drawn.push(observe(source, { id: idPrefix + drawn.length.toString(36), observedAt, random }));
     }
   }
   return drawn.sort((one, other) => one.observedAt - other.observedAt);
@@ -118,66 +116,29 @@ function drawSource(
   return random() * 1.4 < activityAt(source, time) ? source : scanners.recurring(time, random);
 }
 
-/** A simulated observation, and what it sends: the same object for all that send the same. */
-export type SimulatedObservation = ValidObservation & { readonly content: Content };
-
-type Sent = Omit<Content, "isSession">;
-const sentByContent = new WeakMap<Content, Sent>();
-
-/** The members of an observation with this content. To leave one out for each observation anew would take longer. */
-function sentOf(content: Content): Sent {
-  const known = sentByContent.get(content);
-  if (known !== undefined) return known;
-  const { isSession: _isSession, ...sent } = content;
-  sentByContent.set(content, sent);
-  return sent;
-}
+/**
+ * A simulated observation, as little as says all of it: to store them, no more is made of each. `toObservation` makes
+ * what a sensor sends.
+ */
+export type SimulatedObservation = {
+  /** Its own, or that of its session. */
+  readonly id: string;
+  /** In milliseconds since 1970 UTC. */
+  readonly observedAt: number;
+  readonly source: Source;
+  readonly sensor: Sensor;
+  /** The same object for all that send the same. */
+  readonly content: Content;
+  readonly sourcePort: number | undefined;
+  /** Of the source, where rows have it. */
+  readonly source_ip: string;
+};
 
 type Moment = { readonly id: string; readonly observedAt: number; readonly random: Random };
 
-function observe(
-  internet: SimulatedInternet,
-  source: Source,
-  { id, observedAt, random }: Moment,
-): SimulatedObservation {
+function observe(source: Source, { id, observedAt, random }: Moment): SimulatedObservation {
   const sensor = pick(SENSORS, random() ** 1.6);
   const content = pick(source.contents, random() ** 1.7);
-  const { isSession } = content;
-  const sent = sentOf(content);
-  const observation: ValidObservation["observation"] = {
-    ...sent,
-    ...aboutSource(internet, source, sensor),
-    observed_at: new Date(observedAt).toISOString(),
-    // As the intake calls the row of a session.
-    observation_id: isSession === true ? `session:${id}` : id,
-    sensor_id: sensor.id,
-    dataset: sensor.dataset,
-    source_ip: source.ip,
-    tags: source.isZmap && sensor.seesPackets ? ["zmap"] : [],
-    metadata: sensor.metadata,
-  };
-  if (sensor.workspaceId !== undefined) observation.workspace_id = sensor.workspaceId;
-  if (sent.transport !== "icmp") observation.source_port = 1_024 + Math.floor(random() * 64_000);
-  if (isSession === true) observation.session_id = id;
-  return { observation, observedAt, isFilledIn: false, content };
-}
-
-/** What a sensor finds out about a source itself; the intake adds the rest. */
-function aboutSource(
-  { areNetworksReal, factsOf }: SimulatedInternet,
-  { ip, country, number, rdns }: Source,
-  { knowsPlaces }: Sensor,
-): Partial<ValidObservation["observation"]> {
-  const named = namesOf(ip, rdns, knowsPlaces && number % 4 === 0);
-  if (country === undefined) return named;
-  if (!knowsPlaces) return areNetworksReal ? named : { ...named, country };
-  const { asn, organization } = areNetworksReal ? factsOf(ip) : {};
-  const network = { ...(asn !== undefined && { asn }), ...(organization !== undefined && { organization }) };
-  return { ...named, ...network, country, ...placeIn(country, number) };
-}
-
-/** Crawlers have names that lead back to their addresses; of others, some sensors know a name. */
-function namesOf(ip: string, crawlerName: string | undefined, isNameKnown: boolean) {
-  if (crawlerName !== undefined) return { rdns: crawlerName, rdns_validated: true };
-  return isNameKnown ? { rdns: `host-${ip.replaceAll(".", "-")}.example.net` } : {};
+  const sourcePort = content.transport === "icmp" ? undefined : 1_024 + Math.floor(random() * 64_000);
+  return { id, observedAt, source, sensor, content, sourcePort, source_ip: source.ip };
 }

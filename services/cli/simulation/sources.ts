@@ -9,6 +9,8 @@ import { chance, mix, type Random, seededRandom, weightedPick } from "./random.t
 /** One address that scans. */
 export type Source = {
   readonly ip: string;
+  /** The same as a number of 32 bits. */
+  readonly address: number;
   readonly country: string | undefined;
   readonly number: number;
   /** What it sends, the first most often. */
@@ -26,8 +28,10 @@ export function sourceIn(
   number: number,
   behaviour: Pick<Source, "contents" | "isZmap"> & { readonly rdns?: string },
 ): Source {
+  const address = block.first + 1 + (number % 254);
   return {
-    ip: numberToIpv4(block.first + 1 + (number % 254)),
+    ip: numberToIpv4(address),
+    address,
     country: block.country,
     number,
     contents: behaviour.contents,

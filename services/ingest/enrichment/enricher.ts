@@ -11,6 +11,8 @@ export type Enricher = {
   factsOf(ip: string): AddressFacts;
   /** To be called when a database has changed. */
   forget(): void;
+  /** How often that was. */
+  changes(): number;
 };
 
 /** Most observations come from a few thousand sources; some megabytes hold this many. */
@@ -21,6 +23,7 @@ export function createEnricher(sources: () => readonly FactsSource[]): Enricher 
   // Two generations: dropping the older one when the newer is full costs nothing for each lookup.
   let newer = new Map<string, AddressFacts>();
   let older = new Map<string, AddressFacts>();
+  let changes = 0;
   const factsOf = (ip: string): AddressFacts => {
     const recent = newer.get(ip);
     if (recent !== undefined) return recent;
@@ -38,7 +41,9 @@ export function createEnricher(sources: () => readonly FactsSource[]): Enricher 
       return observation;
     },
     factsOf,
+    changes: () => changes,
     forget() {
+      changes++;
       newer = new Map();
       older = new Map();
     },

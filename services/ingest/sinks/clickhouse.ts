@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { ClickHouseClient, ClickHouseSettings } from "@noisefloor/clickhouse/client/connect.ts";
-import type { InsertObservations, InsertQueue } from "../insert-queue.ts";
+import type { Insert, InsertQueue } from "../insert-queue.ts";
 import type { ObservationRow } from "../observation-row.ts";
 import type { IncomingRecord, Sink } from "../types.ts";
 import { boundDetail } from "../validate.ts";
@@ -9,7 +9,10 @@ import { ENCODED_COLUMNS, type EncodeRows, rowEncoder } from "./encode-rows.ts";
 import { makeRows, type RowOptions } from "./rows.ts";
 
 /** Stores accepted records in ClickHouse. The records of one session are one row: they are rejected together. */
-export function clickhouseSink<R extends IncomingRecord>(queue: InsertQueue, rowOptions: RowOptions = {}): Sink<R> {
+export function clickhouseSink<R extends IncomingRecord>(
+  queue: InsertQueue<ObservationRow>,
+  rowOptions: RowOptions = {},
+): Sink<R> {
   return async ({ accepted }, options = {}) => {
     const bytes = accepted.reduce((sum, { record }) => sum + record.bytes.length, 0);
     const { rows, release } = await makeRows(accepted, { ...rowOptions, onWaiting: options.onWaiting });
@@ -45,17 +48,24 @@ const URGENT = { priority: "1", parallel_view_processing: 1 } as const;
  * Inserts into ClickHouse; when it resolves, the rows and all that is derived from them can be read.
  * @param assertSpace throws while the store must not grow.
  */
-export function insertObservations(
+export function insertObservations(client: ClickHouseClient, assertSpace?: () => void): Insert<ObservationRow> {
+  return insertEncoded(client, rowEncoder(), assertSpace);
+}
+
+/** The same of anything that `encode` makes rows of, in the order of {@link ENCODED_COLUMNS}. */
+export function insertEncoded<Row>(
   client: ClickHouseClient,
+  encode: EncodeRows<Row>,
   assertSpace: () => void = () => {},
-  encode: EncodeRows = rowEncoder(),
-): InsertObservations {
+): Insert<Row> {
   return async (rows, token) => {
     assertSpace();
     await send(client, await encode(rows), {
       insert_deduplication_token: token,
       // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
       deduplicate_blocks_in_dependent_materialized_views: 1,
+      // Else each block is searched for rows that replace each other: there are next to none, and merges find them.
+      optimize_on_insert: 0,
       ...(rows.length <= URGENT_ROWS ? URGENT : {}),
     });
   };

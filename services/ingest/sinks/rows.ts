@@ -17,11 +17,7 @@ export type RowOptions = {
   /** Called with the observations of a batch before any of them is enriched. */
   readonly prepare?: ((observations: readonly Observation[]) => Promise<void>) | undefined;
   /** Adds the tags of rules to those that the sender named. */
-  readonly assignTags?:
-    | ((observation: Observation, tagIds: readonly string[], valid?: ValidObservation) => AssignedTags)
-    | undefined;
-  /** Called with each row that is made of one record alone. */
-  readonly onRow?: ((row: ObservationRow, valid: ValidObservation) => void) | undefined;
+  readonly assignTags?: ((observation: Observation, tagIds: readonly string[]) => AssignedTags) | undefined;
   /** Called before it waits for another machine. */
   readonly onWaiting?: (() => void) | undefined;
 };
@@ -41,7 +37,6 @@ export async function makeRows<R extends IncomingRecord>(
     prepare,
     enrich = () => {},
     assignTags = (_observation, tagIds) => ({ tagIds }),
-    onRow = () => {},
     onWaiting = () => {},
   }: RowOptions,
 ): Promise<MadeRows> {
@@ -68,10 +63,7 @@ export async function makeRows<R extends IncomingRecord>(
       if (state === undefined) {
         enrich(one.valid.observation);
         const { observation } = one.valid;
-        const assigned = assignTags(observation, one.tagIds, one.valid);
-        const row = toRow(one.valid, { observationId: idOf(one), ...assigned });
-        onRow(row, one.valid);
-        rows.push(row);
+        rows.push(toRow(one.valid, { observationId: idOf(one), ...assignTags(observation, one.tagIds) }));
         continue;
       }
       let row = made.get(state);

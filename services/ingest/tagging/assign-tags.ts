@@ -3,8 +3,8 @@ import type { Taggable } from "./matching/fields.ts";
 
 /** Gives observations the tags of the rules that they match. */
 export type Tagger = {
-  /** Slugs, without repetition. @param content what `CompiledTagger` says of it. */
-  tagsFor(observation: Taggable, content?: object): readonly string[];
+  /** Slugs, without repetition. */
+  tagsFor(observation: Taggable): readonly string[];
 };
 
 export type AssignedTags = {
@@ -25,10 +25,9 @@ export function assignTags(
   senderTagIds: readonly string[],
   catalogue: TagCatalogue,
   tagger: Tagger | undefined,
-  content?: object,
 ): AssignedTags {
   if (tagger === undefined) return { tagIds: senderTagIds };
-  const slugs = tagger.tagsFor(observation, content);
+  const slugs = tagger.tagsFor(observation);
   if (slugs.length === 0) return { tagIds: senderTagIds, ruleTagIds: slugs };
   const ruleTagIds = slugs.flatMap((slug) => catalogue.resolve(slug)?.id ?? []);
   const sharedTagIds = ruleTagIds.filter((id) => senderTagIds.includes(id));

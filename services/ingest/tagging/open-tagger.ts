@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Tagger } from "./assign-tags.ts";
-import { createTagger } from "./compiled/tagger.ts";
+import { type CompiledTagger, createTagger } from "./compiled/tagger.ts";
 import type { RuleProblem } from "./rule.ts";
 import { duplicates, type RuleFolder, readRules } from "./rule-files/lint.ts";
 import type { ParsedTag } from "./rule-files/parse-tag.ts";
@@ -21,6 +21,8 @@ export type TaggerOptions = {
 };
 
 export type OpenTagger = Tagger & {
+  /** The rules as they are now, also after a change. */
+  current(): CompiledTagger;
   /** How many rules are in use. */
   rules(): number;
   stop(): void;
@@ -76,7 +78,8 @@ export async function openTagger(options: TaggerOptions): Promise<OpenTagger> {
   const timer = setInterval(() => void tick(), pollMs);
   timer.unref();
   return {
-    tagsFor: (observation, content) => tagger.tagsFor(observation, content),
+    tagsFor: (observation) => tagger.tagsFor(observation),
+    current: () => tagger,
     rules: () => rules.length,
     stop: () => clearInterval(timer),
   };

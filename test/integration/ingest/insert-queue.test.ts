@@ -36,7 +36,7 @@ function row(n: number, sensor = "s"): ObservationRow {
 }
 const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index));
 
-function queueOf(options: Partial<InsertQueueOptions> = {}) {
+function queueOf(options: Partial<InsertQueueOptions<ObservationRow>> = {}) {
   const inserts: { rows: number; outcome: string }[] = [];
   const queue = insertQueue({
     insert: insertObservations(world.client),

@@ -1,5 +1,5 @@
-import type { InsertObservations } from "@noisefloor/ingest/insert-queue.ts";
-import { toRow } from "@noisefloor/ingest/observation-row.ts";
+import type { Insert } from "@noisefloor/ingest/insert-queue.ts";
+import { type ObservationRow, toRow } from "@noisefloor/ingest/observation-row.ts";
 import { insertObservations } from "@noisefloor/ingest/sinks/clickhouse.ts";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { addressOf, observation } from "../../support/builders/observation.ts";
@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 /** @returns two settings of an insert of so many rows. Large queries pause for the priority 1. */
-async function settingsOf(insert: InsertObservations, rows: number) {
+async function settingsOf(insert: Insert<ObservationRow>, rows: number) {
   const before = proxy.requests.length;
   const sent = Array.from({ length: rows }, (_, number) => {
     const seen = { ...observation(addressOf(number), NOW), dataset: "global" as const, workspace_id: "", tags: [] };

@@ -17,7 +17,7 @@ export type Signals = {
 };
 
 const SOURCE_FIELDS: ReadonlySet<FieldName> = new Set([
-  ...(["source_ip", "source_port", "asn", "organization", "country", "rdns", "sensor"] as const),
+  ...(["source_ip", "source_port", "asn", "organization", "country", "rdns", "validated_rdns", "sensor"] as const),
 ]);
 
 /** Whether a field says who was seen and by whom, and nothing of what was sent. */

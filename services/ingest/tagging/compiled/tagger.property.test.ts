@@ -174,7 +174,7 @@ const sourceEntry: fc.Arbitrary<readonly [string, unknown]> = fc.oneof(
   fc.tuple(fc.constantFrom("rdns|contains", "organization|startswith", "rdns|re"), fc.constantFrom("a", "ab", "k")),
   fc.tuple(fc.constantFrom("asn|gt", "source_port|lt"), port),
   fc.tuple(fc.constant("asn"), oneOrMore(port)),
-  fc.tuple(fc.constantFrom("rdns|exists", "country|exists"), fc.boolean()),
+  fc.tuple(fc.constantFrom("rdns|exists", "validated_rdns|exists", "country|exists"), fc.boolean()),
 );
 const sources: fc.Arbitrary<Taggable> = fc.record(
   {
@@ -184,6 +184,7 @@ const sources: fc.Arbitrary<Taggable> = fc.record(
     organization: value,
     country: fc.constantFrom("DE", "CN"),
     rdns: value,
+    rdns_validated: fc.boolean(),
   },
   { requiredKeys: [] },
 );

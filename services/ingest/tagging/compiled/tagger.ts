@@ -5,6 +5,7 @@ import { atomHolds } from "../matching/holds.ts";
 import type { Atom, TaggingRule } from "../rule.ts";
 import { compileRule, type Program } from "./compile-rule.ts";
 import { isAboutSource, signalBuilder } from "./signals.ts";
+import { visitTest } from "./visits.ts";
 
 export type CompiledTagger = {
   /**
@@ -13,6 +14,13 @@ export type CompiledTagger = {
    * and their sensor, so that what rules find in it is remembered as long as the object lives.
    */
   tagsFor(observation: Taggable, content?: object): readonly string[];
+  /**
+   * The same for sources that no rule can tell apart: with the same content they get the same tags, where no rule asks for
+   * the visit.
+   */
+  sourceKey(observation: Taggable): string;
+  /** Whether a rule looks at the sensor of an observation or asks for its source port. */
+  asksForVisit(sourcePort: number | undefined): boolean;
   explain(observation: Taggable): Explanation;
   /** How many rules were evaluated so far: those of which something necessary was found in an event. */
   evaluated(): number;
@@ -124,6 +132,8 @@ export function createTagger(rules: readonly TaggingRule[]): CompiledTagger {
 
   return {
     evaluated: () => evaluated,
+    sourceKey: (observation) => keyOfSource(toEvent(observation)),
+    asksForVisit: visitTest(rules),
     explain: (observation) => explainRules(rules, toEvent(observation)),
     tagsFor(observation, content) {
       const event = toEvent(observation);

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { UserError } from "../../framework/command.ts";
+import { toObservation } from "../observation.ts";
+import type { SimulatedInternet } from "../simulate.ts";
+import type { SimulationTarget } from "./target.ts";
+
+/** An intake may be down for a moment, or busy. */
+const ATTEMPTS = 8;
+const PER_REQUEST = 5_000;
+const countsSchema = z.looseObject({ accepted: z.int() });
+
+export type HttpTargetOptions = {
+  /** Where the intake is. */
+  readonly base: string;
+  /** Of a sensor, when the intake wants one. */
+  readonly key: string | undefined;
+};
+
+/** To an intake over HTTP, without the personal dataset. */
+export function httpTarget(internet: SimulatedInternet, { base, key }: HttpTargetOptions): SimulationTarget {
+  const url = `${base.replace(/\/+$/, "")}/v1/observations`;
+  const headers = { "content-type": "application/x-ndjson", ...(key !== undefined && { key }) };
+  const post = async (body: string): Promise<number> => {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await request(url, headers, body);
+      if (answer.status === 202) return countsSchema.parse(JSON.parse(answer.text)).accepted;
+      const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500;
+      if (!isPassing || attempt === ATTEMPTS) throw new UserError(formatFailure(url, answer));
+      await sleep(100 * 2 ** attempt);
+    }
+  };
+  return {
+    ...{ verb: "accepted", maxBatch: 50_000, concurrent: 2 },
+    async send(observations) {
+      // An intake takes personal data from the keys of their workspace only.
+      const shared = observations.filter(({ sensor }) => sensor.dataset !== "personal");
+      let accepted = 0;
+      for (let first = 0; first < shared.length; first += PER_REQUEST) {
+        const some = shared.slice(first, first + PER_REQUEST);
+        accepted += await post(some.map((one) => JSON.stringify(toObservation(internet, one).observation)).join("\n"));
+      }
+      return accepted;
+    },
+    close: async () => {},
+  };
+}
+
+function formatFailure(url: string, { status, text }: Answer): string {
+  return `${url} ${status === 0 ? "does not answer" : `answered ${status}`}: ${text.slice(0, 300)}`;
+}
+
+type Answer = { readonly status: number; readonly text: string };
+
+/** @returns the status 0 when nothing answers. */
+async function request(url: string, headers: Record<string, string>, body: string): Promise<Answer> {
+  try {
+    const response = await fetch(url, { method: "POST", headers, body });
+    return { status: response.status, text: await response.text() };
+  } catch (error) {
+    return { status: 0, text: error instanceof Error ? error.message : String(error) };
+  }
+}
