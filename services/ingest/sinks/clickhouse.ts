@@ -49,14 +49,21 @@ const URGENT = { priority: "1", parallel_view_processing: 1 } as const;
  * @param assertSpace throws while the store must not grow.
  */
 export function insertObservations(client: ClickHouseClient, assertSpace?: () => void): Insert<ObservationRow> {
-  return insertEncoded(client, rowEncoder(), assertSpace);
+  return insertEncoded(client, rowEncoder(), { ...(assertSpace && { assertSpace }) });
 }
+
+export type EncodedOptions = {
+  /** Throws while the store must not grow. */
+  readonly assertSpace?: () => void;
+  /** More settings of the server. */
+  readonly settings?: ClickHouseSettings;
+};
 
 /** The same of anything that `encode` makes rows of, in the order of {@link ENCODED_COLUMNS}. */
 export function insertEncoded<Row>(
   client: ClickHouseClient,
   encode: EncodeRows<Row>,
-  assertSpace: () => void = () => {},
+  { assertSpace = () => {}, settings }: EncodedOptions = {},
 ): Insert<Row> {
   return async (rows, token) => {
     assertSpace();
@@ -64,8 +71,7 @@ export function insertEncoded<Row>(
       insert_deduplication_token: token,
       // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
       deduplicate_blocks_in_dependent_materialized_views: 1,
-      // Else each block is searched for rows that replace each other: there are next to none, and merges find them.
-      optimize_on_insert: 0,
+      ...settings,
       ...(rows.length <= URGENT_ROWS ? URGENT : {}),
     });
   };
