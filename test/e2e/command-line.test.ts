@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
+import { testInFull } from "../support/test-in-full.ts";
 import { atVolume } from "../support/volume.ts";
 import { BINARY, type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
 import { runInProcess } from "../support/worlds/in-process.ts";
@@ -239,7 +240,7 @@ test("a rejected record is found, shown byte for byte, and stored by a retry bes
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^noisefloor: select dead letters by ids/) });
 });
 
-test("a backup restores everything into an empty data directory, and nothing is ever overwritten", async () => {
+testInFull("a backup restores everything into an empty data directory, and nothing is ever overwritten", async () => {
   const { dataDir, noisefloor, startService } = await openEmpty();
   const here = (args: readonly string[]) => runInProcess(args, { DATA_DIR: dataDir });
   const first = await startService();

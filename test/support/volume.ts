@@ -2,7 +2,7 @@
  * The volume of the long tests: `npm test` uses the small numbers, `npm run test:full` the large ones.
  * The environment variable TEST_VOLUME is read here alone.
  */
-const IS_FULL = process.env.TEST_VOLUME === "full";
+export const IS_FULL = process.env.TEST_VOLUME === "full";
 
 /** @returns the large number in `npm run test:full`. */
 export function atVolume<T>(small: T, full: T): T {

@@ -6,6 +6,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
+import { testInFull } from "../../support/test-in-full.ts";
 import { atVolume } from "../../support/volume.ts";
 import {
   type BackupServer,
@@ -115,7 +116,7 @@ const rollupRows = defineQuery({
   row: z.object({ activity: z.int(), addresses: z.int() }),
 });
 
-test("a restore rebuilds the rollups from the observations, whatever the store held before", async () => {
+testInFull("a restore rebuilds the rollups from the observations, whatever the store held before", async () => {
   const old = Array.from({ length: 50 }, (_, index) => ({
     observation_id: `old-${index}`,
     observed_at: new Date(NOW - 40 * DAY_MS).toISOString().replace("T", " ").replace("Z", ""),
@@ -211,7 +212,7 @@ test("a backup of a newer version, or without Noisefloor's tables, is rejected",
   expect(await contentsOf(other)).toEqual(before);
 });
 
-test("an earlier version's backup is brought up to date", async () => {
+testInFull("an earlier version's backup is brought up to date", async () => {
   // As in a backup from before the migration that created a table.
   await world.client.command({ query: "DROP TABLE dead_letter_retries SYNC" });
   await world.client.command({ query: "DELETE FROM schema_migrations WHERE name = 'dead_letter_retries'" });

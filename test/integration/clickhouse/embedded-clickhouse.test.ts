@@ -13,6 +13,7 @@ import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 
 let dataDir: string;
 const started: EmbeddedClickHouse[] = [];
@@ -113,7 +114,7 @@ test("a second command uses the running server, and leaves it running", async ()
   expect(await ask(server.connection, "SELECT 1")).toBe("1");
 });
 
-test("commands that start at the same moment work one after the other, each on a server of its own", async () => {
+testInFull("commands that start at the same moment work one after the other, each on a server of its own", async () => {
   let running = 0;
   let waits = 0;
   const work = async () => {
@@ -160,26 +161,29 @@ test("a command that waits for another says so once and can be stopped", async (
   await command.close();
 });
 
-test("a reading command does not wait for the end of a long one, and reports it when that ended the server", async () => {
-  const command = await openClickHouse({ dataDir }, { purpose: "command" });
-  const look = await openClickHouse({ dataDir }, { purpose: "look" });
-  expect(look.origin).toBe("running");
-  const ownFault = new Error("something else");
-  expect(await explainLoss(look, ownFault)).toBe(ownFault);
-  await command.close();
-  const error: unknown = await ask(look.connection, "SELECT 1").catch((reason: unknown) => reason);
-  for (const lost of [error, new Error("it broke off", { cause: error })]) {
-    expect(await explainLoss(look, lost)).toMatchObject({
-      name: "StoreError",
-      message: "the process whose ClickHouse was used has ended: run it again",
-    });
-  }
-  await look.close();
-  const alone = await openClickHouse({ dataDir }, { purpose: "look" });
-  expect(alone.origin).toBe("embedded");
-  expect(await explainLoss(alone, error), "its own server was not another process's").toBe(error);
-  await alone.close();
-});
+testInFull(
+  "a reading command does not wait for the end of a long one, and reports it when that ended the server",
+  async () => {
+    const command = await openClickHouse({ dataDir }, { purpose: "command" });
+    const look = await openClickHouse({ dataDir }, { purpose: "look" });
+    expect(look.origin).toBe("running");
+    const ownFault = new Error("something else");
+    expect(await explainLoss(look, ownFault)).toBe(ownFault);
+    await command.close();
+    const error: unknown = await ask(look.connection, "SELECT 1").catch((reason: unknown) => reason);
+    for (const lost of [error, new Error("it broke off", { cause: error })]) {
+      expect(await explainLoss(look, lost)).toMatchObject({
+        name: "StoreError",
+        message: "the process whose ClickHouse was used has ended: run it again",
+      });
+    }
+    await look.close();
+    const alone = await openClickHouse({ dataDir }, { purpose: "look" });
+    expect(alone.origin).toBe("embedded");
+    expect(await explainLoss(alone, error), "its own server was not another process's").toBe(error);
+    await alone.close();
+  },
+);
 
 test("a service does not use a command's server, which ends with the command: it waits and starts its own", async () => {
   const command = await openClickHouse({ dataDir }, { purpose: "command" });

@@ -17,6 +17,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
 import { type ClickHouseCluster, startCluster } from "../../support/servers/cluster.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import { startIndex } from "../../support/worlds/address-index.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
@@ -178,55 +179,71 @@ test("a replica that lacks rows does not answer, also when the other one is away
   await expectSameOnReplicas(world.client);
 }, 120_000);
 
-test("while Keeper is away questions are answered and rows wait", async () => {
-  await expectAllCounted();
-  const before = stored;
-  await cluster.zookeeper?.kill();
-  const storing = store(200);
-  await eventually(
-    async () => expect(await check()).toMatchObject({ servers: [{ replica: "alone" }, {}, {}, {}] }),
-    20_000,
-  );
-  const { status, body } = await activity();
-  expect(status).toBe(200);
-  // Rows whose insert was under way may count already.
-  expect(activitySchema.parse(body).aggregations.total_ips).toBeGreaterThanOrEqual(before);
-  await cluster.zookeeper?.start();
-  await storing;
-  await expectAllCounted();
-  await expectSameOnReplicas(world.client);
-}, 180_000);
+testInFull(
+  "while Keeper is away questions are answered and rows wait",
+  async () => {
+    await expectAllCounted();
+    const before = stored;
+    await cluster.zookeeper?.kill();
+    const storing = store(200);
+    await eventually(
+      async () => expect(await check()).toMatchObject({ servers: [{ replica: "alone" }, {}, {}, {}] }),
+      20_000,
+    );
+    const { status, body } = await activity();
+    expect(status).toBe(200);
+    // Rows whose insert was under way may count already.
+    expect(activitySchema.parse(body).aggregations.total_ips).toBeGreaterThanOrEqual(before);
+    await cluster.zookeeper?.start();
+    await storing;
+    await expectAllCounted();
+    await expectSameOnReplicas(world.client);
+  },
+  180_000,
+);
 
-test("a server that was lost with its disk gets all its rows again from the other one", async () => {
-  await cluster.kill(1, 0);
-  await cluster.start(1, 0, { isEmpty: true });
-  await migrate(world.connection, MIGRATIONS);
-  await expectAllCounted();
-  await expectSameOnReplicas(world.client);
-}, 120_000);
+testInFull(
+  "a server that was lost with its disk gets all its rows again from the other one",
+  async () => {
+    await cluster.kill(1, 0);
+    await cluster.start(1, 0, { isEmpty: true });
+    await migrate(world.connection, MIGRATIONS);
+    await expectAllCounted();
+    await expectSameOnReplicas(world.client);
+  },
+  120_000,
+);
 
-test("rollups are replaced, rows deleted and the retention changed on every replica", async () => {
-  const { client } = world;
-  await client.command({
-    query: "ALTER TABLE observations DELETE WHERE source_ip < toIPv4('45.0.0.100')",
-    clickhouse_settings: WAIT_FOR_MUTATION,
-  });
-  stored -= 100;
-  expect(await replaceRollups(client, { stale: { from: NOW - 3_600_000, to: NOW } })).toBe(true);
-  await expectAllCounted();
-  await expectSameOnReplicas(world.client);
-  await applyRetention(client, RETENTION_DAYS + 7);
-  await eventually(async () => {
-    expect(await askServers(client, readRetention)).toEqual(Array.from({ length: 4 }, () => RETENTION_DAYS + 7));
-  });
-  expect(await applyRetention(client, RETENTION_DAYS + 7)).toEqual([]);
-}, 120_000);
+testInFull(
+  "rollups are replaced, rows deleted and the retention changed on every replica",
+  async () => {
+    const { client } = world;
+    await client.command({
+      query: "ALTER TABLE observations DELETE WHERE source_ip < toIPv4('45.0.0.100')",
+      clickhouse_settings: WAIT_FOR_MUTATION,
+    });
+    stored -= 100;
+    expect(await replaceRollups(client, { stale: { from: NOW - 3_600_000, to: NOW } })).toBe(true);
+    await expectAllCounted();
+    await expectSameOnReplicas(world.client);
+    await applyRetention(client, RETENTION_DAYS + 7);
+    await eventually(async () => {
+      expect(await askServers(client, readRetention)).toEqual(Array.from({ length: 4 }, () => RETENTION_DAYS + 7));
+    });
+    expect(await applyRetention(client, RETENTION_DAYS + 7)).toEqual([]);
+  },
+  120_000,
+);
 
-test("while all replicas of a shard are away, questions that need it get a 503", async () => {
-  await cluster.kill(1, 0);
-  await cluster.kill(1, 1);
-  await eventually(async () => expect((await activity()).status).toBe(503));
-  await cluster.start(1, 0);
-  await cluster.start(1, 1);
-  await expectAllCounted();
-}, 120_000);
+testInFull(
+  "while all replicas of a shard are away, questions that need it get a 503",
+  async () => {
+    await cluster.kill(1, 0);
+    await cluster.kill(1, 1);
+    await eventually(async () => expect((await activity()).status).toBe(503));
+    await cluster.start(1, 0);
+    await cluster.start(1, 1);
+    await expectAllCounted();
+  },
+  120_000,
+);

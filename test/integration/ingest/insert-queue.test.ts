@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { seeded } from "../../support/builders/random.ts";
 import { eventually } from "../../support/eventually.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import { atVolume } from "../../support/volume.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -168,7 +169,7 @@ function limitedBy(setting: string, value: number, waitMs?: number) {
 /** Inserts with a limit of the server's memory. */
 const limitedTo = (bytes: number) => limitedBy("max_memory_usage", bytes);
 
-test("rows that are too many for the server's memory are inserted in as few parts as possible", async () => {
+testInFull("rows that are too many for the server's memory are inserted in as few parts as possible", async () => {
   const [count, bytes] = atVolume([20_000, 20_000_000], [60_000, 40_000_000]);
   const limited = limitedTo(bytes);
   const { queue, inserts } = queueOf({ insert: insertObservations(limited) });
@@ -196,7 +197,7 @@ test("a server without any memory gets retries, but not ever smaller inserts", a
 });
 
 test.each([
-  { who: "the server", seconds: 1, waitMs: 120_000 },
+  ...atVolume([], [{ who: "the server", seconds: 1, waitMs: 120_000 }]),
   { who: "the client", seconds: 0, waitMs: 1_000 },
 ])("rows that take longer than the time limit of $who are inserted in parts", async ({ seconds, waitMs }) => {
   await world.client.command({

@@ -6,6 +6,7 @@ import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { freshKafka, ingestOf } from "../../support/worlds/consuming-world.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
@@ -50,7 +51,7 @@ async function readRows(): Promise<unknown[]> {
   return z.array(z.unknown()).parse(await result.json());
 }
 
-test("through Kafka the same rows are stored as straight into the store, in every column", async () => {
+testInFull("through Kafka the same rows are stored as straight into the store, in every column", async () => {
   const { back_fill: sent } = await simulateTo("kafka");
   expect(sent).toEqual({ ...sent, accepted: sent?.simulated, left_out: 0 });
   await eventually(async () => expect(await readRows()).toHaveLength(sent?.simulated ?? -1));

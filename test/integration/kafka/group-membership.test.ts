@@ -6,6 +6,7 @@ import type { StreamProducer } from "@noisefloor/kafka/port.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
+import { atVolume } from "../../support/volume.ts";
 import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
 import { silent } from "../../support/worlds/http.ts";
 
@@ -40,7 +41,10 @@ async function exchange(kafka: KafkaSettings, producer: StreamProducer, members:
 
 test.each([
   ["a static member that restarts causes no rebalance, and gets its partitions again", ["one", "two"] as const, false],
-  ["without ids a restart rebalances the other members", [undefined, undefined] as const, true],
+  ...atVolume(
+    [],
+    [["without ids a restart rebalances the other members", [undefined, undefined] as const, true] as const],
+  ),
 ])("%s", async (_, [firstId, secondId], isRebalanced) => {
   const kafka = freshKafka();
   await ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 2 }], silent);

@@ -10,6 +10,7 @@ import { addressOf, observationLine } from "../../support/builders/observation.t
 import { publishWithDeltas } from "../../support/builders/odd-batches.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import {
   type ConsumingWorld,
   committedOffsets,
@@ -47,20 +48,23 @@ function good(last: number): Buffer {
 const committed = async () => (await committedOffsets(kafka)).map((offset) => Math.max(0, offset));
 const lines = (parts: readonly (Buffer | string)[]) => Buffer.from(parts.join("\n"));
 
-test("a message with thousands of headers, or a decompression bomb, blocks nothing: the bomb is kept as it came", async () => {
-  const headers = Object.fromEntries(Array.from({ length: 7_000 }, (_, index) => [`h${index}`, ""]));
-  await producer.produce(kafka.topic, [{ key: null, value: good(1), headers }]);
-  const bomb = await publishBomb(kafka, 257);
-  await producer.produce(
-    kafka.topic,
-    Array.from({ length: 20 }, (_, index) => ({ key: null, value: good(index) })),
-  );
-  const [dead] = await kafkaDeadLettersOf(world, 1);
-  expect(dead).toMatchObject({ reason: "unreadable-batch", topic: kafka.topic });
-  expect(dead?.detail).toMatch(/^the batch of offsets \d to \d cannot be decoded: /);
-  expect(dead?.payload.subarray(61).equals(bomb)).toBe(true);
-  await eventually(async () => expect(await stored()).toHaveLength(21));
-});
+testInFull(
+  "a message with thousands of headers, or a decompression bomb, blocks nothing: the bomb is kept as it came",
+  async () => {
+    const headers = Object.fromEntries(Array.from({ length: 7_000 }, (_, index) => [`h${index}`, ""]));
+    await producer.produce(kafka.topic, [{ key: null, value: good(1), headers }]);
+    const bomb = await publishBomb(kafka, 257);
+    await producer.produce(
+      kafka.topic,
+      Array.from({ length: 20 }, (_, index) => ({ key: null, value: good(index) })),
+    );
+    const [dead] = await kafkaDeadLettersOf(world, 1);
+    expect(dead).toMatchObject({ reason: "unreadable-batch", topic: kafka.topic });
+    expect(dead?.detail).toMatch(/^the batch of offsets \d to \d cannot be decoded: /);
+    expect(dead?.payload.subarray(61).equals(bomb)).toBe(true);
+    await eventually(async () => expect(await stored()).toHaveLength(21));
+  },
+);
 
 test.each([
   ["before its base offset", (index: number) => index - 5],

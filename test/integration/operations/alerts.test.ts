@@ -15,6 +15,7 @@ import { evaluate, type Round, readScrape, type Sample } from "../../support/ale
 import { ALERT_SCENARIOS, applyChange, type Scenario, wellAtFirst } from "../../support/alerts/scenarios.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startRelay } from "../../support/servers/relay.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { freshKafka } from "../../support/worlds/consuming-world.ts";
 import { silent } from "../../support/worlds/http.ts";
@@ -153,7 +154,7 @@ describe.concurrent("alerts", () => {
     expect(of("noisefloor_insert_duration_seconds_count")).toHaveLength(4);
   });
 
-  test("a lag that could not be read at first is reported once the brokers can be reached", async () => {
+  testInFull("a lag that could not be read at first is reported once the brokers can be reached", async () => {
     const [host = "", port = ""] = (inject("kafkaBrokers").split(",")[0] ?? "").split(":");
     const relay = await startRelay(host, Number(port));
     await relay.stop();

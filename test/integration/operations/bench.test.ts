@@ -11,7 +11,7 @@ import { withoutCompiling } from "../../support/worlds/databases.ts";
 const SIZE = atVolume(3_000, 30_000);
 const SEED = 1;
 /** The other parts start several processes each; what they measure has tests of its own. */
-const PARTS = ALL_PARTS.filter(({ name }) => atVolume(["activity", "addresses"].includes(name), true));
+const PARTS = ALL_PARTS.filter(({ name }) => atVolume(name === "activity", true));
 const PACE = { rounds: 1, loadSeconds: 0.1, repeatMs: 0, perMessage: [1_000] };
 
 let opened: ReturnType<typeof openRun>;

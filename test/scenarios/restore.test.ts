@@ -10,7 +10,7 @@ import { readApiKeys, writeApiKey } from "@noisefloor/clickhouse/tables/workspac
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { observation } from "../../support/builders/observation.ts";
+import { observation } from "../support/builders/observation.ts";
 import {
   type BackupServer,
   backUpWorld,
@@ -19,11 +19,11 @@ import {
   readScratchDatabases,
   restoreWorld,
   startBackupServer,
-} from "../../support/worlds/backups.ts";
-import { commandOver } from "../../support/worlds/commands.ts";
-import { freshKafka } from "../../support/worlds/consuming-world.ts";
-import { MIGRATIONS } from "../../support/worlds/databases.ts";
-import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+} from "../support/worlds/backups.ts";
+import { commandOver } from "../support/worlds/commands.ts";
+import { freshKafka } from "../support/worlds/consuming-world.ts";
+import { MIGRATIONS } from "../support/worlds/databases.ts";
+import { createWorld, makeTag, type World } from "../support/worlds/world.ts";
 
 const NOW = Date.now();
 const now = () => NOW;

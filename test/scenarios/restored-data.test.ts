@@ -5,7 +5,7 @@ import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { atVolume } from "../../support/volume.ts";
+import { atVolume } from "../support/volume.ts";
 import {
   type BackupServer,
   backUpWorld,
@@ -14,10 +14,10 @@ import {
   readScratchDatabases,
   restoreWorld,
   startBackupServer,
-} from "../../support/worlds/backups.ts";
-import { commandOver } from "../../support/worlds/commands.ts";
-import { MIGRATIONS } from "../../support/worlds/databases.ts";
-import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+} from "../support/worlds/backups.ts";
+import { commandOver } from "../support/worlds/commands.ts";
+import { MIGRATIONS } from "../support/worlds/databases.ts";
+import { createWorld, makeTag, type World } from "../support/worlds/world.ts";
 
 const NOW = Date.now();
 const DAY_MS = 86_400_000;
