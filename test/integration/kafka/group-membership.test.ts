@@ -39,13 +39,17 @@ async function exchange(kafka: KafkaSettings, producer: StreamProducer, members:
   });
 }
 
-test.each([
-  ["a static member that restarts causes no rebalance, and gets its partitions again", ["one", "two"] as const, false],
-  ...atVolume(
-    [],
-    [["without ids a restart rebalances the other members", [undefined, undefined] as const, true] as const],
-  ),
-])("%s", async (_, [firstId, secondId], isRebalanced) => {
+type Case = readonly [
+  promise: string,
+  ids: readonly [string, string] | readonly [undefined, undefined],
+  isRebalanced: boolean,
+];
+const CASES: readonly Case[] = [
+  ["a static member that restarts causes no rebalance, and gets its partitions again", ["one", "two"], false],
+  ["without ids a restart rebalances the other members", [undefined, undefined], true],
+];
+
+test.each(CASES.slice(0, atVolume(1, 2)))("%s", async (_, [firstId, secondId], isRebalanced) => {
   const kafka = freshKafka();
   await ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 2 }], silent);
   const producer = await producerOf(kafka);
