@@ -128,7 +128,10 @@ const cases: readonly [name: string, asked: PanelsAsked][] = [
   ["weeks of personal data", { ...ALL, datasets: ["personal"], width: "1 WEEK" }],
 ];
 
-describe.each(["single", "cluster"] as const)("on a %s server", (kind) => {
+/** The servers of infra/cluster in the full tests alone, as four of them take their time to start. */
+const KINDS = atVolume<readonly ("single" | "cluster")[]>(["single"], ["single", "cluster"]);
+
+describe.each(KINDS)("on a %s server", (kind) => {
   /** Fills the store by the ordinary pipeline, and the database that dashboards may read with the same rows. */
   beforeAll(async () => {
     server = await startServer(kind);

@@ -13,6 +13,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { mixedObservations } from "../../support/builders/mixed-observations.ts";
 import { networkList } from "../../support/builders/network-list.ts";
 import { type ClickHouseCluster, startCluster } from "../../support/servers/cluster.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { contentOf, storeContents } from "../../support/worlds/store-contents.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
@@ -95,25 +96,28 @@ test("each shard backs up its own rows, and a restore makes one store of them ag
   await assertOpens(other);
 }, 60_000);
 
-test("every server has the same tags and retention after a restore, also when they changed between the shards' backups", async () => {
-  const changed = await createWorld(() => NOW, { server: cluster.connection });
-  try {
-    await changed.addTags(TAGS);
-    // As if it had reached the second server just after that was copied.
-    const [first] = await serversOf(changed.client);
-    if (first === undefined) throw new RangeError("there is no server");
-    await writeTags(first, [makeTag("later", "suspicious")], Date.now());
-    await applyRetention(first, 60);
-    await runBackup(join(folder, "between"), commandOver(changed));
-  } finally {
-    await changed.close();
-  }
-  await restore("between");
-  const tags = await Promise.all((await serversOf(other.client)).map((server) => contentOf(server, "tags")));
-  expect(tags.map(({ rows }) => rows)).toEqual([3, 3]);
-  const kept = await Promise.all((await serversOf(other.client)).map(readRetention));
-  expect(kept).toEqual([DEFAULT_RETENTION_DAYS, DEFAULT_RETENTION_DAYS]);
-});
+testInFull(
+  "every server has the same tags and retention after a restore, also when they changed between the shards' backups",
+  async () => {
+    const changed = await createWorld(() => NOW, { server: cluster.connection });
+    try {
+      await changed.addTags(TAGS);
+      // As if it had reached the second server just after that was copied.
+      const [first] = await serversOf(changed.client);
+      if (first === undefined) throw new RangeError("there is no server");
+      await writeTags(first, [makeTag("later", "suspicious")], Date.now());
+      await applyRetention(first, 60);
+      await runBackup(join(folder, "between"), commandOver(changed));
+    } finally {
+      await changed.close();
+    }
+    await restore("between");
+    const tags = await Promise.all((await serversOf(other.client)).map((server) => contentOf(server, "tags")));
+    expect(tags.map(({ rows }) => rows)).toEqual([3, 3]);
+    const kept = await Promise.all((await serversOf(other.client)).map(readRetention));
+    expect(kept).toEqual([DEFAULT_RETENTION_DAYS, DEFAULT_RETENTION_DAYS]);
+  },
+);
 
 test("a backup with a part missing, damaged or in another's place leaves every shard as it was", async () => {
   await backUp("parts");

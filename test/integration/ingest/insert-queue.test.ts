@@ -183,7 +183,7 @@ testInFull("rows that are too many for the server's memory are inserted in as fe
   await limited.close();
 });
 
-test("a server without any memory gets retries, but not ever smaller inserts", async () => {
+testInFull("a server without any memory gets retries, but not ever smaller inserts", async () => {
   let limited = limitedTo(100_000);
   const { queue, inserts } = queueOf({ insert: (values, token) => insertObservations(limited)(values, token) });
   const storing = queue.store(rows(0, 3_000), 0);

@@ -18,6 +18,7 @@ import { observation } from "../../support/builders/observation.ts";
 import { expectedActivity } from "../../support/oracle/expected-activity.ts";
 import { createOracle, type Oracle, type Seen, worstOf } from "../../support/oracle/oracle.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import { atVolume } from "../../support/volume.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { ingestOf } from "../../support/worlds/consuming-world.ts";
@@ -166,7 +167,7 @@ test("every simulated observation has a country, and most have tags", async () =
   expect(JSON.stringify(await query(summary))).toMatch(/"nowhere":"?0"?[,}]/);
 });
 
-test("a second run, straight or over HTTP, stores nothing new and changes no answer", async () => {
+testInFull("a second run, straight or over HTTP, stores nothing new and changes no answer", async () => {
   const stored = await readStored(world);
   const rollups = await readRollups();
   expect(await run()).toMatch(/stored {4,5}\d{3,4}/);
