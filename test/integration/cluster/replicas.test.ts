@@ -42,10 +42,7 @@ beforeAll(async () => {
   await (await openStore(commandOver(world))).close();
   await world.addTags([worm]);
 }, 60_000);
-afterAll(async () => {
-  await world.close();
-  await cluster.stop();
-});
+afterAll(() => world.close().finally(() => cluster.stop()));
 
 /** The addresses are numbered in the order in which they are stored. */
 let next = 0;
@@ -160,6 +157,7 @@ test("one replica of each shard may be killed: what is stored and asked meanwhil
     ]);
     expect(checked.exitCode).toBe(1);
     await cluster.start(shard, replica);
+    await eventually(async () => expect((await check()).exitCode).toBeUndefined(), 30_000);
     await expectAllCounted();
   }
   await eventually(async () => expect(index.size()).toBe(stored), 20_000);
