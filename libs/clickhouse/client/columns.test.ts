@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type RowReader, readRow } from "./columns.ts";
 import { IncompleteAnswerError } from "./errors.ts";
 
-/** A row of the columns UInt64, Array(UInt64), String, Array(UInt8), Array(UInt16), Array(UInt32) and Array(String), as RowBinary. */
+/** A row of UInt64, Array(UInt64), String, Array(UInt8), Array(UInt16), Array(UInt32) and Array(String), as RowBinary. */
 const ROW = Buffer.concat([
   Buffer.from([7, 0, 0, 0, 1, 0, 0, 0]),
   Buffer.from([2, 7, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]),

@@ -3,7 +3,7 @@ import type { ClickHouseSettings } from "@clickhouse/client";
 /** A replica that lacks rows which were inserted longer ago is behind. */
 export const MAX_DELAY_SECONDS = 5;
 
-/** Replicas that take longer to fetch what is inserted are behind a moment later: then the insert need not wait for them. */
+/** A replica that takes longer to fetch what is inserted counts as behind by then, and is not waited for again. */
 const QUORUM_TIMEOUT_MS = 6_000;
 
 /**

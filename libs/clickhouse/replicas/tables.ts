@@ -19,8 +19,8 @@ const replicaPaths = defineQuery({
 });
 
 /**
- * The paths of a shard's tables: those that one of its servers has already, or the first ones. These are known, so that
- * two processes that make the tables at the same time make the same.
+ * The paths of a shard's tables: those that one of its servers has already, else the first ones. These follow from
+ * names alone, so that two processes which make the tables at the same time agree.
  * @param servers of the shard.
  * @param shard tells it from all others: the cluster's name and the shard's number.
  * @param database need not exist yet.
