@@ -40,7 +40,7 @@ beforeAll(async () => {
     await world.store(mixedObservations(NOW, 0, 300));
     await applyRetention(world.client, 120);
   }
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await small.close();
   await large.close();

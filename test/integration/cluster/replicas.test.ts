@@ -41,7 +41,7 @@ beforeAll(async () => {
   // As an intake prepares it: with all servers there, what it starts with is stored.
   await (await openStore(commandOver(world))).close();
   await world.addTags([worm]);
-}, 60_000);
+}, 120_000);
 afterAll(() => world.close().finally(() => cluster.stop()));
 
 /** The addresses are numbered in the order in which they are stored. */
