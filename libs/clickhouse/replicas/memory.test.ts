@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import type { ReplicaState } from "./choose.ts";
 import { rememberReplica } from "./memory.ts";
 
-/** What a server is after each look: the time in seconds, what it says, and whether another replica is complete. */
-function statesAfter(...looks: [at: number, seen: ReplicaState | undefined, isAnotherComplete?: boolean][]) {
+/** What a server is after each look: the time in seconds, what it says, and what the other replica is. */
+function statesAfter(...looks: [at: number, seen: ReplicaState | undefined, other?: ReplicaState][]) {
   let now = 0;
   const remember = rememberReplica(() => now);
-  return looks.map(([at, seen, isAnotherComplete = true]) => {
+  return looks.map(([at, seen, other = "complete"]) => {
     now = at * 1_000;
-    return remember(seen, isAnotherComplete);
+    return remember(seen, { isOneComplete: other === "complete", isOneThere: other !== "away" });
   });
 }
 
@@ -38,6 +38,24 @@ test("a server that only takes its time is what it was, for ten seconds", () => 
 });
 
 test("a replica that alone was without Keeper has missed rows; when all were, none has", () => {
-  expect(statesAfter([0, "complete"], [1, "alone", true], [2, "complete"])).toEqual(["complete", "alone", "behind"]);
-  expect(statesAfter([0, "complete"], [1, "alone", false], [2, "complete"])).toEqual(["complete", "alone", "complete"]);
+  expect(statesAfter([0, "complete"], [1, "alone", "complete"], [2, "complete"])).toEqual([
+    "complete",
+    "alone",
+    "behind",
+  ]);
+  expect(statesAfter([0, "complete"], [1, "alone", "alone"], [2, "complete"])).toEqual([
+    "complete",
+    "alone",
+    "complete",
+  ]);
+});
+
+test("a replica that was complete when the other one ended lacks nothing that an insert ended with", () => {
+  expect(statesAfter([0, "complete"], [6, "behind", "away"], [7, "behind"])).toEqual([
+    "complete",
+    "complete",
+    "behind",
+  ]);
+  expect(statesAfter([0, "behind"], [6, "behind", "away"])).toEqual(["behind", "behind"]);
+  expect(statesAfter([0, "behind", "away"])).toEqual(["behind"]);
 });

@@ -65,26 +65,28 @@ type Routing = {
   askAt<T>(place: Place, ask: (client: ClickHouseClient) => Promise<T>): Promise<T>;
 };
 
+type WithSettings = { readonly clickhouse_settings?: ClickHouseSettings };
+
 const INSERT = /^\s*INSERT\b/i;
 
 function routeShard(client: ClickHouseClient, shard: number, { watch, askAt }: Routing): void {
   const readBy = async <T>(ask: (server: ClickHouseClient) => Promise<T>) =>
     askAt(readerOf(await watch.read(), shard), ask);
-  const insertBy = async <T>(ask: Ask<T>) => {
+  const insertBy = async <T>(params: WithSettings, ask: Ask<T>) => {
     const replicas = await watch.read();
-    const settings = storingOn(countComplete(replicas.states[shard] ?? []));
-    return askAt(writerOf(replicas, shard), (server) => ask(server, settings));
+    const place = writerOf(replicas, shard);
+    const settings = { ...params.clickhouse_settings, ...storingOn(countComplete(replicas.states[shard] ?? [])) };
+    const token = settings.insert_deduplication_token;
+    // Another replica knows the token of an insert that only the one before has the rows of, and would not store them.
+    if (token !== undefined) settings.insert_deduplication_token = `${token}/${place.replica}`;
+    return askAt(place, (server) => ask(server, settings));
   };
   client.query = (params) => twice(() => readBy((server) => server.query(params)));
   client.insert = (params) =>
-    insertBy((server, settings) =>
-      server.insert({ ...params, clickhouse_settings: { ...params.clickhouse_settings, ...settings } }),
-    );
+    insertBy(params, (server, clickhouse_settings) => server.insert({ ...params, clickhouse_settings }));
   client.exec = (params) =>
     INSERT.test(params.query)
-      ? insertBy((server, settings) =>
-          server.exec({ ...params, clickhouse_settings: { ...params.clickhouse_settings, ...settings } }),
-        )
+      ? insertBy(params, (server, clickhouse_settings) => server.exec({ ...params, clickhouse_settings }))
       : twice(() => readBy((server) => server.exec(params)));
   // A statement may read what it changes.
   client.command = (params) => readBy((server) => server.command(params));

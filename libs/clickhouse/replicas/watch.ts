@@ -79,7 +79,12 @@ export function watchReplicas(
       servers.map((replicas) => Promise.all(replicas.map((server) => readReplicaState(server)))),
     );
     const states = found.map((replicas, shard) =>
-      replicas.map((state, replica) => memories[shard]?.[replica]?.(state, replicas.includes("complete")) ?? "away"),
+      replicas.map((state, replica) => {
+        const others = replicas.filter((_, index) => index !== replica);
+        const isOneThere = others.some((other) => other !== "away");
+        const isOneComplete = others.includes("complete");
+        return memories[shard]?.[replica]?.(state, { isOneComplete, isOneThere }) ?? "away";
+      }),
     );
     known = { states, chosen: chooseReplica(states, known?.chosen) };
     seenAt = now();
