@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import { HOUR_MS, monthAt } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
@@ -69,10 +70,51 @@ async function replaceOn({ shard, servers }: ShardServers, options: ReplaceOptio
     }
     await syncReplicas(servers, DERIVED_TABLES.map(second));
     const pairs = DERIVED_TABLES.map((table) => `${identifier(table)} AND ${identifier(second(table))}`);
+    const { at } = await runForOne(shard, serverTime, {});
     for (const server of servers) await server.command({ query: `EXCHANGE TABLES ${pairs.join(", ")}` });
+    await waitForInserts(servers);
+    await syncReplicas(servers, ["observations"]);
+    await fillSince(shard, { at, database, views });
     return true;
   } finally {
     await dropSeconds(servers);
+  }
+}
+
+const serverTime = defineQuery({
+  name: "server-time",
+  sql: "SELECT toUnixTimestamp(now()) AS at",
+  params: z.object({}),
+  row: z.object({ at: z.int() }),
+});
+
+const addressesSince = defineQuery({
+  name: "addresses-since",
+  sql: `SELECT DISTINCT toString(source_ip) AS ip FROM observations WHERE _part IN (
+      SELECT name FROM system.parts
+      WHERE database = currentDatabase() AND table = 'observations' AND active AND modification_time >= {at:UInt32})`,
+  params: z.object({ at: z.int() }),
+  row: z.object({ ip: z.string() }),
+});
+
+/** Of addresses in one statement; the server parses 256 KiB. */
+const LIST_BYTES = 100_000;
+
+/**
+ * Fills the rollups with all observations of the addresses that were stored since a time on the server. An insert looks
+ * up the tables of its views one after the other: one that was under way while the tables were exchanged may have found
+ * the old table by both names.
+ */
+async function fillSince(
+  shard: ClickHouseClient,
+  { at, database, views }: { at: number; database: string; views: ReadonlyMap<string, RollupView> },
+): Promise<void> {
+  const addresses = (await run(shard, addressesSince, { at })).map(({ ip }) => literal(ip));
+  for (const some of chunksOf(addresses, ({ length }) => length + 2, { bytes: LIST_BYTES })) {
+    const where = `source_ip IN (${some.join(", ")})`;
+    for (const [table, view] of views) {
+      await fillRollup(shard, { table, view, source: `${database}.observations`, where });
+    }
   }
 }
 
