@@ -8,7 +8,11 @@ function statesAfter(...looks: [at: number, seen: ReplicaState | undefined, othe
   const remember = rememberReplica(() => now);
   return looks.map(([at, seen, other = "complete"]) => {
     now = at * 1_000;
-    return remember(seen, { isOneComplete: other === "complete", isOneThere: other !== "away" });
+    const isIdle = seen !== "behind";
+    return remember(seen && { state: seen, isIdle }, {
+      isOneComplete: other === "complete",
+      isOneThere: other !== "away",
+    });
   });
 }
 
@@ -50,12 +54,30 @@ test("a replica that alone was without Keeper has missed rows; when all were, no
   ]);
 });
 
-test("a replica that was complete when the other one ended lacks nothing that an insert ended with", () => {
-  expect(statesAfter([0, "complete"], [6, "behind", "away"], [7, "behind"])).toEqual([
+test("a replica that was complete for ten seconds when the other one ended lacks nothing that an insert ended with", () => {
+  expect(statesAfter([0, "complete"], [10, "behind", "away"], [11, "behind"])).toEqual([
     "complete",
     "complete",
     "behind",
   ]);
-  expect(statesAfter([0, "behind"], [6, "behind", "away"])).toEqual(["behind", "behind"]);
-  expect(statesAfter([0, "behind", "away"])).toEqual(["behind"]);
+  expect(statesAfter([0, "complete"], [9, "behind", "away"], [20, "behind", "away"])).toEqual([
+    "complete",
+    "behind",
+    "behind",
+  ]);
+  expect(statesAfter([0, "behind"], [16, "behind", "away"])).toEqual(["behind", "behind"]);
+});
+
+test("a server that comes back and has parts to fetch is not complete, however young they are", () => {
+  let now = 0;
+  const remember = rememberReplica(() => now);
+  const look = (at: number, state: ReplicaState, isIdle: boolean) => {
+    now = at;
+    return remember({ state, isIdle }, { isOneComplete: true, isOneThere: true });
+  };
+  expect(look(0, "away", false)).toBe("away");
+  expect(look(1_000, "complete", false)).toBe("behind");
+  expect(look(4_500, "complete", false)).toBe("behind");
+  expect(look(5_000, "complete", true)).toBe("complete");
+  expect(look(6_000, "complete", false)).toBe("complete");
 });

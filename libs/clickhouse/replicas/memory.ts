@@ -5,29 +5,40 @@ const SILENT_MS = 10_000;
 /** A replica that comes back knows only some time later what it lacks: it has to look complete for so long. */
 const SETTLE_MS = 3_000;
 
+/** A replica that has been complete for so long was waited for by every insert since, whichever process made it. */
+const STEADY_MS = 10_000;
+
 /** What a look says of the other replicas of a shard. */
 export type OtherReplicas = { readonly isOneComplete: boolean; readonly isOneThere: boolean };
+
+/** What a server says of itself: its state, and whether it has nothing at all to fetch. Undefined when it is silent. */
+export type SeenReplica = { readonly state: ReplicaState; readonly isIdle: boolean } | undefined;
 
 /**
  * Turns what each look at a server says into its state.
  * @returns a function of that, and of the other replicas.
  */
-export function rememberReplica(
-  now: () => number,
-): (seen: ReplicaState | undefined, others: OtherReplicas) => ReplicaState {
+export function rememberReplica(now: () => number): (seen: SeenReplica, others: OtherReplicas) => ReplicaState {
   let last: ReplicaState | undefined;
   let lastAt = now();
-  let missedAt = Number.NEGATIVE_INFINITY;
+  /** When it was last known to miss something; undefined once it has caught up. */
+  let missedAt: number | undefined;
+  let completeAt = Number.POSITIVE_INFINITY;
   return (seen, { isOneComplete, isOneThere }) => {
-    const isSilent = seen === undefined && now() - lastAt < SILENT_MS;
-    if (isSilent) return last ?? "away";
+    if (seen === undefined && now() - lastAt < SILENT_MS) return last ?? "away";
     if (seen !== undefined) lastAt = now();
-    const state = seen ?? "away";
-    // While no replica has Keeper, none can miss what another stores.
-    if (state === "away" || (state === "alone" && isOneComplete)) missedAt = now();
+    const state = seen?.state ?? "away";
     // A part that only a server had which has ended since: its insert did not end, and is made again here.
-    const lacksNothing = state === "behind" && last === "complete" && !isOneThere;
-    if (!lacksNothing) last = state === "complete" && now() - missedAt < SETTLE_MS ? "behind" : state;
-    return last ?? "away";
+    const isSteady = last === "complete" && now() - completeAt >= STEADY_MS;
+    if (state === "behind" && isSteady && !isOneThere) return "complete";
+    // While no replica has Keeper, none can miss what another stores.
+    if (state === "away" || state === "behind" || (state === "alone" && isOneComplete)) missedAt = now();
+    const hasCaughtUp = missedAt === undefined || (now() - missedAt >= SETTLE_MS && seen?.isIdle === true);
+    if (state === "complete" && hasCaughtUp) {
+      if (last !== "complete") completeAt = now();
+      missedAt = undefined;
+      last = "complete";
+    } else last = state === "complete" ? "behind" : state;
+    return last;
   };
 }

@@ -4,7 +4,7 @@ import { explainMissingRight, isUnreachable } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
 import { SHARDED_TABLES } from "../schema/tables.ts";
 import { chooseReplica, type ReplicaState } from "./choose.ts";
-import { rememberReplica } from "./memory.ts";
+import { rememberReplica, type SeenReplica } from "./memory.ts";
 import { MAX_DELAY_SECONDS } from "./settings.ts";
 
 /** What is known of the replicas of a cluster's shards. */
@@ -31,32 +31,40 @@ const PROBE_TIMEOUT_MS = 3_000;
 const replicaState = defineQuery({
   name: "replica-state",
   sql: `SELECT toUInt32(count()) AS tables, toUInt32(max(absolute_delay)) AS delay,
-      toUInt32(countIf(is_readonly OR is_session_expired)) AS alone
+      toUInt32(countIf(is_readonly OR is_session_expired)) AS alone, toUInt32(sum(inserts_in_queue)) AS waiting
     FROM system.replicas
     WHERE database = if({database:String} = '', currentDatabase(), {database:String})
       AND table IN {sharded:Array(String)}`,
   params: z.object({ database: z.string(), sharded: z.array(z.string()).readonly() }),
-  row: z.object({ tables: z.int(), delay: z.int(), alone: z.int() }),
+  row: z.object({ tables: z.int(), delay: z.int(), alone: z.int(), waiting: z.int() }),
 });
 
+/** What one look at a server says; `complete` before it has settled. Undefined when it did not say it in time. */
+export async function readReplicaState(server: ClickHouseClient, database = ""): Promise<ReplicaState | undefined> {
+  return (await lookAt(server, database))?.state;
+}
+
 /**
- * What one look at a server says; `complete` before it has settled. Undefined when it did not say it in time.
  * @param database the client's own, if left out.
  * @throws StoreError when the user may not know.
  */
-export async function readReplicaState(server: ClickHouseClient, database = ""): Promise<ReplicaState | undefined> {
+async function lookAt(server: ClickHouseClient, database = ""): Promise<SeenReplica> {
   try {
     const params = { database, sharded: SHARDED_TABLES };
     const [found] = await run(server, replicaState, params, AbortSignal.timeout(PROBE_TIMEOUT_MS));
     if (found === undefined) return undefined;
-    if (found.tables < SHARDED_TABLES.length) return "behind";
-    if (found.alone > 0) return "alone";
-    return found.delay > MAX_DELAY_SECONDS ? "behind" : "complete";
+    return { state: stateOf(found), isIdle: found.waiting === 0 };
   } catch (error) {
     const denied = explainMissingRight(error);
     if (denied !== undefined) throw denied;
-    return isUnreachable(error) ? "away" : undefined;
+    return isUnreachable(error) ? { state: "away", isIdle: false } : undefined;
   }
+}
+
+function stateOf({ tables, delay, alone }: { tables: number; delay: number; alone: number }): ReplicaState {
+  if (tables < SHARDED_TABLES.length) return "behind";
+  if (alone > 0) return "alone";
+  return delay > MAX_DELAY_SECONDS ? "behind" : "complete";
 }
 
 /**
@@ -75,14 +83,12 @@ export function watchReplicas(
   let looking: Promise<Replicas> | undefined;
 
   const look = async (): Promise<Replicas> => {
-    const found = await Promise.all(
-      servers.map((replicas) => Promise.all(replicas.map((server) => readReplicaState(server)))),
-    );
+    const found = await Promise.all(servers.map((replicas) => Promise.all(replicas.map((server) => lookAt(server)))));
     const states = found.map((replicas, shard) =>
       replicas.map((state, replica) => {
         const others = replicas.filter((_, index) => index !== replica);
-        const isOneThere = others.some((other) => other !== "away");
-        const isOneComplete = others.includes("complete");
+        const isOneThere = others.some((other) => other?.state !== "away");
+        const isOneComplete = others.some((other) => other?.state === "complete");
         return memories[shard]?.[replica]?.(state, { isOneComplete, isOneThere }) ?? "away";
       }),
     );
