@@ -1,15 +1,15 @@
 /**
- * `complete`: has all rows of its shard but those of the last seconds. `behind`: has yet to fetch older ones, or has just
- * come back. `alone`: answers, but has no connection to Keeper, so that it cannot know what it lacks. `away`: does not
- * answer.
+ * `complete`: has all rows of its shard but those of the last seconds. `behind`: has yet to fetch older ones, or has
+ * just come back. `alone`: answers, but has no connection to Keeper, so that it cannot know what it lacks. `away`: does
+ * not answer.
  */
 export const REPLICA_STATES = ["complete", "behind", "alone", "away"] as const;
 export type ReplicaState = (typeof REPLICA_STATES)[number];
 
 /**
  * Chooses which replica of every shard is asked, by its index in the order of the configuration: the same of all
- * shards, as that is what a query can ask ClickHouse for. A shard whose replica of that index is away is answered by any
- * other, so those must be complete.
+ * shards, as that is what a query can ask ClickHouse for. A shard whose replica of that index is away is answered by
+ * any other, so those must be complete.
  * @param states of each shard's replicas.
  * @param current the replica that was chosen before: it stays while it can. Without Keeper it has what it had then.
  * @returns undefined when every choice would lack rows.

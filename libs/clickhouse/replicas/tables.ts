@@ -136,7 +136,7 @@ async function engineOf(server: ClickHouseClient, table: string, database = ""):
 }
 
 /** A server of a shard, by its name among the replicas. */
-export type Replica = { readonly client: ClickHouseClient; readonly name: string };
+type Replica = { readonly client: ClickHouseClient; readonly name: string };
 
 /**
  * Makes an empty table like another one, which the replicas of a shard share if they share that.

@@ -68,8 +68,8 @@ function stateOf({ tables, delay, alone }: { tables: number; delay: number; alon
 }
 
 /**
- * Looks at the replicas when somebody asks for them, at most once a second. It needs no end: nothing runs between the
- * questions.
+ * Looks at the replicas when a request needs them, at most once a second. No timer runs in between, so there is nothing
+ * to stop.
  * @param servers of each shard.
  * @param now milliseconds that never go back.
  */
@@ -102,7 +102,7 @@ export function watchReplicas(
     });
     return looking;
   };
-  /** If it fails, whoever asks next is told why. */
+  /** If it fails, the next call of `read` looks again and rejects with the reason. */
   const lookAgain = () => void lookOnce().catch(() => {});
 
   return {

@@ -34,8 +34,8 @@ test.each(atVolume(["zstd"], ["gzip", "snappy", "lz4", "zstd"]))(
     const ingest = await ingestOf(world, kafka, () => NOW);
     await ingest.start();
     const producer = await kafkaProducer(kafka.connection, silent);
-    // More than one block of each codec, some of it hardly compressible. With ids, as a busy broker may make the producer
-    // send a batch twice.
+    // More than one block of each codec, some of it hardly compressible. With ids, as a busy broker may make the
+    // producer send a batch twice.
     const messages = Array.from({ length: 3_000 }, (_, index) => ({
       key: null,
       value: Buffer.from(

@@ -15,8 +15,8 @@ export type CompiledTagger = {
    */
   tagsFor(observation: Taggable, content?: object): readonly string[];
   /**
-   * The same for sources that no rule can tell apart: with the same content they get the same tags, where no rule asks for
-   * the visit.
+   * The same for sources that no rule can tell apart: with the same content they get the same tags, where no rule asks
+   * for the visit.
    */
   sourceKey(observation: Taggable): string;
   /** Whether a rule looks at the sensor of an observation or asks for its source port. */
