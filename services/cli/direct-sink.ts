@@ -21,7 +21,7 @@ export function directSink<R extends IncomingRecord>(
   { retryForMs, assertSpace, rows = {} }: DirectSinkOptions,
 ): Sink<R> {
   const openQueue = (server: ClickHouseClient) =>
-    insertQueue({ insert: insertObservations(server, assertSpace), retryForMs, lingerMs: 0 });
+    insertQueue({ insert: insertObservations(server, assertSpace), retryForMs, intervalMs: 0 });
   const queue = openInsertQueue(client, openQueue, { forMs: retryForMs });
   const sessions = createSessions((wanted, times) => readSessions(client, wanted, times));
   return clickhouseSink(queue, { ...rows, sessions: retryingSessions(sessions, { forMs: retryForMs }) });

@@ -28,8 +28,8 @@ export type InsertQueueOptions<Row> = {
   readonly insert: Insert<Row>;
   /** For how long a transient failure is retried. */
   readonly retryForMs: number;
-  /** How long rows wait for others to share their insert, unless there are enough of them. */
-  readonly lingerMs: number;
+  /** Between the starts of two inserts pass so many milliseconds, in which rows join the second, unless it has enough. */
+  readonly intervalMs: number;
   /** Aborted at a shutdown: rows no longer wait for others, and nothing is retried. A running insert goes on. */
   readonly shutdown?: AbortSignal | undefined;
   /** Called after each insert that the server has answered. */
@@ -60,13 +60,14 @@ type Pending<Row> = {
 };
 
 /**
- * Joins the rows of many callers (partitions, requests) into few large inserts, one at a time: while one is running
- * the next one gathers. Each caller waits for its rows, so the queue is bounded by the number of callers.
+ * Joins the rows of many callers (partitions, requests) into few large inserts, one at a time: while one is running, and
+ * until it is some time since it began, the next one gathers. Each caller waits for its rows, so the queue is bounded by the number of callers.
  */
 export function insertQueue<Row>(options: InsertQueueOptions<Row>): InsertQueue<Row> {
-  const { lingerMs, shutdown = new AbortController().signal } = options;
+  const { intervalMs, shutdown = new AbortController().signal } = options;
   const pending: Pending<Row>[] = [];
   let isDraining = false;
+  let lastStart = Number.NEGATIVE_INFINITY;
   let linger = new AbortController();
   shutdown.addEventListener("abort", () => linger.abort(), { once: true });
 
@@ -78,11 +79,13 @@ export function insertQueue<Row>(options: InsertQueueOptions<Row>): InsertQueue<
   const drain = async () => {
     isDraining = true;
     while (pending.length > 0) {
-      if (!hasEnough() && !shutdown.aborted) {
+      const waitMs = lastStart + intervalMs - performance.now();
+      if (waitMs > 0 && !hasEnough() && !shutdown.aborted) {
         linger = new AbortController();
-        await sleep(lingerMs, undefined, { signal: linger.signal }).catch(() => {});
+        await sleep(waitMs, undefined, { signal: linger.signal }).catch(() => {});
       }
       const together = takeNext(pending);
+      lastStart = performance.now();
       if (together.length > 0) await storeTogether(together, options);
     }
     isDraining = false;

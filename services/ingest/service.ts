@@ -79,13 +79,13 @@ export const INGEST_OPERATIONS: readonly Operation[] = [
 
 /**
  * An HTTP request is answered with 503 when the store is away for so long. Kafka waits without end, for it would
- * deliver the same messages again, and so does hpfeeds, whose broker delivers nothing again. Their rows may also linger
- * for a larger insert, as no client waits for an answer.
+ * deliver the same messages again, and so does hpfeeds, whose broker delivers nothing again. Their rows may also wait
+ * longer for a larger insert, as no client waits for an answer.
  */
 const TIMES = {
-  http: { retryForMs: 10_000, lingerMs: 20 },
-  kafka: { retryForMs: Number.POSITIVE_INFINITY, lingerMs: 1_000 },
-  hpfeeds: { retryForMs: Number.POSITIVE_INFINITY, lingerMs: 1_000 },
+  http: { retryForMs: 10_000, intervalMs: 50 },
+  kafka: { retryForMs: Number.POSITIVE_INFINITY, intervalMs: 1_000 },
+  hpfeeds: { retryForMs: Number.POSITIVE_INFINITY, intervalMs: 1_000 },
 } as const;
 type Source = keyof typeof TIMES;
 
@@ -231,7 +231,7 @@ function createStores(source: Source, options: StoresOptions): Stores {
     onStored,
   } = options;
   const assertSpace = disk?.assertSpace;
-  const { retryForMs, lingerMs } = TIMES[source];
+  const { retryForMs, intervalMs } = TIMES[source];
   const logRetry = (failed: string) => (error: unknown, attempt: number) =>
     log.warn({ err: error, attempt, source }, `${failed}, retrying`);
   const onRetry = logRetry("insert failed");
@@ -243,7 +243,7 @@ function createStores(source: Source, options: StoresOptions): Stores {
         onStored?.(rows);
       },
       retryForMs,
-      lingerMs,
+      intervalMs,
       shutdown,
       onInsert: counted.onInsert,
       onRetry,

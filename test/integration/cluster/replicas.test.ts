@@ -60,7 +60,7 @@ let stored = 0;
 /** Stores one observation each of so many addresses that no test has stored yet, as the intake does. */
 async function store(count: number): Promise<void> {
   const open = (server: typeof world.client) =>
-    insertQueue({ insert: insertObservations(server), retryForMs: RETRY_MS, lingerMs: 0 });
+    insertQueue({ insert: insertObservations(server), retryForMs: RETRY_MS, intervalMs: 0 });
   const queue = openInsertQueue(world.client, open, { forMs: RETRY_MS });
   const rows = Array.from({ length: count }, (_, index) => {
     const number = next + index;

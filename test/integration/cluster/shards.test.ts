@@ -211,7 +211,7 @@ const total = defineQuery({
 test("while a shard is away questions get a 503 and its rows wait; those of other shards are stored", async () => {
   const retryForMs = 60_000;
   const open = (server: typeof world.client) =>
-    insertQueue({ insert: insertObservations(server), retryForMs, lingerMs: 0 });
+    insertQueue({ insert: insertObservations(server), retryForMs, intervalMs: 0 });
   const queue = openInsertQueue(world.client, open, { forMs: retryForMs });
   const rows = Array.from({ length: 100 }, (_, index) => {
     const valid = { observation: { ...observation(`45.2.0.${index}`), tags: [] }, observedAt: NOW, isFilledIn: false };

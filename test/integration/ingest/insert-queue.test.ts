@@ -42,7 +42,7 @@ function queueOf(options: Partial<InsertQueueOptions<ObservationRow>> = {}) {
   const queue = insertQueue({
     insert: insertObservations(world.client),
     retryForMs: 30_000,
-    lingerMs: 0,
+    intervalMs: 0,
     onInsert: (count, _seconds, outcome) => inserts.push({ rows: count, outcome }),
     ...options,
   });
@@ -96,7 +96,7 @@ test("a row that has no form in the store is reported, and all others are stored
 
 test("each caller learns of its own bad rows, by their index, and of no others", async () => {
   await poison();
-  const { queue } = queueOf({ lingerMs: 100 });
+  const { queue } = queueOf({ intervalMs: 100 });
   const [good, mixed, alsoGood] = await Promise.all([
     queue.store(rows(0, 10), 0),
     queue.store([row(10), row(11, "poison"), row(12), row(13, "poison")], 0),
@@ -117,23 +117,34 @@ test("an insert repeated under its token counts once, in the table and in its ro
 });
 
 test("rows of many callers share inserts: the first goes at once, those that come meanwhile go together", async () => {
-  const { queue, inserts } = queueOf({ lingerMs: 50 });
+  const { queue, inserts } = queueOf({ intervalMs: 50 });
   await Promise.all(Array.from({ length: 200 }, (_, call) => queue.store(rows(call * 10, call * 10 + 10), 0)));
   expect((await stored())?.raw).toBe(2_000);
   expect(inserts.length).toBeLessThan(10);
 });
 
+test("after a while without rows the first do not wait; those soon after them wait for others", async () => {
+  const { queue, inserts } = queueOf({ intervalMs: 500 });
+  const start = performance.now();
+  await queue.store(rows(0, 10), 0);
+  const waiting = [queue.store(rows(10, 20), 0), queue.store(rows(20, 30), 0)];
+  await Promise.all(waiting);
+  expect(inserts.map(({ rows: count }) => count)).toEqual([10, 20]);
+  expect(performance.now() - start).toBeGreaterThanOrEqual(499);
+});
+
 test("rows with more behind them do not wait for others", async () => {
-  const { queue } = queueOf({ lingerMs: 3_600_000 });
-  const first = queue.store(rows(0, 10), 0);
-  expect(await Promise.all([first, queue.store(rows(10, 20), 0, { hasMore: true })])).toEqual([[], []]);
-  expect((await stored())?.raw).toBe(20);
+  const { queue } = queueOf({ intervalMs: 3_600_000 });
+  await queue.store(rows(0, 10), 0);
+  const waiting = queue.store(rows(10, 20), 0);
+  expect(await Promise.all([waiting, queue.store(rows(20, 30), 0, { hasMore: true })])).toEqual([[], []]);
+  expect((await stored())?.raw).toBe(30);
 });
 
 test("no insert is larger than 200,000 rows, and a full one does not wait for others", async () => {
   // Only the queue decides the sizes; full volume shows that the server takes so many rows.
   const insert = atVolume(async () => {}, insertObservations(world.client));
-  const { queue, inserts } = queueOf({ lingerMs: 60_000, insert });
+  const { queue, inserts } = queueOf({ intervalMs: 60_000, insert });
   const same = row(0);
   const of = atVolume(
     () => Array.from({ length: 60_000 }, () => same),
@@ -252,8 +263,9 @@ test("during a shutdown nothing is retried, and rows that wait for others are in
   await away.close();
 
   const later = new AbortController();
-  const lingering = queueOf({ lingerMs: 3_600_000, shutdown: later.signal });
-  const storing = lingering.queue.store(rows(0, 10), 0);
+  const lingering = queueOf({ intervalMs: 3_600_000, shutdown: later.signal });
+  await lingering.queue.store(rows(0, 10), 0);
+  const storing = lingering.queue.store(rows(10, 20), 0);
   later.abort();
   expect(await storing).toEqual([]);
 });

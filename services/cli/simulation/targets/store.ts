@@ -41,7 +41,7 @@ export async function storeTarget(
     insertQueue({
       insert: insertEncoded(server, encode, { assertSpace, settings: WITHOUT_SEARCH }),
       retryForMs: RETRY_FOR_MS,
-      lingerMs: 0,
+      intervalMs: 0,
     });
   // A queue makes one insert at a time, which ClickHouse reads with one thread: with two, it need not wait for Node.
   const openQueue = () => openInsertQueue(client, open, { forMs: RETRY_FOR_MS });
