@@ -1,4 +1,5 @@
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { askServers } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { readSightingsAfter } from "@noisefloor/clickhouse/tables/address-tags.ts";
 import { NO_BLOCKS } from "@noisefloor/clickhouse/tables/known-blocks.ts";
 import { writeTags } from "@noisefloor/clickhouse/tables/tags.ts";
@@ -243,7 +244,9 @@ test("reading on from the last block does not read the blocks before it", async 
         SELECT toIPv4(toUInt32(toIPv4({first:String})) + number), now64(3) FROM numbers({addresses:UInt32})`,
       query_params: { first, addresses },
     });
-  await server.command({ query: "SYSTEM STOP MERGES address_changes" });
+  // A replica would fetch what another one has merged.
+  const everywhere = (query: string) => askServers(world.client, (each) => each.command({ query }));
+  await everywhere("SYSTEM STOP MERGES address_changes");
   const url = new URL(world.connection.url);
   url.searchParams.set("ch_max_rows_to_read", "50000");
   const limited = openServer(url.href);
@@ -256,7 +259,7 @@ test("reading on from the last block does not read the blocks before it", async 
     expect([...addresses]).toEqual([ipv4ToNumber("54.0.0.0")]);
   } finally {
     await limited.close();
-    await server.command({ query: "SYSTEM START MERGES address_changes" });
+    await everywhere("SYSTEM START MERGES address_changes");
     await server.close();
   }
 });
