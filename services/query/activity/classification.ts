@@ -78,7 +78,7 @@ export async function planClassification(
   if (worse.length > 0 && index === undefined) return { count: countInStore };
   const severityOf = (address: number) => {
     if (hasActors && actor(address) !== undefined) return 0;
-    return worse.length === 0 ? own : Math.max(own, (index?.find(address)?.severity ?? 0) - 1);
+    return worse.length === 0 ? own : Math.max(own, (index?.severityOf(address, query.since) ?? 0) - 1);
   };
   const { maxListed: most = MAX_LISTED } = deps;
   const countInMemory = (addresses: string) => classify(toAddresses(addresses), severityOf);
@@ -106,13 +106,17 @@ export async function classifyWhole(
   return active_ips > inMemory.most ? inMemory.countMore(read) : inMemory.count(addresses);
 }
 
-/** Classifying blocks the event loop: this many addresses take one to two milliseconds. */
+/** Classifying blocks the event loop: this many addresses take one to two milliseconds, */
 const ADDRESSES_PER_TURN = 4_000;
+/** and sorting this many five. */
+const SORTED_AT_ONCE = 100_000;
 
 async function classify(addresses: Uint32Array, severityOf: (address: number) => number): Promise<CountsBySeverity> {
   // An array and an index: a Map and an iterator take a fifth longer.
   const counts = INTENTIONS.map(() => 0);
   for (let first = 0; first < addresses.length; first += ADDRESSES_PER_TURN) {
+    // In the order of the index, as what one search reads is in the processor's cache for the next: half the time.
+    if (first % SORTED_AT_ONCE === 0) addresses.subarray(first, first + SORTED_AT_ONCE).sort();
     const end = Math.min(first + ADDRESSES_PER_TURN, addresses.length);
     for (let place = first; place < end; place++) {
       const severity = severityOf(addresses[place] ?? 0);

@@ -20,6 +20,7 @@ export function startSightings(
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   return {
     find: (address) => caches[shardOf(address)]?.find(address),
+    severityOf: (address, since) => caches[shardOf(address)]?.severityOf(address, since) ?? 0,
     *visit(from, visitor) {
       for (const cache of caches) yield* cache.visit(from, visitor);
     },

@@ -35,8 +35,13 @@ test("last sighting and severity of an address are those of the plain list, in a
       const sightings = createSightings();
       for (const { address, severity, lastSeen } of all) sightings.record(address, severity, lastSeen);
       for (const since of starts) {
-        for (const { address } of all) expect(sightings.find(address, since)).toEqual(expected(all, address, since));
+        for (const { address } of all) {
+          const sighting = expected(all, address, since);
+          expect(sightings.find(address, since)).toEqual(sighting);
+          expect(sightings.severityOf(address, since)).toBe(sighting?.severity ?? 0);
+        }
         expect(sightings.find(0x2d000010, since)).toBeUndefined();
+        expect(sightings.severityOf(0x2d000010, since)).toBe(0);
       }
     }),
     { numRuns: 40 },

@@ -10,6 +10,8 @@ export type Sightings = {
   record(address: number, severity: number, lastSeen: number): void;
   /** The sighting of an address since a time; undefined when it was not seen since then. */
   find(address: number, since: number): Sighting | undefined;
+  /** Its severity alone, for who asks for very many: 0 also when it was not seen since then. */
+  severityOf(address: number, since: number): number;
   /**
    * Calls back with each address that was seen since `from`, and with its worst severity since `since`, which is not
    * later. A generator, as `evict` is.
@@ -105,6 +107,18 @@ export function createSightings(): Sightings {
         severity = keyAt(page, index) & SEVERITIES;
       }
       return lastSeen < since ? undefined : { lastSeen, severity };
+    },
+    severityOf(address, since) {
+      const page = pages[address >>> 16];
+      if (page === undefined) return 0;
+      const first = keyOf(address, 0);
+      let severity = 0;
+      for (let index = firstFrom(page, first); index < page.length; index++) {
+        const key = keyAt(page, index);
+        if (key - first > SEVERITIES) break;
+        if (timeAt(page, index) >= since) severity = key & SEVERITIES;
+      }
+      return severity;
     },
     *visit(times, visitor) {
       for (let start = 0; start < PAGES; start += PAGES_PER_STEP) {
