@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { testInFull } from "../support/test-in-full.ts";
 import { atVolume } from "../support/volume.ts";
 import { BINARY, type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 import { runInProcess } from "../support/worlds/in-process.ts";
@@ -28,7 +29,7 @@ async function inShell(line: string, args: readonly string[], dataDir = commandL
   return { code, stdout, stderr };
 }
 
-test("a backup whose writes fail reports the error and leaves nothing behind", async () => {
+testInFull("a backup whose writes fail reports the error and leaves nothing behind", async () => {
   const here = (...args: readonly string[]) => runInProcess(args, { DATA_DIR: commandLine.dataDir });
   expect(await here("migrate")).toMatchObject({ code: 0 });
   expect(await here("simulate", "--days", "2")).toMatchObject({ code: 0 });

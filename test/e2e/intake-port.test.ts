@@ -6,6 +6,7 @@ import getPort from "get-port";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { cowrieLines, visits } from "../support/builders/cowrie-log.ts";
 import { makeCertificate, writeCertificate } from "../support/servers/certificates.ts";
+import { testInFull } from "../support/test-in-full.ts";
 import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 
 const KEY = "a-key-of-the-settings";
@@ -85,7 +86,7 @@ test("a T-Pot sensor delivers to a port of its own, which offers the intake and 
   expect((await service.finished).code).toBe(0);
 });
 
-test("a process that only answers queries does not open the port", async () => {
+testInFull("a process that only answers queries does not open the port", async () => {
   const query = commandLine.run(["query"], { ...env, HTTP_PORT: String(await getPort()), LOG_LEVEL: "info" });
   await expect.poll(() => query.errors(), { timeout: 90_000 }).toContain('"listening"');
   expect(query.errors()).not.toContain("intakeUrl");

@@ -159,19 +159,26 @@ async function largestFile(name: string): Promise<string> {
   return server.place(join(name, sizes.sort((one, another) => another.size - one.size)[0]?.file ?? ""));
 }
 
-test.each<[string, (name: string) => Promise<void>, RegExp]>([
-  ["missing", (name) => rm(server.place(name), { recursive: true }), /there is no backup there/],
+type Damage = [string, (name: string) => Promise<void>, RegExp];
+
+test.each<Damage>([
   [
     "rotten",
     async (name) => rot(await largestFile(name)),
     /the backup is damaged: the part \S+ of observations is incomplete/,
   ],
-  ["incomplete", async (name) => rm(await largestFile(name)), /^the backup cannot be restored: .*No such file/],
-  [
-    "without its manifest",
-    (name) => writeFile(server.place(join(name, ".backup")), "<config>"),
-    /^the backup cannot be restored: /,
-  ],
+  ...atVolume<Damage[]>(
+    [],
+    [
+      ["missing", (name) => rm(server.place(name), { recursive: true }), /there is no backup there/],
+      ["incomplete", async (name) => rm(await largestFile(name)), /^the backup cannot be restored: .*No such file/],
+      [
+        "without its manifest",
+        (name) => writeFile(server.place(join(name, ".backup")), "<config>"),
+        /^the backup cannot be restored: /,
+      ],
+    ],
+  ),
 ])("a backup that is %s is an error that leaves the store as it was", async (name, damage, message) => {
   await other.addTags([makeTag("mine", "benign")]);
   await other.store([

@@ -5,6 +5,7 @@ import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts"
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import { numberOf, readScratchDatabases } from "../../support/worlds/backups.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, type World } from "../../support/worlds/world.ts";
@@ -91,7 +92,7 @@ test("a lock ends with the connection of the process that held it", async () => 
   });
 });
 
-test("a start does not fail when a scratch database cannot be dropped", async () => {
+testInFull("a start does not fail when a scratch database cannot be dropped", async () => {
   await make(scratchName, OURS);
   await command(`CREATE DICTIONARY ${scratchName}.slugs (id UUID, slug String) PRIMARY KEY id
     SOURCE(CLICKHOUSE(TABLE 'tags')) LAYOUT(COMPLEX_KEY_DIRECT())`);

@@ -129,7 +129,7 @@ testInFull("commands that start at the same moment work one after the other, eac
   expect(waits, "each that waits says so once").toBeLessThanOrEqual(2);
 });
 
-test("a start that was killed half-way does not prevent the next one", async () => {
+testInFull("a start that was killed half-way does not prevent the next one", async () => {
   const killed = spawn("true");
   await once(killed, "close");
   const lockFile = join(dataDir, "clickhouse", "starting");

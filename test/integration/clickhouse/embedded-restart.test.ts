@@ -8,6 +8,7 @@ import { type EmbeddedClickHouse, startEmbedded } from "@noisefloor/clickhouse/s
 import { openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 
 let dataDir: string;
 let server: EmbeddedClickHouse | undefined;
@@ -85,7 +86,7 @@ test("a server that ends unexpectedly is restarted at the same address, and no o
   await command.close();
 });
 
-test("a server that cannot be restarted is reported, with how it ended and where its log is", async () => {
+testInFull("a server that cannot be restarted is reported, with how it ended and where its log is", async () => {
   server = await startEmbedded(dataDir, { restart: { maxDownMs: 500 } });
   const port = portOf(server);
   process.kill(server.pid, "SIGKILL");

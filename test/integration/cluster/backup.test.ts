@@ -136,7 +136,7 @@ test("a backup with a part missing, damaged or in another's place leaves every s
   expect(await storeContents(other.client)).toEqual(before);
 });
 
-test("a restore replaces data only with --replace, or after one that was interrupted on any shard", async () => {
+testInFull("a restore replaces data only with --replace, or after one that was interrupted on any shard", async () => {
   await backUp("again");
   await other.store(mixedObservations(NOW, 0, 40));
   const stored = (await storeContents(other.client)).observations?.rows;
@@ -148,7 +148,7 @@ test("a restore replaces data only with --replace, or after one that was interru
   await assertOpens(other);
 });
 
-test("a single server and a cluster of one shard have each other's backups", async () => {
+testInFull("a single server and a cluster of one shard have each other's backups", async () => {
   const small = await createWorld(() => NOW, { server: cluster.smaller });
   const single = await createWorld(() => NOW, { server: { ...cluster.smaller, cluster: undefined } });
   try {

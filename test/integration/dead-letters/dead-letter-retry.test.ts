@@ -18,6 +18,7 @@ import {
 } from "../../support/commands/dead-letters.ts";
 import { type HttpIntake, openHttpIntake } from "../../support/intake/http-intake.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
 
@@ -123,27 +124,32 @@ test("a dead letter of a sensor's key goes where that key publishes, and what th
   expect(await readStored(world)).toMatchObject([{ scope: "personal/team-a" }, { ip: "45.2.0.2", scope: "global/" }]);
 });
 
-test("a retried line of a file is the observation that a second replay of the file brings, shifted and all", async () => {
-  const file = join(tmpdir(), `noisefloor-dead-letters-${NOW}.ndjson`);
-  onTestFinished(() => rm(file, { force: true }));
-  const old = { observed_at: "2020-01-01T00:00:00Z" };
-  const lines = [seen("45.3.0.1", { ...old, tags: ["new-tag"] }), seen("45.3.0.2", old)].map((one) =>
-    JSON.stringify(one),
-  );
-  // Equal lines are separate observations.
-  await writeFile(file, [lines[0], lines[1], lines[0], "{not json"].join("\n"));
-  const replay = () =>
-    runReplay([file], { format: "observations", shiftTo: new Date(NOW).toISOString() }, commandOver(world));
-  await replay();
-  expect(await readStored(world)).toHaveLength(1);
-  await world.addTags([makeTag("new-tag", "suspicious")]);
-  expect(await retry([], { all: true, source: "file" })).toEqual({ ...NOTHING_RETRIED, stored: 2, skipped: 1 });
-  const after = await readStored(world);
-  expect(after.map(({ ip }) => ip)).toEqual(["45.3.0.1", "45.3.0.1", "45.3.0.2"]);
-  await replay();
-  expect(await readStored(world)).toEqual(after);
-  expect((await list()).counts, "a stored record is not open again").toMatchObject([{ reason: "not-json", count: 1 }]);
-});
+testInFull(
+  "a retried line of a file is the observation that a second replay of the file brings, shifted and all",
+  async () => {
+    const file = join(tmpdir(), `noisefloor-dead-letters-${NOW}.ndjson`);
+    onTestFinished(() => rm(file, { force: true }));
+    const old = { observed_at: "2020-01-01T00:00:00Z" };
+    const lines = [seen("45.3.0.1", { ...old, tags: ["new-tag"] }), seen("45.3.0.2", old)].map((one) =>
+      JSON.stringify(one),
+    );
+    // Equal lines are separate observations.
+    await writeFile(file, [lines[0], lines[1], lines[0], "{not json"].join("\n"));
+    const replay = () =>
+      runReplay([file], { format: "observations", shiftTo: new Date(NOW).toISOString() }, commandOver(world));
+    await replay();
+    expect(await readStored(world)).toHaveLength(1);
+    await world.addTags([makeTag("new-tag", "suspicious")]);
+    expect(await retry([], { all: true, source: "file" })).toEqual({ ...NOTHING_RETRIED, stored: 2, skipped: 1 });
+    const after = await readStored(world);
+    expect(after.map(({ ip }) => ip)).toEqual(["45.3.0.1", "45.3.0.1", "45.3.0.2"]);
+    await replay();
+    expect(await readStored(world)).toEqual(after);
+    expect((await list()).counts, "a stored record is not open again").toMatchObject([
+      { reason: "not-json", count: 1 },
+    ]);
+  },
+);
 
 test("a record that is rejected again after a retry has stored it is open again", async () => {
   const store = (at: number, reason: RejectionReason) =>
@@ -192,7 +198,7 @@ test("Ctrl-C ends a retry that waits for a store which rejects all inserts, and 
   expect((await list()).counts).toMatchObject([{ reason: "unknown-tag", state: "open" }]);
 });
 
-test("thousands of dead letters are all retried, and filters select them", async () => {
+testInFull("thousands of dead letters are all retried, and filters select them", async () => {
   const deadLetters = Array.from(
     { length: 12_001 },
     (_, index): DeadLetter => ({

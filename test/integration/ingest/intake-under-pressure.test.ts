@@ -9,6 +9,7 @@ import { z } from "zod";
 import { observationLine } from "../../support/builders/observation.ts";
 import { expectDescribed } from "../../support/oracle/description.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
+import { testInFull } from "../../support/test-in-full.ts";
 import { atVolume } from "../../support/volume.ts";
 import { ingestOf } from "../../support/worlds/consuming-world.ts";
 import { makeApp } from "../../support/worlds/http.ts";
@@ -93,7 +94,7 @@ test("requests with very many tiny records get a 503 by the memory that these ta
   expect(await addresses()).toHaveLength(1 + accepted);
 });
 
-test("the largest request is accepted when no other waits", async () => {
+testInFull("the largest request is accepted when no other waits", async () => {
   const unscaled = await makeApp(INGEST_OPERATIONS, (await openIngest(undefined)).register);
   onTestFinished(() => unscaled.close());
   const largest = Array.from({ length: 50_000 }, () => `${seen("45.2.0.1")}${" ".repeat(550)}`).join("\n");

@@ -11,6 +11,7 @@ import { publishWithDeltas } from "../../support/builders/odd-batches.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
 import { testInFull } from "../../support/test-in-full.ts";
+import { atVolume } from "../../support/volume.ts";
 import {
   type ConsumingWorld,
   committedOffsets,
@@ -66,10 +67,17 @@ testInFull(
   },
 );
 
-test.each([
-  ["before its base offset", (index: number) => index - 5],
-  ["beyond its last offset", (index: number) => index + 1_000_000],
-  ["that are all equal", () => 0],
+type Offsets = [string, (index: number) => number];
+
+test.each<Offsets>([
+  ["beyond its last offset", (index) => index + 1_000_000],
+  ...atVolume<Offsets[]>(
+    [],
+    [
+      ["before its base offset", (index) => index - 5],
+      ["that are all equal", () => 0],
+    ],
+  ),
 ])(
   "a batch whose messages have offsets %s is kept as it came, and what follows is read once",
   async (_where, deltaOf) => {
@@ -203,27 +211,30 @@ test("a stop does not wait for a dead letter that cannot be stored, and the next
   ]);
 });
 
-test("endless garbage cannot fill the disk: beyond Kafka's daily quota only a sample with counts is kept", async () => {
-  await opened.ingest.stop();
-  const options = { deadLetterBytesPerDay: 100_000 };
-  metrics = createMetrics();
-  opened.ingest = await ingestOf(world, kafka, now, [], metrics, undefined, options);
-  await opened.ingest.start();
-  const garbage = Array.from({ length: 100 }, (_, n) => ({ key: null, value: Buffer.alloc(3_000, String(n % 10)) }));
-  await producer.produce(kafka.topic, [...garbage, { key: null, value: good(1) }]);
-  await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
-  await opened.ingest.stop();
-  const whole = Math.floor(100_000 / 3_200);
-  const { length } = await eventually(async () => {
-    const text = await metrics.text();
-    const [, left = "0"] = /noisefloor_dead_letters_not_kept_total\{source="kafka"\} (\d+)/.exec(text) ?? [];
-    expect(Number(left)).toBeGreaterThan(50);
-    return kafkaDeadLettersOf(world, 100 - Number(left) + 1);
-  });
-  expect(length).toBeLessThanOrEqual(whole + 3);
-  const [sample, ...more] = (await kafkaDeadLettersOf(world, length)).filter(({ detail }) =>
-    detail.startsWith("sample of"),
-  );
-  expect([sample?.topic, more]).toEqual([kafka.topic, []]);
-  expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1"]);
-});
+testInFull(
+  "endless garbage cannot fill the disk: beyond Kafka's daily quota only a sample with counts is kept",
+  async () => {
+    await opened.ingest.stop();
+    const options = { deadLetterBytesPerDay: 100_000 };
+    metrics = createMetrics();
+    opened.ingest = await ingestOf(world, kafka, now, [], metrics, undefined, options);
+    await opened.ingest.start();
+    const garbage = Array.from({ length: 100 }, (_, n) => ({ key: null, value: Buffer.alloc(3_000, String(n % 10)) }));
+    await producer.produce(kafka.topic, [...garbage, { key: null, value: good(1) }]);
+    await eventually(async () => expect(await committed()).toEqual(await endOffsets(kafka)));
+    await opened.ingest.stop();
+    const whole = Math.floor(100_000 / 3_200);
+    const { length } = await eventually(async () => {
+      const text = await metrics.text();
+      const [, left = "0"] = /noisefloor_dead_letters_not_kept_total\{source="kafka"\} (\d+)/.exec(text) ?? [];
+      expect(Number(left)).toBeGreaterThan(50);
+      return kafkaDeadLettersOf(world, 100 - Number(left) + 1);
+    });
+    expect(length).toBeLessThanOrEqual(whole + 3);
+    const [sample, ...more] = (await kafkaDeadLettersOf(world, length)).filter(({ detail }) =>
+      detail.startsWith("sample of"),
+    );
+    expect([sample?.topic, more]).toEqual([kafka.topic, []]);
+    expect((await stored()).map(({ ip }) => ip)).toEqual(["45.0.0.1"]);
+  },
+);
