@@ -44,7 +44,10 @@ async function ask(user: ClickHouseConnection, sql: string, settings: Record<str
   return { isAnswered: response.ok, text: (await response.text()).trim() };
 }
 
-describe.each(["embedded", "compose"] as const)("the dashboards' user of the %s server", (kind) => {
+/** Both have the same rights, from two sources. */
+const SERVERS = atVolume<("embedded" | "compose")[]>(["embedded"], ["embedded", "compose"]);
+
+describe.each(SERVERS)("the dashboards' user of the %s server", (kind) => {
   let folder: string;
   let users: Users;
   let listener: Server;

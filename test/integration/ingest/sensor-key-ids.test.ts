@@ -12,6 +12,7 @@ import {
   TEAM_A,
   TEAM_B,
 } from "../../support/intake/sensor-key-world.ts";
+import { atVolume } from "../../support/volume.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
 import { freshKafka, ingestOf, readTopic } from "../../support/worlds/consuming-world.ts";
 import { makeApp } from "../../support/worlds/http.ts";
@@ -54,7 +55,7 @@ test.each([
 });
 
 /** How an observation gets into the store. */
-const ROUTES = [["directly"], ["through a topic"]];
+const ROUTES = [...atVolume([], [["directly"]]), ["through a topic"]];
 
 /** An intake that stores observations by this route, with a key in `SENSOR_KEYS`. */
 async function openIntake(route: string | undefined) {
