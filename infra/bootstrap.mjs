@@ -28,7 +28,8 @@ if (major < 20 || (major === 20 && minor < 19)) fail(`Node 20.19 or newer is nee
 
 if (!isInstalled()) {
   console.error("noisefloor: installing packages (the first time this fetches about 440 MB) ...");
-  if (!npm("ci", "--prefer-offline", "--no-audit", "--no-fund")) fail("the packages could not be installed: see npm's message above");
+  if (!npm("ci", "--prefer-offline", "--no-audit", "--no-fund"))
+    fail("the packages could not be installed: see npm's message above");
 }
 const platformPackage = `@chdb/lib-${process.platform}-${process.arch}${process.platform === "linux" ? "-gnu" : ""}`;
 if (!process.env.CLICKHOUSE_URL && !existsSync(`${root}node_modules/${platformPackage}`)) {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
-import { WAIT_FOR_MUTATION } from "../client/mutations.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
+import { changeRows } from "../tables/change-rows.ts";
 import { type ReplaceOptions, replaceRollups } from "./replace.ts";
 import { markRollupsStale, readStaleRollups, unmarkStaleRollups } from "./stale-marker.ts";
 
@@ -28,9 +28,10 @@ export async function removeSensors(
   const { observations, first, last } = await runForOne(client, sensorRows, { prefix });
   if (observations > 0) await markRollupsStale(client, { from: first, to: last + 1 });
   for (const table of ["observations", "sensor_activity"]) {
-    await client.command({
-      query: `ALTER TABLE ${table} DELETE WHERE startsWith(sensor_id, ${literal(prefix)})`,
-      clickhouse_settings: { ...WAIT_FOR_MUTATION, log_comment: "remove-sensors" },
+    await changeRows(client, {
+      table,
+      change: `DELETE WHERE startsWith(sensor_id, ${literal(prefix)})`,
+      settings: { log_comment: "remove-sensors" },
     });
   }
   const stale = await readStaleRollups(client);

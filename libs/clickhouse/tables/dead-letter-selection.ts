@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { z } from "zod";
-import { WAIT_FOR_MUTATION } from "../client/mutations.ts";
 import { defineQuery, run } from "../client/query.ts";
+import { changeRows } from "./change-rows.ts";
 import { DEAD_LETTER_SOURCES, type DeadLetterSource } from "./dead-letters.ts";
 
 /** Which dead letters are selected; what is left out means any. */
@@ -172,10 +172,11 @@ export async function* readSelectedIds(client: ClickHouseClient, filter: DeadLet
  * it is selected again. Resolves when they are deleted.
  */
 export async function deleteDeadLetters(client: ClickHouseClient, filter: DeadLetterFilter): Promise<void> {
-  await client.command({
-    query: `ALTER TABLE dead_letters DELETE WHERE ${WHERE} AND id IN (SELECT id FROM (${SELECTED}))`,
-    query_params: paramsOf(filter),
+  await changeRows(client, {
+    table: "dead_letters",
+    change: `DELETE WHERE ${WHERE} AND id IN (SELECT id FROM (${SELECTED}))`,
+    params: paramsOf(filter),
     // Replicas may select differently. Then ClickHouse lets one fetch what the other has made.
-    clickhouse_settings: { ...WAIT_FOR_MUTATION, allow_nondeterministic_mutations: 1 },
+    settings: { allow_nondeterministic_mutations: 1 },
   });
 }

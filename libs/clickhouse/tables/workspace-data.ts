@@ -1,10 +1,9 @@
 import type { ClickHouseClient } from "@clickhouse/client";
 import { formatRight } from "@noisefloor/domain/access/publishing.ts";
 import { z } from "zod";
-import { WAIT_FOR_MUTATION } from "../client/mutations.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
-import { identifier } from "../client/sql-text.ts";
 import { AGEING_TABLES } from "../schema/tables.ts";
+import { changeRows } from "./change-rows.ts";
 
 const scopedTables = defineQuery({
   name: "scoped-tables",
@@ -34,30 +33,27 @@ export async function countPersonalObservations(client: ClickHouseClient, worksp
  * The observations go last: an interrupted deletion is seen by them, and done again.
  */
 export async function deletePersonalData(client: ClickHouseClient, workspaceId: string): Promise<void> {
-  await client.command({
-    query: "ALTER TABLE dead_letters DELETE WHERE publish_right = {right:String}",
-    query_params: { right: formatRight({ dataset: "personal", workspaceId }) },
-    clickhouse_settings: WAIT_FOR_MUTATION,
+  await changeRows(client, {
+    table: "dead_letters",
+    change: "DELETE WHERE publish_right = {right:String}",
+    params: { right: formatRight({ dataset: "personal", workspaceId }) },
   });
-  await client.command({
-    query: "ALTER TABLE sensor_activity DELETE WHERE workspace_id = {workspaceId:String}",
-    query_params: { workspaceId },
-    clickhouse_settings: WAIT_FOR_MUTATION,
+  const params = { workspaceId };
+  await changeRows(client, {
+    table: "sensor_activity",
+    change: "DELETE WHERE workspace_id = {workspaceId:String}",
+    params,
   });
   for (const { scoped } of await run(client, scopedTables, { tables: AGEING_TABLES.map((table) => table.name) })) {
-    await client.command({
-      query: `ALTER TABLE ${identifier(scoped)} DELETE WHERE ${OWN}`,
-      query_params: { workspaceId },
-      clickhouse_settings: WAIT_FOR_MUTATION,
-    });
+    await changeRows(client, { table: scoped, change: `DELETE WHERE ${OWN}`, params });
   }
 }
 
 /** Deletes a workspace itself; its keys stay as they are. */
 export async function deleteWorkspace(client: ClickHouseClient, workspaceId: string): Promise<void> {
-  await client.command({
-    query: "ALTER TABLE workspaces DELETE WHERE workspace_id = {workspaceId:String}",
-    query_params: { workspaceId },
-    clickhouse_settings: WAIT_FOR_MUTATION,
+  await changeRows(client, {
+    table: "workspaces",
+    change: "DELETE WHERE workspace_id = {workspaceId:String}",
+    params: { workspaceId },
   });
 }

@@ -1,13 +1,15 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { runClusterCheck } from "@noisefloor/cli/commands/cluster/check.ts";
 import { probeStore } from "@noisefloor/cli/operations/probe-store.ts";
 import { openStore } from "@noisefloor/cli/prepare-store.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { WAIT_FOR_MUTATION } from "@noisefloor/clickhouse/client/mutations.ts";
 import { askServers, replicasOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { replaceRollups } from "@noisefloor/clickhouse/rollups/replace.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import { changeRows, waitForReplicas } from "@noisefloor/clickhouse/tables/change-rows.ts";
+import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { insertQueue } from "@noisefloor/ingest/insert-queue.ts";
 import { toRow } from "@noisefloor/ingest/observation-row.ts";
@@ -130,6 +132,29 @@ test("the replicas of a shard have the same rows of every table, and all servers
   expect(exitCode).toBeUndefined();
 });
 
+test("a change of rows ends when every replica has made it, also one that the server does not wait for", async () => {
+  const [shard] = await replicasOf(world.client);
+  const [first, second] = shard ?? [];
+  if (first === undefined || second === undefined) throw new RangeError("there is no second replica");
+  const left = async () => (await contentOf(second, "consumer_lag")).rows;
+  await writeConsumerLag(first, { topic: "events", messages: 7, at: NOW });
+  await eventually(async () => expect(await left()).toBe(1));
+  await second.command({ query: "SYSTEM STOP MERGES consumer_lag" });
+  await first.command({
+    query: "ALTER TABLE consumer_lag DELETE WHERE topic = 'events'",
+    clickhouse_settings: { mutations_sync: "1" },
+  });
+  let hasEnded = false;
+  const waiting = waitForReplicas([first, second], "consumer_lag").then(() => {
+    hasEnded = true;
+  });
+  await sleep(500);
+  expect([hasEnded, await left()]).toEqual([false, 1]);
+  await second.command({ query: "SYSTEM START MERGES consumer_lag" });
+  await waiting;
+  expect(await left()).toBe(0);
+});
+
 test("a store of one server does not become one of two replicas unseen", async () => {
   const connection = { ...cluster.connection, database: `${world.connection.database}_single` };
   await migrate({ ...connection, cluster: undefined, otherUrls: undefined }, MIGRATIONS);
@@ -236,10 +261,7 @@ testInFull(
   "rollups are replaced, rows deleted and the retention changed on every replica",
   async () => {
     const { client } = world;
-    await client.command({
-      query: "ALTER TABLE observations DELETE WHERE source_ip < toIPv4('45.0.0.100')",
-      clickhouse_settings: WAIT_FOR_MUTATION,
-    });
+    await changeRows(client, { table: "observations", change: "DELETE WHERE source_ip < toIPv4('45.0.0.100')" });
     stored -= 100;
     expect(await replaceRollups(client, { stale: { from: NOW - 3_600_000, to: NOW } })).toBe(true);
     await expectAllCounted();
