@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { ClickHouseClient, ClickHouseSettings } from "../client/connect.ts";
 import { isUnreachable, StoreTimeoutError } from "../client/errors.ts";
 import { defineQuery, run } from "../client/query.ts";
-import { identifier } from "../client/sql-text.ts";
 import { replicasOf } from "../cluster/cluster.ts";
 import { SHARDED_TABLES } from "../schema/tables.ts";
 
 export type Change = {
+  /** One of ours. */
   readonly table: string;
   /** SQL: what follows ALTER TABLE and its name. */
   readonly change: string;
@@ -22,7 +22,8 @@ export type Change = {
  */
 export async function changeRows(client: ClickHouseClient, { table, change, params, settings }: Change): Promise<void> {
   await client.command({
-    query: `ALTER TABLE ${identifier(table)} ${change}`,
+    // Without quotes, by which a cluster's client would not know the table for a sharded one.
+    query: `ALTER TABLE ${table} ${change}`,
     ...(params && { query_params: params }),
     // The server waits for itself and for each replica that has a session with Keeper.
     clickhouse_settings: { ...settings, mutations_sync: "3" },

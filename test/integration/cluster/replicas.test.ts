@@ -186,6 +186,7 @@ test("one replica of each shard may be killed: what is stored and asked meanwhil
     await expectAllCounted();
     await store(200);
     expect(await activity()).toMatchObject(allCounted());
+    await changeRows(world.client, { table: "consumer_lag", change: "DELETE WHERE topic = ''" });
     const { settings } = commandOver(world);
     expect((await probeStore(settings)).facts).toMatchObject({ value: { schema: { value: expect.any(Number) } } });
     await (await openPreparedStore(settings)).close();
