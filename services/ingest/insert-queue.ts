@@ -28,7 +28,7 @@ export type InsertQueueOptions<Row> = {
   readonly insert: Insert<Row>;
   /** For how long a transient failure is retried. */
   readonly retryForMs: number;
-  /** Between the starts of two inserts pass so many milliseconds, in which rows join the second, unless it has enough. */
+  /** The least time between the starts of two inserts, unless the second has enough rows: meanwhile rows join it. */
   readonly intervalMs: number;
   /** Aborted at a shutdown: rows no longer wait for others, and nothing is retried. A running insert goes on. */
   readonly shutdown?: AbortSignal | undefined;
@@ -60,8 +60,9 @@ type Pending<Row> = {
 };
 
 /**
- * Joins the rows of many callers (partitions, requests) into few large inserts, one at a time: while one is running, and
- * until it is some time since it began, the next one gathers. Each caller waits for its rows, so the queue is bounded by the number of callers.
+ * Joins the rows of many callers (partitions, requests) into few large inserts, one at a time: the next one gathers
+ * while one is running, and until the interval since its start is over. Each caller waits for its rows, so the queue is
+ * bounded by the number of callers.
  */
 export function insertQueue<Row>(options: InsertQueueOptions<Row>): InsertQueue<Row> {
   const { intervalMs, shutdown = new AbortController().signal } = options;

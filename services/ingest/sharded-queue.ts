@@ -11,8 +11,8 @@ type WithSource = { readonly source_ip: string };
 
 /**
  * The queue of a client's server; of a cluster's client a queue for each shard, at a server of the shard's own. Not
- * through a Distributed table: when a shard was killed during such an insert and the insert was repeated with its token, a
- * rollup lacked rows that the observations had. That never happened with an insert straight to the server.
+ * through a Distributed table: when a shard was killed during such an insert and the insert was repeated with its
+ * token, a rollup lacked rows that the observations had. That never happened with an insert straight to the server.
  * @param open opens the queue of one server.
  * @param retrying how long to ask for the list of the shards, which is read with the first rows.
  */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { chooseReplica, type ReplicaState, replicaOf } from "./choose.ts";
 
 const choose = (current: number | undefined, ...shards: string[]) => chooseReplica(shards.map(statesOf), current);
-/** The states of a shard's replicas, as one letter for each. */
+/** The states of a shard's replicas in their order: "cb" means that the first is complete and the second behind. */
 const statesOf = (letters: string): ReplicaState[] => [...letters].map((letter) => LETTERS[letter] ?? "away");
 const LETTERS: Readonly<Record<string, ReplicaState>> = { c: "complete", b: "behind", k: "alone", "-": "away" };
 

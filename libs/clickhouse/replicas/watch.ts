@@ -31,7 +31,7 @@ const PROBE_TIMEOUT_MS = 3_000;
 const replicaState = defineQuery({
   name: "replica-state",
   sql: `SELECT toUInt32(count()) AS tables, toUInt32(max(absolute_delay)) AS delay,
-      toUInt32(countIf(is_readonly OR is_session_expired)) AS alone, 
+      toUInt32(countIf(is_readonly OR is_session_expired)) AS alone,
       toUInt32(sum(inserts_in_queue + part_mutations_in_queue)) AS waiting
     FROM system.replicas
     WHERE database = if({database:String} = '', currentDatabase(), {database:String})

@@ -26,7 +26,7 @@ export async function changeRows(client: ClickHouseClient, { table, change, para
     query: `ALTER TABLE ${table} ${change}`,
     ...(params && { query_params: params }),
     // The server waits for itself and for each replica that has a session with Keeper.
-    clickhouse_settings: { ...settings, mutations_sync: "3" },
+    clickhouse_settings: { mutations_sync: "3", ...settings },
   });
   if (!SHARDED_TABLES.includes(table)) return;
   for (const replicas of await replicasOf(client)) if (replicas.length > 1) await waitForReplicas(replicas, table);
@@ -48,10 +48,10 @@ const ALONE_MS = 10_000;
 const LONGEST_WAIT_MS = 10 * 60_000;
 
 /**
- * Waits until each replica has done the changes of a table that any of them knows. The server that makes a change does not
- * wait for one that has lost its session with Keeper for a moment, and that is asked all the same.
+ * Waits until each replica has done the changes of a table that any of them knows. The server that makes a change does
+ * not wait for one that has lost its session with Keeper for a moment, and that is asked all the same.
  */
-export async function waitForReplicas(replicas: readonly ClickHouseClient[], table: string): Promise<void> {
+async function waitForReplicas(replicas: readonly ClickHouseClient[], table: string): Promise<void> {
   const begun = await Promise.all(replicas.map((server) => unlessAway(run(server, mutationsOf, { table, last: "" }))));
   const last = begun
     .flatMap((rows) => rows?.map((row) => row.last) ?? [])

@@ -115,7 +115,7 @@ async function classify(addresses: Uint32Array, severityOf: (address: number) =>
   // An array and an index: a Map and an iterator take a fifth longer.
   const counts = INTENTIONS.map(() => 0);
   for (let first = 0; first < addresses.length; first += ADDRESSES_PER_TURN) {
-    // In the order of the index, as what one search reads is in the processor's cache for the next: half the time.
+    // In the order of the index: what one search reads is in the processor's cache for the next. Up to twice as fast.
     if (first % SORTED_AT_ONCE === 0) addresses.subarray(first, first + SORTED_AT_ONCE).sort();
     const end = Math.min(first + ADDRESSES_PER_TURN, addresses.length);
     for (let place = first; place < end; place++) {

@@ -110,8 +110,8 @@ async function startBrokerContainer(): Promise<RestartableBroker> {
 }
 
 /**
- * A real ClickHouse: a cluster when TEST_SHARDS says of how many shards, with TEST_REPLICAS of each, else the configured
- * server, else a container, else the embedded one.
+ * A real ClickHouse: a cluster when TEST_SHARDS says of how many shards, with TEST_REPLICAS of each, else the
+ * configured server, else a container, else the embedded one.
  */
 export function provideClickHouse(env: NodeJS.ProcessEnv): Promise<Running<ClickHouseConnection>> {
   return firstAvailable<Running<ClickHouseConnection>>(
