@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { compileRegex } from "./regex.ts";
 import { requiredLiterals } from "./required-literals.ts";
 
 test.each([
@@ -57,11 +58,12 @@ test("whatever matches contains the text", () => {
   const texts = fc.array(fc.constantFrom("a", "b", "c", "."), { maxLength: 10 }).map((parts) => parts.join(""));
   fc.assert(
     fc.property(pattern, fc.array(texts, { minLength: 20, maxLength: 20 }), (source, samples) => {
-      const literals = requiredLiterals(source, false);
-      if (literals.length === 0) return;
-      const regex = new RegExp(source);
+      // Not by JavaScript's own regular expressions: they take minutes for some of these, as they backtrack.
+      const regex = compileRegex(source, false);
+      if (typeof regex === "string") expect.fail(regex);
+      if (regex.literals.length === 0) return;
       for (const sample of samples)
-        if (regex.test(sample)) expect(literals.some((one) => sample.includes(one))).toBe(true);
+        if (regex.matches(sample)) expect(regex.literals.some((one) => sample.includes(one))).toBe(true);
     }),
     { numRuns: 300 },
   );
