@@ -30,6 +30,9 @@ export function embeddedConfigXml(settings: EmbeddedSettings): string {
   </logger>
   <!-- A backup goes wherever the user of this process may write, and only noisefloor, the same person, may ask for one. -->
   <backups><allowed_path>/</allowed_path></backups>
+  <!-- With two threads each, as in a command line, each insert would log a warning that one of them is busy. -->
+  <background_schedule_pool_size>64</background_schedule_pool_size>
+  <background_streaming_schedule_pool_size>64</background_streaming_schedule_pool_size>
   <max_server_memory_usage_to_ram_ratio>0.6</max_server_memory_usage_to_ram_ratio>
   <!-- grafana may change some settings although it may only read: that takes this. -->
   <access_control_improvements>

@@ -51,13 +51,15 @@ async function command(server: EmbeddedClickHouse["connection"], query: string):
   }
 }
 
-test("data survive a stop and a start", async () => {
+test("data survive a stop and a start, and ordinary work leaves the server's log empty", async () => {
   const first = await start();
   await command(first.connection, "CREATE TABLE kept (x UInt8) ENGINE = MergeTree ORDER BY x");
   await command(first.connection, "INSERT INTO kept VALUES (42)");
   await first.stop();
   const second = await start();
   expect(await ask(second.connection, "SELECT x FROM kept")).toBe("42");
+  await command(second.connection, "INSERT INTO kept VALUES (43)");
+  expect(await readFile(join(dataDir, "clickhouse", "clickhouse.log"), "utf8")).toBe("");
 });
 
 test("no user gets in without a password, not even the one that keeps the server alive", async () => {
