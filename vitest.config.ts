@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { SlowFirst } from "./test/support/slow-first.ts";
 import { keepTemporaryFilesInMemory } from "./test/support/temporary-folder.ts";
-import { atVolume } from "./test/support/volume.ts";
+import { IS_FULL } from "./test/support/volume.ts";
 
 keepTemporaryFilesInMemory();
 
@@ -17,8 +17,10 @@ const integration = {
     "test/integration/**/*.test.ts",
     "test/contract/**/*.test.ts",
     "test/e2e/**/*.test.ts",
+    // Clusters of their own, for what users of one machine do not meet.
+    ...(IS_FULL || process.env.TEST_SHARDS ? ["test/cluster/**/*.test.ts"] : []),
     // Minutes of kills and outages, each of whose promises a smaller test keeps on every commit.
-    ...atVolume([], ["test/scenarios/**/*.test.ts"]),
+    ...(IS_FULL ? ["test/scenarios/**/*.test.ts"] : []),
   ],
   globalSetup: "test/support/servers/global-setup.ts",
   setupFiles: "test/support/setup.ts",

@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The slowest files, the slowest first. If one is missing here, a run only ends a little later. */
 const SLOW = [
-  "test/integration/cluster/replicas.test.ts",
+  "test/cluster/replicas.test.ts",
   "test/scenarios/restore.test.ts",
   "test/integration/clickhouse/embedded-clickhouse.test.ts",
   "test/e2e/command-line.test.ts",
@@ -12,7 +12,7 @@ const SLOW = [
   "test/integration/kafka/hostile-messages.test.ts",
   "test/integration/ingest/insert-queue.test.ts",
   "test/e2e/start.test.ts",
-  "test/integration/cluster/backup.test.ts",
+  "test/cluster/backup.test.ts",
   "test/integration/operations/fuzz.test.ts",
   "test/integration/ingest/intake-under-pressure.test.ts",
   "test/integration/ingest/killed-ingest.test.ts",
@@ -45,7 +45,7 @@ const SLOW = [
   "test/integration/clickhouse/dashboards.test.ts",
 ];
 
-const WITH_SERVERS = /\/test\/(?:integration|contract|e2e|scenarios)\//;
+const WITH_SERVERS = /\/test\/(?:integration|cluster|contract|e2e|scenarios)\//;
 
 /** A slow file at the end leaves the other workers idle: slow ones go first, then the other tests with real servers. */
 export class SlowFirst extends BaseSequencer {
