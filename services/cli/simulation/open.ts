@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { NetworkList } from "@noisefloor/clickhouse/tables/networks.ts";
-import { lastAddress } from "@noisefloor/domain/address/ipv4.ts";
+import { findRange, flattenNetworks } from "@noisefloor/domain/address/ranges.ts";
 import type { AddressFacts, NetworkRanges } from "@noisefloor/ingest/enrichment/facts.ts";
 import { readStarterNetworks } from "../reference/starter-networks.ts";
 import { openCampaigns } from "./campaigns.ts";
@@ -56,8 +56,14 @@ export async function openInternet({ seed, sources, databases }: InternetOptions
 const ANYBODY = "3";
 
 function isIn(lists: readonly NetworkList[]): (address: number) => boolean {
-  const networks = lists
-    .filter(({ trustLevel }) => trustLevel !== ANYBODY)
-    .flatMap((list) => list.networks.map((network) => ({ first: network.first, last: lastAddress(network) })));
-  return (address) => networks.some(({ first, last }) => first <= address && address <= last);
+  const ranges = flattenNetworks(
+    lists
+      .filter(({ trustLevel }) => trustLevel !== ANYBODY)
+      .flatMap(({ networks }) => networks.map((network) => ({ ...network, listId: "", priority: 0 }))),
+  );
+  const bounds = {
+    first: Uint32Array.from(ranges, ({ first }) => first),
+    last: Uint32Array.from(ranges, ({ last }) => last),
+  };
+  return (address) => findRange(bounds, address) !== undefined;
 }

@@ -18,7 +18,7 @@ import { simulatedEncoder } from "./encode.ts";
 
 const NOW = Date.parse("2026-11-20T14:23:45Z");
 /** Enough for several rows of each kind of source. */
-const PER_DAY = 2_000;
+const PER_DAY = 800;
 
 const databases = await openEnricher({ mmdbPaths: [], log: { warn: () => {} } });
 const internet = await openInternet({ seed: 3, sources: 500, databases });
