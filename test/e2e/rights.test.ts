@@ -42,7 +42,7 @@ test("the query service needs only the right to read, and creates no schema", as
   for (const command of [["query"], ["keys", "list"]]) {
     expect(await errorOf(command, envOf(writer)), "even if the user may create it").toContain(named);
   }
-  expect(await commandLine.run(["migrate"], envOf(writer)).finished).toMatchObject({ code: 0, stderr: "" });
+  expect(await runInProcess(["migrate"], envOf(writer))).toMatchObject({ code: 0, stderr: "" });
 
   const port = String(await getPort());
   const query = commandLine.run(["query"], { ...readOnly, HTTP_PORT: port });

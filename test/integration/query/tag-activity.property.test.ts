@@ -20,7 +20,7 @@ const TAGS = Array.from({ length: 10 }, (_, index) =>
   makeTag(`tag-${index}`, INTENTIONS[index % INTENTIONS.length] ?? "unknown"),
 );
 const SEEDS = atVolume([1], [1, 2, 3]);
-const QUESTIONS_PER_SEED = atVolume(14, 45);
+const QUESTIONS_PER_SEED = atVolume(10, 45);
 const OBSERVATIONS = atVolume(7_000, 30_000);
 const LOOKUPS_PER_SEED = atVolume(25, 300);
 

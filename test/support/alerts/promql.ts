@@ -92,8 +92,9 @@ function rangesOf(node: Node | undefined, rounds: readonly Round[], text: string
   for (const [index, round] of rounds.entries()) {
     if (round.at < from) continue;
     for (const { labels, value } of vectorOf(inner, rounds.slice(0, index + 1), text)) {
-      const one = series.get(keyOf(labels)) ?? { labels, points: [] };
-      series.set(keyOf(labels), one);
+      const key = keyOf(labels);
+      const one = series.get(key) ?? { labels, points: [] };
+      series.set(key, one);
       one.points.push([round.at, value]);
     }
   }
