@@ -9,17 +9,23 @@ import getPort from "get-port";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { type CommandLine, openCommandLine, type Service } from "../support/worlds/command-line.ts";
+import { runInProcess } from "../support/worlds/in-process.ts";
 
 /** One store from its first command to its last: each test continues where the previous one ended. */
 let commandLine: CommandLine;
 let dataDir: string;
 let service: Service;
+let npm: StartedByNpm;
+let killGroup = () => {};
 
 beforeAll(async () => {
   commandLine = await openCommandLine();
   dataDir = commandLine.dataDir;
 });
-afterAll(() => commandLine.close());
+afterAll(() => {
+  killGroup();
+  return commandLine.close();
+});
 
 const noisefloor: CommandLine["run"] = (args, env) => commandLine.run(args, env);
 const startService = () => commandLine.startService();
@@ -28,8 +34,39 @@ async function getJson(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
+type StartedByNpm = {
+  readonly url: string;
+  /** Its process group. */
+  readonly group: number;
+  readonly ended: Promise<unknown>;
+  readonly logged: () => string;
+};
+
+async function startByNpm(): Promise<StartedByNpm> {
+  const port = String(await getPort());
+  const child = spawn("npm", ["start"], {
+    cwd: fileURLToPath(new URL("../..", import.meta.url)),
+    env: { ...process.env, DATA_DIR: dataDir, HTTP_PORT: port, LOG_LEVEL: "info" },
+    stdio: ["ignore", "pipe", "pipe"],
+    // A process group of its own, as a shell in a terminal creates it.
+    detached: true,
+  });
+  const group = child.pid ?? expect.fail("npm did not start");
+  const ended = new Promise((settle) => child.once("close", settle));
+  let hasEnded = false;
+  void ended.then(() => {
+    hasEnded = true;
+  });
+  // In a group of its own it would outlive a failed test.
+  killGroup = () => void (hasEnded || process.kill(-group, "SIGKILL"));
+  let logged = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (logged += text));
+  await eventually(async () => expect(logged).toContain('"listening"'), 60_000);
+  return { url: `http://localhost:${port}`, group, ended, logged: () => logged };
+}
+
 test("replay without a service runs the store for as long as it needs, and reports what it did", async () => {
-  await noisefloor(["migrate"]).finished;
+  expect(await runInProcess(["migrate"], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
   const file = join(dataDir, "marx.csv");
   const rows = [
     "datetime,host,src,proto,type,spt,dpt",
@@ -84,44 +121,21 @@ test("start prints curl lines that work", async () => {
   ]);
 });
 
-test("accepted observations survive a kill and restart of the service", async () => {
+test("accepted observations survive a kill of the service and a start by npm", async () => {
   const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.9" };
   const answer = await fetch(`${service.url}/v1/observations`, { method: "POST", body: JSON.stringify(observation) });
   expect(answer.status).toBe(202);
   service.child.kill("SIGKILL");
   await service.finished;
-  service = await eventually(startService);
-  expect(await getJson(`${service.url}/v3/community/45.0.0.9`)).toMatchObject({ noise: true });
+  await eventually(async () => expect(await findRunning(dataDir)).toBeUndefined());
+  npm = await startByNpm();
+  expect(await getJson(`${npm.url}/v3/community/45.0.0.9`)).toMatchObject({ noise: true });
 });
 
-test("Ctrl-C ends all of it with exit code 0", async () => {
-  service.child.kill("SIGINT");
-  expect(await service.finished).toMatchObject({ code: 0, stderr: "" });
+test("a Ctrl-C, which reaches npm start from the terminal and again from npm, ends all of it cleanly", async () => {
+  process.kill(-npm.group, "SIGINT");
+  await npm.ended;
+  expect(npm.logged()).toContain('"stopped"');
+  expect(npm.logged()).not.toContain('"level":50');
   expect(await findRunning(dataDir), "the embedded server has ended too").toBeUndefined();
-});
-
-test("npm start ends cleanly on a Ctrl-C, which reaches it from the terminal and again from npm", async () => {
-  const child = spawn("npm", ["start"], {
-    cwd: fileURLToPath(new URL("../..", import.meta.url)),
-    env: { ...process.env, DATA_DIR: dataDir, HTTP_PORT: String(await getPort()), LOG_LEVEL: "info" },
-    stdio: ["ignore", "pipe", "pipe"],
-    // A process group of its own, as a shell in a terminal creates it.
-    detached: true,
-  });
-  let hasEnded = false;
-  child.once("close", () => {
-    hasEnded = true;
-  });
-  onTestFinished(() => {
-    // In a group of its own it would outlive a failed test.
-    if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, "SIGKILL");
-  });
-  let logged = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (logged += text));
-  const ended = new Promise((settle) => child.once("close", settle));
-  await eventually(async () => expect(logged).toContain('"listening"'), 60_000);
-  if (child.pid !== undefined) process.kill(-child.pid, "SIGINT");
-  await ended;
-  expect(logged).toContain('"stopped"');
-  expect(await findRunning(dataDir)).toBeUndefined();
 });
