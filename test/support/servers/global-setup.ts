@@ -19,18 +19,21 @@ const BUILD = fileURLToPath(new URL("../../../infra/build.mjs", import.meta.url)
 
 /** Starts the real servers once for all test files, and ends them after the last. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Else the first processes that tests start would build the program, all of them at once.
-  const { stdout } = await promisify(execFile)(process.execPath, [BUILD]);
-  project.provide("explorer", join(dirname(stdout.trim()), "explorer"));
-  const servers = await Promise.allSettled([provideClickHouse(process.env), provideKafka(process.env)]);
+  const [build, ...servers] = await Promise.allSettled([
+    // Else the first processes that tests start would build the program, all of them at once.
+    promisify(execFile)(process.execPath, [BUILD]),
+    provideClickHouse(process.env),
+    provideKafka(process.env),
+  ]);
   const stop = async () => {
     for (const server of servers) if (server.status === "fulfilled") await server.value.stop();
   };
   const [clickhouse, kafka] = servers;
-  if (clickhouse.status === "rejected" || kafka.status === "rejected") {
+  if (build.status === "rejected" || clickhouse.status === "rejected" || kafka.status === "rejected") {
     await stop();
-    throw clickhouse.status === "rejected" ? clickhouse.reason : kafka.status === "rejected" ? kafka.reason : undefined;
+    throw [build, clickhouse, kafka].find((one) => one.status === "rejected")?.reason;
   }
+  project.provide("explorer", join(dirname(build.value.stdout.trim()), "explorer"));
   project.provide("clickhouse", clickhouse.value.at);
   project.provide("kafkaBrokers", kafka.value.at);
   return stop;
