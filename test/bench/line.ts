@@ -4,7 +4,7 @@ import { z } from "zod";
 const spreadSchema = z.object({ min: z.number(), median: z.number(), max: z.number() });
 export type Spread = Readonly<z.output<typeof spreadSchema>>;
 
-/** One figure of ours against a peer or a limit. */
+/** One measurement of ours against a peer or a limit. */
 export const lineSchema = z.object({
   name: z.string(),
   peer: z.string(),
@@ -17,7 +17,7 @@ export const lineSchema = z.object({
   target: z.number().optional(),
   /** By which power of the store's size the time grows: 0 is flat, 1 is in proportion. */
   exponent: z.number().optional(),
-  /** What makes the figure doubtful, such as answers that differ. */
+  /** What makes the measurement doubtful, such as answers that differ. */
   fault: z.string().optional(),
 });
 export type Line = Readonly<z.output<typeof lineSchema>>;

@@ -7,24 +7,24 @@ const MOST_WARMUP_MS = 3_000;
  * Measures the sides in turn, ABAB, so that whatever else the machine does meets all of them. Several rounds of quick
  * sides follow one that does not count.
  */
-export async function inTurn<Name extends string, Figure>(
-  sides: Readonly<Record<Name, () => Promise<Figure>>>,
+export async function inTurn<Name extends string, Value>(
+  sides: Readonly<Record<Name, () => Promise<Value>>>,
   pace: Pick<Pace, "rounds">,
-): Promise<Record<Name, Figure[]>>;
-export async function inTurn<Figure>(
-  sides: Readonly<Record<string, () => Promise<Figure>>>,
+): Promise<Record<Name, Value[]>>;
+export async function inTurn<Value>(
+  sides: Readonly<Record<string, () => Promise<Value>>>,
   { rounds }: Pick<Pace, "rounds">,
-): Promise<Record<string, Figure[]>> {
-  const series = Object.entries(sides).map(([name, measure]) => ({ name, measure, figures: [] as Figure[] }));
+): Promise<Record<string, Value[]>> {
+  const series = Object.entries(sides).map(([name, measure]) => ({ name, measure, values: [] as Value[] }));
   const measureAll = async () => {
-    for (const { measure, figures } of series) figures.push(await measure());
+    for (const { measure, values } of series) values.push(await measure());
   };
   const start = performance.now();
   await measureAll();
   // The first answers compile code and fill caches.
   const isWarmup = rounds > 1 && performance.now() - start < MOST_WARMUP_MS;
   for (let round = isWarmup ? 0 : 1; round < rounds; round++) await measureAll();
-  return Object.fromEntries(series.map(({ name, figures }) => [name, isWarmup ? figures.slice(1) : figures]));
+  return Object.fromEntries(series.map(({ name, values }) => [name, isWarmup ? values.slice(1) : values]));
 }
 
 /** The median time of a question that is asked for a while, at least once, in milliseconds. */

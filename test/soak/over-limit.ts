@@ -50,8 +50,9 @@ export const overLimit: Scenario = {
       const flowing = await waitForInserts(stage);
       const before = stage.publish(events.slice(2 * number * share, (2 * number + 1) * share));
       await flowing();
-      const lift = await impose(stage);
+      // While the limit is imposed, inserts may fail already, and the next one only after a pause longer than ours.
       const retriesBefore = await ingest.metric(RETRIED);
+      const lift = await impose(stage);
       // Events must arrive now, however quickly the first half was stored.
       const meanwhile = stage.publish(events.slice((2 * number + 1) * share, (2 * number + 2) * share));
       await eventually(async () => {
@@ -62,7 +63,8 @@ export const overLimit: Scenario = {
       const insertsBefore = await ingest.metric(STORED);
       await sleep(waitMs);
       if ((await ingest.metric(STORED)) > insertsBefore) throw new Error(`rows were stored in spite of ${name}`);
-      if ((await ingest.metric(RETRIED)) <= retriesBefore) throw new Error("/metrics does not count retried inserts");
+      if ((await ingest.metric(RETRIED)) <= retriesBefore)
+        throw new Error(`/metrics does not count inserts retried for ${name}`);
       await lift();
     }
     await stage.drained();

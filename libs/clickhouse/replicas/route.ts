@@ -92,7 +92,7 @@ function routeShard(client: ClickHouseClient, shard: number, { watch, askAt }: R
   client.command = (params) => readBy((server) => server.command(params));
 }
 
-/** A second try goes to another server, as the first one is now known to be away. */
+/** A retry goes to another server, as the first one is now known to be away. */
 async function twice<T>(attempt: () => Promise<T>): Promise<T> {
   try {
     return await attempt();

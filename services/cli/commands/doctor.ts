@@ -1,7 +1,7 @@
 import type { CommandContext } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { type OutputOptions, printable } from "../framework/output.ts";
-import { judge } from "../operations/checks.ts";
+import { diagnose } from "../operations/checks.ts";
 import { type Severity, worstOf } from "../operations/finding.ts";
 import { gatherFacts } from "../operations/gather.ts";
 
@@ -21,7 +21,7 @@ const MARKS: Readonly<Record<Severity, string>> = { ok: "ok", unknown: "?", warn
 
 /** `noisefloor doctor`. */
 export async function runDoctor(options: OutputOptions, { settings, print }: CommandContext): Promise<void> {
-  const findings = judge(await gatherFacts(settings));
+  const findings = diagnose(await gatherFacts(settings));
   const worst = worstOf(findings);
   process.exitCode = EXIT_CODES[worst];
   if (options.json) {

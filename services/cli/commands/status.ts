@@ -7,7 +7,7 @@ import { statusLines, statusToJson } from "../operations/show-status.ts";
 export const define: DefineCommand = (status, createContext) => {
   status
     .option("--json", "as JSON", false)
-    .addHelpText("after", '\nIt only reports. "noisefloor doctor" judges the same, with a remedy for each fault.')
+    .addHelpText("after", '\nIt only reports. "noisefloor doctor" checks the same, with a remedy for each fault.')
     .action(async (options: OutputOptions) => runStatus(options, await createContext()));
 };
 

@@ -5,7 +5,7 @@ import { readSettings } from "@noisefloor/config/settings.ts";
 import { KafkaError } from "@noisefloor/kafka/errors.ts";
 import type { GroupState } from "@noisefloor/kafka/group-state.ts";
 import { expect, test } from "vitest";
-import { judge } from "./checks.ts";
+import { diagnose } from "./checks.ts";
 import { worstOf } from "./finding.ts";
 import type { Facts } from "./gather.ts";
 import type { Probe } from "./probe.ts";
@@ -75,13 +75,13 @@ const away = (error: string, store: Partial<Facts["store"]> = {}) =>
 
 /** What is not well, as `severity check: text`. */
 const faults = (given: Facts) =>
-  judge(given)
+  diagnose(given)
     .filter(({ severity }) => severity !== "ok")
     .map(({ severity, check, text }) => `${severity} ${check}: ${text}`);
 
 test("nothing is wrong when all is well", () => {
   expect(faults(facts())).toEqual([]);
-  expect(worstOf(judge(facts()))).toBe("ok");
+  expect(worstOf(diagnose(facts()))).toBe("ok");
 });
 
 const group = { topic: "scans", groupId: "g" };
@@ -222,7 +222,7 @@ test.each<[string, Facts, RegExp]>([
   ],
 ])("when %s, it is named, with what to do", (_name, given, expected) => {
   expect(faults(given).join("\n")).toMatch(expected);
-  for (const { severity, remedy, check } of judge(given)) {
+  for (const { severity, remedy, check } of diagnose(given)) {
     if (severity === "failure" || severity === "warning") expect(remedy, check).toBeTruthy();
   }
   expect(statusLines(given).length).toBeGreaterThan(3);

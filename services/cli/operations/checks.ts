@@ -22,7 +22,7 @@ import type { Facts } from "./gather.ts";
 import { knownOf } from "./probe.ts";
 
 /** Every check, in the order in which a fault is looked for: one further up often explains those below. */
-export function judge(facts: Facts): Finding[] {
+export function diagnose(facts: Facts): Finding[] {
   const store = "value" in facts.store.facts ? facts.store.facts.value : undefined;
   const findings = [
     ...checkLoad(facts),

@@ -14,7 +14,7 @@ import {
 import { probeServices, type ServiceProbe } from "./probe-services.ts";
 import { probeStore, type StoreProbe } from "./probe-store.ts";
 
-/** Everything that `status` shows and `doctor` judges. */
+/** Everything that `status` shows and `doctor` checks. */
 export type Facts = {
   /** Milliseconds since 1970 UTC. */
   readonly now: number;

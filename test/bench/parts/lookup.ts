@@ -73,11 +73,11 @@ async function measureSides(run: Run, sides: Sides, fault: string | undefined): 
     },
     run.pace,
   );
-  const of = (results: readonly LoadResult[], figure: "perSecond" | "p50" | "p99") => results.map((one) => one[figure]);
+  const of = (results: readonly LoadResult[], metric: "perSecond" | "p50" | "p99") => results.map((one) => one[metric]);
   const rate = (peer: string, theirs: readonly LoadResult[], target?: number) =>
     against({ name: NAME, unit: "per second", peer, target, fault }, of(ours, "perSecond"), of(theirs, "perSecond"));
-  const time = (figure: "p50" | "p99") =>
-    against({ name: `${NAME}: ${figure}`, unit: "ms", peer: EMPTY_ROUTE }, of(ours, figure), of(empty, figure));
+  const time = (metric: "p50" | "p99") =>
+    against({ name: `${NAME}: ${metric}`, unit: "ms", peer: EMPTY_ROUTE }, of(ours, metric), of(empty, metric));
   return [
     rate(EMPTY_ROUTE, empty, 0.5),
     rate("one query per lookup over raw observations", query),

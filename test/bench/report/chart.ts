@@ -4,8 +4,8 @@ import { format, headOf } from "./table.ts";
 
 const WIDTH = 1_000;
 const LABELS = 520;
-const FIGURES = 130;
-const BAR = WIDTH - LABELS - FIGURES;
+const RATIOS = 130;
+const BAR = WIDTH - LABELS - RATIOS;
 const ROW = 22;
 const HEAD = 70;
 
@@ -65,7 +65,7 @@ function barOf(line: Line, index: number, { x }: Scale): string {
     `<rect x="${from.toFixed(1)}" y="${y + 4}" width="${Math.max(1, to - from).toFixed(1)}" height="${ROW - 8}" fill="${colourOf(line)}"/>`,
     `<line x1="${x(min).toFixed(1)}" y1="${middle}" x2="${x(max).toFixed(1)}" y2="${middle}" stroke="#000000"/>`,
     ...(line.target === undefined ? [] : [tickOf(x(line.target), y)]),
-    `<text x="${WIDTH - FIGURES + 10}" y="${y + 15}">${escapeXml(figureOf(line))}</text>`,
+    `<text x="${WIDTH - RATIOS + 10}" y="${y + 15}">${escapeXml(ratioOf(line))}</text>`,
   ].join("");
 }
 
@@ -74,7 +74,7 @@ function tickOf(x: number, y: number): string {
   return `<line x1="${x.toFixed(1)}" y1="${y + 2}" x2="${x.toFixed(1)}" y2="${y + ROW - 2}" stroke="#000000" stroke-width="2"/>`;
 }
 
-function figureOf({ ratio, exponent, fault }: Line): string {
+function ratioOf({ ratio, exponent, fault }: Line): string {
   const more = [
     ...(exponent === undefined ? [] : [`exponent ${exponent.toFixed(2)}`]),
     ...(fault === undefined ? [] : ["fault"]),

@@ -3,7 +3,7 @@ import { QUIET } from "../quiet.ts";
 import type { Compared } from "./compare.ts";
 import type { PartReport, Report } from "./report.ts";
 
-/** What a reader needs before any figure. */
+/** What a reader needs before any number. */
 export function headOf({ made, machine, size, seed, rounds, seconds }: Report): string {
   return `${made}, ${machine}. ${size} observations from seed ${seed}, ${rounds} rounds, ${Math.round(seconds)} s.`;
 }
@@ -29,9 +29,9 @@ function warningsOf({ name, before }: PartReport): string[] {
 export function rowsOf(lines: readonly Line[]): Record<string, string>[] {
   return lines.map((line) => ({
     question: line.name,
-    ours: formatFigure(line.ours, line.unit),
+    ours: formatValue(line.ours, line.unit),
     against: line.peer,
-    theirs: formatFigure(line.theirs, line.unit),
+    theirs: formatValue(line.theirs, line.unit),
     "ratio (min..max)": `${format(line.ratio.median)} (${format(line.ratio.min)}..${format(line.ratio.max)})`,
     wanted:
       line.target === undefined ? "" : `${format(line.target)} ${line.ratio.median >= line.target ? "yes" : "NO"}`,
@@ -69,7 +69,7 @@ function toTable(rows: readonly Record<string, string>[]): string {
   ].join("\n");
 }
 
-function formatFigure(value: number, unit: Line["unit"]): string {
+function formatValue(value: number, unit: Line["unit"]): string {
   return `${format(value)} ${unit === "ms" ? "ms" : "/s"}`;
 }
 

@@ -6,7 +6,7 @@ const MAX_LITERALS = 64;
 
 /**
  * Texts of which every match of a regular expression contains at least one, so that it need not run where all of them
- * are missing; empty when none are certain. It gives up rather than guess: a wrong text would lose matches.
+ * are missing; empty when none are certain, as a wrong text would lose matches.
  */
 export function requiredLiterals(source: string, isCased: boolean): RequiredLiterals {
   // Escapes that change the meaning of what follows, and flags within groups, are not worth the code.
