@@ -130,7 +130,8 @@ test("after a while without rows the first do not wait; those soon after them wa
   await queue.store(rows(0, 10), 0);
   await Promise.all([queue.store(rows(10, 20), 0), queue.store(rows(20, 30), 0)]);
   expect(inserts.map(({ rows: count }) => count)).toEqual([10, 20]);
-  expect(performance.now() - start).toBeGreaterThanOrEqual(499);
+  // Timers and this clock count by themselves, and may differ by some milliseconds.
+  expect(performance.now() - start).toBeGreaterThanOrEqual(490);
 });
 
 test("rows with more behind them do not wait for others", async () => {
