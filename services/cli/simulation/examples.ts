@@ -18,11 +18,18 @@ export type Example = {
 const fileSchema = z.object({ examples: z.array(z.unknown()).optional() });
 const preparedSchema = z.record(z.string(), z.array(z.unknown()));
 
+let read: Promise<readonly Example[]> | undefined;
+
 /**
  * The examples of the starter catalogue, as simulated scanners send them: so every rule has something to match. Those
- * about an address, a network or a name of its own are left out.
+ * about an address, a network or a name of its own are left out. Read once: they come with the program.
  */
-export async function readExamples(): Promise<readonly Example[]> {
+export function readExamples(): Promise<readonly Example[]> {
+  read ??= readAll();
+  return read;
+}
+
+async function readAll(): Promise<readonly Example[]> {
   const examples = Object.entries(await readFiles()).flatMap(([file, values]) => {
     const [folder = "", name = ""] = file.split("/");
     return values.flatMap((value) => {
