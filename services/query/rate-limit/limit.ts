@@ -3,7 +3,6 @@ import type { Logger } from "pino";
 import type { AuthorizedCaller } from "../auth.ts";
 import { fileCounter } from "./file-counter.ts";
 import type { CountingState, LookupCounter } from "./memory-counter.ts";
-import { redisCounter } from "./redis-counter.ts";
 
 /** The result of requesting lookups. */
 export type LimitResult = {
@@ -34,6 +33,8 @@ export type LookupLimit = {
 
 /** Counts in Redis or Valkey, shared by all processes. While it is down, each process counts its own lookups. */
 export async function sharedLookupLimit(redisUrl: string, now: () => number, log: Logger): Promise<LookupLimit> {
+  // Loaded only here: the library makes up a tenth of what a service loads, and most run without Redis.
+  const { redisCounter } = await import("./redis-counter.ts");
   return createLimit(await redisCounter(redisUrl, log), now);
 }
 
