@@ -18,15 +18,15 @@ export type Example = {
 const fileSchema = z.object({ examples: z.array(z.unknown()).optional() });
 const preparedSchema = z.record(z.string(), z.array(z.unknown()));
 
-let read: Promise<readonly Example[]> | undefined;
+let starterExamples: Promise<readonly Example[]> | undefined;
 
 /**
  * The examples of the starter catalogue, as simulated scanners send them: so every rule has something to match. Those
  * about an address, a network or a name of its own are left out. Read once: they come with the program.
  */
 export function readExamples(): Promise<readonly Example[]> {
-  read ??= readAll();
-  return read;
+  starterExamples ??= readAll();
+  return starterExamples;
 }
 
 async function readAll(): Promise<readonly Example[]> {

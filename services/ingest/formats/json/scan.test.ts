@@ -1,3 +1,4 @@
+import { existsSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { endOfValue } from "./scan.ts";
@@ -122,11 +123,15 @@ describe("the scan accepts what JSON.parse does", () => {
 });
 
 describe("the cost of a payload does not depend on its content", () => {
-  const LARGE = 4 * 1024 * 1024;
+  const LARGE = 12 * 1024 * 1024;
   const filled = (head: string, filling: string, tail: string) =>
     Buffer.concat([Buffer.from(head), Buffer.alloc(LARGE - (LARGE % filling.length), filling), Buffer.from(tail)]);
   /** The peak memory of this process, in MiB. */
   const peak = () => process.resourceUsage().maxRSS / 1024;
+  /** Forgets the peak of whatever ran before, which would hide ours. Only Linux can. */
+  const resetPeak = () => {
+    if (existsSync("/proc/self/clear_refs")) writeFileSync("/proc/self/clear_refs", "5");
+  };
 
   test.each([
     ["nothing but opening brackets", () => Buffer.alloc(LARGE, "["), "not-json"],
@@ -136,10 +141,11 @@ describe("the cost of a payload does not depend on its content", () => {
     ["one object over two lines full of small ones", () => filled('{\n"a":[{}', ",{}", "]}"), 1],
   ])("%s", (_what, make, expected) => {
     const payload = make();
+    resetPeak();
     const before = peak();
     const parts = splitPayload(payload, 50_000);
     expect("reason" in parts ? parts.reason : parts.length).toBe(expected);
     // As objects it would take ten times the memory, and block for seconds.
-    expect(peak() - before).toBeLessThan((8 * LARGE) / 1024 / 1024);
+    expect(peak() - before).toBeLessThan(100);
   });
 });
