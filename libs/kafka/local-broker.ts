@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import getPort from "get-port";
+import { openClassArchive } from "./class-archive.ts";
 import { ensureJars, startJavaServer } from "./java-server.ts";
 
 const run = promisify(execFile);
@@ -30,6 +31,7 @@ export async function startLocalBroker(folder: string): Promise<LocalBroker> {
   const jars = await ensureJars(`kafka-${KAFKA_VERSION}`, join(folder, "pom.xml"));
   const directory = await mkdtemp(join(tmpdir(), "noisefloor-kafka-"));
   const [port, controllerPort] = [await getPort({ host: "127.0.0.1" }), await getPort({ host: "127.0.0.1" })];
+  const classes = await openClassArchive(jars, directory);
   const properties = join(directory, "server.properties");
   await writeFile(properties, serverProperties(join(directory, "data"), port, controllerPort));
   // It lives for minutes: the second compiler and a parallel collector cost more than they would gain.
@@ -42,9 +44,11 @@ export async function startLocalBroker(folder: string): Promise<LocalBroker> {
   ];
   // Joined with "=": one id in 64 begins with a dash and would be parsed as an option.
   const clusterId = randomBytes(16).toString("base64url");
-  await run("java", [...java, "kafka.tools.StorageTool", "format", `--cluster-id=${clusterId}`, "-c", properties]);
+  const format = ["kafka.tools.StorageTool", "format", `--cluster-id=${clusterId}`, "-c", properties];
+  await run("java", [...classes.reading, ...java, ...format]);
 
-  const startBroker = () => startJavaServer("Kafka", ["-Xmx512m", ...java, "kafka.Kafka", properties], port);
+  const broker = ["-Xmx512m", ...classes.making, ...java, "kafka.Kafka", properties];
+  const startBroker = () => startJavaServer("Kafka", broker, port);
   const deleteData = () => rm(directory, { recursive: true, force: true });
   let running = await startBroker().catch(async (error: unknown) => {
     await deleteData();
@@ -58,7 +62,7 @@ export async function startLocalBroker(folder: string): Promise<LocalBroker> {
     },
     async stop() {
       await running.end("SIGTERM");
-      await deleteData();
+      await classes.keep().finally(deleteData);
     },
   };
 }

@@ -22,8 +22,15 @@ export type KnownLists = ReadonlyMap<string, KnownList>;
 
 const FILES: Record<NetworkKind, string> = { service: "services.yaml", actor: "actors.yaml" };
 
-/** Our table of the published lists of a kind. */
-export async function readKnownLists(kind: NetworkKind): Promise<KnownLists> {
+const known: Partial<Record<NetworkKind, Promise<KnownLists>>> = {};
+
+/** Our table of the published lists of a kind. Read once: it comes with the program. */
+export function readKnownLists(kind: NetworkKind): Promise<KnownLists> {
+  known[kind] ??= readKnownFile(kind);
+  return known[kind];
+}
+
+async function readKnownFile(kind: NetworkKind): Promise<KnownLists> {
   const text = await readFile(join(KNOWN_LISTS_DIRECTORY, FILES[kind]), "utf8");
   return new Map(Object.entries(z.record(z.string(), knownListSchema).parse(parse(text))));
 }

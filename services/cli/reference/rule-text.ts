@@ -8,12 +8,20 @@ const MAX_LENGTH = 32_768;
 export function ruleTexts(tags: readonly ParsedTag[]): Map<string, string> {
   const withRules = new Map(tags.map((tag) => [tag.entry.slug, tag]));
   return new Map(
-    [...withRules].flatMap(([slug, { rule, match }]) => (rule === undefined ? [] : [[slug, textOf(match)] as const])),
+    [...withRules].flatMap(([slug, tag]) => (tag.rule === undefined ? [] : [[slug, textOf(tag)] as const])),
   );
 }
 
-function textOf(match: unknown): string {
-  const text = stringify(match, { lineWidth: 100 });
+/** Tags of files that did not change are written once, as writing all takes as long as reading them. */
+const known = new WeakMap<ParsedTag, string>();
+
+function textOf(tag: ParsedTag): string {
+  const text = known.get(tag) ?? shorten(stringify(tag.match, { lineWidth: 100 }));
+  known.set(tag, text);
+  return text;
+}
+
+function shorten(text: string): string {
   if (text.length <= MAX_LENGTH) return text;
   const kept = text.slice(0, text.lastIndexOf("\n", MAX_LENGTH) + 1);
   return `${kept}# and ${text.length - kept.length} more characters\n`;

@@ -36,13 +36,15 @@ const starterFileSchema = z.strictObject({
   lists: z.record(z.string(), knownListSchema.partial().extend({ networks: z.array(networkSchema).min(1) })),
 });
 
-/** The lists that a new store starts with. */
+type StarterFile = z.infer<typeof starterFileSchema>;
+
+let starterFiles: Promise<readonly StarterFile[]> | undefined;
+
+/** The lists that a new store starts with. Their files are read once: they come with the program. */
 export async function readStarterNetworks(kind: NetworkKind): Promise<NetworkList[]> {
-  const known = await readKnownLists(kind);
-  const names = (await readdir(STARTER_NETWORKS_DIRECTORY)).filter((name) => name.endsWith(".yaml")).sort();
-  const texts = await Promise.all(names.map((name) => readFile(join(STARTER_NETWORKS_DIRECTORY, name), "utf8")));
-  return texts
-    .map((text) => starterFileSchema.parse(parse(text)))
+  starterFiles ??= readStarterFiles();
+  const [files, known] = await Promise.all([starterFiles, readKnownLists(kind)]);
+  return files
     .filter((file) => file.kind === kind)
     .flatMap(({ defaults, lists }) =>
       Object.entries(lists).map(([listId, { networks, ...own }]) => {
@@ -51,6 +53,12 @@ export async function readStarterNetworks(kind: NetworkKind): Promise<NetworkLis
         return { listId, name, trustLevel, ...described, networks };
       }),
     );
+}
+
+async function readStarterFiles(): Promise<StarterFile[]> {
+  const names = (await readdir(STARTER_NETWORKS_DIRECTORY)).filter((name) => name.endsWith(".yaml")).sort();
+  const texts = await Promise.all(names.map((name) => readFile(join(STARTER_NETWORKS_DIRECTORY, name), "utf8")));
+  return texts.map((text) => starterFileSchema.parse(parse(text)));
 }
 
 const KINDS = ["service", "actor"] as const;
