@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
 import { BackupError, formatUnverified } from "./errors.ts";
 
 const FILES_AT_ONCE = 16;
@@ -47,11 +48,10 @@ async function isGzip(file: FileHandle): Promise<boolean> {
 
 async function assertGzipChecksum(file: FileHandle): Promise<void> {
   const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
-  await pipeline(file.createReadStream({ start: 0, autoClose: false }), createGunzip(), discard).catch(
-    (error: unknown) => {
-      throw new BackupError(formatUnverified(error instanceof Error ? error.message : String(error)));
-    },
-  );
+  const gunzip = createGunzip({ chunkSize: inflateChunkBytes() });
+  await pipeline(file.createReadStream({ start: 0, autoClose: false }), gunzip, discard).catch((error: unknown) => {
+    throw new BackupError(formatUnverified(error instanceof Error ? error.message : String(error)));
+  });
 }
 
 async function measureFolder(path: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { type Readable, Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
+import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
 import { createPace, inOwnTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
@@ -96,7 +97,8 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
       },
       flush: (done) => (arrived < LARGE_BODY_BYTES ? done() : inOwnTurn(done, TURNS_AFTER_BODY)),
     });
-    pipeBody(payload, isGzip ? [createGunzip(), counted] : [counted], reply);
+    const gunzip = () => createGunzip({ chunkSize: inflateChunkBytes(contentLength(request)) });
+    pipeBody(payload, isGzip ? [gunzip(), counted] : [counted], reply);
     endWhenSlow(counted, () => arrived, app.bodyCheckMs, reply);
     return isGzip ? Object.assign(counted, { receivedEncodedLength: contentLength(request) }) : counted;
   });

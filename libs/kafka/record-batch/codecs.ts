@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
+import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
 import { decompress as unzstd } from "fzstd";
 import lz4 from "lz4js";
 import snappy from "snappyjs";
@@ -9,7 +10,11 @@ type Decompress = (compressed: Buffer, maxBytes: number) => Uint8Array | Promise
 /** By the number that a record batch has for each codec. */
 const DECOMPRESS: Readonly<Record<number, Decompress>> = {
   0: (uncompressed) => uncompressed,
-  1: (compressed, maxBytes) => promisify(zlib.unzip)(compressed, { maxOutputLength: maxBytes }),
+  1: (compressed, maxBytes) =>
+    promisify(zlib.unzip)(compressed, {
+      maxOutputLength: maxBytes,
+      chunkSize: inflateChunkBytes(compressed.length),
+    }),
   2: decompressSnappy,
   3: decompressLz4,
   4: decompressZstd,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
 import type { DecodeOptions, FileRecord, LogFormat } from "../../formats/format.ts";
 import { readRecordsOf } from "../../formats/read-file.ts";
 
@@ -83,7 +84,7 @@ export async function* readFile(
 }
 
 function unpack(raw: Readable): Readable {
-  const unpacked = createGunzip();
+  const unpacked = createGunzip({ chunkSize: inflateChunkBytes() });
   raw.on("error", (error) => unpacked.destroy(error));
   return raw.pipe(unpacked);
 }
