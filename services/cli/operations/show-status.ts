@@ -178,13 +178,16 @@ const SHOWN_SENSORS = 20;
 function countLines({ store, now }: Facts): (readonly [string, string])[] {
   const facts = knownOf(store.facts);
   if (facts === undefined) return [];
-  const letters = knownOf(facts.deadLetters);
+  const deadLetters = knownOf(facts.deadLetters);
   const backup = knownOf(facts.lastBackup);
   const sensors = knownOf(facts.sensors);
-  const reasons = letters && [...letters].map(([reason, count]) => `${reason} ${count}`).join(", ");
+  const reasons = deadLetters && [...deadLetters].map(([reason, count]) => `${reason} ${count}`).join(", ");
   const shown = [...(sensors ?? [])].sort((one, other) => Number(other.isSilent) - Number(one.isSilent));
   return [
-    ["dead letters", letters === undefined ? "unknown" : `${total(letters)} today${reasons ? `: ${reasons}` : ""}`],
+    [
+      "dead letters",
+      deadLetters === undefined ? "unknown" : `${total(deadLetters)} today${reasons ? `: ${reasons}` : ""}`,
+    ],
     [
       "last backup",
       backup === undefined
