@@ -9,10 +9,15 @@ import { sizeOf, toStreamMessage } from "./message.ts";
 import type { HandleBatch, StreamConsumer } from "./port.ts";
 
 /**
- * The decompressed size of what is handled and committed at once: small enough that a process which is killed again and
+ * The decompressed size of what is handled and committed as one: small enough that a process which is killed again and
  * again still makes progress, and that a shutdown does not take long.
  */
 const BATCH_BYTES = 8 * 1024 * 1024;
+/**
+ * How much of a partition is fetched at once: two batches, as the second is prepared while the first is stored. With one
+ * the process would wait for the store after every batch of a topic with one partition.
+ */
+const FETCH_BYTES = 2 * BATCH_BYTES;
 /**
  * The least that a record counts towards a batch: tiny records take few bytes, but each is as much work as a large one.
  * Real observations have more bytes, so this splits only hostile batches.
@@ -47,7 +52,8 @@ const MAX_RESTART_DELAY_MS = 30_000;
 const JOIN_TIMEOUT_MS = 5_000;
 
 /**
- * A group member that handles one partition's messages at a time and commits what the handler finished.
+ * A group member that handles a partition's messages in order, two batches at once, and commits what the handler
+ * finished, in order, too.
  * It restarts after errors that unreachable brokers cause, however long they are away; any other error is a failure.
  */
 export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOptions, log: Logger): StreamConsumer {
@@ -124,8 +130,8 @@ function createConsumer(connection: KafkaConnection, options: ConsumerOptions, l
     heartbeatInterval: Math.min(MAX_HEARTBEAT_INTERVAL_MS, Math.floor(sessionTimeoutMs / 3)),
     // The library fetches again only when all of a response is handled: small ones would make small, costly inserts.
     // These count compressed bytes; RESPONSE_MEMORY bounds what they decompress to.
-    maxBytesPerPartition: BATCH_BYTES,
-    maxBytes: CONCURRENT_PARTITIONS * BATCH_BYTES,
+    maxBytesPerPartition: FETCH_BYTES,
+    maxBytes: CONCURRENT_PARTITIONS * FETCH_BYTES,
     maxWaitTimeInMs: 500,
     // The library restarts after some transient errors and not after others, and also during a stop. We restart
     // instead.
@@ -191,12 +197,7 @@ async function handleBatch(
   const { batch, heartbeat, isRunning, resolveOffset, commitOffsetsIfNecessary } = payload;
   const { topic, partition } = batch;
   const end = batch.messages.at(-1);
-  for (const messages of chunksOf(batch.messages, costOf, { bytes: BATCH_BYTES })) {
-    const last = messages.at(-1);
-    if (last === undefined || !isRunning()) return;
-    const hasMore = last !== end || BigInt(batch.highWatermark) > BigInt(batch.lastOffset()) + 1n;
-    const ours = messages.map((message) => toStreamMessage(topic, partition, message));
-    await handle({ messages: ours, hasMore, heartbeat });
+  const commit = async (last: KafkaMessage) => {
     // Control records may follow the last message, and no handler is called for them: commit past them too.
     const offset = (BigInt(last === end ? batch.lastOffset() : last.offset) + 1n).toString();
     // Not consumer.commitOffsets: after a stop was requested it returns without a commit.
@@ -204,5 +205,34 @@ async function handleBatch(
     // Only after the commit: if that fails, the batch must be delivered again, or its offsets stay uncommitted until
     // another message is published.
     resolveOffset(last.offset);
+  };
+  const handling: Promise<void>[] = [];
+  let before: Promise<void> = Promise.resolve();
+  try {
+    for (const messages of chunksOf(batch.messages, costOf, { bytes: BATCH_BYTES })) {
+      const last = messages.at(-1);
+      if (last === undefined || !isRunning()) break;
+      const hasMore = last !== end || BigInt(batch.highWatermark) > BigInt(batch.lastOffset()) + 1n;
+      const ours = messages.map((message) => toStreamMessage(topic, partition, message));
+      const earlier = before;
+      const handled = handle({ messages: ours, hasMore, heartbeat, signal: abortedWith(earlier) });
+      handling.push(handled);
+      before = earlier.then(() => handled).then(() => commit(last));
+      // Whichever fails first is thrown below.
+      for (const one of [handled, before]) one.catch(() => {});
+      // No more than two are handled at once.
+      await earlier;
+    }
+    await before;
+  } finally {
+    // What is delivered again must not meet what is still being handled.
+    await Promise.allSettled(handling);
   }
+}
+
+/** A signal that aborts when the promise rejects. */
+function abortedWith(promise: Promise<void>): AbortSignal {
+  const controller = new AbortController();
+  promise.catch((error: unknown) => controller.abort(error));
+  return controller.signal;
 }

@@ -23,11 +23,15 @@ export type StreamBatch = {
   readonly hasMore: boolean;
   /** Keeps the group membership alive; call it while the handler waits on something healthy. */
   heartbeat(): Promise<void>;
+  /** Aborted when the batch before it has failed: then this one is delivered again, too. */
+  readonly signal: AbortSignal;
 };
 
 /**
- * Handles a batch. When it resolves, the consumer commits the batch's offsets; when it rejects, nothing is committed
- * and the messages are delivered again. Must therefore be idempotent.
+ * Handles a batch. When it resolves, and those before it have, the consumer commits the batch's offsets; when it rejects,
+ * neither they nor those of later batches are committed, and the messages are delivered again. Must therefore be
+ * idempotent. Called for the next batch of a partition while it still handles the one before, so that one can be
+ * prepared while the other is stored.
  */
 export type HandleBatch = (batch: StreamBatch) => Promise<void>;
 

@@ -14,7 +14,9 @@ const observation = JSON.stringify({
 
 /** Passes one batch to the intake as a source does. Settles with its handler. */
 async function handle(messages: readonly StreamMessage[], options: Partial<KafkaIngestOptions>): Promise<void> {
-  for (const handler of await start(options)) await handler({ messages, hasMore: false, heartbeat: async () => {} });
+  const { signal } = new AbortController();
+  const batch = { messages, hasMore: false, heartbeat: async () => {}, signal };
+  for (const handler of await start(options)) await handler(batch);
 }
 
 /** @returns what a source calls with each batch. */
@@ -153,15 +155,21 @@ test("of the batches of several partitions, one is prepared while the one before
       return new Promise((settle) => stored.push(() => settle([])));
     },
   });
-  const handleOne = (name: string, heartbeat = async () => {}) =>
-    handler?.({ messages: messagesOf([observation], () => steps.push(name)), hasMore: false, heartbeat });
+  const { signal: isGood } = new AbortController();
+  const handleOne = (name: string, { heartbeat = async () => {}, signal = isGood } = {}) =>
+    handler?.({ messages: messagesOf([observation], () => steps.push(name)), hasMore: false, heartbeat, signal });
   const [first, second] = [handleOne("first"), handleOne("second")];
   await vi.waitFor(() => expect(steps).toEqual(["first", "prepared"]));
   waiting[0]?.();
   await vi.waitFor(() => expect(steps).toEqual(["first", "prepared", "second", "prepared"]));
   // A batch that is lost while it waits for its turn is not prepared, and does not hold up the next one.
-  const lost = handleOne("lost", () => Promise.reject(new Error("rebalanced")));
+  const lost = handleOne("lost", { heartbeat: () => Promise.reject(new Error("rebalanced")) });
   await expect(lost).rejects.toThrow("rebalanced");
+  // Nor is one behind a batch that failed.
+  const failed = new AbortController();
+  const behind = handleOne("behind", { signal: failed.signal });
+  failed.abort(new Error("the one before failed"));
+  await expect(behind).rejects.toThrow("the one before failed");
   const third = handleOne("third");
   waiting[1]?.();
   await vi.waitFor(() => expect(steps.slice(4)).toEqual(["third", "prepared"]));

@@ -168,17 +168,18 @@ function unreadableBatch(detail: string): Rejection {
 
 /**
  * Sends heartbeats while a batch is ingested, however long the store keeps it waiting. When a heartbeat reports a
- * rebalance, the batch comes again elsewhere: its work is aborted, or it would pile up in memory with each time that it
- * comes again.
+ * rebalance, or the batch before it failed, the batch comes again, perhaps elsewhere: its work is aborted, or it would
+ * pile up in memory with each time that it comes again.
  */
 async function withHeartbeat(batch: StreamBatch, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const lost = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  const failedHeartbeat = new Promise<never>((_, fail) => {
+  const failed = new Promise<never>((_, fail) => {
     timer = setInterval(() => batch.heartbeat().catch(fail), HEARTBEAT_MS);
+    batch.signal.addEventListener("abort", () => fail(batch.signal.reason), { once: true });
   });
   try {
-    await Promise.race([work(lost.signal), failedHeartbeat]);
+    await Promise.race([work(lost.signal), failed]);
   } catch (error) {
     lost.abort(error);
     throw error;

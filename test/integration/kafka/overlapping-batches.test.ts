@@ -1,0 +1,89 @@
+import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
+import { ensureTopics } from "@noisefloor/kafka/admin.ts";
+import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
+import type { StreamBatch } from "@noisefloor/kafka/port.ts";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { eventually } from "../../support/eventually.ts";
+import { committedOffsets, freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
+import { silent } from "../../support/worlds/http.ts";
+
+/** So many that each message is a batch of its own. */
+const RECORDS_OF_A_BATCH = 100_000;
+const TEXTS = ["0", "1", "2", "3"];
+
+let kafka: KafkaSettings;
+beforeEach(async () => {
+  kafka = freshKafka();
+  await ensureTopics(kafka.connection, [{ name: kafka.topic, partitions: 1 }], silent);
+  const producer = await producerOf(kafka);
+  await producer.produce(
+    kafka.topic,
+    TEXTS.map((text) => ({ key: null, value: Buffer.from(text) })),
+  );
+  await producer.close();
+});
+
+/** A batch that is being handled, until the test ends it. */
+type Handled = { readonly text: string; readonly batch: StreamBatch; end(error?: Error): void };
+
+async function consume() {
+  const options = { ...kafka, fromBeginning: true, recordsIn: () => RECORDS_OF_A_BATCH };
+  const consumer = kafkaConsumer(kafka.connection, options, silent);
+  const handled: Handled[] = [];
+  const texts = () => handled.map(({ text }) => text);
+  await consumer.start(
+    (batch) =>
+      new Promise((settle, fail) => {
+        const text = batch.messages.map(({ value }) => String(value)).join();
+        handled.push({ text, batch, end: (error) => (error === undefined ? settle() : fail(error)) });
+        batch.signal.addEventListener("abort", () => fail(batch.signal.reason));
+      }),
+  );
+  const stop = async () => {
+    for (const { end } of handled) end();
+    await consumer.stop();
+  };
+  return { consumer, handled, texts, stop };
+}
+
+test("a partition's next batch is handled while the one before is stored, and its offset is not committed before", async () => {
+  const { handled, texts, stop } = await consume();
+  onTestFinished(stop);
+  await eventually(async () => expect(texts()).toEqual(["0", "1"]));
+  handled[1]?.end();
+  // Not the third, as two are in memory; and a restart must find the first again.
+  await expect.poll(() => committedOffsets(kafka)).toEqual([-1]);
+  expect(texts()).toEqual(["0", "1"]);
+  handled[0]?.end();
+  await eventually(async () => expect(await committedOffsets(kafka)).toEqual([2]));
+  await eventually(async () => expect(texts()).toEqual(TEXTS));
+  handled[2]?.end();
+  await eventually(async () => expect(await committedOffsets(kafka)).toEqual([3]));
+  handled[3]?.end();
+  await eventually(async () => expect(await committedOffsets(kafka)).toEqual([4]));
+});
+
+test("when a batch fails, the one behind it is aborted, and both are delivered again", async () => {
+  const first = await consume();
+  await eventually(async () => expect(first.texts()).toEqual(["0", "1"]));
+  first.handled[0]?.end(new Error("it cannot be stored"));
+  await expect(first.consumer.failure).rejects.toThrow("it cannot be stored");
+  expect(first.handled.map(({ batch }) => batch.signal.aborted)).toEqual([false, true]);
+  await first.stop();
+  expect([first.texts(), await committedOffsets(kafka)]).toEqual([["0", "1"], [-1]]);
+  const second = await consume();
+  onTestFinished(second.stop);
+  await eventually(async () => expect(second.texts()).toEqual(["0", "1"]));
+});
+
+test("when a batch fails whose predecessor is still handled, the predecessor is committed", async () => {
+  const { consumer, handled, texts, stop } = await consume();
+  onTestFinished(stop);
+  await eventually(async () => expect(texts()).toEqual(["0", "1"]));
+  handled[1]?.end(new Error("it cannot be stored"));
+  expect(await committedOffsets(kafka)).toEqual([-1]);
+  handled[0]?.end();
+  await expect(consumer.failure).rejects.toThrow("it cannot be stored");
+  expect(handled[0]?.batch.signal.aborted).toBe(false);
+  expect(await committedOffsets(kafka)).toEqual([1]);
+});
