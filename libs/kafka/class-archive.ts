@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, rename } from "node:fs/promises";
+import { copyFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -11,13 +11,13 @@ export type ClassArchive = {
   readonly reading: readonly string[];
   /** Options of a JVM that reads the archive or, if there is none, makes one when it ends. */
   readonly making: readonly string[];
-  /** Keeps what a JVM has made, for those to come. To be called after its end; a killed one has made nothing. */
+  /** Keeps what a JVM has made, for those to come. To be called after its end; one that was killed made none. */
   keep(): Promise<void>;
 };
 
 /** @param scratch a folder for an archive in the making. */
 export async function openClassArchive(jars: string, scratch: string): Promise<ClassArchive> {
-  // A JVM ignores an archive that is damaged or of another release, so each release has one of its own.
+  // Each release of Java has one of its own: a JVM ignores another's, as it ignores a damaged one, and starts without.
   const { stderr: release } = await promisify(execFile)("java", ["-version"]);
   const hash = createHash("sha256").update(release).digest("hex").slice(0, 16);
   const archive = join(jars, `classes-${hash}.jsa`);
@@ -33,8 +33,12 @@ export async function openClassArchive(jars: string, scratch: string): Promise<C
       if (!existsSync(made)) return;
       // Renamed only when complete: another run may be about to read it.
       const copy = `${archive}-${randomUUID()}`;
-      await copyFile(made, copy);
-      await rename(copy, archive);
+      try {
+        await copyFile(made, copy);
+        await rename(copy, archive);
+      } finally {
+        await rm(copy, { force: true });
+      }
     },
   };
 }

@@ -14,8 +14,8 @@ import type { HandleBatch, StreamConsumer } from "./port.ts";
  */
 const BATCH_BYTES = 8 * 1024 * 1024;
 /**
- * How much of a partition is fetched at once: two batches, as the second is prepared while the first is stored. With one
- * the process would wait for the store after every batch of a topic with one partition.
+ * How much of a partition is fetched at once: two batches, as the second is prepared while the first is stored. With
+ * one, the consumer of a topic with one partition would wait for the store after every batch.
  */
 const FETCH_BYTES = 2 * BATCH_BYTES;
 /**
@@ -52,8 +52,8 @@ const MAX_RESTART_DELAY_MS = 30_000;
 const JOIN_TIMEOUT_MS = 5_000;
 
 /**
- * A group member that handles a partition's messages in order, two batches at once, and commits what the handler
- * finished, in order, too.
+ * A group member that handles a partition's messages in order, two batches at once, and commits in the same order what
+ * the handler finished.
  * It restarts after errors that unreachable brokers cause, however long they are away; any other error is a failure.
  */
 export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOptions, log: Logger): StreamConsumer {
@@ -218,14 +218,14 @@ async function handleBatch(
       const handled = handle({ messages: ours, hasMore, heartbeat, signal: abortedWith(earlier) });
       handling.push(handled);
       before = earlier.then(() => handled).then(() => commit(last));
-      // Whichever fails first is thrown below.
+      // The error of the earliest batch that failed is thrown below.
       for (const one of [handled, before]) one.catch(() => {});
       // No more than two are handled at once.
       await earlier;
     }
     await before;
   } finally {
-    // What is delivered again must not meet what is still being handled.
+    // Before the library may deliver the messages again.
     await Promise.allSettled(handling);
   }
 }

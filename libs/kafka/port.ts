@@ -28,10 +28,10 @@ export type StreamBatch = {
 };
 
 /**
- * Handles a batch. When it resolves, and those before it have, the consumer commits the batch's offsets; when it rejects,
- * neither they nor those of later batches are committed, and the messages are delivered again. Must therefore be
- * idempotent. Called for the next batch of a partition while it still handles the one before, so that one can be
- * prepared while the other is stored.
+ * Handles a batch. When it has resolved for this and all earlier batches of the partition, the consumer commits the
+ * batch's offsets. When it rejects, no offsets of this and later batches are committed, and their messages are
+ * delivered again. Must therefore be idempotent. It is called for a partition's next batch while it handles the one
+ * before, so that one can be prepared while the other is stored.
  */
 export type HandleBatch = (batch: StreamBatch) => Promise<void>;
 

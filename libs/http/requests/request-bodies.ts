@@ -97,8 +97,8 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
       },
       flush: (done) => (arrived < LARGE_BODY_BYTES ? done() : inOwnTurn(done, TURNS_AFTER_BODY)),
     });
-    const gunzip = () => createGunzip({ chunkSize: inflateChunkBytes(contentLength(request)) });
-    pipeBody(payload, isGzip ? [gunzip(), counted] : [counted], reply);
+    const chunkSize = inflateChunkBytes(contentLength(request));
+    pipeBody(payload, isGzip ? [createGunzip({ chunkSize }), counted] : [counted], reply);
     endWhenSlow(counted, () => arrived, app.bodyCheckMs, reply);
     return isGzip ? Object.assign(counted, { receivedEncodedLength: contentLength(request) }) : counted;
   });

@@ -12,7 +12,7 @@ export function ruleTexts(tags: readonly ParsedTag[]): Map<string, string> {
   );
 }
 
-/** Tags of files that did not change are written once, as writing all takes as long as reading them. */
+/** Tags of files that have not changed stay the same objects, and need to be written only once. */
 const known = new WeakMap<ParsedTag, string>();
 
 function textOf(tag: ParsedTag): string {
