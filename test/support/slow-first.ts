@@ -32,7 +32,7 @@ const SLOW = [
   "services/ingest/sources/hpfeeds/subscriber.test.ts",
   "test/integration/clickhouse/embedded-restart.test.ts",
   "test/integration/clickhouse/retention-command.test.ts",
-  "test/e2e/lookup-limit.test.ts",
+  "test/scenarios/lookup-limit.test.ts",
   "test/scenarios/infra-cluster.test.ts",
   "test/integration/dead-letters/dead-letter-retry.test.ts",
   "test/integration/kafka/consumer-recovery.test.ts",

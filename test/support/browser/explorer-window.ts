@@ -9,6 +9,8 @@ const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 export type ExplorerOptions = Pick<BrowserContextOptions, "viewport" | "colorScheme"> & {
   /** As if it had been entered before. */
   readonly key?: string;
+  /** Whether {@link expectAccessible} will be called: every page then loads axe, too. */
+  readonly hasAxe?: boolean;
 };
 
 /** A window of the explorer, with what went wrong in it. */
@@ -25,10 +27,11 @@ export type ExplorerWindow = {
 export async function openExplorer(
   browser: Browser,
   url: string,
-  { key, ...options }: ExplorerOptions = {},
+  { key, hasAxe = false, ...options }: ExplorerOptions = {},
 ): Promise<ExplorerWindow> {
   const context = await openWindow(browser, { viewport: { width: 1280, height: 900 }, ...options });
-  await context.addInitScript({ path: AXE });
+  // The policy of the pages forbids to add it later.
+  if (hasAxe) await context.addInitScript({ path: AXE });
   if (key !== undefined)
     await context.addInitScript(`sessionStorage.setItem("noisefloor-key", ${JSON.stringify(key)})`);
   const page = await context.newPage();

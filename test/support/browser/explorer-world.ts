@@ -23,7 +23,6 @@ const worm = makeTag("worm", "malicious", {
   cves: ["CVE-2026-0001"],
 });
 export const scanner = makeTag("scanner", "suspicious", { name: "Scanner", related: [worm.id] });
-/** A browser, and the explorer of a database with hostile texts of sensors. */
 /** What the rule of the tag `scanner` matches. */
 export const RULE = `- path|contains:\n    - ${SCRIPT}\n    - \u202e\n  port: 80\n`;
 
@@ -36,6 +35,7 @@ export type ExplorerWorld = {
   close(): Promise<void>;
 };
 
+/** A browser, and the explorer of a database with hostile texts of sensors. */
 export async function openExplorerWorld(): Promise<ExplorerWorld> {
   const explorer = readExplorer(inject("explorer"));
   expect(explorer).toBeDefined();

@@ -6,7 +6,6 @@ import getPort from "get-port";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { provideRedis } from "../support/servers/redis.ts";
-import { testInFull } from "../support/test-in-full.ts";
 import { type CommandLine, openCommandLine, type Started } from "../support/worlds/command-line.ts";
 import { withoutCompiling } from "../support/worlds/databases.ts";
 import { runInProcess } from "../support/worlds/in-process.ts";
@@ -74,7 +73,7 @@ test("without a key 100 lookups a day are answered, also when the process is res
   expect(invalid.status, "the address is validated before the limit").toBe(400);
 });
 
-testInFull("two processes over one Redis answer 100 lookups together, also when one of them is restarted", async () => {
+test("two processes over one Redis answer 100 lookups together, also when one of them is restarted", async () => {
   await awayFromMidnight();
   const redis = await provideRedis(process.env);
   const { url: clickhouseUrl, username, password } = inject("clickhouse");
