@@ -1,5 +1,6 @@
 // Makes a fresh clone ready: installs what the lock file names, if that has not been done yet, and builds the program.
-// Then runs the command line with the arguments it was given, unless these are --only-install.
+// Then runs the command line with the arguments it was given, unless these are --only-install. With --only-packages it
+// does not build either: the tests do, while their servers start.
 // Plain JavaScript without a dependency, as it runs before there are any.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -51,7 +52,7 @@ const args = process.argv.slice(2);
 if (args[0] === "--only-install") {
   const { ensureBuilt } = await import("./build.mjs");
   await ensureBuilt();
-} else {
+} else if (args[0] !== "--only-packages") {
   // `npm start --demo` without `--` before it: npm takes the flag for a setting of its own.
   if (process.env.npm_config_demo === "true" && !args.includes("--demo")) args.push("--demo");
   process.argv.splice(2, process.argv.length, ...args);

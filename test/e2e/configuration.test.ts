@@ -53,3 +53,10 @@ test("variables that look like settings are named in a warning, all others are n
     expect.objectContaining({ level: 40, variable: "NOISEFLOOR_COLOUR" }),
   ]);
 });
+
+test.runIf(process.platform === "linux")("an impossible data directory is reported at once", async () => {
+  expect(await commandLine.run(["start"], { DATA_DIR: "/proc/none" }).finished).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^noisefloor: the data directory \/proc\/none cannot be used: ENOENT/),
+  });
+});

@@ -43,7 +43,7 @@ const SLOW = [
   "test/integration/ingest/sensor-keys.test.ts",
   "test/integration/ingest/sensor-key-ids.test.ts",
   "test/e2e/ports.test.ts",
-  "test/e2e/embedded-restart.test.ts",
+  "test/scenarios/embedded-restart.test.ts",
   "test/scenarios/full-store.test.ts",
   "test/integration/dead-letters/dead-letter-purge.test.ts",
   "test/integration/kafka/compression.test.ts",
