@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { badEvents } from "../soak/bad-events.ts";
+import { kill } from "../soak/kill.ts";
 import { runScenario } from "../soak/scenario.ts";
 import { storeOutage } from "../soak/store-outage.ts";
 import { terminate } from "../soak/terminate.ts";
@@ -18,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => servers.close());
 
 // The longer ones run only in the soak.
-test.each([storeOutage, badEvents, terminate])(
+test.each([kill, storeOutage, badEvents, terminate])(
   "$promise",
   async (scenario) => {
     const options = { extent: "test", seed: SEED, events: scenario.events.test, say: () => {} } as const;

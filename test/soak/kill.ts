@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { atVolume } from "../support/volume.ts";
 import { replayAll } from "./replay.ts";
 import { type Scenario, waitForInserts } from "./scenario.ts";
 
@@ -13,7 +12,7 @@ export const kill: Scenario = {
   events: { soak: 1_000_000, test: 10_000 },
   async play(stage, extent, say) {
     const { events, random } = stage;
-    const kills = extent === "soak" ? 30 : atVolume(1, 2);
+    const kills = extent === "soak" ? 30 : 2;
     const share = Math.ceil(events.length / (kills + 1));
     const flows: Promise<void>[] = [];
     // Each process gets its share of the events, else all would be stored before the last kill.

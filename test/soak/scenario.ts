@@ -1,7 +1,6 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
 import { eventually } from "../support/eventually.ts";
-import { atVolume } from "../support/volume.ts";
 import { openStage, type SoakServers, type Stage } from "../support/worlds/soak-stage.ts";
 
 /** All of a scenario, or as much as a test has time for. */
@@ -31,8 +30,7 @@ export async function runScenario(
   },
 ): Promise<Outcome> {
   const { extent, seed, events } = options;
-  const size = extent === "soak" ? { days: 99, addressesAsked: 10 } : { days: atVolume(20, 99), addressesAsked: 3 };
-  const stage = await openStage(servers, { seed, events, ...size });
+  const stage = await openStage(servers, { seed, events, days: 99, addressesAsked: extent === "soak" ? 10 : 3 });
   try {
     const start = performance.now();
     const summary = await scenario.play(stage, options.extent, options.say);

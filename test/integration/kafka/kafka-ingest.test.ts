@@ -7,7 +7,6 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { addressOf, observation, type SentObservation } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
 import { readStored } from "../../support/oracle/stored-observations.ts";
-import { testInFull } from "../../support/test-in-full.ts";
 import { atVolume } from "../../support/volume.ts";
 import {
   type ConsumingWorld,
@@ -156,7 +155,7 @@ test("of a compressed message of 20 MiB the first 8 MiB and its size are kept, a
   await eventually(async () => expect(await stored()).toHaveLength(20));
 });
 
-testInFull("the same messages delivered to two groups, in other batches, are the same observations", async () => {
+test("the same messages delivered to two groups, in other batches, are the same observations", async () => {
   const messages = Array.from({ length: 3_000 }, (_, index) => ({ key: null, value: bytes(good(index % 700)) }));
   await producer.produce(kafka.topic, messages);
   await eventually(async () => expect(await stored()).toHaveLength(3_000));
