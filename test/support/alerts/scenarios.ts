@@ -21,8 +21,13 @@ export function applyChange(samples: readonly Sample[], { name, labels = {}, as 
   const changed = meant.flatMap((sample) =>
     value === undefined ? [] : [{ ...sample, labels: { ...sample.labels, ...as }, value }],
   );
-  return [...samples.filter((sample) => Object.keys(as).length > 0 || !isMeant(sample)), ...changed];
+  // A series that is there already must not stay beside the one that stands for it.
+  const replaced = new Set((Object.keys(as).length > 0 ? changed : meant).map(seriesOf));
+  const added = new Map(changed.map((sample) => [seriesOf(sample), sample]));
+  return [...samples.filter((sample) => !replaced.has(seriesOf(sample))), ...added.values()];
 }
+
+const seriesOf = ({ name, labels }: Sample) => `${name} ${JSON.stringify(Object.entries(labels).sort())}`;
 
 const [FIRST, SECOND, QUERY] = ["intake-1", "intake-2", "query"].map((instance) => ({ instance }));
 const lag = (partition: number, value: number) => ({
