@@ -21,10 +21,10 @@ export function applyChange(samples: readonly Sample[], { name, labels = {}, as 
   const changed = meant.flatMap((sample) =>
     value === undefined ? [] : [{ ...sample, labels: { ...sample.labels, ...as }, value }],
   );
+  if (Object.keys(as).length === 0) return [...samples.filter((sample) => !isMeant(sample)), ...changed];
   // A series that is there already must not stay beside the one that stands for it.
-  const replaced = new Set((Object.keys(as).length > 0 ? changed : meant).map(seriesOf));
   const added = new Map(changed.map((sample) => [seriesOf(sample), sample]));
-  return [...samples.filter((sample) => !replaced.has(seriesOf(sample))), ...added.values()];
+  return [...samples.filter((sample) => sample.name !== name || !added.has(seriesOf(sample))), ...added.values()];
 }
 
 const seriesOf = ({ name, labels }: Sample) => `${name} ${JSON.stringify(Object.entries(labels).sort())}`;
