@@ -139,5 +139,5 @@ test("a Ctrl-C, which reaches npm start from the terminal and again from npm, en
   expect(npm.logged(), "no warning and no error").not.toMatch(/"level":[456]0/);
   expect(await findRunning(dataDir), "the embedded server has ended too").toBeUndefined();
   const counts = await readFile(join(dataDir, `lookups-${new URL(npm.url).port}.json`), "utf8");
-  expect(JSON.parse(counts).storage, "the lookup without a key, for the next start").toMatchObject([{ value: 1 }]);
+  expect(JSON.parse(counts), "the lookup without a key, for the next start").toMatchObject({ storage: [{ value: 1 }] });
 });

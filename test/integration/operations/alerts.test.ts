@@ -74,7 +74,8 @@ beforeAll(async () => {
   scrapedAtStart = [...(await scrape(intake, "intake-1")), ...(await scrape(query, "query"))];
   const observation = { observed_at: new Date().toISOString(), sensor_id: "s", source_ip: "45.0.0.1" };
   await fetch(`${intake.url}/v1/observations`, { method: "POST", body: JSON.stringify(observation) });
-  await fetch(`${query.url}/v3/community/45.0.0.1`);
+  // The scenarios count more of these answers.
+  await eventually(async () => expect((await fetch(`${query.url}/v3/community/45.0.0.1`)).status).toBe(200));
   await eventually(async () => {
     await Promise.all([intake, query].map(({ url }) => fetch(`${url}/readyz`)));
     const first = await scrape(intake, "intake-1");

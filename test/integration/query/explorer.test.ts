@@ -87,7 +87,7 @@ test("every page loads without an error, wide and narrow, light and dark, and ax
   const windows = await Promise.all(
     LOOKS.map(async ({ look, pages }) => ({
       pages,
-      opened: await openExplorer(browser, url, { ...look, key, hasAxe: true }),
+      opened: await openExplorer(browser, url, { ...look, key }),
     })),
   );
   onTestFinished(async () => void (await Promise.all(windows.map(({ opened }) => opened.close()))));

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { expect } from "vitest";
@@ -9,8 +10,6 @@ const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 export type ExplorerOptions = Pick<BrowserContextOptions, "viewport" | "colorScheme"> & {
   /** As if it had been entered before. */
   readonly key?: string;
-  /** Whether {@link expectAccessible} will be called: every page then loads axe, too. */
-  readonly hasAxe?: boolean;
 };
 
 /** A window of the explorer, with what went wrong in it. */
@@ -27,11 +26,9 @@ export type ExplorerWindow = {
 export async function openExplorer(
   browser: Browser,
   url: string,
-  { key, hasAxe = false, ...options }: ExplorerOptions = {},
+  { key, ...options }: ExplorerOptions = {},
 ): Promise<ExplorerWindow> {
   const context = await openWindow(browser, { viewport: { width: 1280, height: 900 }, ...options });
-  // The policy of the pages forbids to add it later.
-  if (hasAxe) await context.addInitScript({ path: AXE });
   if (key !== undefined)
     await context.addInitScript(`sessionStorage.setItem("noisefloor-key", ${JSON.stringify(key)})`);
   const page = await context.newPage();
@@ -81,6 +78,7 @@ const violations = z.array(z.object({ id: z.string(), impact: z.string().nullish
 
 /** Expects that axe finds nothing serious, and that the page is not wider than its window. */
 export async function expectAccessible({ page }: ExplorerWindow, name: string): Promise<void> {
+  await page.evaluate(await readFile(AXE, "utf8"));
   const found = violations.parse(await page.evaluate(FIND_VIOLATIONS));
   const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
   expect([name, serious]).toEqual([name, []]);
