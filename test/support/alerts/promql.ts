@@ -101,7 +101,8 @@ function rangesOf(node: Node | undefined, rounds: readonly Round[], text: string
   return [...series.values()];
 }
 
-const keyOf = (labels: Labels) => JSON.stringify(Object.entries(labels).sort());
+/** The same for the same labels, in whatever order. */
+export const keyOf = (labels: Labels) => JSON.stringify(Object.entries(labels).sort());
 
 function call(node: Node, rounds: readonly Round[], text: string): number | readonly Point[] {
   const name = textOf(node.getChild("FunctionIdentifier") ?? node, text);

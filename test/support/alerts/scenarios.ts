@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Sample } from "./promql.ts";
+import { keyOf, type Sample } from "./promql.ts";
 
 /** Another value than the scraped one, in every series with these labels; undefined removes them. */
 export type Change = {
@@ -23,11 +23,9 @@ export function applyChange(samples: readonly Sample[], { name, labels = {}, as 
   );
   if (Object.keys(as).length === 0) return [...samples.filter((sample) => !isMeant(sample)), ...changed];
   // A series that is there already must not stay beside the one that stands for it.
-  const added = new Map(changed.map((sample) => [seriesOf(sample), sample]));
-  return [...samples.filter((sample) => sample.name !== name || !added.has(seriesOf(sample))), ...added.values()];
+  const added = new Map(changed.map((sample) => [keyOf(sample.labels), sample]));
+  return [...samples.filter((sample) => sample.name !== name || !added.has(keyOf(sample.labels))), ...added.values()];
 }
-
-const seriesOf = ({ name, labels }: Sample) => `${name} ${JSON.stringify(Object.entries(labels).sort())}`;
 
 const [FIRST, SECOND, QUERY] = ["intake-1", "intake-2", "query"].map((instance) => ({ instance }));
 const lag = (partition: number, value: number) => ({
