@@ -14,6 +14,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest"
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
 import { testInFull } from "../../support/test-in-full.ts";
+import { atVolume } from "../../support/volume.ts";
 
 let dataDir: string;
 const started: EmbeddedClickHouse[] = [];
@@ -222,7 +223,7 @@ test("on a platform without its package the error says what to install", () => {
 
 test("after its parent was killed the server ends by itself, and no acknowledged row is missing", async () => {
   const script = fileURLToPath(new URL("../../support/servers/insert-until-killed.ts", import.meta.url));
-  for (let round = 0; round < 2; round++) {
+  for (let round = 0; round < atVolume(1, 2); round++) {
     const parent = spawn(process.execPath, ["--import", "tsx", script, dataDir], {
       stdio: ["ignore", "pipe", "inherit"],
     });

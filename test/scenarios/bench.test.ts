@@ -1,17 +1,14 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { ALL_PARTS } from "../../bench/all.ts";
-import { toSvg } from "../../bench/report/chart.ts";
-import { compareReports } from "../../bench/report/compare.ts";
-import { type PartReport, type Report, reportSchema } from "../../bench/report/report.ts";
-import { toMarkdown } from "../../bench/report/table.ts";
-import { measurePart, openRun } from "../../bench/run.ts";
-import { atVolume } from "../../support/volume.ts";
-import { withoutCompiling } from "../../support/worlds/databases.ts";
+import { ALL_PARTS } from "../bench/all.ts";
+import { toSvg } from "../bench/report/chart.ts";
+import { compareReports } from "../bench/report/compare.ts";
+import { type PartReport, type Report, reportSchema } from "../bench/report/report.ts";
+import { toMarkdown } from "../bench/report/table.ts";
+import { measurePart, openRun } from "../bench/run.ts";
+import { withoutCompiling } from "../support/worlds/databases.ts";
 
-const SIZE = atVolume(3_000, 30_000);
+const SIZE = 30_000;
 const SEED = 1;
-/** The other parts start several processes each; what they measure has tests of its own. */
-const PARTS = ALL_PARTS.filter(({ name }) => atVolume(name === "activity", true));
 const PACE = { rounds: 1, loadSeconds: 0.1, repeatMs: 0, perMessage: [1_000] };
 
 let opened: ReturnType<typeof openRun>;
@@ -26,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
-test.each(PARTS)("the benchmark measures $what", async (part) => {
+test.each(ALL_PARTS)("the benchmark measures $what", async (part) => {
   const report = await measurePart(part, opened.run, 10);
   expect(report).toMatchObject({ failures: [] });
   expect(report.lines.length).toBeGreaterThan(1);
