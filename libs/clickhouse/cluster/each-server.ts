@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type ClickHouseConnection, connect } from "../client/connect.ts";
 import { StoreError } from "../client/errors.ts";
 import { defineQuery, runForOne } from "../client/query.ts";
-import { readReplicaState } from "../replicas/watch.ts";
+import { readReplicaState } from "../replicas/replica-cache.ts";
 import { askForShards, connectionsOf } from "./servers.ts";
 
 /** A connection to each server of a cluster by itself, shard by shard. @throws StoreError as {@link askForShards} does. */

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from "../client/connect.ts";
 import { clusterOf, replicasOf } from "../cluster/cluster.ts";
 import type { ReplicaState } from "./choose.ts";
-import { readReplicaState } from "./watch.ts";
+import { readReplicaState } from "./replica-cache.ts";
 
 /** A server of a shard that has several, and how it is now. */
 export type ReplicaReport = { readonly shard: number; readonly host: string; readonly state: ReplicaState };

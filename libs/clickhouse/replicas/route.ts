@@ -1,8 +1,8 @@
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { isUnreachable, StoreTimeoutError } from "../client/errors.ts";
 import { type ReplicaState, replicaOf } from "./choose.ts";
+import { createReplicaCache, type ReplicaCache, type Replicas } from "./replica-cache.ts";
 import { askingReplica, storingOn } from "./settings.ts";
-import { type Replicas, type ReplicaWatch, watchReplicas } from "./watch.ts";
 
 /** Sends a request to the server of a client, with these settings. */
 type Ask<T> = (client: ClickHouseClient, settings: ClickHouseSettings) => Promise<T>;
@@ -28,27 +28,27 @@ export function routeToReplicas(
   servers: readonly (readonly ClickHouseClient[])[],
   shards: readonly ClickHouseClient[],
 ): ReplicaRouter {
-  const watch = watchReplicas(servers);
+  const cache = createReplicaCache(servers);
   const askAt = async <T>({ shard, replica }: Place, ask: (client: ClickHouseClient) => Promise<T>): Promise<T> => {
     const client = servers[shard]?.[replica];
     if (client === undefined) throw new RangeError(`there is no replica ${replica} of shard ${shard}`);
     try {
       return await ask(client);
     } catch (error) {
-      if (isUnreachable(error)) watch.reportAway(shard, replica);
+      if (isUnreachable(error)) cache.reportAway(shard, replica);
       throw error;
     }
   };
-  const routing: Routing = { watch, askAt };
+  const routing: Routing = { cache, askAt };
   for (const [shard, client] of shards.entries()) routeShard(client, shard, routing);
   return {
     read: (ask) =>
       twice(async () => {
-        const replicas = await watch.read();
+        const replicas = await cache.read();
         return askAt(anyReader(replicas), (client) => ask(client, askingReplica(replicas.chosen ?? 0)));
       }),
     async insert(ask) {
-      const replicas = await watch.read();
+      const replicas = await cache.read();
       const place = anyWriter(replicas);
       const settings = {
         ...askingReplica(replicas.chosen ?? place.replica),
@@ -61,7 +61,7 @@ export function routeToReplicas(
 }
 
 type Routing = {
-  readonly watch: ReplicaWatch;
+  readonly cache: ReplicaCache;
   askAt<T>(place: Place, ask: (client: ClickHouseClient) => Promise<T>): Promise<T>;
 };
 
@@ -69,11 +69,11 @@ type WithSettings = { readonly clickhouse_settings?: ClickHouseSettings };
 
 const INSERT = /^\s*INSERT\b/i;
 
-function routeShard(client: ClickHouseClient, shard: number, { watch, askAt }: Routing): void {
+function routeShard(client: ClickHouseClient, shard: number, { cache, askAt }: Routing): void {
   const readBy = async <T>(ask: (server: ClickHouseClient) => Promise<T>) =>
-    askAt(readerOf(await watch.read(), shard), ask);
+    askAt(readerOf(await cache.read(), shard), ask);
   const insertBy = async <T>(params: WithSettings, ask: Ask<T>) => {
-    const replicas = await watch.read();
+    const replicas = await cache.read();
     const place = writerOf(replicas, shard);
     const settings = { ...params.clickhouse_settings, ...storingOn(countComplete(replicas.states[shard] ?? [])) };
     const token = settings.insert_deduplication_token;

@@ -5,7 +5,7 @@ import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import type { Shard } from "@noisefloor/clickhouse/cluster/shard.ts";
 import type { ReplicaState } from "@noisefloor/clickhouse/replicas/choose.ts";
-import { readReplicaState } from "@noisefloor/clickhouse/replicas/watch.ts";
+import { readReplicaState } from "@noisefloor/clickhouse/replicas/replica-cache.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { z } from "zod";
 import { type CommandContext, UserError } from "../../framework/command.ts";

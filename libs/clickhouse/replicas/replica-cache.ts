@@ -15,7 +15,7 @@ export type Replicas = {
   readonly chosen: number | undefined;
 };
 
-export type ReplicaWatch = {
+export type ReplicaCache = {
   /** What is known now, at most a few seconds old. */
   read(): Promise<Replicas>;
   /** Says that a server did not answer: it is not asked until another look has seen it answer. */
@@ -74,10 +74,10 @@ function stateOf({ tables, delay, alone }: { tables: number; delay: number; alon
  * @param servers of each shard.
  * @param now milliseconds that never go back.
  */
-export function watchReplicas(
+export function createReplicaCache(
   servers: readonly (readonly ClickHouseClient[])[],
   now: () => number = () => performance.now(),
-): ReplicaWatch {
+): ReplicaCache {
   const memories = servers.map((replicas) => replicas.map(() => rememberReplica(now)));
   let known: Replicas | undefined;
   let seenAt = Number.NEGATIVE_INFINITY;
