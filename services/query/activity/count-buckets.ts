@@ -20,8 +20,12 @@ export async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
 
 /** @param most of the whole slice, up to so many addresses are listed, too. */
 function countWideBuckets({ tag, scopes, from, end, start, width }: Grid, read: Read, most = 0) {
-  const segments = segmentsOf({ from, end }, { start, width });
-  return read(countPerWideBucket(segmentCount(width), most), { tag, scopes, from, end, ...segments });
+  const query = countPerWideBucket({
+    buckets: bucketCount({ start, end, width }),
+    segments: segmentCount(width),
+    most,
+  });
+  return read(query, { tag, scopes, from, end, ...segmentsOf({ from, end }, { start, width }) });
 }
 
 function toCounts(rows: readonly { readonly bucket: number; readonly active_ips: number }[]): Counts {
@@ -29,9 +33,11 @@ function toCounts(rows: readonly { readonly bucket: number; readonly active_ips:
 }
 
 /** Whether the buckets are so wide that few of them cut a block and their bits fit. */
-function isWide({ start, end, width }: Grid): boolean {
-  return width >= MIN_WIDE_SECONDS && (end - start) / width <= MAX_WIDE_BUCKETS;
+function isWide(grid: Grid): boolean {
+  return grid.width >= MIN_WIDE_SECONDS && bucketCount(grid) <= MAX_WIDE_BUCKETS;
 }
+
+const bucketCount = ({ start, end, width }: Pick<Grid, "start" | "end" | "width">) => Math.ceil((end - start) / width);
 
 /** Counts the addresses of the buckets, and those of the slice by severity: by one query, where that can do both. */
 export async function countBucketsAndClasses(

@@ -31,6 +31,9 @@ function spellAddresses(total: string, most: number): string {
   return `if(${total} > ${most}, '', base64Encode(addresses)) AS addresses`;
 }
 
+/** All conditions on rows of `tag_addresses` are on its key: to plan a PREWHERE for them takes longer than it saves. */
+const WITHOUT_PREWHERE = "query_plan_optimize_prewhere = 0";
+
 const bucketCount = z.object({ bucket: z.int(), active_ips: z.int() });
 
 /** An address is on one shard, so the shards' numbers of distinct addresses add up. */
@@ -54,18 +57,24 @@ export const countPerBucket = defineQuery({
 
 /** The bits of an address's buckets must fit into a UInt128. */
 export const MAX_WIDE_BUCKETS = 128;
+/** For so few a narrower number does, which takes less time. */
+const MAX_BUCKETS_IN_64_BITS = 64;
 
 /** Where buckets are numbered: the addresses of the whole slice. */
 export const WHOLE_SLICE = -1;
+
+type WideBuckets = { readonly buckets: number; readonly segments: number; readonly most: number };
 
 /**
  * The same for up to {@link MAX_WIDE_BUCKETS} buckets, and for {@link WHOLE_SLICE}. Each row says which buckets its
  * hours are in, as bits from the first bucket that its block touches; an address's rows together have the bits of all
  * its buckets.
- * @param segments how many buckets a block may touch.
+ * @param buckets how many there are.
+ * @param segments how many of them a block may touch.
  * @param most of the whole slice, up to so many `addresses` are listed, too, in the form of {@link listAddresses}.
  */
-export const countPerWideBucket = (segments: number, most: number) => {
+export const countPerWideBucket = ({ buckets, segments, most }: WideBuckets) => {
+  const bitsType = buckets <= MAX_BUCKETS_IN_64_BITS ? "UInt64" : "UInt128";
   const bits = Array.from(
     { length: segments },
     (_, place) => `${2 ** place} * (bitAnd(hours, {segments:Array(Array(UInt64))}[${place + 1}][block]) != 0)`,
@@ -73,7 +82,7 @@ export const countPerWideBucket = (segments: number, most: number) => {
   const listed = `arrayStringConcat(groupArrayIf(${most})(${addressBytes("source_ip")}, bucket = ${WHOLE_SLICE}))`;
   const counted = `SELECT bucket, count() AS active_ips, ${most > 0 ? listed : "''"} AS addresses FROM (
         SELECT source_ip, arrayJoin(arrayPushBack(
-          CAST(bitPositionsToArray(groupBitOr(bitShiftLeft(toUInt128(buckets), first_bucket))), 'Array(Int16)'),
+          CAST(bitPositionsToArray(groupBitOr(bitShiftLeft(to${bitsType}(buckets), first_bucket))), 'Array(Int16)'),
           ${WHOLE_SLICE})) AS bucket
         FROM (
           SELECT source_ip, ${BLOCK} AS block, {firstBuckets:Array(UInt8)}[block] AS first_bucket,
@@ -81,7 +90,8 @@ export const countPerWideBucket = (segments: number, most: number) => {
           FROM tag_addresses WHERE ${IN_BLOCKS}
         ) WHERE buckets != 0 GROUP BY source_ip
       ) GROUP BY bucket`;
-  const spelled = (rows: string) => `SELECT bucket, active_ips, ${spellAddresses("active_ips", most)} FROM (${rows})`;
+  const spelled = (rows: string) => `SELECT bucket, active_ips, ${spellAddresses("active_ips", most)} FROM (${rows})
+    SETTINGS ${WITHOUT_PREWHERE}`;
   return defineQuery({
     name: "tag-activity-wide-counts",
     sql: spelled(counted),
@@ -167,7 +177,7 @@ export const listPerBucket = ({ cap, most, maxRows }: { cap: number; most: numbe
     )`;
   const listed = (rows: string) => `
     SELECT bucket, active_ips, ${spellLowest(cap)}, ${spellAddresses("active_ips", most)}
-    FROM (${rows}) SETTINGS max_rows_to_read = ${maxRows}`;
+    FROM (${rows}) SETTINGS max_rows_to_read = ${maxRows}, ${WITHOUT_PREWHERE}`;
   return defineQuery({
     name: "tag-activity-few",
     sql: listed(perBucket),

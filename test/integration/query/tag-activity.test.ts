@@ -91,6 +91,25 @@ test("a tag with few rows takes one query; of a tag with more, that one is refus
   ]);
 });
 
+test("the last bucket is counted, however many there are before it", async () => {
+  const daily = makeTag("daily", "malicious");
+  await world.addTags([daily]);
+  const days = Array.from({ length: 80 }, (_, age) => age);
+  await world.store(days.map((age) => tagged(`46.3.0.${age}`, NOW - age * 24 * HOUR - 60_000, { tags: [daily.slug] })));
+  const counts = async (query: string) => {
+    const { body } = await world.get(`/v3/tags/${daily.id}/activity?${query}`);
+    const { activity } = z.object({ activity: z.record(z.string(), z.array(bucketSchema.partial())) }).parse(body);
+    return activity.malicious?.map(({ active_ips }) => active_ips);
+  };
+  for (const asked of [62, 63, 64, 65, 66]) {
+    const query = `days=${asked}&granularity=24h`;
+    const counted = await counts(query);
+    expect(counted?.length).toBeGreaterThanOrEqual(asked);
+    expect(counted).not.toContain(0);
+    expect(await counts(`${query}&include_ips=true`), "counted in another way").toEqual(counted);
+  }
+});
+
 const errors: [query: string, status: number, message: RegExp][] = [
   ["days=0", 400, /days takes a whole number from 1 to 90/],
   ["days=91", 400, /days/],
