@@ -108,23 +108,46 @@ export async function classifyWhole(
 
 /** Classifying blocks the event loop: this many addresses take one to two milliseconds, */
 const ADDRESSES_PER_TURN = 4_000;
-/** and sorting this many five. */
-const SORTED_AT_ONCE = 100_000;
+/** and ordering this many three. */
+const ORDERED_AT_ONCE = 250_000;
 
 async function classify(addresses: Uint32Array, severityOf: (address: number) => number): Promise<CountsBySeverity> {
   // An array and an index: a Map and an iterator take a fifth longer.
   const counts = INTENTIONS.map(() => 0);
-  for (let first = 0; first < addresses.length; first += ADDRESSES_PER_TURN) {
-    // In the order of the index: what one search reads is in the processor's cache for the next. Up to twice as fast.
-    if (first % SORTED_AT_ONCE === 0) addresses.subarray(first, first + SORTED_AT_ONCE).sort();
-    const end = Math.min(first + ADDRESSES_PER_TURN, addresses.length);
-    for (let place = first; place < end; place++) {
-      const severity = severityOf(addresses[place] ?? 0);
-      counts[severity] = (counts[severity] ?? 0) + 1;
+  for (let first = 0; first < addresses.length; first += ORDERED_AT_ONCE) {
+    // In the order of the index: what one search reads is in the processor's cache for the next. Three times as fast.
+    const ordered = byUpperBits(addresses.subarray(first, first + ORDERED_AT_ONCE));
+    for (let start = 0; start < ordered.length; start += ADDRESSES_PER_TURN) {
+      const end = Math.min(start + ADDRESSES_PER_TURN, ordered.length);
+      for (let place = start; place < end; place++) {
+        const severity = severityOf(ordered[place] ?? 0);
+        counts[severity] = (counts[severity] ?? 0) + 1;
+      }
+      await ownTurn();
     }
-    await ownTurn();
   }
   return new Map(counts.entries());
+}
+
+const LOWER_BITS = 16;
+
+/** @returns the addresses in the order of their upper 16 bits. To sort them by all takes six times as long. */
+function byUpperBits(addresses: Uint32Array): Uint32Array {
+  const starts = new Uint32Array(2 ** LOWER_BITS + 1);
+  for (let place = 0; place < addresses.length; place++) {
+    const after = ((addresses[place] ?? 0) >>> LOWER_BITS) + 1;
+    starts[after] = (starts[after] ?? 0) + 1;
+  }
+  for (let upper = 1; upper < starts.length; upper++) starts[upper] = (starts[upper] ?? 0) + (starts[upper - 1] ?? 0);
+  const ordered = new Uint32Array(addresses.length);
+  for (let place = 0; place < addresses.length; place++) {
+    const address = addresses[place] ?? 0;
+    const upper = address >>> LOWER_BITS;
+    const start = starts[upper] ?? 0;
+    ordered[start] = address;
+    starts[upper] = start + 1;
+  }
+  return ordered;
 }
 
 /** In the byte order of all machines that Node runs on. */

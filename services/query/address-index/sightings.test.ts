@@ -7,11 +7,11 @@ type Recorded = { readonly address: number; readonly severity: number; readonly 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20);
 
-/** Few addresses, so that they repeat, on one page and on several. */
+/** Few addresses, so that they repeat, in one block of a page, in several, and on several pages. */
 const recorded: fc.Arbitrary<Recorded> = fc.record({
   address: fc.oneof(
     fc.integer({ min: 0x2d000000, max: 0x2d00000f }),
-    fc.constantFrom(0, 0xffff, 0x10000, 0x2d00ffff, 0x2d010000, 0xffff_0000, 0xffff_ffff),
+    fc.constantFrom(0, 0xffff, 0x10000, 0x2d00ffff, 0x2d010000, 0x2d07ffff, 0x2d080000, 0xffff_0000, 0xffff_ffff),
   ),
   severity: fc.integer({ min: 0, max: 4 }),
   lastSeen: fc.oneof(fc.integer({ min: NOW - 5, max: NOW + 5 }), fc.integer({ min: NOW - 90 * HOUR, max: NOW })),
@@ -67,7 +67,7 @@ test("a visit meets each address seen since a time once, with its worst severity
   );
 });
 
-test("evicting old entries changes no later result, and frees their memory", () => {
+test("evicting old entries changes no later result, they can be recorded again, and their memory is freed", () => {
   fc.assert(
     fc.property(fc.array(recorded, { maxLength: 80 }), times, times, (all, before, later) => {
       const sightings = createSightings();
@@ -77,6 +77,8 @@ test("evicting old entries changes no later result, and frees their memory", () 
       }
       const since = Math.max(before, later);
       for (const { address } of all) expect(sightings.find(address, since)).toEqual(expected(all, address, since));
+      for (const { address, severity, lastSeen } of all) sightings.record(address, severity, lastSeen);
+      for (const { address } of all) expect(sightings.find(address, later)).toEqual(expected(all, address, later));
       for (const _step of sightings.evict(NOW + HOUR)) {
         // To its end.
       }

@@ -31,14 +31,23 @@ export type Sightings = {
   bytes(): number;
 };
 
-/** A page has the addresses with the same upper 16 bits. */
-const PAGES = 65_536;
-const PAGES_PER_STEP = 1_024;
+/**
+ * A page has the addresses with the same upper 13 bits: with fewer addresses it would be one of so many arrays that each
+ * search waits for memory, and with more an insert would move too much. Within a page, those with the same upper 16
+ * bits are a block, and a search looks through its block alone.
+ */
+const PAGES = 8_192;
+const PAGES_PER_STEP = 128;
+const LOWER_BITS = 19;
+const LOWER = 2 ** LOWER_BITS - 1;
+const BLOCKS = 65_536;
+const BLOCK_BITS = 16;
+const BLOCKS_PER_PAGE = BLOCKS / PAGES;
 const FIRST_CAPACITY = 4;
 const GROWTH = 1.5;
 
 /**
- * An entry is two words: first the lower 16 bits of the address, 3 bits of severity and 10 bits of milliseconds, then
+ * An entry is two words: first the lower 19 bits of the address, 3 bits of severity and 10 bits of milliseconds, then
  * the seconds. A page is sorted by the first word, so a binary search finds an address, and an insert moves only its
  * page.
  */
@@ -53,6 +62,8 @@ type Page = { words: Uint32Array; length: number };
 
 export function createSightings(): Sightings {
   let pages: (Page | undefined)[] = Array.from({ length: PAGES });
+  /** The index of each block's first entry in its page. */
+  const starts = new Uint32Array(BLOCKS);
   let size = 0;
   let bytes = 0;
 
@@ -63,14 +74,21 @@ export function createSightings(): Sightings {
     page.words = words;
   };
   const pageOf = (address: number): Page => {
-    const existing = pages[address >>> 16];
+    const existing = pages[address >>> LOWER_BITS];
     if (existing !== undefined) return existing;
     const page = { words: new Uint32Array(FIRST_CAPACITY * WORDS), length: 0 };
     bytes += page.words.byteLength;
-    pages[address >>> 16] = page;
+    pages[address >>> LOWER_BITS] = page;
     return page;
   };
-  const insert = (page: Page, index: number, first: number, seconds: number) => {
+  /** The index of the first entry of an address, or of the entry that it would stand before. */
+  const firstOf = (page: Page, address: number, severity = 0) => {
+    const block = address >>> BLOCK_BITS;
+    const next = block + 1;
+    const end = next % BLOCKS_PER_PAGE === 0 ? page.length : (starts[next] ?? 0);
+    return firstFrom(page, keyOf(address, severity), starts[block] ?? 0, end);
+  };
+  const insert = (page: Page, index: number, address: number, first: number, seconds: number) => {
     if (page.length * WORDS === page.words.length) resize(page, Math.ceil(page.length * GROWTH));
     const { words } = page;
     words.copyWithin((index + 1) * WORDS, index * WORDS, page.length * WORDS);
@@ -78,29 +96,31 @@ export function createSightings(): Sightings {
     words[index * WORDS + 1] = seconds;
     page.length++;
     size++;
+    for (let next = (address >>> BLOCK_BITS) + 1; next % BLOCKS_PER_PAGE !== 0; next++)
+      starts[next] = (starts[next] ?? 0) + 1;
   };
 
   return {
     record(address, severity, lastSeen) {
       const page = pageOf(address);
       const key = keyOf(address, severity);
-      const index = firstFrom(page, key);
+      const index = firstOf(page, address, severity);
       if (isRedundant(page, index, key, lastSeen)) return;
       const seconds = Math.floor(lastSeen / 1_000);
       const first = key * 2 ** MILLISECOND_BITS + (lastSeen - seconds * 1_000);
-      if (index === page.length || keyAt(page, index) !== key) insert(page, index, first, seconds);
+      if (index === page.length || keyAt(page, index) !== key) insert(page, index, address, first, seconds);
       else if (timeAt(page, index) < lastSeen) {
         page.words[index * WORDS] = first;
         page.words[index * WORDS + 1] = seconds;
       }
     },
     find(address, since) {
-      const page = pages[address >>> 16];
+      const page = pages[address >>> LOWER_BITS];
       if (page === undefined) return undefined;
       const end = keyOf(address, 0) + 2 ** SEVERITY_BITS;
       let lastSeen = Number.NEGATIVE_INFINITY;
       let severity = 0;
-      for (let index = firstFrom(page, keyOf(address, 0)); index < page.length && keyAt(page, index) < end; index++) {
+      for (let index = firstOf(page, address); index < page.length && keyAt(page, index) < end; index++) {
         const time = timeAt(page, index);
         if (time < since) continue;
         lastSeen = Math.max(lastSeen, time);
@@ -109,11 +129,11 @@ export function createSightings(): Sightings {
       return lastSeen < since ? undefined : { lastSeen, severity };
     },
     severityOf(address, since) {
-      const page = pages[address >>> 16];
+      const page = pages[address >>> LOWER_BITS];
       if (page === undefined) return 0;
       const first = keyOf(address, 0);
       let severity = 0;
-      for (let index = firstFrom(page, first); index < page.length; index++) {
+      for (let index = firstOf(page, address); index < page.length; index++) {
         const key = keyAt(page, index);
         if (key - first > SEVERITIES) break;
         if (timeAt(page, index) >= since) severity = key & SEVERITIES;
@@ -137,6 +157,10 @@ export function createSightings(): Sightings {
           const kept = compact(page, before);
           size -= page.length - kept;
           page.length = kept;
+          for (let block = 0; block < BLOCKS_PER_PAGE; block++) {
+            const key = keyOf(block << BLOCK_BITS, 0);
+            starts[number * BLOCKS_PER_PAGE + block] = firstFrom(page, key, 0, kept);
+          }
           if (kept === 0) {
             bytes -= page.words.byteLength;
             pages[number] = undefined;
@@ -147,6 +171,7 @@ export function createSightings(): Sightings {
     },
     clear() {
       pages = Array.from({ length: PAGES });
+      starts.fill(0);
       size = 0;
       bytes = 0;
     },
@@ -156,7 +181,7 @@ export function createSightings(): Sightings {
 }
 
 function keyOf(address: number, severity: number): number {
-  return (address & 0xffff) * 2 ** SEVERITY_BITS + severity;
+  return (address & LOWER) * 2 ** SEVERITY_BITS + severity;
 }
 
 function keyAt({ words }: Page, index: number): number {
@@ -168,10 +193,10 @@ function timeAt({ words }: Page, index: number): number {
   return (words[index * WORDS + 1] ?? 0) * 1_000 + milliseconds;
 }
 
-/** The index of the first entry with this key or a higher one. */
-function firstFrom(page: Page, key: number): number {
-  let low = 0;
-  let high = page.length;
+/** The index of the first entry with this key or a higher one, from `from` on; `end` when there is none before it. */
+function firstFrom(page: Page, key: number, from: number, end: number): number {
+  let low = from;
+  let high = end;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (keyAt(page, middle) < key) low = middle + 1;
@@ -208,7 +233,7 @@ function visitPage(
       if (time >= since) severity = keyAt(page, index) & SEVERITIES;
       isSeen ||= time >= from;
     }
-    if (isSeen) visitor(number * PAGES + lower, severity);
+    if (isSeen) visitor(number * 2 ** LOWER_BITS + lower, severity);
   }
 }
 
