@@ -6,6 +6,7 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
+import { byUpperHalf } from "./address-order.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { countAddresses, countByClassification, listAddresses } from "./queries.ts";
 
@@ -116,7 +117,7 @@ async function classify(addresses: Uint32Array, severityOf: (address: number) =>
   const counts = INTENTIONS.map(() => 0);
   for (let first = 0; first < addresses.length; first += ORDERED_AT_ONCE) {
     // In the order of the index: what one search reads is in the processor's cache for the next. Three times as fast.
-    const ordered = byUpperBits(addresses.subarray(first, first + ORDERED_AT_ONCE));
+    const ordered = byUpperHalf(addresses.subarray(first, first + ORDERED_AT_ONCE));
     for (let start = 0; start < ordered.length; start += ADDRESSES_PER_TURN) {
       const end = Math.min(start + ADDRESSES_PER_TURN, ordered.length);
       for (let place = start; place < end; place++) {
@@ -127,27 +128,6 @@ async function classify(addresses: Uint32Array, severityOf: (address: number) =>
     }
   }
   return new Map(counts.entries());
-}
-
-const LOWER_BITS = 16;
-
-/** @returns the addresses in the order of their upper 16 bits. To sort them by all takes six times as long. */
-function byUpperBits(addresses: Uint32Array): Uint32Array {
-  const starts = new Uint32Array(2 ** LOWER_BITS + 1);
-  for (let place = 0; place < addresses.length; place++) {
-    const after = ((addresses[place] ?? 0) >>> LOWER_BITS) + 1;
-    starts[after] = (starts[after] ?? 0) + 1;
-  }
-  for (let upper = 1; upper < starts.length; upper++) starts[upper] = (starts[upper] ?? 0) + (starts[upper - 1] ?? 0);
-  const ordered = new Uint32Array(addresses.length);
-  for (let place = 0; place < addresses.length; place++) {
-    const address = addresses[place] ?? 0;
-    const upper = address >>> LOWER_BITS;
-    const start = starts[upper] ?? 0;
-    ordered[start] = address;
-    starts[upper] = start + 1;
-  }
-  return ordered;
 }
 
 /** In the byte order of all machines that Node runs on. */

@@ -32,9 +32,9 @@ export type Sightings = {
 };
 
 /**
- * A page has the addresses with the same upper 13 bits: with fewer addresses it would be one of so many arrays that each
- * search waits for memory, and with more an insert would move too much. Within a page, those with the same upper 16
- * bits are a block, and a search looks through its block alone.
+ * A page has the addresses with the same upper 13 bits: with more and smaller pages each search would wait for memory,
+ * with fewer and larger ones an insert would move too much. Within a page, addresses with the same upper 16 bits are a
+ * block, and a search looks through its block alone.
  */
 const PAGES = 8_192;
 const PAGES_PER_STEP = 128;
