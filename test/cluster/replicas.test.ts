@@ -270,7 +270,8 @@ testInFull(
     await eventually(async () => {
       expect(await askServers(client, readRetention)).toEqual(Array.from({ length: 4 }, () => RETENTION_DAYS + 7));
     });
-    expect(await applyRetention(client, RETENTION_DAYS + 7)).toEqual([]);
+    // The retention that is read is that of one table: those changed last may follow later on a busy replica.
+    await eventually(async () => expect(await applyRetention(client, RETENTION_DAYS + 7)).toEqual([]), 20_000);
   },
   120_000,
 );

@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The files that keep a processor busy for longest, the slowest first, with about how many seconds. */
 const BUSY = new Map([
   ["test/cluster/replicas.test.ts", 60],
+  ["test/scenarios/replica-copies.test.ts", 60],
   ["test/scenarios/restore.test.ts", 40],
   ["test/scenarios/restored-data.test.ts", 30],
   ["test/scenarios/bench.test.ts", 30],
@@ -13,6 +14,7 @@ const BUSY = new Map([
   ["test/scenarios/infra-cluster.test.ts", 20],
   ["test/scenarios/embedded-restart.test.ts", 15],
   ["test/scenarios/full-store.test.ts", 15],
+  ["test/scenarios/shard-outage.test.ts", 15],
   ["test/integration/query/explorer.test.ts", 14],
   ["test/e2e/command-line.test.ts", 12],
   ["test/integration/clickhouse/embedded-clickhouse.test.ts", 8],
