@@ -3,7 +3,7 @@ import { ensureTopics } from "@noisefloor/kafka/admin.ts";
 import { readKafkaState } from "@noisefloor/kafka/group-state.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
-import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
+import { endOffsets, freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
 import { silent } from "../../support/worlds/http.ts";
 
 test("status reads the lag of each topic, and says which one is missing", async () => {
@@ -17,12 +17,15 @@ test("status reads the lag of each topic, and says which one is missing", async 
     value: Buffer.from("{}"),
   }));
   await producer.produce(topic, messages);
+  // A request that a busy broker answers late is sent again, so that the topic may hold a message twice.
+  const stored = (await endOffsets(kafka)).reduce((sum, end) => sum + end, 0);
+  expect(stored).toBeGreaterThanOrEqual(messages.length);
   const missing = { topic: `${topic}-missing`, groupId };
   // A broker that has never had a group makes the topic of their offsets first.
   await eventually(async () => {
     const { groups } = await readKafkaState(connection, [{ topic, groupId }, missing], silent);
     expect(groups).toEqual([
-      { topic, groupId, lag: { messages: 5 } },
+      { topic, groupId, lag: { messages: stored } },
       { ...missing, lag: { error: expect.objectContaining({ message: expect.stringContaining("not host") }) } },
     ]);
   });
