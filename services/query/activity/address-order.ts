@@ -3,8 +3,8 @@ const HALF = 16;
 const MAX_UNORDERED = 4_000;
 
 /**
- * Addresses in the order of their upper 16 bits, by one pass that counts and one that moves: to sort them by all 32 takes
- * six times as long. A few thousand are returned as they are.
+ * Addresses in the order of their upper 16 bits, by one pass that counts and one that moves: to sort them by all 32
+ * takes six times as long. A few thousand are returned as they are.
  */
 export function byUpperHalf(addresses: Uint32Array): Uint32Array {
   if (addresses.length <= MAX_UNORDERED) return addresses;

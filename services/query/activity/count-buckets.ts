@@ -21,7 +21,7 @@ export async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
 /** @param most of the whole slice, up to so many addresses are listed, too. */
 function countWideBuckets({ tag, scopes, from, end, start, width }: Grid, read: Read, most = 0) {
   const query = countPerWideBucket({
-    buckets: bucketCount({ start, end, width }),
+    buckets: bucketsIn({ start, end, width }),
     segments: segmentCount(width),
     most,
   });
@@ -34,10 +34,10 @@ function toCounts(rows: readonly { readonly bucket: number; readonly active_ips:
 
 /** Whether the buckets are so wide that few of them cut a block and their bits fit. */
 function isWide(grid: Grid): boolean {
-  return grid.width >= MIN_WIDE_SECONDS && bucketCount(grid) <= MAX_WIDE_BUCKETS;
+  return grid.width >= MIN_WIDE_SECONDS && bucketsIn(grid) <= MAX_WIDE_BUCKETS;
 }
 
-const bucketCount = ({ start, end, width }: Pick<Grid, "start" | "end" | "width">) => Math.ceil((end - start) / width);
+const bucketsIn = ({ start, end, width }: Pick<Grid, "start" | "end" | "width">) => Math.ceil((end - start) / width);
 
 /** Counts the addresses of the buckets, and those of the slice by severity: by one query, where that can do both. */
 export async function countBucketsAndClasses(

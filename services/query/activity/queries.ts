@@ -31,7 +31,10 @@ function spellAddresses(total: string, most: number): string {
   return `if(${total} > ${most}, '', base64Encode(addresses)) AS addresses`;
 }
 
-/** All conditions on rows of `tag_addresses` are on its key: to plan a PREWHERE for them takes longer than it saves. */
+/**
+ * To plan a PREWHERE takes 3 ms and saves nothing: the conditions are on the key of `tag_addresses`, or on the hours,
+ * which nearly every row of the blocks meets.
+ */
 const WITHOUT_PREWHERE = "query_plan_optimize_prewhere = 0";
 
 const bucketCount = z.object({ bucket: z.int(), active_ips: z.int() });

@@ -36,13 +36,13 @@ export type Sightings = {
  * with fewer and larger ones an insert would move too much. Within a page, addresses with the same upper 16 bits are a
  * block, and a search looks through its block alone.
  */
-const PAGES = 8_192;
-const PAGES_PER_STEP = 128;
-const LOWER_BITS = 19;
-const LOWER = 2 ** LOWER_BITS - 1;
-const BLOCKS = 65_536;
+const PAGE_BITS = 19;
 const BLOCK_BITS = 16;
+const PAGES = 2 ** (32 - PAGE_BITS);
+const BLOCKS = 2 ** (32 - BLOCK_BITS);
 const BLOCKS_PER_PAGE = BLOCKS / PAGES;
+const IN_PAGE = 2 ** PAGE_BITS - 1;
+const PAGES_PER_STEP = 128;
 const FIRST_CAPACITY = 4;
 const GROWTH = 1.5;
 
@@ -74,14 +74,14 @@ export function createSightings(): Sightings {
     page.words = words;
   };
   const pageOf = (address: number): Page => {
-    const existing = pages[address >>> LOWER_BITS];
+    const existing = pages[address >>> PAGE_BITS];
     if (existing !== undefined) return existing;
     const page = { words: new Uint32Array(FIRST_CAPACITY * WORDS), length: 0 };
     bytes += page.words.byteLength;
-    pages[address >>> LOWER_BITS] = page;
+    pages[address >>> PAGE_BITS] = page;
     return page;
   };
-  /** The index of the first entry of an address, or of the entry that it would stand before. */
+  /** The index of the first entry of an address with this severity or a higher one, or where it would stand. */
   const firstOf = (page: Page, address: number, severity = 0) => {
     const block = address >>> BLOCK_BITS;
     const next = block + 1;
@@ -115,7 +115,7 @@ export function createSightings(): Sightings {
       }
     },
     find(address, since) {
-      const page = pages[address >>> LOWER_BITS];
+      const page = pages[address >>> PAGE_BITS];
       if (page === undefined) return undefined;
       const end = keyOf(address, 0) + 2 ** SEVERITY_BITS;
       let lastSeen = Number.NEGATIVE_INFINITY;
@@ -129,7 +129,7 @@ export function createSightings(): Sightings {
       return lastSeen < since ? undefined : { lastSeen, severity };
     },
     severityOf(address, since) {
-      const page = pages[address >>> LOWER_BITS];
+      const page = pages[address >>> PAGE_BITS];
       if (page === undefined) return 0;
       const first = keyOf(address, 0);
       let severity = 0;
@@ -181,7 +181,7 @@ export function createSightings(): Sightings {
 }
 
 function keyOf(address: number, severity: number): number {
-  return (address & LOWER) * 2 ** SEVERITY_BITS + severity;
+  return (address & IN_PAGE) * 2 ** SEVERITY_BITS + severity;
 }
 
 function keyAt({ words }: Page, index: number): number {
@@ -233,7 +233,7 @@ function visitPage(
       if (time >= since) severity = keyAt(page, index) & SEVERITIES;
       isSeen ||= time >= from;
     }
-    if (isSeen) visitor(number * 2 ** LOWER_BITS + lower, severity);
+    if (isSeen) visitor(number * 2 ** PAGE_BITS + lower, severity);
   }
 }
 
