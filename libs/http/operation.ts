@@ -5,6 +5,7 @@ import type { AnswerReservation } from "./limits/answer-memory.ts";
 import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
 import { type Deadline, runWithDeadline } from "./requests/deadline.ts";
 import { nameUnknownParameters } from "./requests/unknown-parameters.ts";
+import { onClosed } from "./server/connections.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -115,7 +116,7 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
     handler: async (request, reply) => {
       const memory = app.answerMemory.reserve(request);
       // Not before the connection is done with it: what the client has not read is still in memory.
-      reply.raw.once("close", memory.release);
+      onClosed(reply.raw, memory.release);
       try {
         const body = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
           const success = reply.code(operation.success.status);

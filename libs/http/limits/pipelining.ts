@@ -1,6 +1,6 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { trackResponse } from "../server/connections.ts";
+import { onClosed, trackResponse } from "../server/connections.ts";
 import { MAX_PIPELINED_REQUESTS, type OnRejected, respondAndClose } from "./rejections.ts";
 
 type Connection = {
@@ -38,7 +38,7 @@ export function inTurnPerConnection(handle: RequestListener, onRejected: OnRejec
     trackResponse(response);
     const start = () => {
       connection.active = response;
-      response.once("close", () => {
+      onClosed(response, () => {
         // The connection has closed: a request started now would never close, and leak what it holds.
         if (socket.destroyed) return;
         const next = connection.waiting.shift();

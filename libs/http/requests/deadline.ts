@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { HttpError } from "../errors.ts";
+import { onClosed } from "../server/connections.ts";
 
 /** nginx's status for a request whose client disconnected before the response; only logs and metrics show it. */
 export const CLIENT_DISCONNECTED = 499;
@@ -61,19 +62,31 @@ export function runWithDeadline<T>(
 ): Promise<T> {
   return new Promise((settle, fail) => {
     const deadline = new Deadline();
+    let isOver = false;
     const abort = (error: unknown) => {
       fail(error);
       deadline.abort(error);
     };
     // Not the request's `close`: that comes as soon as the body is read, while the client still waits.
-    const onDisconnect = () => abort(new HttpError(CLIENT_DISCONNECTED, "The client has disconnected"));
+    const onDisconnect = () => {
+      if (!isOver) abort(new HttpError(CLIENT_DISCONNECTED, "The client has disconnected"));
+    };
     const timer = setTimeout(() => abort(new DeadlineError()), ms);
-    response.once("close", onDisconnect);
+    onClosed(response, onDisconnect);
     const end = () => {
+      isOver = true;
       clearTimeout(timer);
-      response.off("close", onDisconnect);
     };
     if (response.destroyed) onDisconnect();
-    operation(deadline).then(settle, abort).finally(end);
+    operation(deadline).then(
+      (result) => {
+        settle(result);
+        end();
+      },
+      (error: unknown) => {
+        abort(error);
+        end();
+      },
+    );
   });
 }

@@ -1,6 +1,7 @@
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
+import { onClosed } from "../server/connections.ts";
 import { CLIENT_DISCONNECTED } from "./deadline.ts";
 import { pathOf } from "./request-target.ts";
 
@@ -8,6 +9,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Whose key the request carries, once it was checked. */
     workspaceId: string | undefined;
+    /** Whether it was logged and counted. */
+    isLogged: boolean;
   }
 }
 
@@ -26,14 +29,15 @@ export type LogRequest = (request: FastifyRequest, reply: FastifyReply, status: 
 
 /** Neither query strings nor header fields are logged: keys travel there. At debug, names of unknown parameters are. */
 export function requestLogger({ log, metrics, logsClientAddresses }: RequestLogOptions): LogRequest {
-  const logged = new WeakSet<FastifyRequest>();
   return (request, reply, status) => {
-    if (logged.has(request)) return;
-    logged.add(request);
+    if (request.isLogged) return;
+    request.isLogged = true;
     const operation = request.routeOptions.config.operation ?? NO_OPERATION;
     metrics.httpRequests.inc({ operation, status });
     metrics.httpDuration.observe({ operation }, reply.elapsedTime / 1_000);
-    log[request.routeOptions.logLevel === "debug" ? "debug" : "info"](
+    const level = request.routeOptions.logLevel === "debug" ? "debug" : "info";
+    if (!log.isLevelEnabled(level)) return;
+    log[level](
       {
         requestId: request.id,
         operation,
@@ -57,13 +61,14 @@ export function requestLogger({ log, metrics, logsClientAddresses }: RequestLogO
 export function logRequests(app: FastifyInstance, logRequest: LogRequest): void {
   app.decorateRequest("workspaceId", undefined);
   app.decorateRequest("unknownParameters", undefined);
+  app.decorateRequest("isLogged", false);
   app.addHook("onSend", (request, reply, _payload, done) => {
     reply.header("x-request-id", request.id);
     done();
   });
   app.addHook("onRequest", (request, reply, done) => {
     // Fastify has no hook for a client that disconnects before the response: only the connection shows it.
-    reply.raw.once("close", () => {
+    onClosed(reply.raw, () => {
       if (!reply.raw.writableFinished) setImmediate(() => logRequest(request, reply, CLIENT_DISCONNECTED));
     });
     done();

@@ -20,8 +20,11 @@ const PARSE_ERRORS: Readonly<Record<string, readonly [status: number, message: s
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request took too long to arrive: send it again"],
 };
 
-/** Responses that are not finished. A connection may have several: with pipelining a client sends requests ahead. */
-const pending = new Set<ServerResponse>();
+/**
+ * Responses that are not finished, and what is due once they close. A connection may have several: with pipelining a
+ * client sends requests ahead.
+ */
+const pending = new Map<ServerResponse, (() => void)[]>();
 const pendingOf = new WeakMap<Socket, Set<ServerResponse>>();
 /** Connections that end after their pending responses, and from which nothing more is read. */
 const ending = new WeakSet<Socket>();
@@ -30,17 +33,27 @@ const ending = new WeakSet<Socket>();
 export function trackResponse(response: ServerResponse): void {
   const { socket } = response.req;
   const ofSocket = pendingOf.get(socket) ?? trackConnection(socket);
-  pending.add(response);
+  const listeners: (() => void)[] = [];
+  pending.set(response, listeners);
   ofSocket.add(response);
   response.once("close", () => {
     pending.delete(response);
     ofSocket.delete(response);
+    for (const listener of listeners) listener();
   });
+}
+
+/** Calls back once the connection is done with a response, in less time than with one more event listener. */
+export function onClosed(response: ServerResponse, listener: () => void): void {
+  const listeners = pending.get(response);
+  // Only a test hands a response over without a connection.
+  if (listeners === undefined) response.once("close", listener);
+  else listeners.push(listener);
 }
 
 /** The open requests that have arrived completely, so that a response is due. */
 export function completeRequests(): readonly ServerResponse["req"][] {
-  return [...pending].map(({ req }) => req).filter(({ complete }) => complete);
+  return [...pending.keys()].map(({ req }) => req).filter(({ complete }) => complete);
 }
 
 /**

@@ -70,6 +70,7 @@ test("the documentation page loads nothing from other hosts", async () => {
   expect(page.statusCode).toBe(200);
   expect(page.headers["content-type"]).toMatch(/^text\/html/);
   expect(page.headers["content-security-policy"]).toMatch(/^default-src 'self'/);
+  expect(page.headers["referrer-policy"]).toBe("no-referrer");
   const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? "");
   expect(assets.length).toBeGreaterThan(3);
   for (const url of assets) {

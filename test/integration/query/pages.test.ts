@@ -65,6 +65,7 @@ async function page(url: string, status = 200, options = {}) {
   expect(headers["content-security-policy"]).toMatch(
     /^default-src 'none';style-src 'sha256-[\w+/=]{44}';img-src data:;form-action 'self';base-uri 'none';frame-ancestors 'none'$/,
   );
+  expect(headers).toMatchObject({ "x-frame-options": "SAMEORIGIN", "referrer-policy": "no-referrer" });
   expect(body.startsWith("<!doctype html>") && body.endsWith("</html>\n")).toBe(true);
   return { body, headers };
 }
