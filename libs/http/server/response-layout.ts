@@ -1,18 +1,14 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 
-/** Of a connection that there is not. */
-function makeResponse(): ServerResponse {
-  return new ServerResponse(new IncomingMessage(new Socket()));
-}
-
-let first: ServerResponse | undefined;
+/** One of a process's first responses, of a connection that does not exist. */
+let kept: ServerResponse | undefined;
 
 /**
- * Makes a process's first response and keeps it. V8 lays out all responses as it finds the first seven of them: with
+ * Makes a response and keeps it. V8 lays out all responses as it finds the first seven of them: with
  * room for as many members as those have that garbage collection has not taken by then. Where it has taken all, later
  * responses are hash tables, and a lookup takes a third longer.
  */
 export function settleResponseLayout(): void {
-  first ??= makeResponse();
+  kept ??= new ServerResponse(new IncomingMessage(new Socket()));
 }

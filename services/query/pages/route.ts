@@ -5,6 +5,7 @@ import { sealRoutes } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { type Parameter, type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import { type Deadline, runWithDeadline } from "@noisefloor/http/requests/deadline.ts";
+import { setPageHeaders } from "@noisefloor/http/security-headers.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { readContexts } from "../address/read-contexts.ts";
@@ -148,6 +149,7 @@ function pageOptions(operation: string, base: string) {
       if (!wantsHtml(request) || isPage || typeof payload !== "string" || payload === "") return payload;
       const { message } = messageSchema.parse(JSON.parse(payload));
       reply.header("content-security-policy", PAGE_SECURITY_POLICY).type(HTML);
+      setPageHeaders(reply);
       return writePage(base, messagePage(reply.statusCode, message, base));
     },
   };
