@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { requestMetrics } from "./request-metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -27,19 +28,7 @@ export function createMetrics() {
     text: () => Registry.merge([nodeRegistry, registry]).metrics(),
     contentType: registry.contentType,
 
-    httpRequests: new Counter({
-      name: "noisefloor_http_requests_total",
-      help: "Requests answered, by operation and status; 499 means that the client disconnected first",
-      labelNames: ["operation", "status"],
-      registers,
-    }),
-    httpDuration: new Histogram({
-      name: "noisefloor_http_request_duration_seconds",
-      help: "From a request's header to the end of its response",
-      labelNames: ["operation"],
-      buckets: DURATION_BUCKETS,
-      registers,
-    }),
+    httpRequests: requestMetrics(registers, DURATION_BUCKETS),
     httpRejected: new Counter({
       name: "noisefloor_http_rejected_total",
       help: "Requests and connections rejected to save resources, by reason: too many or too large queries or answers at once, connections, stalled readers",

@@ -51,9 +51,19 @@ export function formatTimestamp(time: number): string {
   return `${new Date(time).toISOString().slice(0, 19)}Z`;
 }
 
-/** `2026-11-20`. */
+/** Dates by the number of their day: to format one takes as long as to look an address up. */
+const dates = new Map<number, string>();
+const MAX_DATES = 1_000;
+
+/** `2026-11-20`. @throws RangeError when the time is none. */
 export function formatDate(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
+  const day = Math.floor(time / DAY_MS);
+  const known = dates.get(day);
+  if (known !== undefined) return known;
+  const date = new Date(time).toISOString().slice(0, 10);
+  if (dates.size >= MAX_DATES) dates.clear();
+  dates.set(day, date);
+  return date;
 }
 
 /** The time before which observations are expired. */

@@ -50,7 +50,7 @@ test("a path that cannot be decoded is answered, logged and counted as any other
       status: 404,
     }),
   ]);
-  expect(await metrics.httpRequests.get()).toMatchObject({
+  expect(await metrics.httpRequests.counter.get()).toMatchObject({
     values: [{ labels: { operation: "none", status: 404 }, value: 1 }],
   });
 });

@@ -19,7 +19,7 @@ const NO_OPERATION = "none";
 
 export type RequestLogOptions = {
   readonly log: Logger;
-  readonly metrics: Pick<Metrics, "httpRequests" | "httpDuration">;
+  readonly metrics: Pick<Metrics, "httpRequests">;
   /** Whether callers' addresses may stand in logs. */
   readonly logsClientAddresses: boolean;
 };
@@ -33,8 +33,7 @@ export function requestLogger({ log, metrics, logsClientAddresses }: RequestLogO
     if (request.isLogged) return;
     request.isLogged = true;
     const operation = request.routeOptions.config.operation ?? NO_OPERATION;
-    metrics.httpRequests.inc({ operation, status });
-    metrics.httpDuration.observe({ operation }, reply.elapsedTime / 1_000);
+    metrics.httpRequests.record(operation, status, reply.elapsedTime / 1_000);
     const level = request.routeOptions.logLevel === "debug" ? "debug" : "info";
     if (!log.isLevelEnabled(level)) return;
     log[level](

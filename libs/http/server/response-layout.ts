@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 
 /** One of a process's first responses, of a connection that does not exist. */
-let kept: ServerResponse | undefined;
+const kept = new Set<ServerResponse>();
 
 /**
  * Makes a response and keeps it. V8 lays out all responses as it finds the first seven of them: with
@@ -10,5 +10,5 @@ let kept: ServerResponse | undefined;
  * responses are hash tables, and a lookup takes a third longer.
  */
 export function settleResponseLayout(): void {
-  kept ??= new ServerResponse(new IncomingMessage(new Socket()));
+  if (kept.size === 0) kept.add(new ServerResponse(new IncomingMessage(new Socket())));
 }

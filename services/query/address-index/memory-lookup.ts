@@ -19,13 +19,13 @@ export function lookUpInMemory(
     const address = ipv4ToNumber(ip);
     const sighting = sightings.find(address);
     const { service, actor } = networks.current();
-    const riot = service(address);
-    return { ...(sighting && { noise: toNoise(sighting, actor(address)?.name) }), ...(riot && { riot }) };
+    const noise = sighting === undefined ? undefined : toNoise(sighting, actor(address)?.name);
+    return { noise, riot: service(address) };
   };
 }
 
 function toNoise({ lastSeen, severity }: Sighting, actor: string | undefined): NoiseSummary {
   const worst = INTENTIONS[severity - 1];
   const classification: Classification = classify(worst === undefined ? [] : [worst], actor !== undefined);
-  return { lastSeen, classification, ...(actor !== undefined && { actor }) };
+  return { lastSeen, classification, actor };
 }

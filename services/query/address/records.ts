@@ -10,15 +10,15 @@ export type AddressRecord = {
 
 /** The part of an {@link AddressRecord} that a lookup of a single address needs. */
 export type AddressSummary = {
-  readonly noise?: NoiseSummary;
-  readonly riot?: RiotRecord;
+  readonly noise?: NoiseSummary | undefined;
+  readonly riot?: RiotRecord | undefined;
 };
 
 export type NoiseSummary = {
   readonly lastSeen: number;
   readonly classification: Classification;
   /** The known benign actor in whose networks the address is. */
-  readonly actor?: string;
+  readonly actor?: string | undefined;
 };
 
 export type NoiseRecord = NoiseSummary & {
