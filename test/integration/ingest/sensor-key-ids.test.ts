@@ -1,7 +1,7 @@
 import { runDeadLettersRetry } from "@noisefloor/cli/commands/dead-letters/retry.ts";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../support/eventually.ts";
 import {
@@ -25,7 +25,15 @@ let keys: SensorKeyWorld;
 beforeEach(async () => {
   keys = await openSensorKeyWorld(now);
 });
-afterEach(() => keys.close());
+/** Stop what a test has opened. */
+let stops: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  // Before the database is given back: an intake writes its last counts when it stops.
+  for (const stop of stops) await stop();
+  stops = [];
+  await keys.close();
+});
 
 test.each([
   [
@@ -63,7 +71,7 @@ async function openIntake(route: string | undefined) {
   const ingest = await ingestOf(keys.world, kafka, now, [SHARED_KEY]);
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);
   await ingest.start();
-  onTestFinished(async () => {
+  stops.push(async () => {
     await ingest.stop();
     await app.close();
   });
