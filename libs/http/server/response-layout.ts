@@ -5,9 +5,9 @@ import { Socket } from "node:net";
 const kept = new Set<ServerResponse>();
 
 /**
- * Makes a response and keeps it. V8 lays out all responses as it finds the first seven of them: with
- * room for as many members as those have that garbage collection has not taken by then. Where it has taken all, later
- * responses are hash tables, and a lookup takes a third longer.
+ * Makes a response and keeps it. V8 lays out all responses as it finds the first seven of them: with room for as many
+ * members as those have that garbage collection has not taken by then. Where it has taken all, later responses are hash
+ * tables, and a lookup takes a third longer.
  */
 export function settleResponseLayout(): void {
   if (kept.size === 0) kept.add(new ServerResponse(new IncomingMessage(new Socket())));
