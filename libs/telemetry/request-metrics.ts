@@ -10,7 +10,6 @@ type Totals = {
 
 export type RequestMetrics = {
   readonly counter: Counter<"operation" | "status">;
-  readonly durations: Histogram<"operation" | "le">;
   record(operation: string, status: number, seconds: number): void;
 };
 
@@ -38,9 +37,9 @@ export function requestMetrics(registers: Registry[], bounds: readonly number[])
       }
     },
   });
+  new Durations(registers, bounds, totals);
   return {
     counter,
-    durations: new Durations(registers, bounds, totals),
     record(operation, status, seconds) {
       const total = totals.get(operation) ?? totalsOf(operation);
       total.byStatus.set(status, (total.byStatus.get(status) ?? 0) + 1);
@@ -52,17 +51,18 @@ export function requestMetrics(registers: Registry[], bounds: readonly number[])
   };
 }
 
+const DURATION = {
+  name: "noisefloor_http_request_duration_seconds",
+  help: "From a request's header to the end of its response",
+};
+
 /** A histogram of totals that are kept elsewhere. */
-class Durations extends Histogram<"operation" | "le"> {
-  static readonly #metric = {
-    name: "noisefloor_http_request_duration_seconds",
-    help: "From a request's header to the end of its response",
-  };
+class Durations extends Histogram<"operation"> {
   readonly #bounds: readonly number[];
   readonly #totals: ReadonlyMap<string, Totals>;
 
   constructor(registers: Registry[], bounds: readonly number[], totals: ReadonlyMap<string, Totals>) {
-    super({ ...Durations.#metric, labelNames: ["operation"], buckets: [...bounds], registers });
+    super({ ...DURATION, labelNames: ["operation"], buckets: [...bounds], registers });
     this.#bounds = bounds;
     this.#totals = totals;
   }
@@ -70,11 +70,11 @@ class Durations extends Histogram<"operation" | "le"> {
   /** What a registry asks a histogram for. */
   async getForPromString() {
     const values = [...this.#totals].flatMap(([operation, total]) => this.#valuesOf(operation, total));
-    return { ...Durations.#metric, type: "histogram", aggregator: "sum", values };
+    return { ...DURATION, type: "histogram", aggregator: "sum", values };
   }
 
   #valuesOf(operation: string, { counts, seconds }: Totals) {
-    const { name } = Durations.#metric;
+    const { name } = DURATION;
     let requests = 0;
     const buckets = counts.map((count, place) => {
       requests += count;

@@ -125,6 +125,16 @@ test("timestamps are RFC 3339 in UTC with whole seconds, dates are their first t
   expect(formatTimestamp(0)).toBe("1970-01-01T00:00:00Z");
 });
 
+test("dates are those of the ISO format, on whichever of many days, asked for once or again", () => {
+  const time = fc.integer({ min: -(4_000 * DAY_MS), max: 40_000 * DAY_MS });
+  fc.assert(
+    fc.property(fc.array(time, { minLength: 30, maxLength: 60 }), (times) => {
+      for (const one of [...times, ...times]) expect(formatDate(one)).toBe(new Date(one).toISOString().slice(0, 10));
+    }),
+  );
+  expect(() => formatDate(Number.NaN)).toThrow(RangeError);
+});
+
 test("a time belongs to the hour that began last", () => {
   expect(floorToHour(NOON)).toBe(NOON);
   expect(floorToHour(NOON + HOUR_MS - 1)).toBe(NOON);

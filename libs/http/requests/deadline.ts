@@ -78,15 +78,6 @@ export function runWithDeadline<T>(
       clearTimeout(timer);
     };
     if (response.destroyed) onDisconnect();
-    operation(deadline).then(
-      (result) => {
-        settle(result);
-        end();
-      },
-      (error: unknown) => {
-        abort(error);
-        end();
-      },
-    );
+    operation(deadline).then(settle, abort).finally(end);
   });
 }

@@ -5,6 +5,7 @@ import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
 import { createPace, inOwnTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
+import { onClosed } from "../server/connections.ts";
 import { contentLength } from "./content-length.ts";
 import { discard } from "./discard-bodies.ts";
 import { type MemoryBudget, memoryBudget, type Reservation } from "./memory-budget.ts";
@@ -79,7 +80,7 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
     const sender = senderOf(request);
     if (!budget.hasSpace(contentLength(request), sender)) return done(busyError);
     request.reservation = budget.reserve(sender);
-    reply.raw.once("close", request.reservation.hold());
+    onClosed(reply.raw, request.reservation.hold());
     done();
   });
   app.addHook("preParsing", async (request, reply, payload) => {
@@ -115,7 +116,7 @@ function pipeBody(payload: Readable, stages: readonly Transform[], reply: Fastif
     stage.on("error", (error) => stage !== last && last?.destroy(error));
     source = source.pipe(stage);
   }
-  reply.raw.once("close", () => {
+  onClosed(reply.raw, () => {
     // Stop decompressing, but not reading: the connection's next request comes after the rest.
     payload.unpipe();
     for (const stage of stages) stage.destroy();

@@ -81,5 +81,5 @@ export function logRequests(app: FastifyInstance, logRequest: LogRequest): void 
 /** Logs a request that Fastify answers before routing, where no hook runs. */
 export function logUnrouted(request: FastifyRequest, reply: FastifyReply, logRequest: LogRequest): void {
   reply.header("x-request-id", request.id);
-  reply.raw.once("close", () => logRequest(request, reply, reply.statusCode));
+  onClosed(reply.raw, () => logRequest(request, reply, reply.statusCode));
 }

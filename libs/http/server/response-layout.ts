@@ -1,7 +1,12 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 
-/** One of a process's first responses, of a connection that does not exist. */
+/** A response of a connection that does not exist. */
+export function makeResponse(): ServerResponse {
+  return new ServerResponse(new IncomingMessage(new Socket()));
+}
+
+/** One of a process's first. */
 const kept = new Set<ServerResponse>();
 
 /**
@@ -10,5 +15,5 @@ const kept = new Set<ServerResponse>();
  * tables, and a lookup takes a third longer.
  */
 export function settleResponseLayout(): void {
-  if (kept.size === 0) kept.add(new ServerResponse(new IncomingMessage(new Socket())));
+  if (kept.size === 0) kept.add(makeResponse());
 }

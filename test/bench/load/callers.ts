@@ -12,8 +12,9 @@ function answer(message: unknown): void {
 }
 
 /**
- * Polls the connections without sleeping. The system call that sends an answer also wakes the process that waits for it,
- * which takes longer than a lookup: the slower of two services would pay for more wake-ups, and seem slower still.
+ * Polls the connections without sleeping. The system call that sends an answer also wakes a process that sleeps until
+ * then. The slower of two services pays for more wake-ups and seems slower still: with callers that slept, the service
+ * answered a third fewer lookups, and the empty route a tenth fewer.
  * @returns a function that ends it.
  */
 function stayAwake(): () => void {

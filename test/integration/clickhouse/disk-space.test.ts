@@ -28,13 +28,7 @@ beforeEach(async () => {
   full = await openDiskGuard(world.client, { floorBytes: PETABYTE });
   guard = full;
 });
-/** Stop what a test has opened. */
-let stops: (() => Promise<void>)[] = [];
-
 afterEach(async () => {
-  // Before the database is given back: an intake writes its last counts when it stops.
-  for (const stop of stops) await stop();
-  stops = [];
   withSpace.stop();
   full.stop();
   await world.close();
@@ -55,7 +49,7 @@ async function intake(kafka?: ReturnType<typeof freshKafka>) {
   const ingest = await ingestOf(world, kafka, now, [], undefined, undefined, { disk: disk() });
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);
   await ingest.start();
-  stops.push(async () => {
+  world.beforeClose(async () => {
     await ingest.stop();
     await app.close();
   });

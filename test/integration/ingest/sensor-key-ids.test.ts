@@ -25,15 +25,7 @@ let keys: SensorKeyWorld;
 beforeEach(async () => {
   keys = await openSensorKeyWorld(now);
 });
-/** Stop what a test has opened. */
-let stops: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  // Before the database is given back: an intake writes its last counts when it stops.
-  for (const stop of stops) await stop();
-  stops = [];
-  await keys.close();
-});
+afterEach(() => keys.close());
 
 test.each([
   [
@@ -71,7 +63,7 @@ async function openIntake(route: string | undefined) {
   const ingest = await ingestOf(keys.world, kafka, now, [SHARED_KEY]);
   const app = await makeApp(INGEST_OPERATIONS, ingest.register);
   await ingest.start();
-  stops.push(async () => {
+  keys.world.beforeClose(async () => {
     await ingest.stop();
     await app.close();
   });

@@ -33,6 +33,7 @@ test("HTML goes to those who ask for it, also for unknown paths, and JSON to all
     const page = await fetch(`${url}${path}`, { headers: { accept: BROWSER } });
     expect([path, page.status, page.headers.get("content-type")]).toEqual([path, status, "text/html; charset=utf-8"]);
     expect(page.headers.get("content-security-policy")).toBe(EXPLORER_SECURITY_POLICY);
+    expect(page.headers.get("referrer-policy")).toBe("no-referrer");
     expect(page.headers.has("ratelimit-remaining")).toBe(false);
     for (const accept of ["application/json", "*/*", "text/html;q=0, */*"]) {
       const other = await fetch(`${url}${path}`, { headers: { accept } });
