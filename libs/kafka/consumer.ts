@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { chunksOf } from "@noisefloor/domain/chunks.ts";
-import kafkajs, { type Consumer, type EachBatchPayload, type KafkaMessage } from "kafkajs";
+import kafkajs, { type Consumer, type KafkaMessage } from "kafkajs";
 import type { Logger } from "pino";
 import { connectKafka, type KafkaConnection } from "./connection.ts";
+import { createDeliveries, type Deliveries, type TopicOffset } from "./deliveries.ts";
 import { useStaticMembership } from "./kafkajs-patches/static-membership.ts";
-import { isTransient, toKafkaError } from "./library-errors.ts";
-import { sizeOf, toStreamMessage } from "./message.ts";
-import type { HandleBatch, StreamConsumer } from "./port.ts";
+import { isLostMembership, isTransient, toKafkaError } from "./library-errors.ts";
+import { sizeOf } from "./message.ts";
+import type { StreamConsumer } from "./port.ts";
 
 /**
  * The decompressed size of what is handled and committed as one: small enough that a process which is killed again and
  * again still makes progress, and that a shutdown does not take long.
  */
 const BATCH_BYTES = 8 * 1024 * 1024;
-/**
- * How much of a partition is fetched at once: two batches, as the second is prepared while the first is stored. With
- * one, the consumer of a topic with one partition would wait for the store after every batch.
- */
+/** How much of a partition is fetched at once: two batches, as the second is prepared while the first is stored. */
 const FETCH_BYTES = 2 * BATCH_BYTES;
 /**
  * The least that a record counts towards a batch: tiny records take few bytes, but each is as much work as a large one.
  * Real observations have more bytes, so this splits only hostile batches.
  */
 const MIN_RECORD_BYTES = 128;
-/** How many partitions' messages are in memory at once. */
+/**
+ * How many partitions' messages are in memory at once, besides those that are prepared and wait for the store: at most
+ * one batch of a partition.
+ */
 const CONCURRENT_PARTITIONS = 4;
 const MAX_HEARTBEAT_INTERVAL_MS = 3_000;
 /** After so long without a fetch, a heartbeat or a finished batch the consumer counts as dead. */
@@ -60,14 +60,19 @@ export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOpti
   const consumer = createConsumer(connection, options, log);
   const isAlive = trackLiveness(consumer);
   const restartDelay = restartBackoff(consumer);
-  commitEmptyBatches(consumer, log);
   const shutdown = new AbortController();
   const { failure, fail } = createFailure();
   const failUnlessStopping = (error: unknown) => {
     if (!shutdown.signal.aborted) fail(error);
   };
+  const onLateFailure = (error: unknown, from: TopicOffset) => {
+    if (!(error instanceof kafkajs.KafkaJSError)) return failUnlessStopping(error);
+    log.debug({ err: error, ...from }, "a batch was not committed, it is fetched again");
+    // A member that must join its group again fetches from the committed offsets then.
+    if (!isLostMembership(error)) consumer.seek(from);
+  };
   let joining: Promise<void> = Promise.resolve();
-  const run = (handle: HandleBatch) => {
+  const run = (deliveries: Deliveries) => {
     const joined = consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
@@ -75,7 +80,7 @@ export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOpti
       partitionsConsumedConcurrently: CONCURRENT_PARTITIONS,
       eachBatch: async (payload) => {
         try {
-          await handleBatch(payload, costFunction(options), handle);
+          await deliveries.deliver(payload);
         } catch (error) {
           // The library handles its own errors, a rebalance among them. It would retry any other one a few times and
           // then live on without consuming: the process must end instead, and replay.
@@ -87,32 +92,43 @@ export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOpti
     joining = joined.catch(() => {});
     return joined;
   };
-  const restart = async (error: Error, handle: HandleBatch) => {
+  const restart = async (error: Error, deliveries: Deliveries) => {
     if (shutdown.signal.aborted) return;
     if (!isTransient(error)) throw error;
     const delayMs = restartDelay();
     log.warn({ err: error, delayMs }, "kafka consumer failed, restarting");
     options.onRestart?.();
     await sleep(delayMs, undefined, { signal: shutdown.signal });
-    await run(handle);
+    await run(deliveries);
   };
+  let deliveries: Deliveries | undefined;
 
   return {
     failure,
     isAlive,
     async start(handle) {
-      consumer.on(consumer.events.CRASH, ({ payload }) => restart(payload.error, handle).catch(failUnlessStopping));
+      const started = createDeliveries({
+        handle,
+        costOf: costFunction(options),
+        batchBytes: BATCH_BYTES,
+        onLateFailure,
+      });
+      deliveries = started;
+      consumer.on(consumer.events.GROUP_JOIN, started.rejoined);
+      consumer.on(consumer.events.CRASH, ({ payload }) => restart(payload.error, started).catch(failUnlessStopping));
+      commitEmptyBatches(consumer, started, log);
       try {
         await consumer.connect();
         await consumer.subscribe({ topic: options.topic, fromBeginning: options.fromBeginning });
       } catch (error) {
         throw toKafkaError(error, connection);
       }
-      await run(handle);
+      await run(started);
     },
     async stop() {
       shutdown.abort();
       await Promise.race([joining, sleep(JOIN_TIMEOUT_MS, undefined, { ref: false })]);
+      await deliveries?.stop();
       await consumer.stop();
       await consumer.disconnect();
     },
@@ -128,7 +144,7 @@ function createConsumer(connection: KafkaConnection, options: ConsumerOptions, l
     sessionTimeout: sessionTimeoutMs,
     // Two heartbeats may be lost before the broker takes this consumer for dead.
     heartbeatInterval: Math.min(MAX_HEARTBEAT_INTERVAL_MS, Math.floor(sessionTimeoutMs / 3)),
-    // The library fetches again only when all of a response is handled: small ones would make small, costly inserts.
+    // The library fetches again only when all of a response is prepared: small ones would make small, costly inserts.
     // These count compressed bytes; RESPONSE_MEMORY bounds what they decompress to.
     maxBytesPerPartition: FETCH_BYTES,
     maxBytes: CONCURRENT_PARTITIONS * FETCH_BYTES,
@@ -174,12 +190,13 @@ function restartBackoff(consumer: Consumer): () => number {
 }
 
 /** The library calls no handler for control batches and aborted transactions, so we commit past them here. */
-function commitEmptyBatches(consumer: Consumer, log: Logger): void {
+function commitEmptyBatches(consumer: Consumer, deliveries: Deliveries, log: Logger): void {
   consumer.on(consumer.events.END_BATCH_PROCESS, async ({ payload: { topic, partition, batchSize, lastOffset } }) => {
     if (batchSize > 0) return;
     const offset = (BigInt(lastOffset) + 1n).toString();
-    await consumer
-      .commitOffsets([{ topic, partition, offset }])
+    await deliveries
+      .committed(partition)
+      .then(() => consumer.commitOffsets([{ topic, partition, offset }]))
       .catch((error: unknown) => log.debug({ err: error }, "could not commit past a control batch"));
   });
 }
@@ -187,52 +204,4 @@ function commitEmptyBatches(consumer: Consumer, log: Logger): void {
 function costFunction({ recordsIn = () => 1 }: ConsumerOptions): (message: KafkaMessage) => number {
   return (message) =>
     Math.max(sizeOf(message), message.value === null ? 0 : recordsIn(message.value) * MIN_RECORD_BYTES);
-}
-
-async function handleBatch(
-  payload: EachBatchPayload,
-  costOf: (message: KafkaMessage) => number,
-  handle: HandleBatch,
-): Promise<void> {
-  const { batch, heartbeat, isRunning, resolveOffset, commitOffsetsIfNecessary } = payload;
-  const { topic, partition } = batch;
-  const end = batch.messages.at(-1);
-  const commit = async (last: KafkaMessage) => {
-    // Control records may follow the last message, and no handler is called for them: commit past them too.
-    const offset = (BigInt(last === end ? batch.lastOffset() : last.offset) + 1n).toString();
-    // Not consumer.commitOffsets: after a stop was requested it returns without a commit.
-    await commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset }] }] });
-    // Only after the commit: if that fails, the batch must be delivered again, or its offsets stay uncommitted until
-    // another message is published.
-    resolveOffset(last.offset);
-  };
-  const handling: Promise<void>[] = [];
-  let before: Promise<void> = Promise.resolve();
-  try {
-    for (const messages of chunksOf(batch.messages, costOf, { bytes: BATCH_BYTES })) {
-      const last = messages.at(-1);
-      if (last === undefined || !isRunning()) break;
-      const hasMore = last !== end || BigInt(batch.highWatermark) > BigInt(batch.lastOffset()) + 1n;
-      const ours = messages.map((message) => toStreamMessage(topic, partition, message));
-      const earlier = before;
-      const handled = handle({ messages: ours, hasMore, heartbeat, signal: abortedWith(earlier) });
-      handling.push(handled);
-      before = earlier.then(() => handled).then(() => commit(last));
-      // The error of the earliest batch that failed is thrown below.
-      for (const one of [handled, before]) one.catch(() => {});
-      // No more than two are handled at once.
-      await earlier;
-    }
-    await before;
-  } finally {
-    // Before the library may deliver the messages again.
-    await Promise.allSettled(handling);
-  }
-}
-
-/** A signal that aborts when the promise rejects. */
-function abortedWith(promise: Promise<void>): AbortSignal {
-  const controller = new AbortController();
-  promise.catch((error: unknown) => controller.abort(error));
-  return controller.signal;
 }

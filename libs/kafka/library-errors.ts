@@ -37,6 +37,20 @@ export function isTransient(error: unknown): boolean {
   return cause instanceof kafkajs.KafkaJSError && (cause.retriable || UNAVAILABLE.has(cause.name));
 }
 
+const NO_MEMBER: ReadonlySet<string> = new Set([
+  "REBALANCE_IN_PROGRESS",
+  "ILLEGAL_GENERATION",
+  "UNKNOWN_MEMBER_ID",
+  "FENCED_INSTANCE_ID",
+  "NOT_COORDINATOR_FOR_GROUP",
+]);
+
+/** Whether the library joins the group again, or fails, when it learns of the same. */
+export function isLostMembership(error: unknown): boolean {
+  const cause = rootCause(error);
+  return cause instanceof kafkajs.KafkaJSProtocolError && NO_MEMBER.has(cause.type);
+}
+
 const TOO_LARGE: ReadonlySet<string> = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
 
 export function isMessageTooLarge(error: unknown): boolean {

@@ -23,7 +23,9 @@ export type StreamBatch = {
   readonly hasMore: boolean;
   /** Keeps the group membership alive; call it while the handler waits on something healthy. */
   heartbeat(): Promise<void>;
-  /** Aborted when the batch before it has failed: then this one is delivered again, too. */
+  /** Call it when nothing but waiting for the store is left to do: more may be fetched meanwhile. */
+  onPrepared(): void;
+  /** Aborted when the batch is delivered again in any case: the one before it has failed, or its consumer was away. */
   readonly signal: AbortSignal;
 };
 

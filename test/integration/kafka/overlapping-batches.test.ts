@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaSettings } from "@noisefloor/ingest/sources/kafka/connect.ts";
 import { ensureTopics } from "@noisefloor/kafka/admin.ts";
-import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
-import type { StreamBatch } from "@noisefloor/kafka/port.ts";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../support/eventually.ts";
 import { committedOffsets, freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
+import { holdBatches } from "../../support/worlds/held-batches.ts";
 import { silent } from "../../support/worlds/http.ts";
 
 /** So many that each message is a batch of its own. */
@@ -24,28 +23,7 @@ beforeEach(async () => {
   await producer.close();
 });
 
-/** A batch that is being handled, until the test ends it. */
-type Handled = { readonly text: string; readonly batch: StreamBatch; end(error?: Error): void };
-
-async function consume() {
-  const options = { ...kafka, fromBeginning: true, recordsIn: () => RECORDS_OF_A_BATCH };
-  const consumer = kafkaConsumer(kafka.connection, options, silent);
-  const handled: Handled[] = [];
-  const texts = () => handled.map(({ text }) => text);
-  await consumer.start(
-    (batch) =>
-      new Promise((settle, fail) => {
-        const text = batch.messages.map(({ value }) => String(value)).join();
-        handled.push({ text, batch, end: (error) => (error === undefined ? settle() : fail(error)) });
-        batch.signal.addEventListener("abort", () => fail(batch.signal.reason));
-      }),
-  );
-  const stop = async () => {
-    for (const { end } of handled) end();
-    await consumer.stop();
-  };
-  return { consumer, handled, texts, stop };
-}
+const consume = () => holdBatches(kafka, RECORDS_OF_A_BATCH);
 
 test("a partition's next batch is handled while the one before is stored, and is committed after it", async () => {
   const { handled, texts, stop } = await consume();

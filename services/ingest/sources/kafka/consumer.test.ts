@@ -15,7 +15,7 @@ const observation = JSON.stringify({
 /** Passes one batch to the intake as a source does. Settles with its handler. */
 async function handle(messages: readonly StreamMessage[], options: Partial<KafkaIngestOptions>): Promise<void> {
   const { signal } = new AbortController();
-  const batch = { messages, hasMore: false, heartbeat: async () => {}, signal };
+  const batch = { messages, hasMore: false, heartbeat: async () => {}, onPrepared() {}, signal };
   for (const handler of await start(options)) await handler(batch);
 }
 
@@ -157,7 +157,13 @@ test("of the batches of several partitions, one is prepared while the one before
   });
   const { signal: isGood } = new AbortController();
   const handleOne = (name: string, { heartbeat = async () => {}, signal = isGood } = {}) =>
-    handler?.({ messages: messagesOf([observation], () => steps.push(name)), hasMore: false, heartbeat, signal });
+    handler?.({
+      messages: messagesOf([observation], () => steps.push(name)),
+      hasMore: false,
+      heartbeat,
+      onPrepared() {},
+      signal,
+    });
   const [first, second] = [handleOne("first"), handleOne("second")];
   await vi.waitFor(() => expect(steps).toEqual(["first", "prepared"]));
   waiting[0]?.();

@@ -53,6 +53,7 @@ export async function startKafkaIngest(options: KafkaIngestOptions): Promise<voi
         takeTurn,
         signal,
         hasMore: batch.hasMore,
+        onPrepared: batch.onPrepared,
         onRecords: (records) => options.activity?.count(withoutPublished(records), TOPIC_SENDER),
         storeDeadLetters: (rejected) => options.deadLetters(messageDeadLetters(rejected), signal),
       }),
@@ -67,18 +68,25 @@ function withoutPublished({ accepted, rejected }: IngestedRecords<MessageRecord>
 }
 
 type MessagesOptions = BatchOptions<MessageRecord> &
-  Pick<KafkaIngestOptions, "raw" | "activity" | "log"> & { readonly takeTurn: TakeTurn };
+  Pick<KafkaIngestOptions, "raw" | "activity" | "log"> & {
+    readonly takeTurn: TakeTurn;
+    readonly onPrepared: () => void;
+  };
 
 /**
  * The batches of all partitions come at once. Prepared side by side, all would be ready at the same time, and the store
  * would wait for them and they for the store: each is prepared in its turn, while the one before is stored.
  */
 async function ingestMessages(messages: readonly StreamMessage[], options: MessagesOptions): Promise<void> {
-  const { takeTurn, signal, hasMore } = options;
+  const { takeTurn, onPrepared, signal, hasMore } = options;
   let giveBack = await takeTurn(signal);
   try {
     for await (const { records, unreadable, isLast } of unpack(messages, options)) {
-      await ingestBatch(records, { ...options, hasMore: hasMore || !isLast, onWaiting: giveBack });
+      const onWaiting = () => {
+        giveBack();
+        if (isLast) onPrepared();
+      };
+      await ingestBatch(records, { ...options, hasMore: hasMore || !isLast, onWaiting });
       signal?.throwIfAborted();
       giveBack();
       if (unreadable.length > 0) await storeUnreadable(unreadable, options);
