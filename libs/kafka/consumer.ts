@@ -69,7 +69,13 @@ export function kafkaConsumer(connection: KafkaConnection, options: ConsumerOpti
     if (!(error instanceof kafkajs.KafkaJSError)) return failUnlessStopping(error);
     log.debug({ err: error, ...from }, "a batch was not committed, it is fetched again");
     // A member that must join its group again fetches from the committed offsets then.
-    if (!isLostMembership(error)) consumer.seek(from);
+    if (isLostMembership(error)) return;
+    try {
+      consumer.seek(from);
+    } catch (seekError) {
+      // Between a crash and its restart, after which it joins again, too.
+      log.debug({ err: seekError }, "the consumer is not in its group now");
+    }
   };
   let joining: Promise<void> = Promise.resolve();
   const run = (deliveries: Deliveries) => {

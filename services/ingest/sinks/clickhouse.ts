@@ -5,7 +5,9 @@ import type { Insert, InsertQueue } from "../insert-queue.ts";
 import type { ObservationRow } from "../observation-row.ts";
 import type { IncomingRecord, Sink } from "../types.ts";
 import { boundDetail } from "../validate.ts";
-import { ENCODED_COLUMNS, type EncodeRows, rowEncoder } from "./encode-rows.ts";
+import { ENCODED_COLUMNS } from "./columns.ts";
+import { blockEncoder } from "./encode-blocks.ts";
+import type { RowEncoder } from "./encode-rows.ts";
 import { makeRows, type RowOptions } from "./rows.ts";
 
 /** Stores accepted records in ClickHouse. The records of one session are one row: they are rejected together. */
@@ -49,7 +51,7 @@ const URGENT = { priority: "1", parallel_view_processing: 1 } as const;
  * @param assertSpace throws while the store must not grow.
  */
 export function insertObservations(client: ClickHouseClient, assertSpace?: () => void): Insert<ObservationRow> {
-  return insertEncoded(client, rowEncoder(), { ...(assertSpace && { assertSpace }) });
+  return insertEncoded(client, blockEncoder(), { ...(assertSpace && { assertSpace }) });
 }
 
 export type EncodedOptions = {
@@ -59,15 +61,15 @@ export type EncodedOptions = {
   readonly settings?: ClickHouseSettings;
 };
 
-/** The same of anything that `encode` makes rows of, in the order of {@link ENCODED_COLUMNS}. */
+/** The same of anything that an encoder makes rows of. */
 export function insertEncoded<Row>(
   client: ClickHouseClient,
-  encode: EncodeRows<Row>,
+  encoder: RowEncoder<Row>,
   { assertSpace = () => {}, settings }: EncodedOptions = {},
 ): Insert<Row> {
   return async (rows, token) => {
     assertSpace();
-    await send(client, await encode(rows), {
+    await send(client, encoder.format, await encoder.encode(rows), {
       insert_deduplication_token: token,
       // Else an insert whose answer was lost would be repeated in the rollups, though not in the table itself.
       deduplicate_blocks_in_dependent_materialized_views: 1,
@@ -77,9 +79,18 @@ export function insertEncoded<Row>(
   };
 }
 
-const INSERT = `INSERT INTO observations (${ENCODED_COLUMNS.join(", ")}) FORMAT RowBinary`;
+const INSERT = `INSERT INTO observations (${ENCODED_COLUMNS.join(", ")}) FORMAT`;
 
-async function send(client: ClickHouseClient, pieces: readonly Buffer[], clickhouse_settings: ClickHouseSettings) {
-  const { stream } = await client.exec({ query: INSERT, values: Readable.from(pieces), clickhouse_settings });
+async function send(
+  client: ClickHouseClient,
+  format: string,
+  pieces: readonly Buffer[],
+  clickhouse_settings: ClickHouseSettings,
+) {
+  const { stream } = await client.exec({
+    query: `${INSERT} ${format}`,
+    values: Readable.from(pieces),
+    clickhouse_settings,
+  });
   await finished(stream.resume());
 }

@@ -1,7 +1,8 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import { valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
 import { tagIdFromSlug } from "@noisefloor/domain/tags/tag.ts";
 import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
-import { rowEncoder } from "@noisefloor/ingest/sinks/encode-rows.ts";
+import { writeRow } from "@noisefloor/ingest/sinks/columns.ts";
 import { makeRows } from "@noisefloor/ingest/sinks/rows.ts";
 import { assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
@@ -49,7 +50,9 @@ async function usualBytes(from: SimulatedInternet, rules: readonly TaggingRule[]
     enrich: databases.enrich,
     assignTags: (observation, tagIds) => assignTags(observation, tagIds, catalogue, tagger),
   });
-  return Buffer.concat(await rowEncoder()(rows)).toString("latin1");
+  const to = valueWriter();
+  for (const row of rows) writeRow(to, row);
+  return to.copy().toString("latin1");
 }
 
 const simulated = (from: SimulatedInternet, perDay: number) => [
@@ -58,11 +61,11 @@ const simulated = (from: SimulatedInternet, perDay: number) => [
 
 async function bytes(from: SimulatedInternet, rules: readonly TaggingRule[], perDay: number) {
   const tagger = createTagger(rules);
-  const encode = simulatedEncoder({
+  const encoder = simulatedEncoder({
     ...{ internet: from, rows: { enrich: databases.enrich }, catalogue },
     ...{ currentRules: () => tagger, hasChanged: () => false },
   });
-  return Buffer.concat(await encode(simulated(from, perDay))).toString("latin1");
+  return Buffer.concat(await encoder.encode(simulated(from, perDay))).toString("latin1");
 }
 
 test.each([
@@ -92,10 +95,10 @@ test("a change of the rules shows in the next batch", async () => {
   let rules = createTagger([]);
   let hasChanged = false;
   const making = { currentRules: () => rules, hasChanged: () => hasChanged };
-  const encode = simulatedEncoder({ internet, rows: {}, catalogue, ...making });
+  const encoder = simulatedEncoder({ internet, rows: {}, catalogue, ...making });
   const batch = simulated(internet, 500);
-  const before = Buffer.concat(await encode(batch));
+  const before = Buffer.concat(await encoder.encode(batch));
   rules = createTagger(starterRules);
   hasChanged = true;
-  expect(Buffer.concat(await encode(batch)).length).toBeGreaterThan(before.length);
+  expect(Buffer.concat(await encoder.encode(batch)).length).toBeGreaterThan(before.length);
 });

@@ -1,8 +1,10 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
-import { type RowBinaryWriter, rowBinaryWriter } from "@noisefloor/clickhouse/client/row-binary.ts";
+import { type ValueWriter, valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
+import { NULLABLE_UINT16, TEXT, UINT64S } from "@noisefloor/clickhouse/client/written-types.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { toRow } from "@noisefloor/ingest/observation-row.ts";
-import { type ColumnGroup, type EncodeRows, encodeInPieces, writeGroup } from "@noisefloor/ingest/sinks/encode-rows.ts";
+import { type ColumnGroup, writeGroup } from "@noisefloor/ingest/sinks/columns.ts";
+import { encodeInPieces, type RowEncoder } from "@noisefloor/ingest/sinks/encode-rows.ts";
 import { type AssignedTags, assignTags } from "@noisefloor/ingest/tagging/assign-tags.ts";
 import type { OpenRows } from "../../row-options.ts";
 import type { Content } from "../content.ts";
@@ -24,32 +26,35 @@ export type EncoderOptions = {
  * share (a source with its network, a sensor, what is sent, the tags) is made and written once and then copied: a row
  * takes less than half of the time.
  */
-export function simulatedEncoder(options: EncoderOptions): EncodeRows<SimulatedObservation> {
-  const to = rowBinaryWriter();
+export function simulatedEncoder(options: EncoderOptions): RowEncoder<SimulatedObservation> {
+  const to = valueWriter();
   let newest = sharedBytes(options);
-  return async (batch) => {
-    await options.rows.prepare?.(batch.map((one) => toObservation(options.internet, one).observation));
-    if (options.hasChanged()) newest = sharedBytes(options);
-    const shared = newest;
-    const write = (one: SimulatedObservation) => {
-      writeVisit(to, one);
-      const [source, content] = [shared.ofSource(one), shared.ofContent(one)];
-      to.bytes(shared.ofSensor(one));
-      to.bytes(source.bytes);
-      to.bytes(shared.ofTags(one, source, content));
-      to.bytes(content.bytes);
-    };
-    return encodeInPieces(batch, { to, write, idOf: observationIdOf });
+  return {
+    format: "RowBinary",
+    async encode(batch) {
+      await options.rows.prepare?.(batch.map((one) => toObservation(options.internet, one).observation));
+      if (options.hasChanged()) newest = sharedBytes(options);
+      const shared = newest;
+      const write = (one: SimulatedObservation) => {
+        writeVisit(to, one);
+        const [source, content] = [shared.ofSource(one), shared.ofContent(one)];
+        to.bytes(shared.ofSensor(one));
+        to.bytes(source.bytes);
+        to.bytes(shared.ofTags(one, source, content));
+        to.bytes(content.bytes);
+      };
+      return encodeInPieces(batch, { to, write, idOf: observationIdOf });
+    },
   };
 }
 
 /** The columns of the group `visit`, in their order. */
-function writeVisit(to: RowBinaryWriter, one: SimulatedObservation): void {
+function writeVisit(to: ValueWriter, one: SimulatedObservation): void {
   to.text(observationIdOf(one));
   to.time(one.observedAt);
-  to.nullableUint16(one.sourcePort);
-  to.text(sessionIdOf(one));
-  to.uint64s(undefined);
+  NULLABLE_UINT16.write(to, one.sourcePort);
+  TEXT.write(to, sessionIdOf(one));
+  UINT64S.write(to, undefined);
 }
 
 type SourceBytes = {
@@ -73,7 +78,7 @@ const MAX_KEYS = 256;
 
 /** The bytes of columns that rows share, until something changes that they are made with. */
 function sharedBytes({ internet, rows, currentRules, catalogue }: EncoderOptions) {
-  const to = rowBinaryWriter();
+  const to = valueWriter();
   const rules = currentRules();
   const sensors = new Map<Sensor, Buffer>();
   const sources = {

@@ -36,10 +36,10 @@ export async function storeTarget(
   closeStack.add(stop);
   const { assertSpace, ...disk } = await openDiskGuard(client, { floorBytes: context.settings.minFreeDiskBytes });
   closeStack.add(disk.stop);
-  const encode = simulatedEncoder({ internet, catalogue, ...making });
+  const encoder = simulatedEncoder({ internet, catalogue, ...making });
   const open = (server: ClickHouseClient) =>
     insertQueue({
-      insert: insertEncoded(server, encode, { assertSpace, settings: WITHOUT_SEARCH }),
+      insert: insertEncoded(server, encoder, { assertSpace, settings: WITHOUT_SEARCH }),
       retryForMs: RETRY_FOR_MS,
       intervalMs: 0,
     });

@@ -1,22 +1,24 @@
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 
-/** Writes values as ClickHouse's format RowBinary has them. What is undefined becomes the default of its type. */
-export type RowBinaryWriter = {
-  /** String and LowCardinality(String). */
-  text(value: string | undefined): void;
-  texts(values: readonly string[] | undefined): void;
-  uuids(values: readonly string[] | undefined): void;
-  /** Array(UInt64), as decimal numbers. */
-  uint64s(values: readonly string[] | undefined): void;
-  /** Array(Tuple(String, String)). */
-  pairs(values: readonly (readonly [string, string])[] | undefined): void;
+/** Writes single values as ClickHouse's binary formats have them: RowBinary and Native. */
+export type ValueWriter = {
+  /** String. */
+  text(value: string): void;
+  uuid(value: string): void;
   /** DateTime64(3), in milliseconds since 1970 UTC. */
   time(ms: number): void;
   ipv4(address: string): void;
-  nullableUint16(value: number | undefined): void;
-  uint32(value: number | undefined): void;
-  float32(value: number | undefined): void;
-  bool(value: boolean | undefined): void;
+  uint8(value: number): void;
+  uint16(value: number): void;
+  uint32(value: number): void;
+  /** Of a number up to 2^53. */
+  uint64(value: number): void;
+  bigUint64(value: bigint): void;
+  float32(value: number): void;
+  /** How many items or bytes follow: seven bits a byte, the lowest first. */
+  count(value: number): void;
+  /** The same byte several times. */
+  fill(byte: number, times: number): void;
   bytes(written: Uint8Array): void;
   /** A copy of what was written from a length on. */
   copy(from?: number): Buffer;
@@ -28,7 +30,7 @@ const FIRST_BYTES = 1024 * 1024;
 /** Up to here, writing characters one by one is faster than a call of the runtime. */
 const SHORT = 64;
 
-export function rowBinaryWriter(): RowBinaryWriter {
+export function valueWriter(): ValueWriter {
   let bytes = Buffer.allocUnsafe(FIRST_BYTES);
   let length = 0;
   /** There are few ids of tags. */
@@ -40,20 +42,19 @@ export function rowBinaryWriter(): RowBinaryWriter {
     bytes.copy(larger, 0, 0, length);
     bytes = larger;
   };
-  /** Seven bits a byte, the lowest first. */
-  const writeLength = (count: number) => {
+  const count = (value: number) => {
     reserve(5);
-    let rest = count;
+    let rest = value;
     for (; rest > 127; rest >>>= 7) bytes[length++] = (rest & 127) | 128;
     bytes[length++] = rest;
   };
   const writeLong = (value: string) => {
     const size = Buffer.byteLength(value);
-    writeLength(size);
+    count(size);
     reserve(size);
     length += bytes.write(value, length);
   };
-  const text = (value = "") => {
+  const text = (value: string) => {
     if (value.length > SHORT) return writeLong(value);
     reserve(1 + value.length);
     const start = length;
@@ -67,58 +68,60 @@ export function rowBinaryWriter(): RowBinaryWriter {
       bytes[length++] = code;
     }
   };
-  const writeAll = <T>(values: readonly T[] = [], write: (value: T) => void) => {
-    writeLength(values.length);
-    for (const value of values) write(value);
-  };
   const copyIn = (written: Uint8Array) => {
     reserve(written.length);
     bytes.set(written, length);
     length += written.length;
   };
-  const uuid = (value: string) => {
-    const known = uuids.get(value) ?? uuidBytes(value);
-    uuids.set(value, known);
-    copyIn(known);
-  };
-  const uint32 = (value = 0) => {
+  const uint32 = (value: number) => {
     reserve(4);
     length = bytes.writeUInt32LE(value, length);
   };
   return {
     text,
-    texts: (values) => writeAll(values, text),
-    uuids: (values) => writeAll(values, uuid),
-    uint64s: (values) =>
-      writeAll(values, (value) => {
-        reserve(8);
-        length = bytes.writeBigUInt64LE(BigInt(value), length);
-      }),
-    pairs: (values) =>
-      writeAll(values, ([one, other]) => {
-        text(one);
-        text(other);
-      }),
+    uuid(value) {
+      let known = uuids.get(value);
+      if (known === undefined) {
+        known = uuidBytes(value);
+        uuids.set(value, known);
+      }
+      reserve(known.length);
+      // So few bytes are copied faster one by one.
+      for (let at = 0; at < known.length; at++) bytes[length++] = known[at] ?? 0;
+    },
     time(ms) {
-      reserve(8);
       // Its halves: to make a BigInt of it takes four times as long.
-      length = bytes.writeUInt32LE(ms - Math.floor(ms / 2 ** 32) * 2 ** 32, length);
+      uint32(ms - Math.floor(ms / 2 ** 32) * 2 ** 32);
+      reserve(4);
       length = bytes.writeInt32LE(Math.floor(ms / 2 ** 32), length);
     },
     ipv4: (address) => uint32(ipv4ToNumber(address)),
-    nullableUint16(value) {
-      reserve(3);
-      bytes[length++] = value === undefined ? 1 : 0;
-      if (value !== undefined) length = bytes.writeUInt16LE(value, length);
+    uint8(value) {
+      reserve(1);
+      bytes[length++] = value;
+    },
+    uint16(value) {
+      reserve(2);
+      length = bytes.writeUInt16LE(value, length);
     },
     uint32,
-    float32(value = 0) {
+    uint64(value) {
+      uint32(value % 2 ** 32);
+      uint32(Math.floor(value / 2 ** 32));
+    },
+    bigUint64(value) {
+      reserve(8);
+      length = bytes.writeBigUInt64LE(value, length);
+    },
+    float32(value) {
       reserve(4);
       length = bytes.writeFloatLE(value, length);
     },
-    bool(value = false) {
-      reserve(1);
-      bytes[length++] = value ? 1 : 0;
+    count,
+    fill(byte, times) {
+      reserve(times);
+      bytes.fill(byte, length, length + times);
+      length += times;
     },
     bytes: copyIn,
     copy: (from = 0) => Buffer.from(bytes.subarray(from, length)),

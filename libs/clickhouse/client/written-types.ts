@@ -1,0 +1,101 @@
+import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
+import type { ValueWriter } from "./value-writer.ts";
+
+/** A type of ClickHouse, and how its values are written. What is undefined becomes the default of the type. */
+export type WrittenType<Value> = {
+  /** As blocks in the format Native call it. Where the column has another one, the server converts the values. */
+  readonly name: string;
+  /** Writes a value as in the format RowBinary. */
+  write(to: ValueWriter, value: Value | undefined): void;
+  /** Writes the values of a column as in the format Native. */
+  writeAll(to: ValueWriter, values: readonly (Value | undefined)[]): void;
+  /** The same for a column without any value. */
+  writeDefaults(to: ValueWriter, rows: number): void;
+};
+
+/** A type whose values follow each other in both formats. @param size of its default, of which each byte is 0. */
+function plain<Value>(name: string, size: number, write: WrittenType<Value>["write"]): WrittenType<Value> {
+  return {
+    name,
+    write,
+    writeAll(to, values) {
+      for (const value of values) write(to, value);
+    },
+    writeDefaults: (to, rows) => to.fill(0, size * rows),
+  };
+}
+
+/** In Native, arrays begin with where each of them ends; the items of all follow. */
+function list<Item>(item: WrittenType<Item>): WrittenType<readonly Item[]> {
+  return {
+    name: `Array(${item.name})`,
+    write(to, value = []) {
+      to.count(value.length);
+      for (const one of value) item.write(to, one);
+    },
+    writeAll(to, values) {
+      const items: Item[] = [];
+      for (const value of values) {
+        if (value !== undefined) for (const one of value) items.push(one);
+        to.uint64(items.length);
+      }
+      item.writeAll(to, items);
+    },
+    writeDefaults: (to, rows) => to.fill(0, 8 * rows),
+  };
+}
+
+/** In Native, a byte for each value says whether there is none; the values follow. */
+function nullable<Value>(type: WrittenType<Value>): WrittenType<Value> {
+  return {
+    name: `Nullable(${type.name})`,
+    write(to, value) {
+      to.uint8(value === undefined ? 1 : 0);
+      if (value !== undefined) type.write(to, value);
+    },
+    writeAll(to, values) {
+      for (const value of values) to.uint8(value === undefined ? 1 : 0);
+      type.writeAll(to, values);
+    },
+    writeDefaults(to, rows) {
+      to.fill(1, rows);
+      type.writeDefaults(to, rows);
+    },
+  };
+}
+
+/** In Native, the first members of all pairs come before their second ones. */
+function pair<Value>(type: WrittenType<Value>): WrittenType<readonly [Value, Value]> {
+  return {
+    name: `Tuple(${type.name}, ${type.name})`,
+    write(to, value) {
+      type.write(to, value?.[0]);
+      type.write(to, value?.[1]);
+    },
+    writeAll(to, values) {
+      for (const member of [0, 1] as const) {
+        type.writeAll(
+          to,
+          values.map((value) => value?.[member]),
+        );
+      }
+    },
+    writeDefaults(to, rows) {
+      type.writeDefaults(to, 2 * rows);
+    },
+  };
+}
+
+export const TEXT = plain<string>("String", 1, (to, value = "") => to.text(value));
+export const TEXTS = list(TEXT);
+export const PAIRS = list(pair(TEXT));
+export const UUIDS = list(plain<string>("UUID", 16, (to, value = NIL_TAG_ID) => to.uuid(value)));
+/** As decimal numbers. */
+export const UINT64S = list(plain<string>("UInt64", 8, (to, value = "0") => to.bigUint64(BigInt(value))));
+export const UINT32 = plain<number>("UInt32", 4, (to, value = 0) => to.uint32(value));
+export const NULLABLE_UINT16 = nullable(plain<number>("UInt16", 2, (to, value = 0) => to.uint16(value)));
+export const FLOAT32 = plain<number>("Float32", 4, (to, value = 0) => to.float32(value));
+export const BOOL = plain<boolean>("Bool", 1, (to, value = false) => to.uint8(value ? 1 : 0));
+export const IPV4 = plain<string>("IPv4", 4, (to, value = "0.0.0.0") => to.ipv4(value));
+/** In milliseconds since 1970 UTC. */
+export const TIME = plain<number>("DateTime64(3, 'UTC')", 8, (to, value = 0) => to.time(value));

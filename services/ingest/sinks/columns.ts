@@ -1,0 +1,135 @@
+import type { ValueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
+import {
+  BOOL,
+  FLOAT32,
+  IPV4,
+  NULLABLE_UINT16,
+  PAIRS,
+  TEXT,
+  TEXTS,
+  TIME,
+  UINT32,
+  UINT64S,
+  UUIDS,
+  type WrittenType,
+} from "@noisefloor/clickhouse/client/written-types.ts";
+import type { ObservationRow } from "../observation-row.ts";
+
+type ColumnName = keyof ObservationRow;
+
+/** How a column is written. */
+type Column = {
+  readonly type: string;
+  /** A row's value in the format RowBinary. */
+  write(to: ValueWriter, row: ObservationRow): void;
+  /** The values of some rows in the format Native. */
+  writeAll(to: ValueWriter, rows: readonly ObservationRow[]): void;
+};
+type Columns<Name extends ColumnName = ColumnName> = Readonly<Record<Name, Column>>;
+
+function column<Value>(type: WrittenType<Value>, read: (row: ObservationRow) => Value | undefined): Column {
+  return {
+    type: type.name,
+    write: (to, row) => type.write(to, read(row)),
+    writeAll(to, rows) {
+      // Sensors of one kind leave out most members.
+      if (rows.some((row) => read(row) !== undefined)) type.writeAll(to, rows.map(read));
+      else type.writeDefaults(to, rows.length);
+    },
+  };
+}
+
+/** What no two rows have in common. */
+const VISIT = {
+  observation_id: column(TEXT, (row) => row.observation_id),
+  observed_at: column(TIME, (row) => row.observed_at),
+  source_port: column(NULLABLE_UINT16, (row) => row.source_port),
+  session_id: column(TEXT, (row) => row.session_id),
+  session_parts: column(UINT64S, (row) => row.session_parts),
+} satisfies Partial<Columns>;
+
+/** Of who has seen it. */
+const SENSOR = {
+  dataset: column(TEXT, (row) => row.dataset),
+  workspace_id: column(TEXT, (row) => row.workspace_id),
+  sensor_id: column(TEXT, (row) => row.sensor_id),
+  metadata: column(TEXT, (row) => row.metadata),
+} satisfies Partial<Columns>;
+
+/** Of who was seen. */
+const SOURCE = {
+  source_ip: column(IPV4, (row) => row.source_ip),
+  asn: column(UINT32, (row) => row.asn),
+  organization: column(TEXT, (row) => row.organization),
+  country: column(TEXT, (row) => row.country),
+  region: column(TEXT, (row) => row.region),
+  city: column(TEXT, (row) => row.city),
+  latitude: column(FLOAT32, (row) => row.latitude),
+  longitude: column(FLOAT32, (row) => row.longitude),
+  rdns: column(TEXT, (row) => row.rdns),
+  rdns_validated: column(BOOL, (row) => row.rdns_validated),
+} satisfies Partial<Columns>;
+
+const TAGS = {
+  tags: column(UUIDS, (row) => row.tags),
+  rule_tags: column(UUIDS, (row) => row.rule_tags),
+  shared_tags: column(UUIDS, (row) => row.shared_tags),
+} satisfies Partial<Columns>;
+
+/** Of what was sent: all other columns. */
+const CONTENT = {
+  destination_port: column(NULLABLE_UINT16, (row) => row.destination_port),
+  transport: column(TEXT, (row) => row.transport),
+  labels: column(TEXTS, (row) => row.labels),
+  application: column(TEXT, (row) => row.application),
+  credentials: column(PAIRS, (row) => row.credentials?.map(({ username, password }) => [username, password] as const)),
+  login_attempts: column(UINT32, (row) => row.login_attempts),
+  commands: column(TEXTS, (row) => row.commands),
+  urls: column(TEXTS, (row) => row.urls),
+  payload_sha256: column(TEXTS, (row) => row.payload_sha256),
+  http_method: column(TEXT, (row) => row.http_method),
+  http_host: column(TEXT, (row) => row.http_host),
+  http_path: column(TEXT, (row) => row.http_path),
+  http_query: column(TEXT, (row) => row.http_query),
+  http_user_agent: column(TEXT, (row) => row.http_user_agent),
+  http_referer: column(TEXT, (row) => row.http_referer),
+  http_headers: column(TEXTS, (row) => row.http_headers),
+  http_cookies: column(TEXTS, (row) => row.http_cookies),
+  http_header_lines: column(TEXTS, (row) => row.http_header_lines),
+  http_body_head: column(TEXT, (row) => row.http_body_head),
+  http_body_sha256: column(TEXT, (row) => row.http_body_sha256),
+  tls_ja3: column(TEXT, (row) => row.tls_ja3),
+  tls_ja4: column(TEXT, (row) => row.tls_ja4),
+  ssh_hassh: column(TEXT, (row) => row.ssh_hassh),
+  ssh_banner: column(TEXT, (row) => row.ssh_banner),
+} satisfies Columns<
+  Exclude<ColumnName, keyof typeof VISIT | keyof typeof SENSOR | keyof typeof SOURCE | keyof typeof TAGS>
+>;
+
+const GROUPS = { visit: VISIT, sensor: SENSOR, source: SOURCE, tags: TAGS, content: CONTENT } as const;
+
+/** Columns whose bytes stand together, so that those of what many rows share can be written once and copied. */
+export type ColumnGroup = keyof typeof GROUPS;
+const columnsOf: Readonly<Record<ColumnGroup, readonly Column[]>> = {
+  visit: Object.values(VISIT),
+  sensor: Object.values(SENSOR),
+  source: Object.values(SOURCE),
+  tags: Object.values(TAGS),
+  content: Object.values(CONTENT),
+};
+
+/** Columns of a row in the order of its bytes, for an INSERT: the groups in their order. */
+export const ENCODED_COLUMNS = Object.values(GROUPS).flatMap((columns) => Object.keys(columns));
+
+/** In the order in which the groups stand. */
+export const COLUMNS: readonly Column[] = Object.values(columnsOf).flat();
+
+/** Writes the columns of a group in the format RowBinary. */
+export function writeGroup(group: ColumnGroup, to: ValueWriter, row: ObservationRow): void {
+  for (const { write } of columnsOf[group]) write(to, row);
+}
+
+/** Writes a row in the format RowBinary. */
+export function writeRow(to: ValueWriter, row: ObservationRow): void {
+  for (const { write } of COLUMNS) write(to, row);
+}
