@@ -1,5 +1,5 @@
 import type { TaggedEvent } from "../matching/event.ts";
-import type { FieldName, NumberFieldName, TextFieldName } from "../matching/fields.ts";
+import { FIELDS, type FieldName, type Member, type NumberFieldName, type TextFieldName } from "../matching/fields.ts";
 import type { TextForm } from "../matching/text-form.ts";
 import type { TextOperator } from "../rule.ts";
 import { type Automaton, buildAutomaton, type Pattern } from "./automaton.ts";
@@ -31,6 +31,11 @@ export type SignalBuilder = {
   build(): Signals;
 };
 
+/** Addresses of a network, both ends inclusive, and the signal that it has. */
+type SignalledRange = { readonly first: number; readonly last: number; readonly signal: number };
+
+const NONE: readonly number[] = [];
+
 type TextIndex = {
   readonly field: TextFieldName;
   readonly form: TextForm;
@@ -45,8 +50,7 @@ export function signalBuilder(): SignalBuilder {
   const numbers = new Map<string, number>();
   const textIndexes = new Map<string, TextIndex>();
   const byNumber = new Map<NumberFieldName, Map<number, number>>();
-  /** By the size of the network, then by its first address. */
-  const networks = new Map<number, Map<number, number>>();
+  const networks: SignalledRange[] = [];
   const existing: { field: FieldName; signal: number }[] = [];
 
   const signal = (question: string, add: (signal: number) => void): number => {
@@ -71,10 +75,9 @@ export function signalBuilder(): SignalBuilder {
       }),
     number: (field, value) =>
       signal(`number/${field}/${value}`, (id) => getOrAdd(byNumber, field, () => new Map()).set(value, id)),
-    network: (first, last) =>
-      signal(`network/${first}/${last}`, (id) => getOrAdd(networks, last - first + 1, () => new Map()).set(first, id)),
+    network: (first, last) => signal(`network/${first}/${last}`, (id) => networks.push({ first, last, signal: id })),
     exists: (field) => signal(`exists/${field}`, (id) => existing.push({ field, signal: id })),
-    build: () => createSignals(numbers.size, [...textIndexes.values()], [...byNumber], [...networks], existing),
+    build: () => createSignals(numbers.size, [...textIndexes.values()], [...byNumber], networks, existing),
   };
 }
 
@@ -90,38 +93,78 @@ function createSignals(
   count: number,
   textIndexes: readonly TextIndex[],
   byNumber: readonly (readonly [NumberFieldName, ReadonlyMap<number, number>])[],
-  networks: readonly (readonly [number, ReadonlyMap<number, number>])[],
+  networks: readonly SignalledRange[],
   existing: readonly { readonly field: FieldName; readonly signal: number }[],
 ): Signals {
-  const texts = textIndexes.map(({ field, form, patterns, equal }) => ({
-    field,
-    form,
-    equal: equal.size === 0 ? undefined : equal,
-    automaton: patterns.length === 0 ? undefined : buildAutomaton(patterns),
-  }));
-  const scanIn =
-    (isScanned: (field: FieldName) => boolean) =>
-    (event: TaggedEvent, number: number, report: (signal: number) => void) => {
-      for (const { field, form, equal, automaton } of texts) {
-        if (!isScanned(field)) continue;
-        for (const text of event.texts(field, form)) scanText(text, equal, automaton, number, report);
-      }
-      for (const [field, signals] of byNumber) {
-        if (!isScanned(field)) continue;
-        const value = event.number(field);
-        const signal = value === undefined ? undefined : signals.get(value);
-        if (signal !== undefined) report(signal);
-      }
-      if (networks.length > 0) {
-        const address = event.address();
-        for (const [size, signals] of address === undefined ? [] : networks) {
-          const signal = signals.get((address ?? 0) - ((address ?? 0) % size));
-          if (signal !== undefined) report(signal);
-        }
-      }
-      for (const { field, signal } of existing) if (isScanned(field) && event.exists(field)) report(signal);
-    };
-  return { count, scan: scanIn(() => true), scanSource: scanIn(isAboutSource) };
+  const texts = textIndexes.map(({ field, form, patterns, equal }) => {
+    const known = equal.size === 0 ? undefined : equal;
+    const automaton = patterns.length === 0 ? undefined : buildAutomaton(patterns);
+    return look(field, (event, number, report) => {
+      for (const text of event.texts(field, form)) scanText(text, known, automaton, number, report);
+    });
+  });
+  const numbers = byNumber.map(([field, signals]) =>
+    look(field, (event, _number, report) => {
+      const value = event.number(field);
+      const signal = value === undefined ? undefined : signals.get(value);
+      if (signal !== undefined) report(signal);
+    }),
+  );
+  const signalsOf = rangeSearch(networks);
+  const ofSource = look("source_ip", (event, _number, report) => {
+    const address = event.address();
+    if (address !== undefined) for (const signal of signalsOf(address)) report(signal);
+  });
+  const values = existing.map(({ field, signal }) =>
+    look(field, (event, _number, report) => {
+      if (event.exists(field)) report(signal);
+    }),
+  );
+  const all = [...texts, ...numbers, ...(networks.length > 0 ? [ofSource] : []), ...values];
+  return { count, scan: scanWith(all), scanSource: scanWith(all.filter(({ field }) => isAboutSource(field))) };
+}
+
+type Scan = Signals["scan"];
+/** One look at a field of an event. */
+type Look = { readonly field: FieldName; readonly member: Member; readonly scan: Scan };
+
+const look = (field: FieldName, scan: Scan): Look => ({ field, member: FIELDS[field].member, scan });
+
+/** Most observations lack most members: then none of the looks at their fields is taken. */
+function scanWith(looks: readonly Look[]): Scan {
+  const byMember = new Map<Member, Look[]>();
+  for (const one of looks) getOrAdd(byMember, one.member, () => []).push(one);
+  const members = [...byMember];
+  return (event, number, report) => {
+    for (const [member, own] of members) {
+      if (event.lacks(member)) continue;
+      for (const { scan } of own) scan(event, number, report);
+    }
+  };
+}
+
+/** @returns a search for the signals of all ranges that hold an address. */
+function rangeSearch(ranges: readonly SignalledRange[]): (address: number) => readonly number[] {
+  const changes = new Map<number, Set<number>>();
+  for (const { first, last, signal } of ranges) {
+    for (const at of [first, last + 1]) getOrAdd(changes, at, () => new Set()).add(signal);
+  }
+  const starts = Float64Array.from(changes.keys()).sort();
+  const current = new Set<number>();
+  const signalsFrom = Array.from(starts, (start) => {
+    for (const signal of changes.get(start) ?? []) if (!current.delete(signal)) current.add(signal);
+    return [...current];
+  });
+  return (address) => {
+    let low = 0;
+    let high = starts.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((starts[middle] ?? 0) <= address) low = middle + 1;
+      else high = middle;
+    }
+    return signalsFrom[low - 1] ?? NONE;
+  };
 }
 
 function scanText(

@@ -3,6 +3,7 @@ import {
   FIELDS,
   type FieldName,
   fieldNames,
+  type Member,
   type NumberFieldName,
   type Taggable,
   type TextFieldName,
@@ -11,6 +12,8 @@ import { TEXT_FORMS, type TextForm, toForm } from "./text-form.ts";
 
 /** An observation as rules see it. */
 export type TaggedEvent = {
+  /** Whether the observation lacks a member, and so the values of all fields that are read from it. */
+  lacks(member: Member): boolean;
   /** The values of a text field that the observation has, in this form. */
   texts(field: TextFieldName, form: TextForm): readonly string[];
   number(field: NumberFieldName): number | undefined;
@@ -26,13 +29,14 @@ const FORM_SLOT: Readonly<Record<TextForm, number>> = { normal: 0, cased: 1, raw
 
 /** Each text is decoded and folded once, and only if a rule asks for it. */
 export function toEvent(observation: Taggable): TaggedEvent {
-  const forms = new Map<number, readonly string[]>();
+  let forms: Map<number, readonly string[]> | undefined;
   const texts = (field: TextFieldName, form: TextForm): readonly string[] => {
     const { read, isDecoded } = FIELDS[field];
     // Most events lack most fields: finding that out must cost nothing else.
     const values = read(observation);
     if (values.length === 0) return values;
     const slot = (FIELD_SLOT.get(field) ?? 0) + FORM_SLOT[form];
+    forms ??= new Map();
     const known = forms.get(slot);
     if (known !== undefined) return known;
     const found = values.map((value) => toForm(value, form, isDecoded));
@@ -44,6 +48,7 @@ export function toEvent(observation: Taggable): TaggedEvent {
     return text === undefined ? undefined : ipv4ToNumber(text);
   };
   return {
+    lacks: (member) => observation[member] === undefined,
     texts,
     number: (field) => FIELDS[field].read(observation),
     address,
