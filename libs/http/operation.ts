@@ -77,6 +77,16 @@ type Immutable<T> = T extends readonly (infer Item)[]
     ? { readonly [Name in keyof T]: Immutable<T[Name]> }
     : T;
 
+/** An error response that is no exception: where every second request gets one, to throw it costs too much. */
+export class ErrorAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  constructor(status: number, body: Readonly<Record<string, unknown>>) {
+    this.status = status;
+    this.body = body;
+  }
+}
+
 export type OperationRequest<Path extends string> = FastifyRequest<{
   Params: Record<NamesIn<Path>, string>;
   Querystring: RawQuery;
@@ -88,7 +98,7 @@ export type OperationHandler<Path extends string, Body extends z.ZodType> = (
   deadline: Deadline,
   /** For response members with many items. */
   toJsonArray: ToJsonArray,
-) => Promise<Immutable<z.input<Body>>>;
+) => Promise<Immutable<z.input<Body>> | ErrorAnswer>;
 
 /** `/v3/tags/{id}` as the router spells it: `/v3/tags/:id`. */
 export function routeOf({ path }: Pick<Operation, "path">): string {
@@ -96,8 +106,8 @@ export function routeOf({ path }: Pick<Operation, "path">): string {
 }
 
 /**
- * Adds an operation to an application. The handler resolves to the body of the success response and throws an HttpError
- * for every error response. The compiler and the tests check bodies against the schema; at run time nothing does.
+ * Adds an operation to an application. The handler resolves to the body of the success response, and throws an HttpError
+ * for an error response or resolves to an {@link ErrorAnswer}. The compiler and the tests check bodies against the schema; at run time nothing does.
  * @param deadlineMs how long the operation may take before its response is a 503; the application's limit by default.
  */
 export function registerOperation<Path extends string, Body extends z.ZodType>(
@@ -121,7 +131,9 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
         const body = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
           const success = reply.code(operation.success.status);
           const answer = await handler(request, success, deadline, jsonArrayMaker(memory, deadline));
-          return serializeAnswer(answer, memory, deadline);
+          if (!(answer instanceof ErrorAnswer)) return serializeAnswer(answer, memory, deadline);
+          reply.code(answer.status);
+          return JSON.stringify(answer.body);
         });
         return sendable(body, reply, memory);
       } catch (error) {

@@ -1,7 +1,6 @@
 import { formatDate } from "@noisefloor/domain/time/window.ts";
-import { HttpError } from "@noisefloor/http/errors.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
-import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { defineOperation, ErrorAnswer, registerOperation } from "@noisefloor/http/operation.ts";
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -94,8 +93,15 @@ export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): vo
 }
 
 /** For an address with both, name and link come from riot, classification and date from noise. */
-function toResponse(ip: string, { noise, riot }: AddressSummary, publicUrl: string): z.input<typeof foundSchema> {
-  if (noise === undefined && riot === undefined) throw new HttpError(404, NOT_FOUND, { ip, noise: false, riot: false });
+function toResponse(
+  ip: string,
+  { noise, riot }: AddressSummary,
+  publicUrl: string,
+): z.input<typeof foundSchema> | ErrorAnswer {
+  if (noise === undefined && riot === undefined) {
+    const miss: z.input<typeof missSchema> = { ip, noise: false, riot: false, message: NOT_FOUND };
+    return new ErrorAnswer(404, miss);
+  }
   return {
     ip,
     noise: noise !== undefined,
