@@ -8,6 +8,7 @@ import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
 import { byUpperHalf } from "./address-order.ts";
 import { blocksOf } from "./hour-blocks.ts";
+import { decodeAddresses } from "./listed-addresses.ts";
 import { countAddresses, countByClassification, listAddresses } from "./queries.ts";
 
 export type ClassificationDeps = LookupCaches & {
@@ -82,7 +83,7 @@ export async function planClassification(
     return worse.length === 0 ? own : Math.max(own, (index?.severityOf(address, query.since) ?? 0) - 1);
   };
   const { maxListed: most = MAX_LISTED } = deps;
-  const countInMemory = (addresses: string) => classify(toAddresses(addresses), severityOf);
+  const countInMemory = (addresses: string) => classify(decodeAddresses(addresses), severityOf);
   return {
     inMemory: { most, count: countInMemory, countMore: countInStore },
     count: async (read) => {
@@ -128,9 +129,4 @@ async function classify(addresses: Uint32Array, severityOf: (address: number) =>
     }
   }
   return new Map(counts.entries());
-}
-
-/** In the byte order of all machines that Node runs on. */
-function toAddresses(base64: string): Uint32Array {
-  return new Uint32Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
 }

@@ -3,6 +3,7 @@ import type { Window } from "@noisefloor/domain/time/window.ts";
 import { oneAhead } from "../one-ahead.ts";
 import { type Counts, countBuckets, type Grid } from "./count-buckets.ts";
 import { blocksOf } from "./hour-blocks.ts";
+import { decodeAddresses } from "./listed-addresses.ts";
 import { samplePerBucket } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
@@ -10,17 +11,15 @@ export const MAX_IPS_PER_BUCKET = 1_000;
 
 /** Attempts to list buckets whose counts change in the meantime. */
 const MAX_ATTEMPTS = 4;
-/** Parsing a query's answer blocks the event loop: this many addresses are some 700 kB. */
-export const MAX_IPS_PER_QUERY = 50_000;
+/** Parsing a query's answer blocks the event loop: this many addresses are half a megabyte. */
+export const MAX_IPS_PER_QUERY = 100_000;
 const HIGHEST_HASH = 0xffff_ffff;
 
 export type ActivityBucket = Window & {
   /** Distinct addresses in the bucket, an exact count. */
   readonly activeIps: number;
-  /** All of them, or a uniform sample of {@link MAX_IPS_PER_BUCKET}; ascending, separated by commas. */
-  readonly ips: string;
-  /** The number of addresses in `ips`; 0 without `includeIps`. */
-  readonly listedIps: number;
+  /** All of them, or a uniform sample of {@link MAX_IPS_PER_BUCKET}, ascending; none without `includeIps`. */
+  readonly ips: Uint32Array;
 };
 
 /** Lists buckets in groups of up to {@link MAX_IPS_PER_QUERY} addresses. */
@@ -88,10 +87,9 @@ async function countAndList(
       continue;
     }
     return windows.map((window, bucket) => {
-      const { ips, found } = lists.get(bucket) ?? { ips: "", found: 0 };
-      const listedIps = Math.min(found, MAX_IPS_PER_BUCKET);
-      const activeIps = listedIps < MAX_IPS_PER_BUCKET ? listedIps : Math.max(listedIps, countOf(bucket));
-      return { ...window, activeIps, ips, listedIps };
+      const ips = decodeAddresses(lists.get(bucket)?.ips ?? "").sort();
+      const activeIps = ips.length < MAX_IPS_PER_BUCKET ? ips.length : Math.max(ips.length, countOf(bucket));
+      return { ...window, activeIps, ips };
     });
   }
 }

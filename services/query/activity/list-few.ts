@@ -5,6 +5,7 @@ import { type ClassificationPlan, type CountsBySeverity, classifyWhole } from ".
 import type { Grid } from "./count-buckets.ts";
 import { blocksOf, segmentCount } from "./hour-blocks.ts";
 import { type ActivityBucket, MAX_IPS_PER_BUCKET, MAX_IPS_PER_QUERY } from "./list-buckets.ts";
+import { decodeAddresses } from "./listed-addresses.ts";
 import { listPerBucket, WHOLE_SLICE } from "./queries.ts";
 
 /** The pairs of an address and a bucket that a query sorts at once. For more, counting first and sampling is faster. */
@@ -14,7 +15,7 @@ const MAX_PAIRS = 1_500_000;
 export function maxRowsAtOnce(buckets: number, width: number): number {
   // The whole slice is a bucket, too.
   const perRow = segmentCount(width) + 1;
-  const pairs = buckets * MAX_IPS_PER_BUCKET > 2 * MAX_IPS_PER_QUERY ? 2 * MAX_IPS_PER_QUERY : MAX_PAIRS;
+  const pairs = buckets * MAX_IPS_PER_BUCKET > MAX_IPS_PER_QUERY ? MAX_IPS_PER_QUERY : MAX_PAIRS;
   return Math.max(1, Math.floor(pairs / perRow));
 }
 
@@ -40,7 +41,7 @@ export async function listFew(
   const buckets = async function* (): AsyncGenerator<ActivityBucket> {
     for (const [bucket, window] of windows.entries()) {
       const { active_ips: activeIps, ips } = byBucket.get(bucket) ?? { active_ips: 0, ips: "" };
-      yield { ...window, activeIps, ips, listedIps: Math.min(activeIps, MAX_IPS_PER_BUCKET) };
+      yield { ...window, activeIps, ips: decodeAddresses(ips).sort() };
     }
   };
   return { buckets: buckets(), bySeverity: await classifyWhole(whole, plan, read) };

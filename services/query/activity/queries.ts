@@ -124,12 +124,9 @@ const BUCKETS = `arrayCompact(arrayMap(
   bit -> intDiv(toUnixTimestamp(start) + bit * 3600 - {start:UInt32}, {width:UInt32}), bitPositionsToArray(${HOURS})))`;
 
 const lowestOf = (numbers: string, most: number) => `arraySlice(arraySort(${numbers}), 1, ${most}) AS lowest`;
-/**
- * The first `cap` of such numbers as addresses, ascending numerically, separated by commas: an answer has up to two
- * million addresses, and a string for each would cost more than all queries.
- */
-const spellLowest = (cap: number) => `arrayStringConcat(arrayMap(ip -> toString(toIPv4(ip)),
-  arraySort(arrayMap(number -> toUInt32(number), arraySlice(lowest, 1, ${cap})))), ',') AS ips`;
+/** The first `cap` of such numbers as addresses in the form of {@link listAddresses}. */
+const spellLowest = (cap: number) =>
+  `base64Encode(arrayStringConcat(arrayMap(number -> ${addressBytes("number")}, arraySlice(lowest, 1, ${cap})))) AS ips`;
 
 /**
  * Up to `cap` addresses per bucket: those with the lowest hash values. Skips hashes above the bucket's threshold,
@@ -158,7 +155,7 @@ export const samplePerBucket = (cap: number) => {
           FROM ${shards} AS shard GROUP BY bucket`),
     },
     params: z.object({ ...grid, ...blocks, thresholds: z.array(z.int()) }),
-    row: z.object({ bucket: z.int(), found: z.int(), ips: z.string() }),
+    row: z.object({ bucket: z.int(), found: z.int(), ips: LISTED }),
   });
 };
 
@@ -194,7 +191,7 @@ export const listPerBucket = ({ cap, most, maxRows }: { cap: number; most: numbe
           arrayStringConcat(groupArray(shard.addresses)) AS addresses FROM ${shards} AS shard GROUP BY bucket`),
     },
     params: z.object({ ...grid, ...blocks }),
-    row: bucketCount.extend({ ips: z.string(), addresses: LISTED }),
+    row: bucketCount.extend({ ips: LISTED, addresses: LISTED }),
   });
 };
 

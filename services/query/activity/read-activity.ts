@@ -71,7 +71,9 @@ function totalsOf(bySeverity: CountsBySeverity): Pick<Activity, "totalIps" | "by
   return { totalIps, byClassification };
 }
 
+const NO_IPS = new Uint32Array();
+
 async function* withoutIps(windows: readonly Window[], counts: Counts): AsyncGenerator<ActivityBucket> {
   for (const [bucket, window] of windows.entries())
-    yield { ...window, activeIps: counts.get(bucket) ?? 0, ips: "", listedIps: 0 };
+    yield { ...window, activeIps: counts.get(bucket) ?? 0, ips: NO_IPS };
 }

@@ -21,6 +21,7 @@ import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
 import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 import { type ActivityBucket, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
+import { addressesAsJson } from "./listed-addresses.ts";
 import { type Activity, type ActivityDeps, type ActivityQuery, readTagActivity } from "./read-activity.ts";
 import { createSharedAnswers } from "./shared-runs.ts";
 
@@ -189,7 +190,7 @@ async function serializeActivity(
   let isTruncated = false;
   const wireBuckets = async function* () {
     for await (const bucket of buckets) {
-      isTruncated ||= bucket.activeIps > bucket.listedIps;
+      isTruncated ||= bucket.activeIps > bucket.ips.length;
       yield query.includeIps ? toListedBucket(bucket) : toBucket(bucket);
     }
   };
@@ -205,8 +206,7 @@ type WireBucket = z.input<typeof bucketSchema>;
 
 /** Its addresses are JSON text already when they are put in: they are most of the answer. */
 function toListedBucket(bucket: ActivityBucket): JsonText<WireBucket> {
-  const ips = bucket.listedIps === 0 ? "[]" : `["${bucket.ips.replaceAll(",", '","')}"]`;
-  return new JsonText(`${JSON.stringify(toBucket(bucket)).slice(0, -1)},"ips":${ips}}`);
+  return new JsonText(`${JSON.stringify(toBucket(bucket)).slice(0, -1)},"ips":${addressesAsJson(bucket.ips)}}`);
 }
 
 function toBucket(bucket: ActivityBucket): WireBucket {
