@@ -22,10 +22,10 @@ import { publish } from "../peers/topic.ts";
 import { inTurn } from "../rounds.ts";
 import { openDatabase } from "../world.ts";
 
-/** Some seconds of work: with fewer, a few inserts would decide. */
+/** Some ten seconds of work: in the first few, V8 still compiles the intake, and with less a few inserts would decide. */
 const MOST_OBSERVATIONS = 400_000;
 const LEAST_OBSERVATIONS = 2_000;
-const SHARE_OF_SIZE = 1 / 60;
+const SHARE_OF_SIZE = 1 / 30;
 const LONGEST_MS = 120_000;
 /** Each look takes the server some milliseconds, which it does not insert in. */
 const POLL_MS = 100;
