@@ -5,6 +5,8 @@
 -- A question about an address reads a range of each column in each part. So partitions are months (with weeks, the details of
 -- 2,500 addresses took twice as long), and a day after its last row came, a month is merged into one part. The month whose
 -- rows expire is written anew once a day.
+-- Parts of up to some 400,000 rows have all columns in one file: a file for each, some hundred of them, made merges of the
+-- intake's parts so slow that it stored 7 % less.
 -- Of the tags, rule_tags names those that tagging rules gave and shared_tags those of them that the sender named, too; the
 -- sender gave all others. session_parts holds digests of the records that a session's row is made of, so that none is
 -- added twice.
@@ -64,4 +66,5 @@ PARTITION BY toStartOfMonth(observed_at)
 ORDER BY (source_ip, dataset, workspace_id, observed_at, sensor_id, observation_id)
 TTL toDateTime(observed_at, 'UTC') + toIntervalDay(100)
 SETTINGS non_replicated_deduplication_window = 1000, index_granularity = 1024, min_compress_block_size = 8192,
+    min_bytes_for_wide_part = 134217728,
     min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1, merge_with_ttl_timeout = 86400
