@@ -5,7 +5,7 @@ import { connectKafka, type KafkaConnection } from "./connection.ts";
 import { createDeliveries, type Deliveries, type TopicOffset } from "./deliveries.ts";
 import { useStaticMembership } from "./kafkajs-patches/static-membership.ts";
 import { isLostMembership, isTransient, toKafkaError } from "./library-errors.ts";
-import { sizeOf } from "./message.ts";
+import { contentSizeOf } from "./message.ts";
 import type { StreamConsumer } from "./port.ts";
 
 /**
@@ -17,9 +17,10 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 const FETCH_BYTES = 2 * BATCH_BYTES;
 /**
  * The least that a record counts towards a batch: tiny records take few bytes, but each is as much work as a large one.
- * Real observations have more bytes, so this splits only hostile batches.
+ * So a batch has no more than 25,000, which is a good size for an insert: with half as many, ClickHouse writes and
+ * merges twice the parts, and with twice as many the store waits longer for the first.
  */
-const MIN_RECORD_BYTES = 128;
+const MIN_RECORD_BYTES = 370;
 /**
  * How many partitions' messages are in memory at once, besides those that are prepared and wait for the store: at most
  * one batch of a partition.
@@ -208,6 +209,8 @@ function commitEmptyBatches(consumer: Consumer, deliveries: Deliveries, log: Log
 }
 
 function costFunction({ recordsIn = () => 1 }: ConsumerOptions): (message: KafkaMessage) => number {
-  return (message) =>
-    Math.max(sizeOf(message), message.value === null ? 0 : recordsIn(message.value) * MIN_RECORD_BYTES);
+  return (message) => {
+    const records = message.value === null ? 1 : Math.max(1, recordsIn(message.value));
+    return Math.max(contentSizeOf(message), records * MIN_RECORD_BYTES);
+  };
 }

@@ -27,8 +27,13 @@ type Sized = {
 const ENVELOPE_BYTES = 256;
 
 /** About how many bytes a message takes in memory and in a request. */
-export function sizeOf({ key, value, headers = {} }: Sized): number {
-  let size = ENVELOPE_BYTES + (value?.length ?? 0) + (key?.length ?? 0);
+export function sizeOf(message: Sized): number {
+  return ENVELOPE_BYTES + contentSizeOf(message);
+}
+
+/** The bytes of its key, value and headers. */
+export function contentSizeOf({ key, value, headers = {} }: Sized): number {
+  let size = (value?.length ?? 0) + (key?.length ?? 0);
   for (const [name, text] of Object.entries(headers)) size += name.length + String(text ?? "").length;
   return size;
 }
