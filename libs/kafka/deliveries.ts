@@ -22,7 +22,7 @@ export type Deliveries = {
    * soon as its last batch is prepared.
    */
   deliver(payload: EachBatchPayload): Promise<void>;
-  /** Resolves when all that was delivered of a partition is committed; rejects when some of it will not be. */
+  /** Resolves when all that was delivered of a partition is committed; rejects when some of it must be delivered again. */
   committed(partition: number): Promise<void>;
   /** The consumer has joined its group again: what was not committed is delivered again, here or elsewhere. */
   rejoined(): void;
@@ -34,7 +34,7 @@ export type Deliveries = {
 type Lane = {
   /** The offset behind the last batch that was delivered. */
   next: bigint;
-  /** The offset of the first message that is not committed. */
+  /** The offset behind the last message that is committed. */
   uncommitted: bigint;
   /** Resolves when all batches that were delivered are committed. Rejects with the error of the first that failed. */
   committed: Promise<void>;
@@ -84,8 +84,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       if (isStopping) await allSettled(lanes);
     },
     async committed(partition) {
-      const lane = lanes.get(partition);
-      if (lane !== undefined && !lane.isOver) await lane.committed;
+      await lanes.get(partition)?.committed;
     },
     rejoined() {
       for (const lane of lanes.values()) {
