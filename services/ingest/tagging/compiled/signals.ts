@@ -1,3 +1,4 @@
+import { findRange } from "@noisefloor/domain/address/ranges.ts";
 import type { TaggedEvent } from "../matching/event.ts";
 import { FIELDS, type FieldName, type Member, type NumberFieldName, type TextFieldName } from "../matching/fields.ts";
 import type { TextForm } from "../matching/text-form.ts";
@@ -149,22 +150,18 @@ function rangeSearch(ranges: readonly SignalledRange[]): (address: number) => re
   for (const { first, last, signal } of ranges) {
     for (const at of [first, last + 1]) getOrAdd(changes, at, () => new Set()).add(signal);
   }
-  const starts = Float64Array.from(changes.keys()).sort();
+  const starts = [...changes.keys()].sort((one, other) => one - other);
   const current = new Set<number>();
-  const signalsFrom = Array.from(starts, (start) => {
+  const signals = starts.map((start) => {
     for (const signal of changes.get(start) ?? []) if (!current.delete(signal)) current.add(signal);
     return [...current];
   });
-  return (address) => {
-    let low = 0;
-    let high = starts.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((starts[middle] ?? 0) <= address) low = middle + 1;
-      else high = middle;
-    }
-    return signalsFrom[low - 1] ?? NONE;
+  // No range goes on behind the last start.
+  const disjoint = {
+    first: Uint32Array.from(starts.slice(0, -1)),
+    last: Uint32Array.from(starts.slice(1), (next) => next - 1),
   };
+  return (address) => signals[findRange(disjoint, address) ?? -1] ?? NONE;
 }
 
 function scanText(
