@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { getTagActivity, registerTagActivity } from "./activity/route.ts";
 import { getIp, getIps, registerIp } from "./address/route.ts";
 import { type LookupCaches, lookUpInStore } from "./address/store-lookup.ts";
-import { type AddressIndex, lookUpInMemory } from "./address-index/memory-lookup.ts";
+import { type AddressIndex, type FindInMemory, findInMemory, lookUpInMemory } from "./address-index/memory-lookup.ts";
 import { authenticator } from "./auth.ts";
 import { getCommunityIp, registerCommunity } from "./community/route.ts";
 import { LEGACY_OPERATIONS, registerLegacy } from "./legacy/route.ts";
@@ -84,7 +84,8 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     metrics.lookups.inc(addresses);
     metrics.lookupQueries.inc();
   });
-  const lookUp = deps.index === undefined ? inStore : lookUpInMemory(deps.index, { networks }, inStore);
+  const inMemory: FindInMemory = deps.index === undefined ? () => undefined : findInMemory(deps.index, { networks });
+  const lookUp = lookUpInMemory(inMemory, inStore);
   const authenticate = authenticator(deps.accessCache, deps.plans);
   const countLookups = lookupCounting({
     limit: deps.limit,
@@ -95,8 +96,8 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
   registerCommunity(app, { lookUp, authenticate, countLookups, publicUrl: deps.publicUrl });
   registerTags(app, { catalogue, authenticate });
   registerTagRule(app, { catalogue, authenticate, read: deps.readSingle });
-  registerIp(app, { ...lookupDeps, authenticate, countLookups, lookUp });
-  registerLegacy(app, { ...lookupDeps, authenticate, countLookups, lookUp });
+  registerIp(app, { ...lookupDeps, authenticate, countLookups, lookUp, findInMemory: inMemory });
+  registerLegacy(app, { ...lookupDeps, authenticate, countLookups, lookUp, findInMemory: inMemory });
   registerTimeline(app, { ...lookupDeps, authenticate, countLookups });
   registerNoise(app, { ...lookupDeps, authenticate, countLookups });
   registerNetwork(app, { ...lookupDeps, authenticate, countLookups });

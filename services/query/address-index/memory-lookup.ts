@@ -1,6 +1,6 @@
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import type { LookUpAddress, NoiseSummary } from "../address/records.ts";
+import type { AddressSummary, LookUpAddress, NoiseSummary } from "../address/records.ts";
 import { type LookupCaches, MAX_CACHE_AGE_SECONDS } from "../address/store-lookup.ts";
 import type { Sighting } from "./sightings.ts";
 import type { SightingsCache } from "./sightings-cache.ts";
@@ -8,19 +8,25 @@ import type { SightingsCache } from "./sightings-cache.ts";
 /** The sightings in memory that lookups of single addresses in the global dataset are answered from. */
 export type AddressIndex = Pick<SightingsCache, "find" | "severityOf" | "visit" | "isCurrent">;
 
-/** Looks up addresses in memory, but in ClickHouse while the in-memory data may be stale. */
-export function lookUpInMemory(
-  sightings: AddressIndex,
-  { networks }: Pick<LookupCaches, "networks">,
-  lookUpInStore: LookUpAddress,
-): LookUpAddress {
-  return async (ip) => {
-    if (!sightings.isCurrent() || networks.ageSeconds() > MAX_CACHE_AGE_SECONDS) return lookUpInStore(ip);
+/** What finds addresses of the global dataset in memory; undefined while the in-memory data may be stale. */
+export type FindInMemory = () => ((ip: string) => AddressSummary) | undefined;
+
+export function findInMemory(sightings: AddressIndex, { networks }: Pick<LookupCaches, "networks">): FindInMemory {
+  const find = (ip: string): AddressSummary => {
     const address = ipv4ToNumber(ip);
     const sighting = sightings.find(address);
     const { service, actor } = networks.current();
     const noise = sighting === undefined ? undefined : toNoise(sighting, actor(address)?.name);
     return { noise, riot: service(address) };
+  };
+  return () => (sightings.isCurrent() && networks.ageSeconds() <= MAX_CACHE_AGE_SECONDS ? find : undefined);
+}
+
+/** Looks up addresses in memory, but in ClickHouse while the in-memory data may be stale. */
+export function lookUpInMemory(inMemory: FindInMemory, lookUpInStore: LookUpAddress): LookUpAddress {
+  return async (ip) => {
+    const find = inMemory();
+    return find === undefined ? lookUpInStore(ip) : find(ip);
   };
 }
 

@@ -1,9 +1,11 @@
 import { isTooLarge } from "@noisefloor/clickhouse/client/errors.ts";
-import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
+import type { FindInMemory } from "../address-index/memory-lookup.ts";
 import { oneAhead } from "../one-ahead.ts";
 import { type AddressDetails, addressDetails, boundedAddressDetails } from "./details-query.ts";
-import type { AddressRecord } from "./records.ts";
+import type { AddressRecord, AddressSummary } from "./records.ts";
 import { type LookupDeps, lookUpMany } from "./store-lookup.ts";
 
 /** Everything the service knows of an address in some scopes. */
@@ -84,6 +86,32 @@ export async function* streamContexts(
     for await (const { part, details } of oneAhead(detailsInParts(batch, isObserved, scopes, deps, signal))) {
       for (const ip of part) yield [ip, toContext(records.get(ip), details.get(ip))];
     }
+  }
+}
+
+export type SummaryDeps = LookupDeps & { readonly findInMemory: FindInMemory };
+
+/** So many take one to two milliseconds. */
+const SUMMARIES_PER_TURN = 2_000;
+
+/** What a lookup of a single address needs, of many addresses: from memory where that has it. */
+export async function* streamSummaries(
+  ips: readonly string[],
+  scopes: readonly Scope[],
+  deps: SummaryDeps,
+  signal: AbortSignal,
+): AsyncGenerator<readonly [ip: string, summary: AddressSummary]> {
+  const find = isGlobalOnly(scopes) ? deps.findInMemory() : undefined;
+  if (find === undefined) {
+    yield* streamContexts(ips, scopes, false, deps, signal);
+    return;
+  }
+  for (const [place, ip] of ips.entries()) {
+    if (place > 0 && place % SUMMARIES_PER_TURN === 0) {
+      await ownTurn();
+      signal.throwIfAborted();
+    }
+    yield [ip, find(ip)];
   }
 }
 

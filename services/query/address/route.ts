@@ -13,11 +13,10 @@ import { rejectUnread } from "../reject-unread.ts";
 import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_ERROR_RESPONSES, readAddresses } from "../request-body.ts";
 import { readScopes } from "../scopes.ts";
 import { BAD_ADDRESS, NOT_ENTITLED, texts } from "../wire.ts";
-import { type AddressContext, readContexts, streamContexts } from "./read-contexts.ts";
-import type { LookUpAddress } from "./records.ts";
+import { readContexts, type SummaryDeps, streamContexts, streamSummaries } from "./read-contexts.ts";
+import type { AddressSummary, LookUpAddress } from "./records.ts";
 import { REQUEST_METADATA, toFullContext, toQuickContext } from "./response.ts";
 import { EXAMPLE_CONTEXT, fullContextSchema, quickContextSchema, requestMetadataSchema } from "./schema.ts";
-import type { LookupDeps } from "./store-lookup.ts";
 
 /** One SDK sends Python's booleans. */
 const QUICK = boolean({
@@ -80,7 +79,7 @@ export const getIps = defineOperation({
   errorResponses: { ...BODY_ERROR_RESPONSES, 403: NOT_ENTITLED, 429: TOO_MANY_LOOKUPS },
 });
 
-export type IpDeps = LookupDeps & {
+export type IpDeps = SummaryDeps & {
   readonly catalogue: TagCatalogue;
   readonly authenticate: Authenticate;
   readonly countLookups: CountLookups;
@@ -120,10 +119,12 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
       const found = new Set<string>();
       const routable = distinct.filter(isRoutableIpv4);
       const read = () => {
-        const contexts = onlyFound(streamContexts(routable, scopes, !quick, deps, deadline.signal), found);
-        return quick
-          ? toJsonArray(mapContexts(contexts, toQuickContext))
-          : toJsonArray(mapContexts(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));
+        if (quick) {
+          const summaries = streamSummaries(routable, scopes, deps, deadline.signal);
+          return toJsonArray(mapContexts(onlyFound(summaries, found), toQuickContext));
+        }
+        const contexts = onlyFound(streamContexts(routable, scopes, true, deps, deadline.signal), found);
+        return toJsonArray(mapContexts(contexts, (ip, context) => toFullContext(ip, context, deps.catalogue)));
       };
       const data = await deps.countLookups({ request, reply, caller, lookups: routable.length, deadline }, () =>
         app.admission.run(request, bulkCost(routable.length, quick), deadline.signal, read),
@@ -135,10 +136,13 @@ export function registerIp(app: FastifyInstance, deps: IpDeps): void {
   );
 }
 
-type Contexts = AsyncIterable<readonly [ip: string, context: AddressContext]>;
+type Contexts<Context> = AsyncIterable<readonly [ip: string, context: Context]>;
 
 /** Yields the contexts with noise or riot, and adds their addresses to `found`. */
-async function* onlyFound(contexts: Contexts, found: Set<string>): AsyncGenerator<readonly [string, AddressContext]> {
+async function* onlyFound<Context extends AddressSummary>(
+  contexts: Contexts<Context>,
+  found: Set<string>,
+): AsyncGenerator<readonly [string, Context]> {
   for await (const entry of contexts) {
     const [ip, { noise, riot }] = entry;
     if (noise === undefined && riot === undefined) continue;
@@ -147,6 +151,9 @@ async function* onlyFound(contexts: Contexts, found: Set<string>): AsyncGenerato
   }
 }
 
-async function* mapContexts<T>(contexts: Contexts, map: (ip: string, context: AddressContext) => T): AsyncGenerator<T> {
+async function* mapContexts<Context, T>(
+  contexts: Contexts<Context>,
+  map: (ip: string, context: Context) => T,
+): AsyncGenerator<T> {
   for await (const [ip, context] of contexts) yield map(ip, context);
 }

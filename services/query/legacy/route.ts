@@ -6,7 +6,7 @@ import { defineOperation, registerOperation } from "@noisefloor/http/operation.t
 import { readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { readContexts } from "../address/read-contexts.ts";
+import { type SummaryDeps, streamSummaries } from "../address/read-contexts.ts";
 import type { AddressSummary, LookUpAddress, RiotRecord } from "../address/records.ts";
 import { bulkCost } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
@@ -110,7 +110,7 @@ export const LEGACY_OPERATIONS = [ping, quick, multiQuick, riot, ...CONTEXT_OPER
 /** Keys do not expire, but clients check that this date is in the future. */
 const EXPIRATION_DAYS = 365;
 
-export type LegacyDeps = LegacyContextDeps & { readonly lookUp: LookUpAddress };
+export type LegacyDeps = LegacyContextDeps & SummaryDeps & { readonly lookUp: LookUpAddress };
 
 export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
   registerOperation(app, ping, async (request) => {
@@ -137,12 +137,15 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
       const caller = deps.authenticate(request);
       const distinct = [...new Set(readAddresses(request.body))];
       const valid = distinct.filter(isRoutableIpv4);
-      const contexts = await deps.countLookups({ request, reply, caller, lookups: valid.length, deadline }, () =>
-        app.admission.run(request, bulkCost(valid.length, true), deadline.signal, () =>
-          readContexts(valid, [GLOBAL_SCOPE], false, deps, deadline.signal),
-        ),
+      const summaryOf = await deps.countLookups({ request, reply, caller, lookups: valid.length, deadline }, () =>
+        app.admission.run(request, bulkCost(valid.length, true), deadline.signal, async () => {
+          const found = new Map<string, AddressSummary>();
+          const summaries = streamSummaries(valid, [GLOBAL_SCOPE], deps, deadline.signal);
+          for await (const [ip, summary] of summaries) found.set(ip, summary);
+          return found;
+        }),
       );
-      return distinct.map((ip) => toQuick(ip, contexts.get(ip)));
+      return distinct.map((ip) => toQuick(ip, summaryOf.get(ip)));
     },
     { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
   );

@@ -8,7 +8,7 @@ import { INTENTIONS, type Intention } from "@noisefloor/domain/tags/classificati
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { cacheBenignNetworks } from "@noisefloor/query/address/benign-networks.ts";
 import type { LookUpAddress } from "@noisefloor/query/address/records.ts";
-import { lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";
+import { findInMemory, lookUpInMemory } from "@noisefloor/query/address-index/memory-lookup.ts";
 import type { SightingsCacheOptions } from "@noisefloor/query/address-index/sightings-cache.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
@@ -24,7 +24,7 @@ import {
 import { networkList } from "../../support/builders/network-list.ts";
 import { seeded } from "../../support/builders/random.ts";
 import { eventually } from "../../support/eventually.ts";
-import { expectedCommunity, type Known } from "../../support/oracle/address-oracle.ts";
+import { expectedCode, expectedCommunity, expectedQuick, type Known } from "../../support/oracle/address-oracle.ts";
 import { rfc3339 } from "../../support/oracle/oracle.ts";
 import { atVolume } from "../../support/volume.ts";
 import { startIndex } from "../../support/worlds/address-index.ts";
@@ -76,10 +76,19 @@ async function openIndexed(more: Partial<SightingsCacheOptions> = {}, store: Loo
   return {
     sightings,
     networks,
-    lookUp: lookUpInMemory(sightings, { networks }, store),
+    lookUp: lookUpInMemory(findInMemory(sightings, { networks }), store),
     async community(ip: string) {
       const response = await app.inject({ url: `/v3/community/${ip}`, headers: { key } });
       return { status: response.statusCode, body: response.json() };
+    },
+    /** The answers of the operations for many addresses. */
+    async many(ips: readonly string[]) {
+      const post = async (url: string) => {
+        const response = await app.inject({ method: "POST", url, headers: { key }, payload: { ips } });
+        expect(response.statusCode).toBe(200);
+        return response.json();
+      };
+      return { quick: await post("/v3/ip?quick=true"), codes: await post("/v2/noise/multi/quick") };
     },
     /** Waits until everything stored before this call shows. */
     async catchUp() {
@@ -134,6 +143,11 @@ test.each(atVolume([1], [1, 2, 3]))(
       };
       for (const ip of addresses)
         expect(await indexed.community(ip), `${what}: ${ip}`).toEqual(expectedCommunity(ip, known));
+      const { quick, codes } = await indexed.many(addresses);
+      const isFound = (ip: string) => expectedCommunity(ip, known).status === 200;
+      expect(quick.data, what).toEqual(addresses.filter(isFound).map((ip) => expectedQuick(ip, known)));
+      expect(quick.request_metadata.ips_not_found, what).toEqual(addresses.filter((ip) => !isFound(ip)));
+      expect(codes, what).toEqual(addresses.map((ip) => expectedCode(ip, known)));
     };
     try {
       await assertAnswers("loaded");
