@@ -11,7 +11,7 @@ test("a little more than a chunk is one chunk or two halves, not a full one and 
   expect(sizesOf([], 8)).toEqual([]);
 });
 
-test("all items are in a chunk, in order, and chunks differ from each other by at most twice their largest item", () => {
+test("all items are in a chunk, in order, and chunks differ by at most twice their largest item", () => {
   const items = fc.array(fc.nat(1_000), { maxLength: 200 });
   fc.assert(
     fc.property(items, fc.integer({ min: 1, max: 5_000 }), (sizes, bytes) => {

@@ -22,7 +22,7 @@ export type Deliveries = {
    * soon as its last batch is prepared.
    */
   deliver(payload: EachBatchPayload): Promise<void>;
-  /** Resolves when all that was delivered of a partition is committed; rejects when some of it must be delivered again. */
+  /** Resolves when all that was delivered of a partition is committed; rejects when some of it comes again. */
   committed(partition: number): Promise<void>;
   /** The consumer has joined its group again: what was not committed is delivered again, here or elsewhere. */
   rejoined(): void;

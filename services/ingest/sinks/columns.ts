@@ -19,6 +19,7 @@ type ColumnName = keyof ObservationRow;
 
 /** How a column is written. */
 type Column = {
+  /** Of ClickHouse. */
   readonly type: string;
   /** A row's value in the format RowBinary. */
   write(to: ValueWriter, row: ObservationRow): void;
@@ -118,11 +119,13 @@ const columnsOf: Readonly<Record<ColumnGroup, readonly Column[]>> = {
   content: Object.values(CONTENT),
 };
 
-/** Columns of a row in the order of its bytes, for an INSERT: the groups in their order. */
-export const ENCODED_COLUMNS = Object.values(GROUPS).flatMap((columns) => Object.keys(columns));
+/** All columns with their names: the groups in their order. */
+export const COLUMNS: readonly (readonly [name: string, column: Column])[] = Object.values(GROUPS).flatMap((columns) =>
+  Object.entries(columns),
+);
 
-/** In the order in which the groups stand. */
-export const COLUMNS: readonly Column[] = Object.values(columnsOf).flat();
+/** For an INSERT of encoded rows. */
+export const ENCODED_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
 
 /** Writes the columns of a group in the format RowBinary. */
 export function writeGroup(group: ColumnGroup, to: ValueWriter, row: ObservationRow): void {
@@ -131,5 +134,5 @@ export function writeGroup(group: ColumnGroup, to: ValueWriter, row: Observation
 
 /** Writes a row in the format RowBinary. */
 export function writeRow(to: ValueWriter, row: ObservationRow): void {
-  for (const { write } of COLUMNS) write(to, row);
+  for (const [, { write }] of COLUMNS) write(to, row);
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type ValueWriter, valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
 import type { ObservationRow } from "../observation-row.ts";
-import { COLUMNS, ENCODED_COLUMNS, writeRow } from "./columns.ts";
+import { COLUMNS, writeRow } from "./columns.ts";
 import { type RowEncoder, rowDataError } from "./encode-rows.ts";
 
 /** What is encoded before others get a turn: some milliseconds of work. */
@@ -40,8 +40,8 @@ function encodeBlock(to: ValueWriter, rows: readonly ObservationRow[]): Buffer {
   to.count(COLUMNS.length);
   to.count(rows.length);
   try {
-    for (const [index, { type, writeAll }] of COLUMNS.entries()) {
-      to.text(ENCODED_COLUMNS[index] ?? "");
+    for (const [name, { type, writeAll }] of COLUMNS) {
+      to.text(name);
       to.text(type);
       writeAll(to, rows);
     }

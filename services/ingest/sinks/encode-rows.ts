@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { RowDataError } from "@noisefloor/clickhouse/client/errors.ts";
 import type { ValueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
 
-/** Makes of rows what an INSERT of the columns {@link ENCODED_COLUMNS} sends, in their order. */
+/** Makes of rows what an INSERT sends: all columns that columns.ts has, in its order. */
 export type RowEncoder<Row> = {
   /** The format of ClickHouse in which it writes. */
   readonly format: "RowBinary" | "Native";

@@ -6,8 +6,10 @@ import { kafkaConsumer } from "@noisefloor/kafka/consumer.ts";
 import type { HandleBatch, StreamConsumer, StreamProducer } from "@noisefloor/kafka/port.ts";
 import kafkajs from "kafkajs";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { openTransactional } from "../../support/builders/odd-batches.ts";
 import { eventually } from "../../support/eventually.ts";
-import { freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
+import { committedOffsets, freshKafka, producerOf } from "../../support/worlds/consuming-world.ts";
+import { holdBatches } from "../../support/worlds/held-batches.ts";
 import { silent } from "../../support/worlds/http.ts";
 
 type Library = { readonly prototype: Record<string, (...args: unknown[]) => Promise<unknown>> };
@@ -102,6 +104,30 @@ test("a consumer that joins its group but fetches nothing is not alive", async (
   repair();
   await eventually(async () => expect(seen).toEqual(["x"]));
   expect(consumer.isAlive()).toBe(true);
+});
+
+test("a prepared batch that fails while the consumer restarts is delivered again, and is no failure", async () => {
+  await publish("x");
+  // Holds back what follows, so that the broker says there is more.
+  const transaction = await (await openTransactional(kafka)).transaction();
+  await transaction.send({ topic: kafka.topic, messages: [{ value: "held back" }] });
+  const { consumer, handled, texts, stop } = await holdBatches(kafka);
+  onTestFinished(stop);
+  await eventually(async () => expect(texts()).toEqual(["x"]));
+  let crashes = 0;
+  replaceCalls(BROKER, "fetch", 1, async () => {
+    crashes++;
+    throw new kafkajs.KafkaJSTimeout();
+  });
+  handled[0]?.batch.onPrepared();
+  await eventually(async () => expect(crashes).toBe(1));
+  // It has left its group by then, and joins it after a second.
+  await sleep(300);
+  handled[0]?.end(new kafkajs.KafkaJSConnectionError("the connection is lost"));
+  await eventually(async () => expect(texts()).toEqual(["x", "x"]));
+  handled[1]?.end();
+  await eventually(async () => expect(await committedOffsets(kafka)).toEqual([1]));
+  expect(await failureOf(consumer)).toBe("alive");
 });
 
 test("a consumer that is stopped during an error does not restart", async () => {

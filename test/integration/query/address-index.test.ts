@@ -185,6 +185,9 @@ test("rows that this process has stored show at once, before the next poll", asy
     expect((await indexed.community(ip)).status).toBe(404);
     indexed.sightings.record(ipv4ToNumber(ip), 4, NOW);
     expect(await indexed.community(ip)).toMatchObject({ status: 200, body: { classification: "malicious" } });
+    // The store does not have it.
+    const { quick, codes } = await indexed.many([ip]);
+    expect([quick.data.length, codes[0].code]).toEqual([1, "0x01"]);
   } finally {
     await indexed.close();
   }

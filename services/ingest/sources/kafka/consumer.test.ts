@@ -99,6 +99,29 @@ test("when a batch is stored in parts, only the last part waits for other rows",
   ]);
 });
 
+test("a batch is prepared when its last part waits for the store", async () => {
+  const steps: unknown[] = [];
+  const handlers = await start({
+    sink: async ({ accepted }, { onWaiting = () => {} } = {}) => {
+      steps.push(accepted.length);
+      onWaiting();
+      steps.push("waits");
+      return [];
+    },
+  });
+  const messages = messagesOf(repeated(`${observation}\n`.repeat(1_000), 30));
+  const { signal } = new AbortController();
+  const batch = {
+    messages,
+    hasMore: true,
+    heartbeat: async () => {},
+    onPrepared: () => steps.push("prepared"),
+    signal,
+  };
+  for (const handler of handlers) await handler(batch);
+  expect(steps).toEqual([25_000, "waits", 5_000, "prepared", "waits"]);
+});
+
 test("dead letters that cannot be stored block the whole batch, and the messages behind them are not handled", async () => {
   let calls = 0;
   const deadLetters = async () => {
