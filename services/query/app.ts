@@ -5,6 +5,7 @@ import type { Plans } from "@noisefloor/domain/access/plan.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
+import type { MostHere } from "./activity/count-here.ts";
 import { getTagActivity, registerTagActivity } from "./activity/route.ts";
 import { getIp, getIps, registerIp } from "./address/route.ts";
 import { type LookupCaches, lookUpInStore } from "./address/store-lookup.ts";
@@ -38,8 +39,8 @@ export type QueryDeps = {
   readonly index?: AddressIndex | undefined;
   /** The most addresses of a tag that are classified from memory. */
   readonly maxListed?: number;
-  /** The most rows of a tag whose addresses one query counts and lists. */
-  readonly maxRowsAtOnce?: number;
+  /** Of tags with more rows and addresses, the store counts the addresses. */
+  readonly mostCountedHere?: MostHere;
   readonly catalogue: TagCatalogue;
   /** The networks of benign services and actors. */
   readonly networks: LookupCaches["networks"];
@@ -105,7 +106,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     ...lookupDeps,
     index: deps.index,
     maxListed: deps.maxListed,
-    maxRowsAtOnce: deps.maxRowsAtOnce,
+    mostHere: deps.mostCountedHere,
     authenticate,
   });
   registerTagSummary(app, { ...lookupDeps, authenticate });

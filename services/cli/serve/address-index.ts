@@ -53,7 +53,7 @@ export async function openAddressIndex(
   registerIndexMetrics(metrics, sightings);
   return {
     find: sightings.find,
-    severityOf: sightings.severityOf,
+    severitiesOf: sightings.severitiesOf,
     visit: sightings.visit,
     isCurrent: sightings.isCurrent,
     caches: { addresses: sightings },

@@ -1,26 +1,38 @@
-const HALF = 16;
+const HALF_BITS = 16;
+const HALF = 2 ** HALF_BITS;
 /** So few are searched faster than they are ordered. */
 const MAX_UNORDERED = 4_000;
 
 /**
- * Addresses in the order of their upper 16 bits, by one pass that counts and one that moves: to sort them by all 32
- * takes six times as long. A few thousand are returned as they are.
+ * Addresses in the order of their upper 16 bits: to sort them by all 32 takes six times as long. A few thousand are
+ * returned as they are.
  */
 export function byUpperHalf(addresses: Uint32Array): Uint32Array {
   if (addresses.length <= MAX_UNORDERED) return addresses;
-  const starts = new Uint32Array(2 ** HALF + 1);
-  for (let place = 0; place < addresses.length; place++) {
-    const after = ((addresses[place] ?? 0) >>> HALF) + 1;
+  const places = placesByHalf(addresses, "upper");
+  for (let place = 0; place < places.length; place++) places[place] = addresses[places[place] ?? 0] ?? 0;
+  return places;
+}
+
+/**
+ * The places of numbers in the order of the upper or lower 16 bits of these, by one pass that counts and one that moves.
+ * @param order of places whose numbers have the same bits; ascending by default.
+ */
+export function placesByHalf(numbers: Uint32Array, half: "upper" | "lower", order?: Uint32Array): Uint32Array {
+  const above = half === "upper" ? HALF_BITS : 0;
+  const starts = new Uint32Array(HALF + 1);
+  for (let place = 0; place < numbers.length; place++) {
+    const after = (((numbers[place] ?? 0) >>> above) & (HALF - 1)) + 1;
     starts[after] = (starts[after] ?? 0) + 1;
   }
-  for (let upper = 1; upper < starts.length; upper++) starts[upper] = (starts[upper] ?? 0) + (starts[upper - 1] ?? 0);
-  const ordered = new Uint32Array(addresses.length);
-  for (let place = 0; place < addresses.length; place++) {
-    const address = addresses[place] ?? 0;
-    const upper = address >>> HALF;
-    const start = starts[upper] ?? 0;
-    ordered[start] = address;
-    starts[upper] = start + 1;
+  for (let bits = 1; bits < starts.length; bits++) starts[bits] = (starts[bits] ?? 0) + (starts[bits - 1] ?? 0);
+  const places = new Uint32Array(numbers.length);
+  for (let index = 0; index < numbers.length; index++) {
+    const place = order === undefined ? index : (order[index] ?? 0);
+    const bits = ((numbers[place] ?? 0) >>> above) & (HALF - 1);
+    const start = starts[bits] ?? 0;
+    places[start] = place;
+    starts[bits] = start + 1;
   }
-  return ordered;
+  return places;
 }

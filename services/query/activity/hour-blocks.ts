@@ -3,7 +3,7 @@ import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 /** A row of `tag_addresses` has one bit for each hour of a block, which starts at a multiple of its length since 1970. */
 const HOURS_PER_BLOCK = 64;
 export const BLOCK_SECONDS = (HOURS_PER_BLOCK * HOUR_MS) / 1_000;
-const HOUR_SECONDS = HOUR_MS / 1_000;
+export const HOUR_SECONDS = HOUR_MS / 1_000;
 const ALL_HOURS = 2n ** BigInt(HOURS_PER_BLOCK) - 1n;
 
 /** Seconds since 1970 UTC, on the hour; the end is exclusive. */

@@ -2,6 +2,7 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
 import { oneAhead } from "../one-ahead.ts";
 import { type Counts, countBuckets, type Grid } from "./count-buckets.ts";
+import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { decodeAddresses } from "./listed-addresses.ts";
 import { samplePerBucket } from "./queries.ts";
@@ -12,8 +13,7 @@ export const MAX_IPS_PER_BUCKET = 1_000;
 /** Attempts to list buckets whose counts change in the meantime. */
 const MAX_ATTEMPTS = 4;
 /** Parsing a query's answer blocks the event loop: this many addresses are half a megabyte. */
-export const MAX_IPS_PER_QUERY = 100_000;
-const HIGHEST_HASH = 0xffff_ffff;
+const MAX_IPS_PER_QUERY = 100_000;
 
 export type ActivityBucket = Window & {
   /** Distinct addresses in the bucket, an exact count. */
@@ -110,7 +110,7 @@ async function sample(
   const lists = new Map<number, Listed>();
   const query = samplePerBucket(MAX_IPS_PER_BUCKET);
   let pending = new Map(
-    Array.from({ length: buckets }, (_, bucket) => [bucket, firstThreshold(counts.get(bucket) ?? 0)]),
+    Array.from({ length: buckets }, (_, bucket) => [bucket, thresholdFor(MAX_IPS_PER_BUCKET, counts.get(bucket) ?? 0)]),
   );
   while (pending.size > 0) {
     const thresholds = Array.from({ length: buckets }, (_, bucket) => pending.get(bucket) ?? 0);
@@ -124,10 +124,4 @@ async function sample(
     pending = new Map(incomplete.map(([bucket, threshold]) => [bucket, Math.min(HIGHEST_HASH, threshold * 2)]));
   }
   return lists;
-}
-
-function firstThreshold(count: number): number {
-  if (count <= MAX_IPS_PER_BUCKET) return HIGHEST_HASH;
-  const wanted = MAX_IPS_PER_BUCKET + 5 * Math.sqrt(MAX_IPS_PER_BUCKET);
-  return Math.min(HIGHEST_HASH, Math.ceil((HIGHEST_HASH * wanted) / count));
 }

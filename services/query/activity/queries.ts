@@ -1,6 +1,7 @@
+import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
-import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { IN_SCOPES, inScopes, scopesParam } from "../scope-sql.ts";
 import { BLOCK_SECONDS } from "./hour-blocks.ts";
 
 /** Selects the hours of a tag. Times in seconds since 1970 UTC, all on the hour. */
@@ -17,8 +18,9 @@ const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
 
 const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_SCOPES}
       AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
-export const IN_BLOCKS_OF_HOURS = `${IN_SCOPES}
+const inBlocksOfHours = (scopes: string) => `${scopes}
       AND start >= toDateTime({first:UInt32}, 'UTC') AND start < toDateTime({end:UInt32}, 'UTC')`;
+export const IN_BLOCKS_OF_HOURS = inBlocksOfHours(IN_SCOPES);
 const IN_BLOCKS = `tag_id = {tag:UUID} AND ${IN_BLOCKS_OF_HOURS}`;
 /** Counts from 1, as array elements do. */
 export const BLOCK = `(intDiv(toUnixTimestamp(start) - {first:UInt32}, ${BLOCK_SECONDS}) + 1)`;
@@ -66,54 +68,84 @@ export const MAX_WIDE_BUCKETS = 128;
 /** For so few a narrower number does, which takes less time. */
 const MAX_BUCKETS_IN_64_BITS = 64;
 
-/** Where buckets are numbered: the addresses of the whole slice. */
-export const WHOLE_SLICE = -1;
-
-type WideBuckets = { readonly buckets: number; readonly segments: number; readonly most: number };
+/** @param segments how many buckets a block may touch. */
+type WideBuckets = { readonly buckets: number; readonly segments: number };
 
 /**
- * The same for up to {@link MAX_WIDE_BUCKETS} buckets, and for {@link WHOLE_SLICE}. Each row says which buckets its
- * hours are in, as bits from the first bucket that its block touches; an address's rows together have the bits of all
- * its buckets.
- * @param buckets how many there are.
- * @param segments how many of them a block may touch.
- * @param most of the whole slice, up to so many `addresses` are listed, too, in the form of {@link listAddresses}.
+ * SQL: each address with `bits` of its buckets. Each row says which buckets its hours are in, as bits from the first
+ * bucket that its block touches; an address's rows together have the bits of all its buckets.
  */
-export const countPerWideBucket = ({ buckets, segments, most }: WideBuckets) => {
-  const bitsType = buckets <= MAX_BUCKETS_IN_64_BITS ? "UInt64" : "UInt128";
+function bitsPerAddress({ buckets, segments }: WideBuckets): string {
+  const type = buckets <= MAX_BUCKETS_IN_64_BITS ? "UInt64" : "UInt128";
   const bits = Array.from(
     { length: segments },
     (_, place) => `${2 ** place} * (bitAnd(hours, {segments:Array(Array(UInt64))}[${place + 1}][block]) != 0)`,
   );
-  const listed = `arrayStringConcat(groupArrayIf(${most})(${addressBytes("source_ip")}, bucket = ${WHOLE_SLICE}))`;
-  const counted = `SELECT bucket, count() AS active_ips, ${most > 0 ? listed : "''"} AS addresses FROM (
-        SELECT source_ip, arrayJoin(arrayPushBack(
-          CAST(bitPositionsToArray(groupBitOr(bitShiftLeft(to${bitsType}(buckets), first_bucket))), 'Array(Int16)'),
-          ${WHOLE_SLICE})) AS bucket
-        FROM (
-          SELECT source_ip, ${BLOCK} AS block, {firstBuckets:Array(UInt8)}[block] AS first_bucket,
-            ${bits.join(" + ")} AS buckets
-          FROM tag_addresses WHERE ${IN_BLOCKS}
-        ) WHERE buckets != 0 GROUP BY source_ip
-      ) GROUP BY bucket`;
-  const spelled = (rows: string) => `SELECT bucket, active_ips, ${spellAddresses("active_ips", most)} FROM (${rows})
-    SETTINGS ${WITHOUT_PREWHERE}`;
-  return defineQuery({
+  return `SELECT source_ip, groupBitOr(bitShiftLeft(to${type}(buckets), first_bucket)) AS bits
+    FROM (
+      SELECT source_ip, ${BLOCK} AS block, {firstBuckets:Array(UInt8)}[block] AS first_bucket, ${bits.join(" + ")} AS buckets
+      FROM tag_addresses WHERE ${IN_BLOCKS}
+    ) WHERE buckets != 0 GROUP BY source_ip`;
+}
+
+const bitParams = z.object({
+  ...slice,
+  first: z.int(),
+  firstBuckets: z.array(z.int()).readonly(),
+  segments: z.array(z.array(z.bigint()).readonly()).readonly(),
+});
+
+/** The same as {@link countPerBucket} for up to {@link MAX_WIDE_BUCKETS} buckets. */
+export const countPerWideBucket = (wide: WideBuckets) =>
+  defineQuery({
     name: "tag-activity-wide-counts",
-    sql: spelled(counted),
-    shards: {
-      perShard: counted,
-      merge: (shards) =>
-        spelled(`SELECT bucket, sum(shard.active_ips) AS active_ips,
-          arrayStringConcat(groupArray(shard.addresses)) AS addresses FROM ${shards} AS shard GROUP BY bucket`),
-    },
-    params: z.object({
-      ...slice,
-      first: z.int(),
-      firstBuckets: z.array(z.int()).readonly(),
-      segments: z.array(z.array(z.bigint()).readonly()).readonly(),
-    }),
-    row: bucketCount.extend({ addresses: LISTED }),
+    sql: `SELECT CAST(arrayJoin(bitPositionsToArray(bits)), 'Int16') AS bucket, count() AS active_ips
+      FROM (${bitsPerAddress(wide)}) GROUP BY bucket SETTINGS ${WITHOUT_PREWHERE}`,
+    shards: { merge: addUpBuckets },
+    params: bitParams,
+    row: bucketCount,
+  });
+
+const numberColumn = z.custom<NumberColumn>((value) => value instanceof Uint32Array);
+
+const addressBits = z.object({ source_ip: numberColumn, bits: numberColumn });
+/** Columns of addresses and the bits of their buckets, two or four words each. */
+export type AddressBits = z.output<typeof addressBits>;
+
+/**
+ * The bits themselves, for who counts them.
+ * @param most the server refuses to answer with more addresses: see {@link isRefused}.
+ */
+export const readBits = ({ most, ...wide }: WideBuckets & { readonly most: number }) => {
+  const bits = bitsPerAddress(wide);
+  const limited = (sql: string) =>
+    `${sql} SETTINGS max_rows_to_group_by = ${most}, max_result_rows = ${most}, ${WITHOUT_PREWHERE}`;
+  return defineQuery({
+    name: "tag-activity-bits",
+    sql: limited(bits),
+    shards: { perShard: bits, merge: (shards) => limited(`SELECT source_ip, bits FROM ${shards}`) },
+    params: bitParams,
+    row: addressBits,
+    format: "Native",
+  });
+};
+
+/**
+ * The rows of the blocks that a slice touches; hours outside of it are among theirs.
+ * @param most the server refuses a slice of more rows before it reads any.
+ * @param scopes how many there are.
+ */
+export const readRows = ({ most, scopes }: { readonly most: number; readonly scopes: number }) => {
+  const rows = `SELECT source_ip, start, hours FROM tag_addresses
+    WHERE tag_id = {tag:UUID} AND ${inBlocksOfHours(inScopes(scopes))}`;
+  const limited = (sql: string) => `${sql} SETTINGS max_rows_to_read = ${most}, ${WITHOUT_PREWHERE}`;
+  return defineQuery({
+    name: "tag-activity-rows",
+    sql: limited(rows),
+    shards: { perShard: rows, merge: (shards) => limited(`SELECT source_ip, start, hours FROM ${shards}`) },
+    params: z.object({ tag: slice.tag, scopes: slice.scopes, first: blocks.first, end: slice.end }),
+    row: z.object({ source_ip: numberColumn, start: numberColumn, hours: numberColumn }),
+    format: "Native",
   });
 };
 
@@ -156,42 +188,6 @@ export const samplePerBucket = (cap: number) => {
     },
     params: z.object({ ...grid, ...blocks, thresholds: z.array(z.int()) }),
     row: z.object({ bucket: z.int(), found: z.int(), ips: LISTED }),
-  });
-};
-
-/**
- * All of it at once, for a slice of few rows: the number of distinct addresses per bucket, those of them that
- * {@link samplePerBucket} would list, and of {@link WHOLE_SLICE} their number and, up to `most`, the `addresses` in the
- * form of {@link listAddresses}.
- * @param maxRows the server refuses a slice of more rows before it reads any: see {@link isRefused}.
- */
-export const listPerBucket = ({ cap, most, maxRows }: { cap: number; most: number; maxRows: number }) => {
-  const perBucket = `
-    SELECT bucket, length(numbers) AS active_ips, ${lowestOf(`if(bucket = ${WHOLE_SLICE}, [], numbers)`, cap)},
-      arrayStringConcat(arrayMap(number -> ${addressBytes("number")},
-        if(bucket = ${WHOLE_SLICE} AND active_ips <= ${most}, numbers, []))) AS addresses
-    FROM (
-      SELECT bucket, groupUniqArray(${NUMBER}) AS numbers
-      FROM (
-        SELECT intHash32(toUInt32(source_ip)) AS hash, source_ip,
-          arrayJoin(arrayPushBack(${BUCKETS}, ${WHOLE_SLICE})) AS bucket
-        FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0
-      ) GROUP BY bucket
-    )`;
-  const listed = (rows: string) => `
-    SELECT bucket, active_ips, ${spellLowest(cap)}, ${spellAddresses("active_ips", most)}
-    FROM (${rows}) SETTINGS max_rows_to_read = ${maxRows}, ${WITHOUT_PREWHERE}`;
-  return defineQuery({
-    name: "tag-activity-few",
-    sql: listed(perBucket),
-    shards: {
-      perShard: perBucket,
-      merge: (shards) =>
-        listed(`SELECT bucket, sum(shard.active_ips) AS active_ips, ${lowestOf("groupArrayArray(shard.lowest)", cap)},
-          arrayStringConcat(groupArray(shard.addresses)) AS addresses FROM ${shards} AS shard GROUP BY bucket`),
-    },
-    params: z.object({ ...grid, ...blocks }),
-    row: bucketCount.extend({ ips: LISTED, addresses: LISTED }),
   });
 };
 

@@ -3,10 +3,11 @@ import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
-import { type ClassificationDeps, type CountsBySeverity, planClassification } from "./classification.ts";
-import { type Counts, countBucketsAndClasses } from "./count-buckets.ts";
-import { type ActivityBucket, listBuckets } from "./list-buckets.ts";
-import { listFew, maxRowsAtOnce } from "./list-few.ts";
+import { type ClassificationDeps, type CountsBySeverity, classifyWhole, planClassification } from "./classification.ts";
+import { countBuckets } from "./count-buckets.ts";
+import { countHere, MOST_HERE, type MostHere } from "./count-here.ts";
+import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
+import type { Refusals } from "./refusals.ts";
 
 export type ActivityQuery = {
   readonly tag: Pick<Tag, "id" | "intention">;
@@ -29,8 +30,9 @@ export type ActivityDeps = ClassificationDeps & {
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
-  /** With more rows of a tag, buckets are counted before addresses are listed; {@link maxRowsAtOnce} by default. */
-  readonly maxRowsAtOnce?: number | undefined;
+  /** Of a tag with more, the store counts the addresses; {@link MOST_HERE} by default. */
+  readonly mostHere?: MostHere | undefined;
+  readonly refusals: Refusals;
 };
 
 /** Counts, and optionally lists, the distinct addresses that a tag had in each bucket of a window. */
@@ -51,13 +53,22 @@ export async function readTagActivity(
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
   const plan = await planClassification({ ...slice, tag: query.tag, since }, deps);
-  if (query.includeIps) {
-    const maxRows = deps.maxRowsAtOnce ?? maxRowsAtOnce(windows.length, grid.width);
-    const few = await listFew(windows, grid, maxRows, plan, read);
-    if (few !== undefined) return { buckets: few.buckets, ...totalsOf(few.bySeverity) };
+  const { mostHere: most = MOST_HERE, refusals } = deps;
+  const counted = await countHere(grid, windows.length, { most, refusals }, read);
+  if (counted !== undefined) {
+    const { addresses } = counted;
+    const bySeverity = await classifyWhole({ total: addresses.length, addresses }, plan, read);
+    const lists = query.includeIps ? await counted.list(MAX_IPS_PER_BUCKET) : [];
+    return { buckets: toBuckets(windows, counted.counts, lists), ...totalsOf(bySeverity) };
   }
-  const { counts, bySeverity } = await countBucketsAndClasses(grid, plan, read);
-  const buckets = query.includeIps ? listBuckets(windows, counts, grid, read) : withoutIps(windows, counts);
+  const [counts, bySeverity] = await Promise.all([countBuckets(grid, read), plan.count(read)]);
+  const buckets = query.includeIps
+    ? listBuckets(windows, counts, grid, read)
+    : toBuckets(
+        windows,
+        Uint32Array.from(windows, (_, bucket) => counts.get(bucket) ?? 0),
+        [],
+      );
   return { buckets, ...totalsOf(bySeverity) };
 }
 
@@ -73,7 +84,12 @@ function totalsOf(bySeverity: CountsBySeverity): Pick<Activity, "totalIps" | "by
 
 const NO_IPS = new Uint32Array();
 
-async function* withoutIps(windows: readonly Window[], counts: Counts): AsyncGenerator<ActivityBucket> {
-  for (const [bucket, window] of windows.entries())
-    yield { ...window, activeIps: counts.get(bucket) ?? 0, ips: NO_IPS };
+async function* toBuckets(
+  windows: readonly Window[],
+  counts: Uint32Array,
+  lists: readonly Uint32Array[],
+): AsyncGenerator<ActivityBucket> {
+  for (const [bucket, window] of windows.entries()) {
+    yield { ...window, activeIps: counts[bucket] ?? 0, ips: (lists[bucket] ?? NO_IPS).sort() };
+  }
 }

@@ -23,6 +23,7 @@ import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wir
 import { type ActivityBucket, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import { addressesAsJson } from "./listed-addresses.ts";
 import { type Activity, type ActivityDeps, type ActivityQuery, readTagActivity } from "./read-activity.ts";
+import { createRefusals } from "./refusals.ts";
 import { createSharedAnswers } from "./shared-runs.ts";
 
 const ID: PathParameter = {
@@ -134,9 +135,13 @@ export const getTagActivity = defineOperation({
   },
 });
 
-export type TagActivityDeps = ActivityDeps & { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate };
+export type TagActivityDeps = Omit<ActivityDeps, "refusals"> & {
+  readonly catalogue: TagCatalogue;
+  readonly authenticate: Authenticate;
+};
 
-export function registerTagActivity(app: FastifyInstance, deps: TagActivityDeps): void {
+export function registerTagActivity(app: FastifyInstance, options: TagActivityDeps): void {
+  const deps = { ...options, refusals: createRefusals(options.now) };
   const answer = createSharedAnswers<SerializedActivity>(app);
   registerOperation(app, getTagActivity, async (request, _reply, { signal }, toJsonArray) => {
     const caller = deps.authenticate(request);

@@ -6,7 +6,7 @@ import type { Sighting } from "./sightings.ts";
 import type { SightingsCache } from "./sightings-cache.ts";
 
 /** The sightings in memory that lookups of single addresses in the global dataset are answered from. */
-export type AddressIndex = Pick<SightingsCache, "find" | "severityOf" | "visit" | "isCurrent">;
+export type AddressIndex = Pick<SightingsCache, "find" | "severitiesOf" | "visit" | "isCurrent">;
 
 /** What finds addresses of the global dataset in memory; undefined while the in-memory data may be stale. */
 export type FindInMemory = () => ((ip: string) => AddressSummary) | undefined;

@@ -13,6 +13,8 @@ export function startSightings(
   optionsFor: (client: ClickHouseClient) => SightingsCacheOptions,
 ): SightingsCache {
   const caches = clients.map((client) => startSightingsCache(client, optionsFor(client)));
+  const [only, ...others] = caches;
+  if (only !== undefined && others.length === 0) return only;
   const state = () => {
     const states = new Set(caches.map((cache) => cache.state()));
     return states.has("too-large") ? "too-large" : states.has("loading") ? "loading" : "loaded";
@@ -20,7 +22,19 @@ export function startSightings(
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   return {
     find: (address) => caches[shardOf(address)]?.find(address),
-    severityOf: (address, since) => caches[shardOf(address)]?.severityOf(address, since) ?? 0,
+    severitiesOf(addresses, since) {
+      const severities = new Uint8Array(addresses.length);
+      for (const [shard, cache] of caches.entries()) {
+        const places = new Uint32Array(addresses.length).map((_, place) => place);
+        const own = places.filter((place) => shardOf(addresses[place] ?? 0) === shard);
+        const found = cache.severitiesOf(
+          own.map((place) => addresses[place] ?? 0),
+          since,
+        );
+        for (const [index, place] of own.entries()) severities[place] = found[index] ?? 0;
+      }
+      return severities;
+    },
     *visit(from, visitor) {
       for (const cache of caches) yield* cache.visit(from, visitor);
     },

@@ -15,8 +15,8 @@ import { createSightings, type Sighting } from "./sightings.ts";
 export type SightingsCache = {
   /** Undefined when the address was not seen inside the retention window. Call it only while `isCurrent`. */
   find(address: number): Sighting | undefined;
-  /** The worst severity of an address since a time, not before the retention's; 0 without one. Call it likewise. */
-  severityOf(address: number, since: number): number;
+  /** The worst severities of addresses since a time, not before the retention's; 0 without one. Call it likewise. */
+  severitiesOf(addresses: Uint32Array, since: number): Uint8Array;
   /** Calls back with each address that was seen since a time, and its worst severity inside the retention window. */
   visit(from: number, visitor: (address: number, severity: number) => void): Generator<void, void, void>;
   /** Adds a sighting that this process has just stored, so that it shows before the next poll. */
@@ -145,7 +145,7 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
 
   return {
     find: (address) => sightings.find(address, retentionStart(now(), retentionDays())),
-    severityOf: sightings.severityOf,
+    severitiesOf: sightings.severitiesOf,
     visit: (from, visitor) => sightings.visit({ from, since: retentionStart(now(), retentionDays()) }, visitor),
     record: sightings.record,
     isCurrent: () => state === "loaded" && performance.now() - currentAt < maxAgeMs,

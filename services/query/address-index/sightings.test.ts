@@ -38,10 +38,14 @@ test("last sighting and severity of an address are those of the plain list, in a
         for (const { address } of all) {
           const sighting = expected(all, address, since);
           expect(sightings.find(address, since)).toEqual(sighting);
-          expect(sightings.severityOf(address, since)).toBe(sighting?.severity ?? 0);
+        }
+        const asked = Uint32Array.from([...all.map(({ address }) => address), 0x2d000010]);
+        for (const addresses of [asked, asked.toSorted()]) {
+          expect([...sightings.severitiesOf(addresses, since)]).toEqual(
+            Array.from(addresses, (address) => expected(all, address, since)?.severity ?? 0),
+          );
         }
         expect(sightings.find(0x2d000010, since)).toBeUndefined();
-        expect(sightings.severityOf(0x2d000010, since)).toBe(0);
       }
     }),
     { numRuns: 40 },

@@ -90,8 +90,8 @@ async function deliver(world: World, seen: readonly Seen[], random: Random): Pro
 
 /** Some tags have more addresses, others fewer. */
 const MAX_LISTED = 1_000;
-/** The same for rows: by default one query lists all addresses of any tag here. */
-const MAX_ROWS_AT_ONCE = 2_000;
+/** The same for counting: by default those of any tag here are counted in the query process, from its rows. */
+const MOST_HERE = { rows: 1_500, addresses: 2_500 };
 
 async function openIndexed(world: World) {
   const key = await world.addCaller("unlimited", ["community_dataset"]);
@@ -103,7 +103,7 @@ async function openIndexed(world: World) {
   });
   await eventually(async () => expect(index.isCurrent()).toBe(true));
   const app = await makeApp([], (made, metrics) =>
-    world.register(made, metrics, { index, maxListed: MAX_LISTED, maxRowsAtOnce: MAX_ROWS_AT_ONCE }),
+    world.register(made, metrics, { index, maxListed: MAX_LISTED, mostCountedHere: MOST_HERE }),
   );
   return {
     async get(url: string): Promise<unknown> {

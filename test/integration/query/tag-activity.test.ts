@@ -1,4 +1,5 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
+import type { MostHere } from "@noisefloor/query/activity/count-here.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -24,7 +25,9 @@ let key: string;
 beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags([tag]);
-  counting = await makeApp([], (made, metrics) => world.register(made, metrics, { maxRowsAtOnce: 1 }));
+  counting = await makeApp([], (made, metrics) =>
+    world.register(made, metrics, { mostCountedHere: { rows: 1, addresses: 1 } }),
+  );
   key = await world.addCaller("unlimited");
 });
 afterAll(async () => {
@@ -66,28 +69,42 @@ test("exactly 1,000 addresses are a complete list, not a truncated one", async (
   expect(answer.metadata.ips_truncated).toBe(false);
 });
 
-test("a tag with few rows takes one query; of a tag with more, that one is refused and others answer", async () => {
+test("few rows are counted here, else the addresses; of too many addresses the store counts, and is not asked again", async () => {
   const few = makeTag("few", "malicious");
   await world.addTags([few]);
-  await world.store([tagged("46.2.0.1", NOW - HOUR, { tags: [few.slug] })]);
-  const queriesWith = async (more: { maxRowsAtOnce?: number }) => {
-    const queries: string[] = [];
+  const hours = [1, 100];
+  await world.store(
+    ["46.2.0.1", "46.2.0.2"].flatMap((ip) => hours.map((age) => tagged(ip, NOW - age * HOUR, { tags: [few.slug] }))),
+  );
+  const queriesWith = async (more: { mostCountedHere?: MostHere }) => {
+    let queries: string[] = [];
     const read = reader(world.client, {
       maxSeconds: 60,
       onEnd: (query, outcome) => void queries.push(`${query} ${outcome}`),
     });
     const app = await makeApp([], (made, metrics) => world.register(made, metrics, { read, ...more }));
     const url = `/v3/tags/${few.id}/activity?include_ips=true`;
-    expect((await app.inject({ url, headers: { key } })).statusCode).toBe(200);
+    const ask = async () => {
+      queries = [];
+      const { body } = await app.inject({ url, headers: { key } });
+      expect(answerSchema.parse(JSON.parse(body)).activity.malicious?.at(-1)?.ips).toEqual(["46.2.0.1", "46.2.0.2"]);
+      return queries.sort();
+    };
+    const asked = [await ask(), await ask()];
     await app.close();
-    return queries;
+    return asked;
   };
-  expect(await queriesWith({})).toEqual(["tag-activity-few answered"]);
-  await world.store([tagged("46.2.0.2", NOW - HOUR, { tags: [few.slug] })]);
-  expect(await queriesWith({ maxRowsAtOnce: 1 })).toEqual([
-    "tag-activity-few refused",
-    "tag-activity-wide-counts answered",
-    "tag-activity-sample answered",
+  const rows = ["tag-activity-rows answered"];
+  expect(await queriesWith({})).toEqual([rows, rows]);
+  const bits = ["tag-activity-bits answered"];
+  expect(await queriesWith({ mostCountedHere: { rows: 3, addresses: 2 } })).toEqual([
+    [...bits, "tag-activity-rows refused"],
+    bits,
+  ]);
+  const counted = ["tag-activity-sample answered", "tag-activity-total answered", "tag-activity-wide-counts answered"];
+  expect(await queriesWith({ mostCountedHere: { rows: 3, addresses: 1 } })).toEqual([
+    ["tag-activity-bits refused", "tag-activity-rows refused", ...counted],
+    counted,
   ]);
 });
 

@@ -1,0 +1,105 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { addressHash } from "./address-hash.ts";
+import { countAddresses } from "./bucket-bits.ts";
+import { countRows } from "./count-rows.ts";
+import { BLOCK_SECONDS, blocksOf } from "./hour-blocks.ts";
+import { listAddresses } from "./list-addresses.ts";
+
+const HOUR = 3_600;
+const HOURS_PER_BLOCK = 64;
+const ORIGIN = 1_790_000_000 - (1_790_000_000 % HOUR);
+
+const grids = fc.record({
+  hours: fc.integer({ min: 1, max: 400 }),
+  /** So many hours at the start have expired. */
+  expired: fc.integer({ min: 0, max: 100 }),
+  width: fc.oneof(fc.integer({ min: 1, max: 168 }), fc.constantFrom(1, 24)),
+  offset: fc.integer({ min: 0, max: 200 }),
+});
+const visits = fc.array(
+  fc.record({
+    address: fc.oneof(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0xffff_ffe0, max: 0xffff_ffff })),
+    /** Some are before or behind the window, in a block that it touches. */
+    hour: fc.integer({ min: -70, max: 470 }),
+  }),
+  { maxLength: 300 },
+);
+
+test("rows are counted and listed as their hours say, however many buckets there are and in whatever blocks they come", () =>
+  fc.assert(
+    fc.asyncProperty(grids, visits, fc.integer({ min: 1, max: 20 }), async (shape, seen, cap) => {
+      const start = ORIGIN + shape.offset * HOUR;
+      const [from, end] = [start + Math.min(shape.expired, shape.hours) * HOUR, start + shape.hours * HOUR];
+      const grid = { tag: "", scopes: [], start, from, end, width: shape.width * HOUR };
+      const buckets = Math.ceil(shape.hours / shape.width);
+      const { first, masks } = blocksOf(grid);
+      const times = seen.map(({ address, hour }) => ({ address, time: start + hour * HOUR }));
+      const inBlocks = times.filter(({ time }) => time >= first && time < first + masks.length * BLOCK_SECONDS);
+
+      const rows = inBlocks.map(({ address, time }) => {
+        const block = time - (time % BLOCK_SECONDS);
+        const hours = new Uint32Array(
+          BigUint64Array.of(1n << BigInt(((time - block) / HOUR) % HOURS_PER_BLOCK)).buffer,
+        );
+        return { source_ip: Uint32Array.of(address), start: Uint32Array.of(block), hours };
+      });
+      const expected = Array.from({ length: buckets }, () => new Set<number>());
+      for (const { address, time } of inBlocks) {
+        if (time >= from && time < end) expected[Math.floor((time - start) / grid.width)]?.add(address);
+      }
+
+      const counted = await countRows(rows, grid, buckets);
+      if (counted === undefined) throw new Error("too many bits");
+      const { bits, counts } = counted;
+      expect([...counts]).toEqual(expected.map(({ size }) => size));
+      expect(await countAddresses(bits, buckets)).toEqual(counts);
+      const all = new Set(expected.flatMap((addresses) => [...addresses]));
+      expect(new Set(bits.addresses)).toEqual(all);
+      expect(bits.addresses).toHaveLength(all.size);
+      const lists = await listAddresses(bits, counts, cap);
+      expect(lists.map((list) => list.toSorted())).toEqual(expected.map((addresses) => lowestOf(addresses, cap)));
+    }),
+    { numRuns: 200 },
+  ));
+
+function lowestOf(addresses: ReadonlySet<number>, cap: number): Uint32Array {
+  const byHash = [...addresses].sort((one, other) => addressHash(one) - addressHash(other) || one - other);
+  return Uint32Array.from(byHash.slice(0, cap)).sort();
+}
+
+test("a sample is complete where nearly all addresses of a bucket have high hash values", async () => {
+  const addresses = Uint32Array.from({ length: 40_000 }, (_, place) => place).filter(
+    (address) => addressHash(address) > 0xf000_0000,
+  );
+  const bits = { addresses, words: new Uint32Array(addresses.length).fill(1), width: 1 };
+  const [list] = await listAddresses(bits, Uint32Array.of(addresses.length), 1_000);
+  expect(list?.toSorted()).toEqual(lowestOf(new Set(addresses), 1_000));
+});
+
+test("more addresses than have room at first keep their bits", async () => {
+  const many = Uint32Array.from({ length: 150_000 }, (_, place) => Math.imul(place, 0x9e3779b1) >>> 0);
+  const grid = { tag: "", scopes: [], start: 0, from: 0, end: 100 * HOUR, width: HOUR };
+  const hoursOf = (numbers: Uint32Array) => {
+    const hours = new Uint32Array(2 * numbers.length);
+    for (const [place, number] of numbers.entries()) hours[2 * place] = 1 << (number % 32);
+    return hours;
+  };
+  const rows = [0, BLOCK_SECONDS].map((start) => ({
+    source_ip: many,
+    start: new Uint32Array(many.length).fill(start),
+    hours: hoursOf(many),
+  }));
+  const counted = await countRows(rows, grid, 100);
+  const expected = Array.from({ length: 100 }, (_, hour) => many.filter((number) => hour === number % 32).length);
+  for (let hour = 64; hour < 96; hour++) expected[hour] = expected[hour - 64] ?? 0;
+  expect([...(counted?.counts ?? [])]).toEqual(expected);
+  expect(counted?.bits.addresses).toHaveLength(many.length);
+});
+
+test("bits that would take too much memory are not made", async () => {
+  const some = { source_ip: Uint32Array.from({ length: 70_000 }, (_, place) => place) };
+  const rows = { ...some, start: new Uint32Array(70_000), hours: new Uint32Array(140_000).fill(1) };
+  const grid = { tag: "", scopes: [], start: 0, from: 0, end: 2_160 * HOUR, width: HOUR };
+  expect(await countRows([rows], grid, 2_160)).toBeUndefined();
+});

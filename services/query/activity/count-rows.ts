@@ -1,0 +1,158 @@
+import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { type BucketBits, WORD_BITS } from "./bucket-bits.ts";
+import type { Grid } from "./count-buckets.ts";
+import { BLOCK_SECONDS, blocksOf, HOUR_SECONDS } from "./hour-blocks.ts";
+import { inTurns } from "./turns.ts";
+
+/**
+ * Columns of rows of `tag_addresses`: an address, when its block of hours starts, in seconds since 1970 UTC, and the
+ * bits of the hours, in two halves. Several rows may be of the same address and block.
+ */
+export type ActivityRows = {
+  readonly source_ip: NumberColumn;
+  readonly start: NumberColumn;
+  readonly hours: NumberColumn;
+};
+
+/** Up to 16 MB of bits. */
+const MAX_WORDS = 2 ** 22;
+
+/**
+ * Finds the buckets that the addresses of rows were active in.
+ * @returns their bits and the number of addresses of each bucket; undefined where the bits would be too many.
+ */
+export async function countRows(
+  rows: readonly ActivityRows[],
+  grid: Grid,
+  buckets: number,
+): Promise<{ readonly bits: BucketBits; readonly counts: Uint32Array } | undefined> {
+  const table = createTable(Math.ceil(buckets / WORD_BITS));
+  const counts = new Uint32Array(buckets);
+  const hours = layOut(grid);
+  for (const some of rows) {
+    await inTurns(some.start.length, (from, end) => addRows(some, { from, end }, hours, table, counts));
+    if (table.count * table.width > MAX_WORDS) return undefined;
+  }
+  const { addresses, words, width, count } = table;
+  return { bits: { addresses: addresses.subarray(0, count), words, width }, counts };
+}
+
+/** Bits that grow, and a hash table of their addresses. A Map would take several times as long. */
+type Table = {
+  count: number;
+  addresses: Uint32Array;
+  readonly width: number;
+  words: Uint32Array;
+  /** At most half full: an address's place among the addresses, plus 1, is in its slot or in the next that was free. */
+  slots: Uint32Array;
+  /** The slot of an address is the upper bits of its product with {@link SPREAD}, without so many. */
+  shift: number;
+};
+
+/** 2^32 divided by the golden ratio. */
+const SPREAD = 0x9e3779b1;
+
+function createTable(width: number): Table {
+  const none = new Uint32Array();
+  return { count: 0, addresses: none, width, words: none, slots: none, shift: WORD_BITS };
+}
+
+/** Makes room for so many more addresses. */
+function makeRoom(table: Table, more: number): void {
+  const needed = table.count + more;
+  if (needed <= table.addresses.length) return;
+  const slotBits = Math.ceil(Math.log2(2 * needed));
+  const room = 2 ** (slotBits - 1);
+  table.addresses = grown(table.addresses, room);
+  table.words = grown(table.words, room * table.width);
+  table.slots = new Uint32Array(2 ** slotBits);
+  table.shift = WORD_BITS - slotBits;
+  const { addresses, slots, shift } = table;
+  for (let place = 0; place < table.count; place++) {
+    let slot = Math.imul(addresses[place] ?? 0, SPREAD) >>> shift;
+    while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
+    slots[slot] = place + 1;
+  }
+}
+
+function grown(numbers: Uint32Array, length: number): Uint32Array {
+  const longer = new Uint32Array(length);
+  longer.set(numbers);
+  return longer;
+}
+
+const WORDS_PER_BLOCK = BLOCK_SECONDS / HOUR_SECONDS / WORD_BITS;
+
+type Hours = {
+  /** The start of the first block, in seconds since 1970 UTC. From there hours are numbered. */
+  readonly first: number;
+  /** Two words for each block, with the bits of the hours in the slice. */
+  readonly masks: Uint32Array;
+  readonly bucketOf: Int32Array;
+  /** For each hour, the bits of the hours of its word that are in other buckets. */
+  readonly others: Uint32Array;
+};
+
+function layOut(grid: Grid): Hours {
+  const { first, masks } = blocksOf(grid);
+  const words = new Uint32Array(BigUint64Array.from(masks).buffer);
+  const bucketOf = Int32Array.from({ length: words.length * WORD_BITS }, (_, hour) =>
+    Math.floor((first + hour * HOUR_SECONDS - grid.start) / grid.width),
+  );
+  const others = Uint32Array.from(bucketOf, (bucket, hour) => {
+    const firstOfWord = hour - (hour % WORD_BITS);
+    let bits = 0;
+    for (let bit = 0; bit < WORD_BITS; bit++) if (bucketOf[firstOfWord + bit] !== bucket) bits |= 1 << bit;
+    return bits;
+  });
+  return { first, masks: words, bucketOf, others };
+}
+
+type Range = { readonly from: number; readonly end: number };
+
+/** Sets the bits of the buckets that the hours of rows are in, and counts those that were not set before. */
+function addRows(rows: ActivityRows, { from, end }: Range, hours: Hours, table: Table, counts: Uint32Array): void {
+  makeRoom(table, end - from);
+  const { addresses, slots, shift, words, width } = table;
+  const { first, masks, bucketOf, others } = hours;
+  const lastSlot = slots.length - 1;
+  let { count } = table;
+  for (let row = from; row < end; row++) {
+    const word = (((rows.start[row] ?? 0) - first) / BLOCK_SECONDS) * WORDS_PER_BLOCK;
+    let left = (rows.hours[row * WORDS_PER_BLOCK] ?? 0) & (masks[word] ?? 0);
+    let after = (rows.hours[row * WORDS_PER_BLOCK + 1] ?? 0) & (masks[word + 1] ?? 0);
+    if ((left | after) === 0) continue;
+
+    const address = rows.source_ip[row] ?? 0;
+    let slot = Math.imul(address, SPREAD) >>> shift;
+    let place = (slots[slot] ?? 0) - 1;
+    while (place >= 0 && addresses[place] !== address) {
+      slot = (slot + 1) & lastSlot;
+      place = (slots[slot] ?? 0) - 1;
+    }
+    if (place < 0) {
+      place = count++;
+      addresses[place] = address;
+      slots[slot] = count;
+    }
+
+    for (let firstHour = word * WORD_BITS; ; firstHour += WORD_BITS) {
+      while (left !== 0) {
+        const hour = firstHour + WORD_BITS - 1 - Math.clz32(left & -left);
+        const bucket = bucketOf[hour] ?? 0;
+        const at = place * width + (bucket >>> 5);
+        const before = words[at] ?? 0;
+        const bit = 1 << bucket;
+        if ((before & bit) === 0) {
+          words[at] = before | bit;
+          counts[bucket] = (counts[bucket] ?? 0) + 1;
+        }
+        left &= others[hour] ?? 0;
+      }
+      if (after === 0) break;
+      left = after;
+      after = 0;
+    }
+  }
+  table.count = count;
+}
