@@ -33,7 +33,7 @@ export async function startQueryService(
     HTTP_PORT: String(port),
     PUBLIC_URL,
     // As docker-compose.yml and the image set it.
-    NODE_OPTIONS: "--max-old-space-size=512 --max-semi-space-size=32",
+    NODE_OPTIONS: "--max-old-space-size=512",
     ...env,
   });
   const close = async () => {

@@ -113,7 +113,7 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
     ...environmentOf(connection),
     LOG_LEVEL: "error",
     HTTP_PORT: String(port),
-    NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --max-semi-space-size=32`,
+    NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
     SENSOR_KEYS: `${KEYS.good},${KEYS.hostile}`,
     // No plan limits lookups: the other limits have to hold.
     PLANS: JSON.stringify({ unauthenticated: { reach_days: 90 } }),

@@ -1,9 +1,10 @@
-#!/usr/bin/env -S node --max-semi-space-size=32
+#!/usr/bin/env -S node --max-semi-space-size=32 --initial-old-space-size=128
 import { pathToFileURL } from "node:url";
 import { ensureBuilt } from "../../../infra/build.mjs";
 
 // With 16 MB, V8's default, young memory fills up while requests are under way, and is copied instead of freed: lookups
-// took up to twice as long. Only a flag of the command sets it.
+// took up to twice as long. With its default for old memory, a few megabytes of arrays make it look through all of it:
+// once per question for tag activity, which took half as long again. Only flags of the command set them.
 
 // Signals do not end the first process of a container by default. These handlers do, until a command sets its own.
 process.on("SIGINT", () => process.exit(130)).on("SIGTERM", () => process.exit(143));

@@ -36,10 +36,14 @@ export async function openCommandLine(): Promise<CommandLine> {
   process.once("exit", killAll);
   const run: CommandLine["run"] = (args, env = {}) => {
     // As `npm start` does.
-    const child = spawn(process.execPath, ["--max-semi-space-size=32", BINARY, ...args], {
-      env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = spawn(
+      process.execPath,
+      ["--max-semi-space-size=32", "--initial-old-space-size=128", BINARY, ...args],
+      {
+        env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
     running.push(child);
     let stdout = "";
     let stderr = "";
