@@ -16,9 +16,6 @@ import type { SimulatedInternet, SimulatedObservation } from "../simulate.ts";
 import { simulatedEncoder } from "./encode.ts";
 import type { SimulationTarget } from "./target.ts";
 
-/** Else each block is searched for rows that replace each other, of which a simulation has none. */
-const WITHOUT_SEARCH = { optimize_on_insert: 0 } as const;
-
 const RETRY_FOR_MS = 60_000;
 /** ClickHouse takes a quarter less time for a row than in inserts of half as many. Larger ones take it more memory. */
 const MAX_BATCH = 100_000;
@@ -39,7 +36,7 @@ export async function storeTarget(
   const encoder = simulatedEncoder({ internet, catalogue, ...making });
   const open = (server: ClickHouseClient) =>
     insertQueue({
-      insert: insertEncoded(server, encoder, { assertSpace, settings: WITHOUT_SEARCH }),
+      insert: insertEncoded(server, encoder, assertSpace),
       retryForMs: RETRY_FOR_MS,
       intervalMs: 0,
     });
