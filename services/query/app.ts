@@ -5,7 +5,7 @@ import type { Plans } from "@noisefloor/domain/access/plan.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
-import type { MostHere } from "./activity/count-here.ts";
+import type { MostInProcess } from "./activity/count-in-process.ts";
 import { getTagActivity, registerTagActivity } from "./activity/route.ts";
 import { getIp, getIps, registerIp } from "./address/route.ts";
 import { type LookupCaches, lookUpInStore } from "./address/store-lookup.ts";
@@ -40,7 +40,7 @@ export type QueryDeps = {
   /** The most addresses of a tag that are classified from memory. */
   readonly maxListed?: number;
   /** Of tags with more rows and addresses, the store counts the addresses. */
-  readonly mostCountedHere?: MostHere;
+  readonly mostCountedInProcess?: MostInProcess;
   readonly catalogue: TagCatalogue;
   /** The networks of benign services and actors. */
   readonly networks: LookupCaches["networks"];
@@ -106,7 +106,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     ...lookupDeps,
     index: deps.index,
     maxListed: deps.maxListed,
-    mostHere: deps.mostCountedHere,
+    mostInProcess: deps.mostCountedInProcess,
     authenticate,
   });
   registerTagSummary(app, { ...lookupDeps, authenticate });

@@ -3,8 +3,8 @@ import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 
 /**
- * The scopes that a query may read, for the condition {@link IN_SCOPES}. Every query over observations or their rollups
- * uses both, so that one condition decides what a caller may read.
+ * The scopes that a query may read, for the condition of {@link inScopes}. Every query over observations or their
+ * rollups uses both, so that one condition decides what a caller may read.
  */
 export const scopesParam = z
   .array(z.custom<Scope>())

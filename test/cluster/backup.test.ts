@@ -139,8 +139,7 @@ test("a backup with a part missing, damaged or in another's place leaves every s
 testInFull("a restore replaces data only with --replace, or after one that was interrupted on any shard", async () => {
   await backUp("again");
   await other.store(mixedObservations(NOW, 0, 40));
-  const stored = (await storeContents(other.client)).observations?.rows;
-  await expect(restore("again", { replace: false })).rejects.toThrow(`already holds ${stored} observations`);
+  await expect(restore("again", { replace: false })).rejects.toThrow(/already holds \d+ rows of observations/);
   const [, second] = await serversOf(other.client);
   if (second !== undefined) await putMarker(second, "restore");
   await restore("again", { replace: false });

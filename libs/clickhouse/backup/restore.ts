@@ -224,7 +224,7 @@ async function assertNoRows(servers: readonly ClickHouseClient[], database: stri
   const observations = rows.get("observations") ?? 0;
   if (observations > 0) {
     const count = observations.toLocaleString("en-US");
-    throw new HoldsDataError(`the database ${database} already holds ${count} observations`);
+    throw new HoldsDataError(`the database ${database} already holds ${count} rows of observations`);
   }
   const list = [...rows].map(([name, count]) => `${name} (${count})`).join(", ");
   throw new HoldsDataError(`the database ${database} is not empty: it has rows in ${list}`);

@@ -21,7 +21,7 @@ export type NumberBlocks = { readonly blocks: readonly NumberColumns[]; readonly
 
 /**
  * Reads an answer in ClickHouse's format Native as its blocks: a hundred thousand values without an object for each, and
- * without a text of any. In the byte order of all machines that Node runs on.
+ * without a text of any. Its numbers are little-endian, as this reads them.
  *
  * The format does not say how many blocks there are: only a reader who knows the number of rows can tell a whole answer
  * from one that was cut between two of them.

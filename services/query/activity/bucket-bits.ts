@@ -3,9 +3,9 @@ import { inTurns } from "./turns.ts";
 export const WORD_BITS = 32;
 
 /**
- * Distinct addresses, each with a bit for each bucket that it was active in. Whoever goes through very many does so in
- * loops over these arrays that call nothing: there V8 keeps an address in a register, and elsewhere it makes an object
- * of each that is 2^31 or more. That takes four times as long.
+ * Distinct addresses, each with a bit for each bucket that it was active in. Loops over very many work on these arrays
+ * and call nothing: there V8 keeps an address in a register, and elsewhere it makes an object of each that is 2^31 or
+ * more. That takes four times as long.
  */
 export type BucketBits = {
   readonly addresses: Uint32Array;
@@ -15,7 +15,7 @@ export type BucketBits = {
 };
 
 /** The number of addresses of each bucket. */
-export async function countAddresses({ addresses, words, width }: BucketBits, buckets: number): Promise<Uint32Array> {
+export async function countByBucket({ addresses, words, width }: BucketBits, buckets: number): Promise<Uint32Array> {
   const counts = new Uint32Array(buckets);
   await inTurns(addresses.length, (from, end) => {
     for (let at = from * width; at < end * width; at++) {

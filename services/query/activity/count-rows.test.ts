@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addressHash } from "./address-hash.ts";
-import { countAddresses } from "./bucket-bits.ts";
+import { countByBucket } from "./bucket-bits.ts";
 import { countRows } from "./count-rows.ts";
 import { BLOCK_SECONDS, blocksOf } from "./hour-blocks.ts";
-import { listAddresses } from "./list-addresses.ts";
+import { listByBucket } from "./list-by-bucket.ts";
 
 const HOUR = 3_600;
 const HOURS_PER_BLOCK = 64;
@@ -53,11 +53,11 @@ test("rows are counted and listed as their hours say, however many buckets there
       if (counted === undefined) throw new Error("too many bits");
       const { bits, counts } = counted;
       expect([...counts]).toEqual(expected.map(({ size }) => size));
-      expect(await countAddresses(bits, buckets)).toEqual(counts);
+      expect(await countByBucket(bits, buckets)).toEqual(counts);
       const all = new Set(expected.flatMap((addresses) => [...addresses]));
       expect(new Set(bits.addresses)).toEqual(all);
       expect(bits.addresses).toHaveLength(all.size);
-      const lists = await listAddresses(bits, counts, cap);
+      const lists = await listByBucket(bits, counts, cap);
       expect(lists.map((list) => list.toSorted())).toEqual(expected.map((addresses) => lowestOf(addresses, cap)));
     }),
     { numRuns: 200 },
@@ -73,8 +73,15 @@ test("a sample is complete where nearly all addresses of a bucket have high hash
     (address) => addressHash(address) > 0xf000_0000,
   );
   const bits = { addresses, words: new Uint32Array(addresses.length).fill(1), width: 1 };
-  const [list] = await listAddresses(bits, Uint32Array.of(addresses.length), 1_000);
+  const [list] = await listByBucket(bits, Uint32Array.of(addresses.length), 1_000);
   expect(list?.toSorted()).toEqual(lowestOf(new Set(addresses), 1_000));
+});
+
+test("of two addresses with the same hash value, the lower one is listed", async () => {
+  const addresses = Uint32Array.of(27_463, 27_456);
+  expect(addressHash(27_463)).toBe(addressHash(27_456));
+  const bits = { addresses, words: Uint32Array.of(1, 1), width: 1 };
+  expect(await listByBucket(bits, Uint32Array.of(2), 1)).toEqual([Uint32Array.of(27_456)]);
 });
 
 test("more addresses than have room at first keep their bits", async () => {

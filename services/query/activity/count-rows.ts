@@ -14,7 +14,7 @@ export type ActivityRows = {
   readonly hours: NumberColumn;
 };
 
-/** Up to 16 MB of bits. */
+/** Up to 16 MB of bits, in an array that grows by doubling. */
 const MAX_WORDS = 2 ** 22;
 
 /**
@@ -29,9 +29,13 @@ export async function countRows(
   const table = createTable(Math.ceil(buckets / WORD_BITS));
   const counts = new Uint32Array(buckets);
   const hours = layOut(grid);
+  const fits = () => table.count * table.width <= MAX_WORDS;
   for (const some of rows) {
-    await inTurns(some.start.length, (from, end) => addRows(some, { from, end }, hours, table, counts));
-    if (table.count * table.width > MAX_WORDS) return undefined;
+    await inTurns(some.start.length, (from, end) => {
+      addRows(some, { from, end }, hours, table, counts);
+      return fits();
+    });
+    if (!fits()) return undefined;
   }
   const { addresses, words, width, count } = table;
   return { bits: { addresses: addresses.subarray(0, count), words, width }, counts };
@@ -57,8 +61,8 @@ function createTable(width: number): Table {
   return { count: 0, addresses: none, width, words: none, slots: none, shift: WORD_BITS };
 }
 
-/** Makes room for so many more addresses. */
-function makeRoom(table: Table, more: number): void {
+/** Lets so many more addresses fit. */
+function ensureCapacity(table: Table, more: number): void {
   const needed = table.count + more;
   if (needed <= table.addresses.length) return;
   const slotBits = Math.ceil(Math.log2(2 * needed));
@@ -112,7 +116,7 @@ type Range = { readonly from: number; readonly end: number };
 
 /** Sets the bits of the buckets that the hours of rows are in, and counts those that were not set before. */
 function addRows(rows: ActivityRows, { from, end }: Range, hours: Hours, table: Table, counts: Uint32Array): void {
-  makeRoom(table, end - from);
+  ensureCapacity(table, end - from);
   const { addresses, slots, shift, words, width } = table;
   const { first, masks, bucketOf, others } = hours;
   const lastSlot = slots.length - 1;

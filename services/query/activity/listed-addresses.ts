@@ -1,4 +1,4 @@
-/** The numbers of addresses that a query lists as base64, in the byte order of all machines that Node runs on. */
+/** The numbers of addresses that a query lists as base64, little-endian. */
 export function decodeAddresses(base64: string): Uint32Array {
   return new Uint32Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
 }

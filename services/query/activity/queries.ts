@@ -119,7 +119,8 @@ export type AddressBits = z.output<typeof addressBits>;
 export const readBits = ({ most, ...wide }: WideBuckets & { readonly most: number }) => {
   const bits = bitsPerAddress(wide);
   const limited = (sql: string) =>
-    `${sql} SETTINGS max_rows_to_group_by = ${most}, max_result_rows = ${most}, ${WITHOUT_PREWHERE}`;
+    `${sql} SETTINGS max_rows_to_group_by = ${most}, group_by_overflow_mode = 'throw', max_result_rows = ${most},
+      result_overflow_mode = 'throw', ${WITHOUT_PREWHERE}`;
   return defineQuery({
     name: "tag-activity-bits",
     sql: limited(bits),
@@ -132,13 +133,15 @@ export const readBits = ({ most, ...wide }: WideBuckets & { readonly most: numbe
 
 /**
  * The rows of the blocks that a slice touches; hours outside of it are among theirs.
- * @param most the server refuses a slice of more rows before it reads any.
+ * @param most the server refuses a slice of more rows before it reads any. It counts those of all granules that it
+ *   would have to read.
  * @param scopes how many there are.
  */
 export const readRows = ({ most, scopes }: { readonly most: number; readonly scopes: number }) => {
   const rows = `SELECT source_ip, start, hours FROM tag_addresses
     WHERE tag_id = {tag:UUID} AND ${inBlocksOfHours(inScopes(scopes))}`;
-  const limited = (sql: string) => `${sql} SETTINGS max_rows_to_read = ${most}, ${WITHOUT_PREWHERE}`;
+  const limited = (sql: string) =>
+    `${sql} SETTINGS max_rows_to_read = ${most}, read_overflow_mode = 'throw', ${WITHOUT_PREWHERE}`;
   return defineQuery({
     name: "tag-activity-rows",
     sql: limited(rows),

@@ -5,7 +5,7 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
 import { type ClassificationDeps, type CountsBySeverity, classifyWhole, planClassification } from "./classification.ts";
 import { countBuckets } from "./count-buckets.ts";
-import { countHere, MOST_HERE, type MostHere } from "./count-here.ts";
+import { countInProcess, MOST_IN_PROCESS, type MostInProcess } from "./count-in-process.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import type { Refusals } from "./refusals.ts";
 
@@ -18,7 +18,7 @@ export type ActivityQuery = {
 };
 
 export type Activity = {
-  /** Ascending. With addresses, buckets are read a few at a time: together they can have tens of megabytes. */
+  /** Ascending. Addresses that the store lists are read for a few at a time: together they can have tens of megabytes. */
   readonly buckets: AsyncIterable<ActivityBucket>;
   /** Distinct addresses in the window. */
   readonly totalIps: number;
@@ -30,8 +30,8 @@ export type ActivityDeps = ClassificationDeps & {
   readonly read: Read;
   readonly retentionDays: () => number;
   readonly now: () => number;
-  /** Of a tag with more, the store counts the addresses; {@link MOST_HERE} by default. */
-  readonly mostHere?: MostHere | undefined;
+  /** Of a tag with more, the store counts the addresses; {@link MOST_IN_PROCESS} by default. */
+  readonly mostInProcess?: MostInProcess | undefined;
   readonly refusals: Refusals;
 };
 
@@ -53,8 +53,8 @@ export async function readTagActivity(
   const read: Read = (definition, params) => deps.read(definition, params, signal);
 
   const plan = await planClassification({ ...slice, tag: query.tag, since }, deps);
-  const { mostHere: most = MOST_HERE, refusals } = deps;
-  const counted = await countHere(grid, windows.length, { most, refusals }, read);
+  const { mostInProcess: most = MOST_IN_PROCESS, refusals } = deps;
+  const counted = await countInProcess(grid, windows.length, { most, refusals }, read);
   if (counted !== undefined) {
     const { addresses } = counted;
     const bySeverity = await classifyWhole({ total: addresses.length, addresses }, plan, read);

@@ -3,10 +3,10 @@ import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 /** What is done before others get their turn: a millisecond or two. */
 const STEPS_PER_TURN = 32_000;
 
-/** Does all steps, from 0 on, some in each turn of the event loop. */
-export async function inTurns(steps: number, work: (from: number, end: number) => void): Promise<void> {
+/** Does all steps, from 0 on, some in each turn of the event loop; the rest is left out when `work` returns false. */
+export async function inTurns(steps: number, work: (from: number, end: number) => unknown): Promise<void> {
   for (let from = 0; from < steps; from += STEPS_PER_TURN) {
     if (from > 0) await ownTurn();
-    work(from, Math.min(steps, from + STEPS_PER_TURN));
+    if (work(from, Math.min(steps, from + STEPS_PER_TURN)) === false) return;
   }
 }

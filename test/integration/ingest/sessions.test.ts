@@ -1,8 +1,10 @@
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
+import type { IncomingRecord } from "@noisefloor/ingest/types.ts";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { createWorld, type World } from "../../support/worlds/world.ts";
+import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../support/worlds/world.ts";
 
 const NOW = Date.parse("2026-11-20T14:30:00Z");
 let world: World;
@@ -135,6 +137,37 @@ test("sessions come out the same however their records are cut into batches, rep
       expect(found).toEqual(expected.sort(order));
     }),
     { numRuns: 4 },
+  );
+});
+
+test("of two states of a session that one insert has, the later one is continued", async () => {
+  await world.client.command({ query: "SYSTEM STOP MERGES observations" });
+  const sink = storingIn(world.client);
+  const store = (parts: readonly Part[]) => {
+    const toRecord = (one: Part, index: number): IncomingRecord => ({
+      bytes: Buffer.from(JSON.stringify(one)),
+      fallbackId: String(index),
+    });
+    return ingestBatch(parts.map(toRecord), {
+      catalogue: world.catalogue,
+      retentionDays: () => RETENTION_DAYS,
+      right: "everything",
+      now: () => NOW,
+      sink,
+      storeDeadLetters: async () => {},
+    });
+  };
+  const id = (index: number) => `at-once-${index}`;
+  const sessions = Array.from({ length: 20 }, (_, index) => `45.83.65.${index}`);
+  const runAll = (command: string) =>
+    sessions.map((ip, index) => part(id(index), ip, 600, { commands: [`${command} ${index}`] }));
+  // While the first is stored, the others wait, and are inserted together then.
+  await Promise.all([store([part("first", "45.83.64.1", 600, {})]), store(runAll("one")), store(runAll("two"))]);
+  await world.store(runAll("three"));
+  const commands = (await rows()).filter((row) => row.id.startsWith("session:at-once")).map((row) => row.commands);
+  expect(commands).toHaveLength(sessions.length);
+  expect(commands).toEqual(
+    expect.arrayContaining(sessions.map((_, index) => [`one ${index}`, `two ${index}`, `three ${index}`])),
   );
 });
 

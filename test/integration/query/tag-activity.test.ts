@@ -1,5 +1,5 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
-import type { MostHere } from "@noisefloor/query/activity/count-here.ts";
+import type { MostInProcess } from "@noisefloor/query/activity/count-in-process.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -26,7 +26,7 @@ beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags([tag]);
   counting = await makeApp([], (made, metrics) =>
-    world.register(made, metrics, { mostCountedHere: { rows: 1, addresses: 1 } }),
+    world.register(made, metrics, { mostCountedInProcess: { rows: 1, addresses: 1 } }),
   );
   key = await world.addCaller("unlimited");
 });
@@ -71,12 +71,13 @@ test("exactly 1,000 addresses are a complete list, not a truncated one", async (
 
 test("few rows are counted here, else the addresses; of too many addresses the store counts, and is not asked again", async () => {
   const few = makeTag("few", "malicious");
-  await world.addTags([few]);
+  const other = makeTag("other", "malicious");
+  await world.addTags([few, other]);
   const hours = [1, 100];
   await world.store(
     ["46.2.0.1", "46.2.0.2"].flatMap((ip) => hours.map((age) => tagged(ip, NOW - age * HOUR, { tags: [few.slug] }))),
   );
-  const queriesWith = async (more: { mostCountedHere?: MostHere }) => {
+  const queriesWith = async (more: { mostCountedInProcess?: MostInProcess }) => {
     let queries: string[] = [];
     const read = reader(world.client, {
       maxSeconds: 60,
@@ -91,18 +92,22 @@ test("few rows are counted here, else the addresses; of too many addresses the s
       return queries.sort();
     };
     const asked = [await ask(), await ask()];
+    queries = [];
+    // What was refused for one tag is attempted for another.
+    expect((await app.inject({ url: url.replace(few.id, other.id), headers: { key } })).statusCode).toBe(200);
+    expect(queries).toContainEqual(expect.stringMatching(/^tag-activity-rows /));
     await app.close();
     return asked;
   };
   const rows = ["tag-activity-rows answered"];
   expect(await queriesWith({})).toEqual([rows, rows]);
   const bits = ["tag-activity-bits answered"];
-  expect(await queriesWith({ mostCountedHere: { rows: 3, addresses: 2 } })).toEqual([
+  expect(await queriesWith({ mostCountedInProcess: { rows: 3, addresses: 2 } })).toEqual([
     [...bits, "tag-activity-rows refused"],
     bits,
   ]);
   const counted = ["tag-activity-sample answered", "tag-activity-total answered", "tag-activity-wide-counts answered"];
-  expect(await queriesWith({ mostCountedHere: { rows: 3, addresses: 1 } })).toEqual([
+  expect(await queriesWith({ mostCountedInProcess: { rows: 3, addresses: 1 } })).toEqual([
     ["tag-activity-bits refused", "tag-activity-rows refused", ...counted],
     counted,
   ]);

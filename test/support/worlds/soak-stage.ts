@@ -60,7 +60,7 @@ const SESSION_TIMEOUT_MS = 4_000;
  * Half of what docker-compose.yml gives the intake. Without a limit V8 collects garbage so rarely that it could not be
  * told from a leak.
  */
-const MEMORY_OPTIONS = "--max-old-space-size=512 --max-semi-space-size=32";
+const MEMORY_OPTIONS = "--max-old-space-size=512";
 /** Without progress of the committed offsets for this long, ingest has stalled. */
 const STANDSTILL_MS = 60_000;
 

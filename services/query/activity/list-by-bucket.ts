@@ -1,3 +1,4 @@
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { addressHash } from "./address-hash.ts";
 import { placesByHalf } from "./address-order.ts";
 import { type BucketBits, WORD_BITS } from "./bucket-bits.ts";
@@ -9,7 +10,7 @@ import { inTurns } from "./turns.ts";
  * lowest hash values and, where these are the same, the lowest addresses.
  * @param counts how many each bucket has.
  */
-export async function listAddresses(
+export async function listByBucket(
   bits: BucketBits,
   counts: Uint32Array,
   cap: number,
@@ -63,7 +64,11 @@ async function placesByHash(addresses: Uint32Array, highest: number): Promise<Ui
     }
   });
   const found = hashes.subarray(0, length);
-  const order = placesByHalf(found, "upper", placesByHalf(found, "lower"));
+  await ownTurn();
+  const byLower = placesByHalf(found, "lower");
+  await ownTurn();
+  const order = placesByHalf(found, "upper", byLower);
+  await ownTurn();
   // Hardly any two have the same value.
   for (let index = 1; index < length; index++) {
     for (let at = index; at > 0; at--) {

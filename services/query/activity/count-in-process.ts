@@ -1,0 +1,88 @@
+import { isRefused } from "@noisefloor/clickhouse/client/errors.ts";
+import type { Read } from "@noisefloor/clickhouse/client/query.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
+import { type BucketBits, countByBucket } from "./bucket-bits.ts";
+import { type Grid, wideBuckets } from "./count-buckets.ts";
+import { countRows } from "./count-rows.ts";
+import { blocksOf } from "./hour-blocks.ts";
+import { listByBucket } from "./list-by-bucket.ts";
+import { type AddressBits, readBits, readRows } from "./queries.ts";
+import type { Refusals } from "./refusals.ts";
+
+export type MostInProcess = { readonly rows: number; readonly addresses: number };
+
+/** Six and ten megabytes on their way, and tens of milliseconds of this process. */
+export const MOST_IN_PROCESS: MostInProcess = { rows: 400_000, addresses: 500_000 };
+
+export type CountedInProcess = {
+  /** Distinct addresses by bucket. */
+  readonly counts: Uint32Array;
+  /** The distinct addresses of all buckets, in no particular order. */
+  readonly addresses: Uint32Array;
+  /** See {@link listByBucket}. */
+  list(cap: number): Promise<readonly Uint32Array[]>;
+};
+
+export type InProcessOptions = { readonly most: MostInProcess; readonly refusals: Refusals };
+
+/**
+ * Counts the addresses of a slice in this process. The rows of a tag that has few are read as they are: to plan a query
+ * that counts takes the store longer. Of more rows, the store joins those of each address, where buckets are wide.
+ * @returns undefined where there are too many rows and addresses, or too many buckets for them.
+ */
+export async function countInProcess(
+  grid: Grid,
+  buckets: number,
+  { most, refusals }: InProcessOptions,
+  read: Read,
+): Promise<CountedInProcess | undefined> {
+  const { tag, scopes, from, end, width } = grid;
+  /** Undefined when the attempt fails for the slice's size, or did so lately. */
+  const attempt = async <Answer>(
+    query: string,
+    answer: () => Promise<Answer | undefined>,
+  ): Promise<Answer | undefined> => {
+    const key = JSON.stringify([query, tag, scopes, end - from, width]);
+    if (refusals.has(key)) return undefined;
+    const answered = await answer().catch((error: unknown): undefined => {
+      if (!isRefused(error)) throw error;
+      return undefined;
+    });
+    if (answered === undefined) refusals.add(key);
+    return answered;
+  };
+  const fromRows = async () => {
+    const query = readRows({ most: most.rows, scopes: scopes.length });
+    const rows = await read(query, { tag, scopes, end, first: blocksOf(grid).first });
+    const counted = await countRows(rows, grid, buckets);
+    return counted && toCounted(counted.bits, counted.counts);
+  };
+  const wide = wideBuckets(grid);
+  const fromBits = async ({ shape, params }: NonNullable<typeof wide>) => {
+    const blocks = await read(readBits({ ...shape, most: most.addresses }), params);
+    await ownTurn();
+    const bits = joinBlocks(blocks);
+    return toCounted(bits, await countByBucket(bits, buckets));
+  };
+  return (await attempt("rows", fromRows)) ?? (wide && (await attempt("bits", () => fromBits(wide))));
+}
+
+function toCounted(bits: BucketBits, counts: Uint32Array): CountedInProcess {
+  return { counts, addresses: bits.addresses, list: (cap) => listByBucket(bits, counts, cap) };
+}
+
+function joinBlocks(blocks: readonly AddressBits[]): BucketBits {
+  const addresses = joinColumns(blocks.map(({ source_ip }) => source_ip));
+  const words = joinColumns(blocks.map(({ bits }) => bits));
+  return { addresses, words, width: addresses.length === 0 ? 0 : words.length / addresses.length };
+}
+
+function joinColumns(columns: readonly Uint32Array[]): Uint32Array {
+  const joined = new Uint32Array(columns.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const column of columns) {
+    joined.set(column, end);
+    end += column.length;
+  }
+  return joined;
+}
