@@ -107,8 +107,8 @@ export function routeOf({ path }: Pick<Operation, "path">): string {
 
 /**
  * Adds an operation to an application. The handler resolves to the body of the success response. For an error response
- * it throws an HttpError, or resolves to an {@link ErrorAnswer}. The compiler and the tests check the bodies of successes
- * against the schema; at run time nothing does.
+ * it throws an HttpError, or resolves to an {@link ErrorAnswer}. The compiler and the tests check the bodies of
+ * successes against the schema; at run time nothing does.
  * @param deadlineMs how long the operation may take before its response is a 503; the application's limit by default.
  */
 export function registerOperation<Path extends string, Body extends z.ZodType>(

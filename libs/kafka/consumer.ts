@@ -18,7 +18,8 @@ const FETCH_BYTES = 2 * BATCH_BYTES;
 /**
  * The least that a record counts towards a batch: tiny records take few bytes, but each is as much work as a large one.
  * So a batch, which may be a tenth larger than wanted, has no more than 25,000. That is a good size for an insert: with
- * half as many, ClickHouse writes and merges twice the parts, and with twice as many the store waits longer for the first.
+ * half as many, ClickHouse writes and merges twice the parts, and with twice as many the store waits longer for the
+ * first.
  */
 const MIN_RECORD_BYTES = 370;
 /**

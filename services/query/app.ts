@@ -40,7 +40,7 @@ export type QueryDeps = {
   /** The most addresses of a tag that are classified from memory. */
   readonly maxListed?: number;
   /** Of tags with more rows and addresses, the store counts the addresses. */
-  readonly mostCountedInProcess?: MostInProcess;
+  readonly mostInProcess?: MostInProcess;
   readonly catalogue: TagCatalogue;
   /** The networks of benign services and actors. */
   readonly networks: LookupCaches["networks"];
@@ -106,7 +106,7 @@ export function registerQuery(app: FastifyInstance, deps: QueryDeps): void {
     ...lookupDeps,
     index: deps.index,
     maxListed: deps.maxListed,
-    mostInProcess: deps.mostCountedInProcess,
+    mostInProcess: deps.mostInProcess,
     authenticate,
   });
   registerTagSummary(app, { ...lookupDeps, authenticate });

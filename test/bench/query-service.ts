@@ -32,7 +32,7 @@ export async function startQueryService(
     LOG_LEVEL: "error",
     HTTP_PORT: String(port),
     PUBLIC_URL,
-    // As docker-compose.yml and the image set it.
+    // As docker-compose.yml sets it.
     NODE_OPTIONS: "--max-old-space-size=512",
     ...env,
   });

@@ -18,7 +18,7 @@ export const terminate: Scenario = {
     const { events, random, servers } = stage;
     // Without merges every inserted row counts, also one that comes twice.
     await stage.client.command({ query: "SYSTEM STOP MERGES observations" });
-    const patient = {
+    const withLongSession = {
       // A process that stops leaves the group at once. A short session might expire on a busy machine.
       KAFKA_SESSION_TIMEOUT_SECONDS: "30",
     };
@@ -33,7 +33,7 @@ export const terminate: Scenario = {
     for (let number = 0; number < stops; number++) {
       const flowing = await waitForInserts(stage);
       flows.push(stage.publish(events.slice(number * share, (number + 1) * share)).done);
-      const ingest = await stage.ingest(patient);
+      const ingest = await stage.ingest(withLongSession);
       await flowing();
       await sleep(random.int(0, 800));
       assertCleanExit(await ingest.terminate());
@@ -42,7 +42,7 @@ export const terminate: Scenario = {
       );
     }
     await Promise.all(flows);
-    const ingest = await stage.ingest(patient);
+    const ingest = await stage.ingest(withLongSession);
     await stage.publish(events.slice(stops * share)).done;
     await stage.drained();
     const [rows, records] = [await countInserted(stage), stage.published()];

@@ -21,8 +21,8 @@ export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
   readonly params: Params;
   readonly row: Row;
   /**
-   * `Native` where the answer has very many rows of numbers: what the query answers with then are not these but blocks of
-   * them, each an object of columns, see {@link readNumberBlocks}. Left out, the answer comes as JSON.
+   * `Native` where the answer has very many rows of numbers: what the query answers with then are not these but blocks
+   * of them, each an object of columns, see {@link readNumberBlocks}. Left out, the answer comes as JSON.
    */
   readonly format?: "Native";
 };
@@ -159,7 +159,7 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
   };
   if (definition.format === "Native") {
     const { stream, summary } = await client.exec({ ...asked, query: `${query} FORMAT Native` });
-    // In half of the time of the module stream/consumers, which makes a Blob of the pieces.
+    // The module stream/consumers would make a Blob of the pieces first.
     const pieces: Buffer[] = [];
     for await (const piece of stream) pieces.push(piece);
     const { blocks, rows } = readNumberBlocks(Buffer.concat(pieces));

@@ -4,8 +4,7 @@ export const WORD_BITS = 32;
 
 /**
  * Distinct addresses, each with a bit for each bucket that it was active in. Loops over very many work on these arrays
- * and call nothing: there V8 keeps an address in a register, and elsewhere it makes an object of each that is 2^31 or
- * more. That takes four times as long.
+ * and call nothing: V8 may make an object of an address of 2^31 or more that is passed to a function.
  */
 export type BucketBits = {
   readonly addresses: Uint32Array;

@@ -114,7 +114,7 @@ export async function classifyWhole(
 
 /** Classifying blocks the event loop: this many addresses take one to two milliseconds, */
 const ADDRESSES_PER_TURN = 10_000;
-/** and ordering this many two. */
+/** and ordering this many three. */
 const ORDERED_AT_ONCE = 250_000;
 
 type SeveritiesOf = (addresses: Uint32Array) => Uint8Array;

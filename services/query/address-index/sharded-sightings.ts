@@ -13,6 +13,7 @@ export function startSightings(
   optionsFor: (client: ClickHouseClient) => SightingsCacheOptions,
 ): SightingsCache {
   const caches = clients.map((client) => startSightingsCache(client, optionsFor(client)));
+  // Of one server there is nothing to divide or to add up.
   const [only, ...others] = caches;
   if (only !== undefined && others.length === 0) return only;
   const state = () => {
@@ -24,11 +25,12 @@ export function startSightings(
     find: (address) => caches[shardOf(address)]?.find(address),
     severitiesOf(addresses, since) {
       const severities = new Uint8Array(addresses.length);
+      const places = caches.map((): number[] => []);
+      for (const [place, address] of addresses.entries()) places[shardOf(address)]?.push(place);
       for (const [shard, cache] of caches.entries()) {
-        const places = new Uint32Array(addresses.length).map((_, place) => place);
-        const own = places.filter((place) => shardOf(addresses[place] ?? 0) === shard);
+        const own = places[shard] ?? [];
         const found = cache.severitiesOf(
-          own.map((place) => addresses[place] ?? 0),
+          Uint32Array.from(own, (place) => addresses[place] ?? 0),
           since,
         );
         for (const [index, place] of own.entries()) severities[place] = found[index] ?? 0;

@@ -135,7 +135,7 @@ export function createSightings(): Sightings {
       const severities = new Uint8Array(addresses.length);
       let before = 0;
       let low = 0;
-      // One loop that calls nothing: there V8 keeps an address in a register, elsewhere it makes an object of most.
+      // One loop that calls nothing: V8 may make an object of an address of 2^31 or more that is passed to a function.
       for (let place = 0; place < addresses.length; place++) {
         const address = addresses[place] ?? 0;
         const page = pages[address >>> PAGE_BITS];

@@ -103,7 +103,7 @@ async function openIndexed(world: World) {
   });
   await eventually(async () => expect(index.isCurrent()).toBe(true));
   const app = await makeApp([], (made, metrics) =>
-    world.register(made, metrics, { index, maxListed: MAX_LISTED, mostCountedInProcess: MOST_IN_PROCESS }),
+    world.register(made, metrics, { index, maxListed: MAX_LISTED, mostInProcess: MOST_IN_PROCESS }),
   );
   return {
     async get(url: string): Promise<unknown> {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags([tag]);
   counting = await makeApp([], (made, metrics) =>
-    world.register(made, metrics, { mostCountedInProcess: { rows: 1, addresses: 1 } }),
+    world.register(made, metrics, { mostInProcess: { rows: 1, addresses: 1 } }),
   );
   key = await world.addCaller("unlimited");
 });
@@ -77,7 +77,7 @@ test("few rows are counted here, else the addresses; of too many addresses the s
   await world.store(
     ["46.2.0.1", "46.2.0.2"].flatMap((ip) => hours.map((age) => tagged(ip, NOW - age * HOUR, { tags: [few.slug] }))),
   );
-  const queriesWith = async (more: { mostCountedInProcess?: MostInProcess }) => {
+  const queriesWith = async (more: { mostInProcess?: MostInProcess }) => {
     let queries: string[] = [];
     const read = reader(world.client, {
       maxSeconds: 60,
@@ -102,12 +102,12 @@ test("few rows are counted here, else the addresses; of too many addresses the s
   const rows = ["tag-activity-rows answered"];
   expect(await queriesWith({})).toEqual([rows, rows]);
   const bits = ["tag-activity-bits answered"];
-  expect(await queriesWith({ mostCountedInProcess: { rows: 3, addresses: 2 } })).toEqual([
+  expect(await queriesWith({ mostInProcess: { rows: 3, addresses: 2 } })).toEqual([
     [...bits, "tag-activity-rows refused"],
     bits,
   ]);
   const counted = ["tag-activity-sample answered", "tag-activity-total answered", "tag-activity-wide-counts answered"];
-  expect(await queriesWith({ mostCountedInProcess: { rows: 3, addresses: 1 } })).toEqual([
+  expect(await queriesWith({ mostInProcess: { rows: 3, addresses: 1 } })).toEqual([
     ["tag-activity-bits refused", "tag-activity-rows refused", ...counted],
     counted,
   ]);
