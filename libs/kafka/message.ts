@@ -13,8 +13,13 @@ export function toStreamMessage(topic: string, partition: number, message: Kafka
 const NO_HEADERS = {};
 
 function readHeaders(headers: IHeaders | undefined): Readonly<Record<string, string>> {
-  if (headers === undefined) return NO_HEADERS;
+  if (headers === undefined || isEmpty(headers)) return NO_HEADERS;
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value ?? "")]));
+}
+
+function isEmpty(headers: IHeaders): boolean {
+  for (const _ in headers) return false;
+  return true;
 }
 
 type Sized = {

@@ -1,4 +1,4 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { _, Ajv2020 } from "ajv/dist/2020.js";
 import { z } from "zod";
 import { observationSchema, type WireObservation } from "./schema.ts";
 
@@ -42,8 +42,13 @@ function compile() {
     ajv.addKeyword({
       keyword: keywordOf(type),
       type,
-      errors: false,
-      validate: (places: readonly number[], value: unknown) => places.every((place) => refinements[place]?.(value)),
+      // A keyword's function would get a new object with each call.
+      code(context) {
+        for (const place of context.schema) {
+          const holds = context.gen.scopeValue("keyword", { ref: refinements[place] });
+          context.fail(_`!${holds}(${context.data})`);
+        }
+      },
     });
   }
   return ajv.compile<PlainObservation>(schema);

@@ -187,9 +187,12 @@ function readRecord(cursor: Cursor, context: BatchContext): DecodedRecord {
   return record;
 }
 
+const NO_HEADERS = {};
+
 /** Of several headers with one name the last one counts. */
 function readHeaders(cursor: Cursor): Record<string, Buffer | undefined> {
   const count = Math.min(readVarint(cursor), MAX_HEADERS);
+  if (count === 0) return NO_HEADERS;
   const headers: [string, Buffer | undefined][] = [];
   for (let index = 0; index < count; index++) {
     const name = readBytes(cursor)?.toString() ?? "";

@@ -1,3 +1,4 @@
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { type AddressFacts, type FactsSource, fillIn } from "./facts.ts";
 
 /** Adds to observations the network and the place of their source. */
@@ -15,24 +16,25 @@ export type Enricher = {
   changes(): number;
 };
 
-/** Most observations come from a few thousand sources; some megabytes hold this many. */
-const REMEMBERED = 32_768;
+/**
+ * So many addresses are remembered, in some megabytes: most observations come from a few thousand sources. Each address
+ * has one slot and takes it from the one before: where most sources are new, a map would take longer than the lookups.
+ */
+const SLOT_BITS = 16;
 
 /** @param sources the databases at present. An earlier one wins against a later one, member by member. */
 export function createEnricher(sources: () => readonly FactsSource[]): Enricher {
-  // Two generations: dropping the older one when the newer is full costs nothing for each lookup.
-  let newer = new Map<string, AddressFacts>();
-  let older = new Map<string, AddressFacts>();
+  const addresses = new Uint32Array(2 ** SLOT_BITS);
+  const remembered: (AddressFacts | undefined)[] = Array.from(addresses, () => undefined);
   let changes = 0;
   const factsOf = (ip: string): AddressFacts => {
-    const recent = newer.get(ip);
-    if (recent !== undefined) return recent;
-    const facts = older.get(ip) ?? combine(ip, sources());
-    if (newer.size >= REMEMBERED) {
-      older = newer;
-      newer = new Map();
-    }
-    newer.set(ip, facts);
+    const address = ipv4ToNumber(ip);
+    const slot = slotOf(address);
+    const known = remembered[slot];
+    if (known !== undefined && addresses[slot] === address) return known;
+    const facts = combine(ip, sources());
+    addresses[slot] = address;
+    remembered[slot] = facts;
     return facts;
   };
   return {
@@ -44,11 +46,13 @@ export function createEnricher(sources: () => readonly FactsSource[]): Enricher 
     changes: () => changes,
     forget() {
       changes++;
-      newer = new Map();
-      older = new Map();
+      remembered.fill(undefined);
     },
   };
 }
+
+/** The upper bits of a product with 2^32 divided by the golden ratio: neighbours are far from each other. */
+const slotOf = (address: number) => Math.imul(address, 0x9e3779b1) >>> (32 - SLOT_BITS);
 
 function combine(ip: string, sources: readonly FactsSource[]): AddressFacts {
   const combined: AddressFacts = {};

@@ -29,7 +29,14 @@ export function assignTags(
   if (tagger === undefined) return { tagIds: senderTagIds };
   const slugs = tagger.tagsFor(observation);
   if (slugs.length === 0) return { tagIds: senderTagIds, ruleTagIds: slugs };
-  const ruleTagIds = slugs.flatMap((slug) => catalogue.resolve(slug)?.id ?? []);
-  const sharedTagIds = ruleTagIds.filter((id) => senderTagIds.includes(id));
-  return { tagIds: [...new Set([...senderTagIds, ...ruleTagIds])], ruleTagIds, sharedTagIds };
+  const tagIds = [...senderTagIds];
+  const ruleTagIds: string[] = [];
+  const sharedTagIds: string[] = [];
+  for (const slug of slugs) {
+    const id = catalogue.resolve(slug)?.id;
+    if (id === undefined) continue;
+    ruleTagIds.push(id);
+    (senderTagIds.includes(id) ? sharedTagIds : tagIds).push(id);
+  }
+  return { tagIds, ruleTagIds, sharedTagIds };
 }

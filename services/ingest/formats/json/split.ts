@@ -60,7 +60,7 @@ export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
 /** Stops one beyond the most: a payload that is rejected anyway must not cost memory first. */
 function splitLines(payload: Buffer, most: number): Buffer[] {
   // One object written over several lines is one record; only then is a line break not an end.
-  if (payload.includes(NEWLINE) && endOfValue(payload, 0) === payload.length) return [payload];
+  if (!payload.includes(NEWLINE) || endOfValue(payload, 0) === payload.length) return [payload];
   const lines: Buffer[] = [];
   for (let start = 0; start < payload.length && lines.length <= most; ) {
     const end = payload.indexOf(NEWLINE, start);
@@ -89,13 +89,12 @@ function splitArray(payload: Buffer, most: number): Buffer[] | undefined {
   }
 }
 
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
 /** Some programs begin every text with one; it is no part of the JSON. */
 export function withoutByteOrderMark(bytes: Buffer): Buffer {
-  return bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-    ? bytes.subarray(BYTE_ORDER_MARK.length)
-    : bytes;
+  for (const [at, byte] of BYTE_ORDER_MARK.entries()) if (bytes[at] !== byte) return bytes;
+  return bytes.subarray(BYTE_ORDER_MARK.length);
 }
 
 /** Without the white space that JSON allows around a value. */
@@ -104,5 +103,5 @@ function trim(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (start < end && isSpace(bytes[start])) start++;
   while (end > start && isSpace(bytes[end - 1])) end--;
-  return bytes.subarray(start, end);
+  return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
 }

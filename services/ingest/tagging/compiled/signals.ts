@@ -135,11 +135,11 @@ const look = (field: FieldName, scan: Scan): Look => ({ field, member: FIELDS[fi
 function scanWith(looks: readonly Look[]): Scan {
   const byMember = new Map<Member, Look[]>();
   for (const one of looks) getOrAdd(byMember, one.member, () => []).push(one);
-  const members = [...byMember];
+  const members = [...byMember].map(([member, own]) => ({ member, scans: own.map(({ scan }) => scan) }));
   return (event, number, report) => {
-    for (const [member, own] of members) {
+    for (const { member, scans } of members) {
       if (event.lacks(member)) continue;
-      for (const { scan } of own) scan(event, number, report);
+      for (const scan of scans) scan(event, number, report);
     }
   };
 }
