@@ -29,14 +29,9 @@ export function assignTags(
   if (tagger === undefined) return { tagIds: senderTagIds };
   const slugs = tagger.tagsFor(observation);
   if (slugs.length === 0) return { tagIds: senderTagIds, ruleTagIds: slugs };
-  const tagIds = [...senderTagIds];
-  const ruleTagIds: string[] = [];
-  const sharedTagIds: string[] = [];
-  for (const slug of slugs) {
-    const id = catalogue.resolve(slug)?.id;
-    if (id === undefined) continue;
-    ruleTagIds.push(id);
-    (senderTagIds.includes(id) ? sharedTagIds : tagIds).push(id);
-  }
-  return { tagIds, ruleTagIds, sharedTagIds };
+  // Arrays of just this size: one that grows with each value keeps place for many more.
+  const ruleTagIds = slugs.map((slug) => catalogue.resolve(slug)?.id).filter((id) => id !== undefined);
+  const sharedTagIds = ruleTagIds.filter((id) => senderTagIds.includes(id));
+  const added = sharedTagIds.length === 0 ? ruleTagIds : ruleTagIds.filter((id) => !senderTagIds.includes(id));
+  return { tagIds: senderTagIds.concat(added), ruleTagIds, sharedTagIds };
 }

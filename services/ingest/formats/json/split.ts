@@ -89,12 +89,9 @@ function splitArray(payload: Buffer, most: number): Buffer[] | undefined {
   }
 }
 
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
-
-/** Some programs begin every text with one; it is no part of the JSON. */
+/** Some programs begin every text with a byte order mark; it is no part of the JSON. */
 export function withoutByteOrderMark(bytes: Buffer): Buffer {
-  for (const [at, byte] of BYTE_ORDER_MARK.entries()) if (bytes[at] !== byte) return bytes;
-  return bytes.subarray(BYTE_ORDER_MARK.length);
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /** Without the white space that JSON allows around a value. */
