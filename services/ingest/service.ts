@@ -4,6 +4,7 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import type { DiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { writeConsumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { readSessions } from "@noisefloor/clickhouse/tables/sessions.ts";
+import { compileSchema } from "@noisefloor/domain/observation/compiled-schema.ts";
 import type { Operation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
@@ -107,6 +108,7 @@ export type Ingest = {
 /** Sets up every source of observations that the settings ask for. */
 export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const { catalogue, retentionDays, now, metrics, log } = options;
+  compileSchema();
   const counted = ingestMetrics(metrics);
   const kafka =
     options.kafka === undefined ? undefined : await connectTopics(options.kafka, metrics, log, storeLag(options));

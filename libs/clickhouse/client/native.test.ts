@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { IncompleteAnswerError } from "./errors.ts";
-import { readNumberBlocks } from "./native.ts";
+import { type NumberBlock, readNumberBlocks } from "./native.ts";
 
 const text = (value: string) => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
 const column = (name: string, type: string, bytes: readonly number[]) =>
@@ -14,41 +14,80 @@ const FIRST = Buffer.concat([
 ]);
 const SECOND = Buffer.concat([Buffer.from([1, 1]), column("bits", "UInt128", [...Array(15).fill(0), 1])]);
 
-test("blocks are read column by column, wide numbers as words with the lowest first", () => {
-  expect(readNumberBlocks(Buffer.concat([FIRST, SECOND]))).toEqual({
-    blocks: [
+/** The blocks of an answer that comes in pieces of so many bytes. */
+async function read(answer: Buffer, size = answer.length): Promise<readonly NumberBlock[]> {
+  async function* pieces() {
+    for (let at = 0; at < answer.length; at += size) yield answer.subarray(at, at + size);
+  }
+  const blocks: NumberBlock[] = [];
+  for await (const block of readNumberBlocks(pieces())) blocks.push(block);
+  return blocks;
+}
+
+test("blocks are read column by column, wide numbers as words with the lowest first, in whatever pieces they come", async () => {
+  const answer = Buffer.concat([FIRST, SECOND]);
+  for (let size = 1; size <= answer.length; size++) {
+    expect(await read(answer, size), `${size} bytes`).toEqual([
       {
-        source_ip: Uint32Array.of(0x01020304, 0xffff_ffff),
-        start: Uint32Array.of(1, 256),
-        hours: Uint32Array.of(1, 2, 3, 0x8000_0000),
+        rows: 2,
+        columns: {
+          source_ip: Uint32Array.of(0x01020304, 0xffff_ffff),
+          start: Uint32Array.of(1, 256),
+          hours: Uint32Array.of(1, 2, 3, 0x8000_0000),
+        },
       },
-      { bits: Uint32Array.of(0, 0, 0, 0x0100_0000) },
-    ],
-    rows: 3,
-  });
-});
-
-test("more than 127 rows are stated in two bytes", () => {
-  const { blocks, rows } = readNumberBlocks(
-    Buffer.concat([Buffer.from([1, 0xac, 2]), column("a", "UInt32", Array(1_200).fill(1))]),
-  );
-  expect([rows, blocks[0]?.a?.length, blocks[0]?.a?.[299]]).toEqual([300, 300, 0x01010101]);
-});
-
-test("an empty answer has no blocks and no rows", () => {
-  expect(readNumberBlocks(Buffer.alloc(0))).toEqual({ blocks: [], rows: 0 });
-});
-
-test("a block that is cut anywhere is an error", () => {
-  for (let length = 1; length < FIRST.length; length++) {
-    expect(() => readNumberBlocks(FIRST.subarray(0, length)), `${length} bytes`).toThrow(IncompleteAnswerError);
+      { rows: 1, columns: { bits: Uint32Array.of(0, 0, 0, 0x0100_0000) } },
+    ]);
   }
 });
 
-test("an answer that holds anything but numbers is an error", () => {
+test("a block is read before the next one has come", async () => {
+  let isAsked = false;
+  async function* pieces() {
+    yield FIRST;
+    isAsked = true;
+    yield SECOND;
+  }
+  const blocks = readNumberBlocks(pieces());
+  expect((await blocks.next()).value).toMatchObject({ rows: 2 });
+  expect(isAsked).toBe(false);
+});
+
+test("an answer is ended when its reader stops, or cannot read it", async () => {
+  let ended = 0;
+  async function* endless(piece: Buffer) {
+    try {
+      for (;;) yield piece;
+    } finally {
+      ended++;
+    }
+  }
+  for await (const _block of readNumberBlocks(endless(FIRST))) break;
+  expect(ended).toBe(1);
+  const broken = Buffer.from("Code: 241. DB::Exception: Memory limit exceeded (for query), while executing");
+  await expect(readNumberBlocks(endless(broken)).next()).rejects.toThrow(IncompleteAnswerError);
+  expect(ended).toBe(2);
+});
+
+test("more than 127 rows are stated in two bytes", async () => {
+  const [block] = await read(Buffer.concat([Buffer.from([1, 0xac, 2]), column("a", "UInt32", Array(1_200).fill(1))]));
+  expect([block?.rows, block?.columns.a?.length, block?.columns.a?.[299]]).toEqual([300, 300, 0x01010101]);
+});
+
+test("an empty answer has no blocks and no rows", async () => {
+  expect(await read(Buffer.alloc(0))).toEqual([]);
+});
+
+test("a block that is cut anywhere is an error", async () => {
+  for (let length = 1; length < FIRST.length; length++) {
+    await expect(read(FIRST.subarray(0, length)), `${length} bytes`).rejects.toThrow(IncompleteAnswerError);
+  }
+});
+
+test("an answer that holds anything but numbers is an error", async () => {
   const other = Buffer.concat([Buffer.from([1, 1]), column("name", "String", [1, 65])]);
-  expect(() => readNumberBlocks(other)).toThrow("the answer has a column of type String");
-  expect(() => readNumberBlocks(Buffer.from("Code: 241. DB::Exception: Memory limit exceeded"))).toThrow(
+  await expect(read(other)).rejects.toThrow("the answer has a column of type String");
+  await expect(read(Buffer.from("Code: 241. DB::Exception: Memory limit exceeded"))).rejects.toThrow(
     IncompleteAnswerError,
   );
 });

@@ -17,48 +17,83 @@ function bytesOf(type: string): number {
   return bytes;
 }
 
-export type NumberBlocks = { readonly blocks: readonly NumberColumns[]; readonly rows: number };
+/** Some rows of an answer: how many, and their columns. */
+export type NumberBlock = { readonly rows: number; readonly columns: NumberColumns };
 
 /**
- * Reads an answer in ClickHouse's format Native as its blocks: a hundred thousand values without an object for each,
- * and without a text of any. Its numbers are little-endian, as this reads them.
+ * Reads an answer in ClickHouse's format Native, each block as soon as it has come: a hundred thousand values without an
+ * object for each, and without a text of any. Its numbers are little-endian, as this reads them.
  *
  * The format does not say how many blocks there are: only a reader who knows the number of rows can tell a whole answer
  * from one that was cut between two of them.
  * @throws IncompleteAnswerError when a block is cut, or the answer holds anything else, such as an error's text.
  */
-export function readNumberBlocks(answer: Buffer): NumberBlocks {
-  const blocks: NumberColumns[] = [];
-  let rows = 0;
-  let place = 0;
-  const take = (length: number): Buffer => {
-    if (place + length > answer.length) {
-      throw new IncompleteAnswerError(`the answer ends after ${answer.length} bytes, in the middle of a block`);
-    }
-    place += length;
-    return answer.subarray(place - length, place);
-  };
+export async function* readNumberBlocks(answer: AsyncIterable<Uint8Array>): AsyncGenerator<NumberBlock, void, void> {
+  const { take, isAtEnd, end } = byteReader(answer);
   /** A number of seven bits a byte, the lowest first. */
-  const varint = (): number => {
+  const varint = async (): Promise<number> => {
     for (let value = 0, unit = 1; ; unit *= 128) {
-      const byte = take(1).readUInt8();
+      const [byte = 0] = await take(1);
       value += (byte & 127) * unit;
       if (byte < 128) return value;
     }
   };
-  const text = () => take(varint()).toString();
-  while (place < answer.length) {
-    const columns: Record<string, NumberColumn> = {};
-    let left = varint();
-    const length = varint();
-    for (; left > 0; left--) {
-      const name = text();
-      const bytes = bytesOf(text());
-      // A copy: numbers begin at a multiple of their size, and those of an answer anywhere.
-      columns[name] = new Uint32Array(new Uint8Array(take(length * bytes)).buffer);
+  const text = async () => Buffer.from(await take(await varint())).toString();
+  try {
+    while (!(await isAtEnd())) {
+      const columns: Record<string, NumberColumn> = {};
+      let left = await varint();
+      const rows = await varint();
+      for (; left > 0; left--) {
+        const name = await text();
+        const bytes = bytesOf(await text());
+        columns[name] = new Uint32Array((await take(rows * bytes)).buffer);
+      }
+      yield { rows, columns };
     }
-    blocks.push(columns);
-    rows += length;
+  } finally {
+    await end();
   }
-  return { blocks, rows };
+}
+
+/** Takes bytes out of pieces of any size, each into memory of its own: numbers must begin at a multiple of their size. */
+function byteReader(answer: AsyncIterable<Uint8Array>) {
+  const coming = answer[Symbol.asyncIterator]();
+  const pieces: Uint8Array[] = [];
+  /** Of the first piece, so many are taken. */
+  let taken = 0;
+  let left = 0;
+  let total = 0;
+  const has = async (length: number): Promise<boolean> => {
+    while (left < length) {
+      const next = await coming.next();
+      if (next.done === true) return false;
+      pieces.push(next.value);
+      left += next.value.length;
+      total += next.value.length;
+    }
+    return true;
+  };
+  return {
+    isAtEnd: async () => !(await has(1)),
+    /** Frees the connection of an answer that is not read to its end. */
+    end: () => coming.return?.(),
+    async take(length: number): Promise<Uint8Array<ArrayBuffer>> {
+      if (!(await has(length))) {
+        throw new IncompleteAnswerError(`the answer ends after ${total} bytes, in the middle of a block`);
+      }
+      const bytes = new Uint8Array(length);
+      for (let at = 0; at < length; ) {
+        const piece = pieces[0]?.subarray(taken, taken + length - at) ?? new Uint8Array();
+        bytes.set(piece, at);
+        at += piece.length;
+        taken += piece.length;
+        if (taken < (pieces[0]?.length ?? 0)) break;
+        pieces.shift();
+        taken = 0;
+      }
+      left -= length;
+      return bytes;
+    },
+  };
 }

@@ -67,12 +67,19 @@ export function onlyRow<Row>({ name }: { readonly name: string }, rows: readonly
   return row;
 }
 
-/** Runs a query for a caller who may stop waiting for the answer. */
+/**
+ * Runs a query for a caller who may stop waiting for the answer.
+ * @param onBlock of a query in the format Native: called with each block as soon as it has come, before it is known
+ *   that the answer is whole. Then none are returned.
+ */
 export type Read = <Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
   signal?: AbortSignal,
+  onBlock?: OnBlock<z.output<Row>>,
 ) => Promise<z.output<Row>[]>;
+
+type OnBlock<Block> = (block: Block) => Promise<void>;
 
 export type ReaderOptions = {
   /** The server ends a query that takes longer. */
@@ -115,7 +122,7 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
     cancel_http_readonly_queries_on_client_close: 1,
   };
   let running = 0;
-  return async (definition, params, signal) => {
+  return async (definition, params, signal, onBlock) => {
     const threads = priority === "background" && running > 0 ? ONE_THREAD : {};
     // A server that no longer answers must not keep its callers waiting either.
     const atMost = AbortSignal.timeout((maxSeconds + 1) * 1_000);
@@ -124,7 +131,8 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
     const end = (outcome: Outcome) => onEnd(definition.name, outcome, (performance.now() - start) / 1_000);
     running++;
     try {
-      const rows = await send(client, definition, params, { settings: { ...settings, ...threads }, signal: ended });
+      const options = { settings: { ...settings, ...threads }, signal: ended, onBlock };
+      const rows = await send(client, definition, params, options);
       end("answered");
       return rows;
     } catch (error) {
@@ -145,11 +153,17 @@ function sqlFor(
   return shards.merge(perShard(cluster, shards.perShard ?? sql));
 }
 
+type SendOptions<Row> = {
+  readonly settings?: ClickHouseSettings;
+  readonly signal?: AbortSignal | undefined;
+  readonly onBlock?: OnBlock<Row> | undefined;
+};
+
 async function send<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
-  { settings, signal }: { readonly settings?: ClickHouseSettings; readonly signal?: AbortSignal | undefined },
+  { settings, signal, onBlock }: SendOptions<z.output<Row>>,
 ): Promise<z.output<Row>[]> {
   const query = sqlFor(client, definition);
   const asked = {
@@ -159,14 +173,18 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
   };
   if (definition.format === "Native") {
     const { stream, summary } = await client.exec({ ...asked, query: `${query} FORMAT Native` });
-    // The module stream/consumers would make a Blob of the pieces first.
-    const pieces: Buffer[] = [];
-    for await (const piece of stream) pieces.push(piece);
-    const { blocks, rows } = readNumberBlocks(Buffer.concat(pieces));
+    const blocks: z.output<Row>[] = [];
+    let rows = 0;
+    for await (const block of readNumberBlocks(stream)) {
+      rows += block.rows;
+      const columns = definition.row.parse(block.columns);
+      if (onBlock === undefined) blocks.push(columns);
+      else await onBlock(columns);
+    }
     if (String(rows) !== summary?.result_rows) {
       throw new IncompleteAnswerError(`${definition.name}: the answer has ${rows} of ${summary?.result_rows} rows`);
     }
-    return blocks.map((block) => definition.row.parse(block));
+    return blocks;
   }
   // One document, whose end can be checked: in JSONEachRow the client silently drops a last line that was cut.
   const result = await client.query({ ...asked, query, format: "JSONCompact" });

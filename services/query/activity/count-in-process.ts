@@ -3,7 +3,7 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { type BucketBits, countByBucket } from "./bucket-bits.ts";
 import { type Grid, wideBuckets } from "./count-buckets.ts";
-import { countRows } from "./count-rows.ts";
+import { createRowCounter } from "./count-rows.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { listByBucket } from "./list-by-bucket.ts";
 import { type AddressBits, readBits, readRows } from "./queries.ts";
@@ -53,8 +53,9 @@ export async function countInProcess(
   };
   const fromRows = async () => {
     const query = readRows({ most: most.rows, scopes: scopes.length });
-    const rows = await read(query, { tag, scopes, end, first: blocksOf(grid).first });
-    const counted = await countRows(rows, grid, buckets);
+    const counter = createRowCounter(grid, buckets);
+    await read(query, { tag, scopes, end, first: blocksOf(grid).first }, undefined, counter.add);
+    const counted = counter.counted();
     return counted && toCounted(counted.bits, counted.counts);
   };
   const wide = wideBuckets(grid);

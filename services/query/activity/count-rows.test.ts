@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addressHash } from "./address-hash.ts";
 import { countByBucket } from "./bucket-bits.ts";
-import { countRows } from "./count-rows.ts";
+import type { Grid } from "./count-buckets.ts";
+import { type ActivityRows, createRowCounter } from "./count-rows.ts";
 import { BLOCK_SECONDS, blocksOf } from "./hour-blocks.ts";
 import { listByBucket } from "./list-by-bucket.ts";
 
@@ -25,6 +26,12 @@ const visits = fc.array(
   }),
   { maxLength: 300 },
 );
+
+async function countRows(rows: readonly ActivityRows[], grid: Grid, buckets: number) {
+  const counter = createRowCounter(grid, buckets);
+  for (const some of rows) await counter.add(some);
+  return counter.counted();
+}
 
 test("rows are counted and listed as their hours say, however many buckets there are and in whatever blocks they come", () =>
   fc.assert(

@@ -17,28 +17,32 @@ export type ActivityRows = {
 /** Up to 16 MB of bits, in an array that grows by doubling. */
 const MAX_WORDS = 2 ** 22;
 
-/**
- * Finds the buckets that the addresses of rows were active in.
- * @returns their bits and the number of addresses of each bucket; undefined where the bits would be too many.
- */
-export async function countRows(
-  rows: readonly ActivityRows[],
-  grid: Grid,
-  buckets: number,
-): Promise<{ readonly bits: BucketBits; readonly counts: Uint32Array } | undefined> {
+/** Finds the buckets that the addresses of rows were active in. */
+export type RowCounter = {
+  /** Rows in any order. */
+  add(rows: ActivityRows): Promise<void>;
+  /** The buckets' bits and the number of addresses of each bucket; undefined where the bits would be too many. */
+  counted(): { readonly bits: BucketBits; readonly counts: Uint32Array } | undefined;
+};
+
+export function createRowCounter(grid: Grid, buckets: number): RowCounter {
   const table = createTable(Math.ceil(buckets / WORD_BITS));
   const counts = new Uint32Array(buckets);
   const hours = layOut(grid);
   const fits = () => table.count * table.width <= MAX_WORDS;
-  for (const some of rows) {
-    await inTurns(some.start.length, (from, end) => {
-      addRows(some, { from, end }, hours, table, counts);
-      return fits();
-    });
-    if (!fits()) return undefined;
-  }
-  const { addresses, words, width, count } = table;
-  return { bits: { addresses: addresses.subarray(0, count), words, width }, counts };
+  return {
+    async add(rows) {
+      if (!fits()) return;
+      await inTurns(rows.start.length, (from, end) => {
+        addRows(rows, { from, end }, hours, table, counts);
+        return fits();
+      });
+    },
+    counted() {
+      const { addresses, words, width, count } = table;
+      return fits() ? { bits: { addresses: addresses.subarray(0, count), words, width }, counts } : undefined;
+    },
+  };
 }
 
 /** Bits that grow, and a hash table of their addresses. A Map takes nine times as long. */

@@ -127,6 +127,9 @@ export const readBits = ({ most, ...wide }: WideBuckets & { readonly most: numbe
   });
 };
 
+const rowsParams = z.object({ tag: slice.tag, scopes: slice.scopes, first: blocks.first, end: slice.end });
+const activityRows = z.object({ source_ip: numberColumn, start: numberColumn, hours: numberColumn });
+
 /**
  * The rows of the blocks that a slice touches; hours outside of it are among theirs.
  * @param most the server refuses a slice of more rows before it reads any. It counts those of all granules that it
@@ -142,8 +145,8 @@ export const readRows = ({ most, scopes }: { readonly most: number; readonly sco
     name: "tag-activity-rows",
     sql: limited(rows),
     shards: { perShard: rows, merge: (shards) => limited(`SELECT source_ip, start, hours FROM ${shards}`) },
-    params: z.object({ tag: slice.tag, scopes: slice.scopes, first: blocks.first, end: slice.end }),
-    row: z.object({ source_ip: numberColumn, start: numberColumn, hours: numberColumn }),
+    params: rowsParams,
+    row: activityRows,
     format: "Native",
   });
 };
