@@ -10,7 +10,7 @@ export function toStreamMessage(topic: string, partition: number, message: Kafka
   return "damage" in message && typeof message.damage === "string" ? { ...ours, damage: message.damage } : ours;
 }
 
-const NO_HEADERS = {};
+const NO_HEADERS = Object.freeze({});
 
 function readHeaders(headers: IHeaders | undefined): Readonly<Record<string, string>> {
   if (headers === undefined || isEmpty(headers)) return NO_HEADERS;

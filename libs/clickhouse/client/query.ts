@@ -1,3 +1,4 @@
+import { addAbortSignal } from "node:stream";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { z } from "zod";
@@ -25,6 +26,11 @@ export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
    * of them, each an object of columns, see {@link readNumberBlocks}. Left out, the answer comes as JSON.
    */
   readonly format?: "Native";
+  /**
+   * Of a query in the format Native: called with each block as soon as it has come, before it is known that the answer
+   * is whole. The query itself then answers with none.
+   */
+  readonly onBlock?: (block: z.output<Row>) => Promise<void>;
 };
 
 export function defineQuery<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
@@ -67,19 +73,12 @@ export function onlyRow<Row>({ name }: { readonly name: string }, rows: readonly
   return row;
 }
 
-/**
- * Runs a query for a caller who may stop waiting for the answer.
- * @param onBlock of a query in the format Native: called with each block as soon as it has come, before it is known
- *   that the answer is whole. Then none are returned.
- */
+/** Runs a query for a caller who may stop waiting for the answer. */
 export type Read = <Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
   signal?: AbortSignal,
-  onBlock?: OnBlock<z.output<Row>>,
 ) => Promise<z.output<Row>[]>;
-
-type OnBlock<Block> = (block: Block) => Promise<void>;
 
 export type ReaderOptions = {
   /** The server ends a query that takes longer. */
@@ -122,17 +121,27 @@ export function reader(client: ClickHouseClient, { maxSeconds, priority, onEnd =
     cancel_http_readonly_queries_on_client_close: 1,
   };
   let running = 0;
-  return async (definition, params, signal, onBlock) => {
+  return async (definition, params, signal) => {
     const threads = priority === "background" && running > 0 ? ONE_THREAD : {};
     // A server that no longer answers must not keep its callers waiting either.
     const atMost = AbortSignal.timeout((maxSeconds + 1) * 1_000);
     const ended = signal === undefined ? atMost : AbortSignal.any([signal, atMost]);
     const start = performance.now();
-    const end = (outcome: Outcome) => onEnd(definition.name, outcome, (performance.now() - start) / 1_000);
+    const { onBlock } = definition;
+    /** Milliseconds of the caller's work on blocks. */
+    let elsewhere = 0;
+    const timed = onBlock && {
+      async onBlock(block: Parameters<typeof onBlock>[0]) {
+        const begin = performance.now();
+        await onBlock(block);
+        elsewhere += performance.now() - begin;
+      },
+    };
+    const end = (outcome: Outcome) => onEnd(definition.name, outcome, (performance.now() - start - elsewhere) / 1_000);
     running++;
     try {
-      const options = { settings: { ...settings, ...threads }, signal: ended, onBlock };
-      const rows = await send(client, definition, params, options);
+      const options = { settings: { ...settings, ...threads }, signal: ended };
+      const rows = await send(client, { ...definition, ...timed }, params, options);
       end("answered");
       return rows;
     } catch (error) {
@@ -153,17 +162,11 @@ function sqlFor(
   return shards.merge(perShard(cluster, shards.perShard ?? sql));
 }
 
-type SendOptions<Row> = {
-  readonly settings?: ClickHouseSettings;
-  readonly signal?: AbortSignal | undefined;
-  readonly onBlock?: OnBlock<Row> | undefined;
-};
-
 async function send<Params extends z.ZodType<Record<string, unknown>>, Row extends z.ZodType>(
   client: ClickHouseClient,
   definition: QueryDefinition<Params, Row>,
   params: z.input<Params>,
-  { settings, signal, onBlock }: SendOptions<z.output<Row>>,
+  { settings, signal }: { readonly settings?: ClickHouseSettings; readonly signal?: AbortSignal | undefined },
 ): Promise<z.output<Row>[]> {
   const query = sqlFor(client, definition);
   const asked = {
@@ -173,13 +176,16 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
   };
   if (definition.format === "Native") {
     const { stream, summary } = await client.exec({ ...asked, query: `${query} FORMAT Native` });
+    // The client listens to the signal only until the answer begins.
+    if (signal !== undefined) addAbortSignal(signal, stream);
     const blocks: z.output<Row>[] = [];
     let rows = 0;
     for await (const block of readNumberBlocks(stream)) {
+      signal?.throwIfAborted();
       rows += block.rows;
       const columns = definition.row.parse(block.columns);
-      if (onBlock === undefined) blocks.push(columns);
-      else await onBlock(columns);
+      if (definition.onBlock === undefined) blocks.push(columns);
+      else await definition.onBlock(columns);
     }
     if (String(rows) !== summary?.result_rows) {
       throw new IncompleteAnswerError(`${definition.name}: the answer has ${rows} of ${summary?.result_rows} rows`);

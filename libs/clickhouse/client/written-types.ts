@@ -13,7 +13,7 @@ export type WrittenType<Value> = {
   writeDefaults(to: ValueWriter, rows: number): void;
 };
 
-// Values are walked by their place: arrays come in several kinds here, and V8 would make an object for each step.
+// `writeAll` walks values by their place: arrays come in several kinds there, and V8 would make an object for each step.
 
 /** A type whose values follow each other in both formats. @param size of its default, of which each byte is 0. */
 function plain<Value>(name: string, size: number, write: WrittenType<Value>["write"]): WrittenType<Value> {
@@ -39,7 +39,7 @@ function list<Item>(item: WrittenType<Item>): WrittenType<readonly Item[]> {
       const items: Item[] = [];
       for (let at = 0; at < values.length; at++) {
         const value = values[at];
-        if (value !== undefined) items.push(...value);
+        if (value !== undefined) for (const one of value) items.push(one);
         to.uint64(items.length);
       }
       item.writeAll(to, items);

@@ -15,26 +15,10 @@ const TEXTS = [
   ...["2026-11-20T14:03:09.5Z", "2026-11-20T14:03:09+05:30", "2026-02-29T00:00:00Z", "2024-02-29T00:00:00Z"],
   ...["2026-11-20 14:03:09Z", "2026-11-20T14:03:09", "2026-11-20T24:00:00Z", "0a".repeat(32), "0A".repeat(32)],
 ];
-const NUMBERS = [
-  0,
-  -0,
-  1,
-  -1,
-  1.5,
-  90,
-  90.5,
-  180,
-  181,
-  -180,
-  65_535,
-  65_536,
-  1e6,
-  1e6 + 1,
-  2 ** 32 - 1,
-  2 ** 32,
-  2 ** 53,
-];
-const SCALARS: readonly unknown[] = [...TEXTS, ...NUMBERS, Number.POSITIVE_INFINITY, true, false, null, undefined];
+const PORTS_AND_COUNTS = [0, -0, 1, -1, 1.5, 65_535, 65_536, 1e6, 1e6 + 1, 2 ** 32 - 1, 2 ** 32, 2 ** 53];
+const DEGREES = [-181, -180, -91, -90.5, -90, 90, 90.5, 91, 180, 180.5, 181];
+const NUMBERS = [...PORTS_AND_COUNTS, ...DEGREES, Number.POSITIVE_INFINITY];
+const SCALARS: readonly unknown[] = [...TEXTS, ...NUMBERS, true, false, null, undefined];
 /** Every kind of value, at and beyond each limit of the schema. */
 const VALUES: readonly unknown[] = [
   ...SCALARS,

@@ -7,8 +7,9 @@ type PlainObservation = Omit<WireObservation, "tags"> & Partial<Pick<WireObserva
 
 /**
  * Is this valid in the wire schema as it is, without any of the schema's transformations? It takes a third of zod's
- * time and no memory, and nearly all observations are so. What it says no to may still be valid: zod decides, and says
- * what is wrong. The schema has only one definition: its JSON Schema is compiled to code.
+ * time and no memory to say yes, and nearly all observations are so. What it says no to may still be valid: zod decides,
+ * and says what is wrong. The schema has only one definition: its JSON Schema is compiled to code.
+ * @param value as JSON.parse makes it, of plain objects.
  */
 export function isPlainObservation(value: unknown): value is PlainObservation {
   return compileSchema()(value);
@@ -26,7 +27,7 @@ export function compileSchema() {
 const REFINED_TYPES = ["string", "array"] as const;
 const keywordOf = (type: unknown) => `${type}-refinements`;
 
-/** @throws when a refinement checks another type, as its keyword is not known then. */
+/** @throws when the schema has a check that its JSON Schema would lack. */
 function toCode() {
   const refinements: ((value: unknown) => unknown)[] = [];
   const schema = z.toJSONSchema(observationSchema, {
@@ -36,13 +37,18 @@ function toCode() {
     override({ zodSchema, jsonSchema }) {
       // An observation has its tags always once it is transformed, but before that they may be left out.
       if (zodSchema === observationSchema) jsonSchema.required = withoutTags(jsonSchema.required);
-      const own = (zodSchema._zod.def.checks ?? []).filter((check) => check instanceof z.core.$ZodCustom);
-      if (own.length > 0) {
-        jsonSchema[keywordOf(jsonSchema.type)] = own.map((check) => refinements.push(check._zod.def.fn) - 1);
+      for (const check of zodSchema._zod.def.checks ?? []) {
+        const { check: kind } = check._zod.def;
+        if (check instanceof z.core.$ZodCustom) {
+          const keyword = keywordOf(jsonSchema.type);
+          const before = jsonSchema[keyword];
+          jsonSchema[keyword] = [...(Array.isArray(before) ? before : []), refinements.push(check._zod.def.fn) - 1];
+        } else if (kind === "custom" || kind === "overwrite")
+          throw new Error(`a check of the kind ${kind} is left out`);
       }
     },
   });
-  // The formats of zod are patterns, too, and those are checked. Lengths count characters, as those of zod do.
+  // The formats of zod are patterns, too, and those are checked. Lengths count code points, as those of zod do.
   const ajv = new Ajv2020({ validateFormats: false });
   for (const type of REFINED_TYPES) {
     ajv.addKeyword({

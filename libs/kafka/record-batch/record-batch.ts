@@ -187,7 +187,7 @@ function readRecord(cursor: Cursor, context: BatchContext): DecodedRecord {
   return record;
 }
 
-const NO_HEADERS = {};
+const NO_HEADERS = Object.freeze({});
 
 /** Of several headers with one name the last one counts. */
 function readHeaders(cursor: Cursor): Record<string, Buffer | undefined> {

@@ -12,6 +12,7 @@ import type { KeptBody } from "../observation-row.ts";
 const MAX_PARTS = 256;
 
 type Observation = ValidObservation["observation"];
+type Credential = NonNullable<Observation["credentials"]>[number];
 
 /** What is known of a session: the observation that it is stored as. */
 export type SessionState = {
@@ -62,7 +63,7 @@ export function mergePart(session: SessionState | undefined, { valid, recordId, 
     ...known,
     tags: [],
     login_attempts: attempts === 0 ? undefined : Math.min(attempts, MAX_LOGIN_ATTEMPTS),
-    credentials: union(known.credentials, added.credentials, MAX_ITEMS.credentials),
+    credentials: union(known.credentials, added.credentials, MAX_ITEMS.credentials, textOfLogin),
     commands: union(known.commands, added.commands, MAX_ITEMS.commands),
     urls: union(known.urls, added.urls, MAX_ITEMS.urls),
     payload_sha256: union(known.payload_sha256, added.payload_sha256, MAX_ITEMS.payload_sha256),
@@ -90,16 +91,26 @@ function both<T>(one: T | undefined, other: T | undefined, merge: (one: T, other
   return other === undefined ? one : merge(one, other);
 }
 
-/** The first distinct values of two lists; objects are compared by their text. */
-function union<T>(one: readonly T[] | undefined, other: readonly T[] | undefined, most: number): T[] | undefined {
+/** The first values of two lists that are distinct, by their keys. */
+function union<T>(
+  one: readonly T[] | undefined,
+  other: readonly T[] | undefined,
+  most: number,
+  keyOf: (value: T) => unknown = (value) => value,
+): T[] | undefined {
   if (one === undefined && other === undefined) return undefined;
   const values = new Map<unknown, T>();
   for (const value of [...(one ?? []), ...(other ?? [])]) {
-    const key = typeof value === "object" ? JSON.stringify(value) : value;
+    const key = keyOf(value);
     if (!values.has(key)) values.set(key, value);
     if (values.size === most) break;
   }
   return [...values.values()];
+}
+
+/** The same for what is stored alike: in any order of its members, an empty text or none. */
+function textOfLogin({ username = "", password = "" }: Credential): string {
+  return JSON.stringify([username, password]);
 }
 
 /** As many header lines as an observation may have. */

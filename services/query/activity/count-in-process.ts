@@ -54,7 +54,7 @@ export async function countInProcess(
   const fromRows = async () => {
     const query = readRows({ most: most.rows, scopes: scopes.length });
     const counter = createRowCounter(grid, buckets);
-    await read(query, { tag, scopes, end, first: blocksOf(grid).first }, undefined, counter.add);
+    await read({ ...query, onBlock: counter.add }, { tag, scopes, end, first: blocksOf(grid).first });
     const counted = counter.counted();
     return counted && toCounted(counted.bits, counted.counts);
   };

@@ -116,4 +116,11 @@ test("bits that would take too much memory are not made", async () => {
   const rows = { ...some, start: new Uint32Array(70_000), hours: new Uint32Array(140_000).fill(1) };
   const grid = { tag: "", scopes: [], start: 0, from: 0, end: 2_160 * HOUR, width: HOUR };
   expect(await countRows([rows], grid, 2_160)).toBeUndefined();
+  const half = (from: number) => ({
+    source_ip: rows.source_ip.subarray(from, from + 35_000),
+    start: rows.start.subarray(from, from + 35_000),
+    hours: rows.hours.subarray(2 * from, 2 * from + 70_000),
+  });
+  expect((await countRows([half(0), half(0)], grid, 2_160))?.bits.addresses).toHaveLength(35_000);
+  expect(await countRows([half(0), half(35_000), half(0)], grid, 2_160)).toBeUndefined();
 });

@@ -50,7 +50,7 @@ export async function readTagActivity(
   };
   const windows = tile(query.window, query.widthHours);
   const grid = { ...slice, start: query.window.start / 1_000, width: (query.widthHours * HOUR_MS) / 1_000 };
-  const read: Read = (definition, params, _signal, onBlock) => deps.read(definition, params, signal, onBlock);
+  const read: Read = (definition, params) => deps.read(definition, params, signal);
 
   const plan = await planClassification({ ...slice, tag: query.tag, since }, deps);
   const { mostInProcess: most = MOST_IN_PROCESS, refusals } = deps;

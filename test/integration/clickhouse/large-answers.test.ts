@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { answerRows } from "@noisefloor/clickhouse/client/answer.ts";
 import { connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { defineQuery, reader, run } from "@noisefloor/clickhouse/client/query.ts";
 import { afterAll, expect, inject, test } from "vitest";
 import { z } from "zod";
 
@@ -46,4 +48,51 @@ test("a query has all rows of a large answer, checked, and others get their turn
   clearImmediate(immediate);
   expect(rows).toEqual(expected);
   expect(turns).toBeGreaterThan(100);
+});
+
+const block = z.object({ id: z.custom<NumberColumn>((value) => value instanceof Uint32Array) });
+const inBlocks = defineQuery({
+  name: "blocks",
+  sql: `SELECT toUInt32(number) AS id FROM numbers(${ROWS}) SETTINGS max_block_size = 5000`,
+  params: z.object({}),
+  row: block,
+  format: "Native",
+});
+
+test("the blocks of a large answer are handed on one after the other, and the time for that is not the server's", async () => {
+  const seconds: number[] = [];
+  const read = reader(client, {
+    maxSeconds: 10,
+    onEnd: (_query, outcome, took) => seconds.push(outcome === "answered" ? took : -1),
+  });
+  const ids: number[] = [];
+  const onBlock = async ({ id }: { readonly id: NumberColumn }) => {
+    await sleep(500);
+    ids.push(...id);
+  };
+  expect(await read({ ...inBlocks, onBlock }, {})).toEqual([]);
+  expect(ids).toEqual(expected.map(({ id }) => id));
+  expect((await read(inBlocks, {})).flatMap(({ id }) => [...id])).toEqual(ids);
+  expect(seconds).toHaveLength(2);
+  // Four blocks took two seconds.
+  expect(seconds[0]).toBeGreaterThanOrEqual(0);
+  expect(seconds[0]).toBeLessThan(2);
+});
+
+test("an error in the work on a block ends the answer, and so does a caller who has gone", async () => {
+  const outcomes: string[] = [];
+  const read = reader(client, { maxSeconds: 10, onEnd: (_query, outcome) => outcomes.push(outcome) });
+  const fail = async () => {
+    throw new Error("no memory");
+  };
+  await expect(read({ ...inBlocks, onBlock: fail }, {})).rejects.toThrow("no memory");
+  const caller = new AbortController();
+  let blocks = 0;
+  const onBlock = async () => {
+    blocks++;
+    caller.abort(new Error("gone"));
+  };
+  await expect(read({ ...inBlocks, onBlock }, {}, caller.signal)).rejects.toThrow();
+  expect([blocks, outcomes]).toEqual([1, ["failed", "cancelled"]]);
+  expect(await read(inBlocks, {})).not.toHaveLength(0);
 });

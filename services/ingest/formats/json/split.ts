@@ -59,7 +59,8 @@ export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
 
 /** Stops one beyond the most: a payload that is rejected anyway must not cost memory first. */
 function splitLines(payload: Buffer, most: number): Buffer[] {
-  // One object written over several lines is one record; only then is a line break not an end.
+  // Without a line break it is one record, and so is one object written over several lines: only there is a line break
+  // not an end.
   if (!payload.includes(NEWLINE) || endOfValue(payload, 0) === payload.length) return [payload];
   const lines: Buffer[] = [];
   for (let start = 0; start < payload.length && lines.length <= most; ) {
