@@ -28,6 +28,7 @@ import { setSecurityHeaders } from "./security-headers.ts";
 import { handleClientError, JSON_ERRORS_ONLY, MALFORMED_REQUEST, trackSockets } from "./server/connections.ts";
 import { isRestricted, offeredTarget } from "./server/offered.ts";
 import { settleResponseLayout } from "./server/response-layout.ts";
+import { keepTickLayout } from "./server/tick-layout.ts";
 
 export type HttpAppOptions = {
   readonly log: Logger;
@@ -81,6 +82,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {
   const { metrics, toHttpError = () => undefined, trustedProxies = [], corsOrigins = [], site = NO_SITE } = options;
   settleResponseLayout();
+  keepTickLayout();
   const logRequest = requestLogger({ ...options, logsClientAddresses: options.logsClientAddresses ?? false });
   const app = createServer(options, logRequest, toHttpError);
   app.decorate("toHttpError", toHttpError);
