@@ -21,8 +21,8 @@ function bytesOf(type: string): number {
 export type NumberBlock = { readonly rows: number; readonly columns: NumberColumns };
 
 /**
- * Reads an answer in ClickHouse's format Native, each block as soon as it has come: a hundred thousand values without an
- * object for each, and without a text of any. Its numbers are little-endian, as this reads them.
+ * Reads an answer in ClickHouse's format Native, each block as soon as it has come: a hundred thousand values without
+ * an object for each, and without a text of any. Its numbers are little-endian, as this reads them.
  *
  * The format does not say how many blocks there are: only a reader who knows the number of rows can tell a whole answer
  * from one that was cut between two of them.

@@ -7,8 +7,8 @@ type PlainObservation = Omit<WireObservation, "tags"> & Partial<Pick<WireObserva
 
 /**
  * Is this valid in the wire schema as it is, without any of the schema's transformations? It takes a third of zod's
- * time and no memory to say yes, and nearly all observations are so. What it says no to may still be valid: zod decides,
- * and says what is wrong. The schema has only one definition: its JSON Schema is compiled to code.
+ * time and no memory to say yes, and nearly all observations are so. What it says no to may still be valid: zod
+ * decides, and says what is wrong. The schema has only one definition: its JSON Schema is compiled to code.
  * @param value as JSON.parse makes it, of plain objects.
  */
 export function isPlainObservation(value: unknown): value is PlainObservation {

@@ -17,9 +17,9 @@ export type Enricher = {
 };
 
 /**
- * Of the number of addresses that are remembered, in some megabytes: most observations come from a few thousand sources.
- * Each address has one slot and takes it from the one before: where most sources are new, a map would take longer than
- * the lookups.
+ * Of the number of addresses that are remembered, in some megabytes: most observations come from a few thousand
+ * sources. Each address has one slot and takes it from the one before: where many sources are new, a map took as long
+ * as the lookups.
  */
 const SLOT_BITS = 16;
 

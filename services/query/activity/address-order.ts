@@ -4,8 +4,8 @@ const HALF = 2 ** HALF_BITS;
 const MAX_UNORDERED = 4_000;
 
 /**
- * Addresses in the order of their upper 16 bits: to sort them by all 32 takes three to four times as long. A few thousand
- * are returned as they are.
+ * Addresses in the order of their upper 16 bits: to sort them by all 32 takes three to four times as long. A few
+ * thousand are returned as they are.
  */
 export function byUpperHalf(addresses: Uint32Array): Uint32Array {
   if (addresses.length <= MAX_UNORDERED) return addresses;
