@@ -1,6 +1,7 @@
 import { type ClickHouseClient, type ClickHouseSettings, createClient } from "@clickhouse/client";
 import { CLUSTER_SETTINGS, joinCluster } from "../cluster/client.ts";
 import type { ClickHouseConnection } from "./connection.ts";
+import { sendRequestsPromptly } from "./prompt-requests.ts";
 
 export type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 export type { ClickHouseConnection } from "./connection.ts";
@@ -33,6 +34,7 @@ function createServerClient(
   requestTimeoutMs: number,
   settings: ClickHouseSettings = {},
 ): ClickHouseClient {
+  sendRequestsPromptly();
   return createClient({
     url,
     username,
