@@ -6,7 +6,6 @@ import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
-import { byUpperHalf } from "./address-order.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { decodeAddresses } from "./listed-addresses.ts";
 import { countAddresses, countByClassification, listAddresses } from "./queries.ts";
@@ -112,24 +111,18 @@ export async function classifyWhole(
   return total > inMemory.most ? inMemory.countMore(read) : inMemory.count(addresses);
 }
 
-/** Classifying blocks the event loop: this many addresses take one to two milliseconds, */
+/** Classifying blocks the event loop: this many addresses take one to two milliseconds. */
 const ADDRESSES_PER_TURN = 10_000;
-/** and ordering this many three. */
-const ORDERED_AT_ONCE = 250_000;
 
 type SeveritiesOf = (addresses: Uint32Array) => Uint8Array;
 
 async function classify(addresses: Uint32Array, severitiesOf: SeveritiesOf): Promise<CountsBySeverity> {
   const counts = new Uint32Array(INTENTIONS.length);
-  for (let first = 0; first < addresses.length; first += ORDERED_AT_ONCE) {
-    // In the order of the index: what one search reads is in the processor's cache for the next.
-    const ordered = byUpperHalf(addresses.subarray(first, first + ORDERED_AT_ONCE));
-    for (let start = 0; start < ordered.length; start += ADDRESSES_PER_TURN) {
-      for (const severity of severitiesOf(ordered.subarray(start, start + ADDRESSES_PER_TURN))) {
-        counts[severity] = (counts[severity] ?? 0) + 1;
-      }
-      await ownTurn();
+  for (let start = 0; start < addresses.length; start += ADDRESSES_PER_TURN) {
+    for (const severity of severitiesOf(addresses.subarray(start, start + ADDRESSES_PER_TURN))) {
+      counts[severity] = (counts[severity] ?? 0) + 1;
     }
+    await ownTurn();
   }
   return new Map(counts.entries());
 }

@@ -1,8 +1,8 @@
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { addressHash } from "./address-hash.ts";
-import { placesByHalf } from "./address-order.ts";
 import { type BucketBits, WORD_BITS } from "./bucket-bits.ts";
 import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
+import { placesByHalf } from "./places-by-half.ts";
 import { inTurns } from "./turns.ts";
 
 /**

@@ -1,18 +1,5 @@
 const HALF_BITS = 16;
 const HALF = 2 ** HALF_BITS;
-/** So few are searched faster than they are ordered. */
-const MAX_UNORDERED = 4_000;
-
-/**
- * Addresses in the order of their upper 16 bits: to sort them by all 32 takes three to four times as long. A few
- * thousand are returned as they are.
- */
-export function byUpperHalf(addresses: Uint32Array): Uint32Array {
-  if (addresses.length <= MAX_UNORDERED) return addresses;
-  const places = placesByHalf(addresses, "upper");
-  for (let place = 0; place < places.length; place++) places[place] = addresses[places[place] ?? 0] ?? 0;
-  return places;
-}
 
 /**
  * The places of numbers in the order of the upper or lower 16 bits of these, by one pass that counts and one that

@@ -1,0 +1,33 @@
+import { randomInt } from "node:crypto";
+
+/**
+ * Spreads addresses over all 32-bit integers, as far apart for neighbours as for others, and each to another one. Who
+ * does not know the process's secret cannot choose addresses that come to lie together: in a hash table, each of them
+ * would make the next search longer.
+ */
+const SECRET = randomInt(2 ** 32);
+const FIRST = 0x9e3779b1;
+const SECOND = 0x85ebca6b;
+const SHIFT = 15;
+const FIRST_INVERSE = inverseOf(FIRST);
+const SECOND_INVERSE = inverseOf(SECOND);
+
+/** @returns a signed integer, which V8 never makes an object of. */
+export function scramble(address: number): number {
+  const product = Math.imul(address ^ SECRET, FIRST);
+  return Math.imul(product ^ (product >>> SHIFT), SECOND);
+}
+
+/** The address that a signed or unsigned integer was made of. */
+export function unscramble(scrambled: number): number {
+  const shifted = Math.imul(scrambled, SECOND_INVERSE);
+  const product = shifted ^ (shifted >>> SHIFT) ^ (shifted >>> (2 * SHIFT));
+  return (Math.imul(product, FIRST_INVERSE) ^ SECRET) >>> 0;
+}
+
+/** What an odd number is to be multiplied by for 1, modulo 2^32. Each step doubles the bits that are right, at first 3. */
+function inverseOf(odd: number): number {
+  let inverse = odd;
+  for (let bits = 3; bits < 32; bits *= 2) inverse = Math.imul(inverse, 2 - Math.imul(odd, inverse));
+  return inverse;
+}

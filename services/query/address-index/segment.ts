@@ -1,0 +1,258 @@
+import { scramble, unscramble } from "./scramble.ts";
+
+/** When an address was last seen, and its worst severity; 0 without tags. */
+export type Sighting = { readonly lastSeen: number; readonly severity: number };
+
+/**
+ * A hash table of the addresses whose hashes, their scrambled forms, have the same upper 8 bits. Six more bits divide
+ * it into pages of equally many slots: an entry never leaves its page, and so need not hold these bits.
+ */
+export type Segment = {
+  /** The slots of the pages, one page after the other. */
+  readonly words: Uint32Array;
+  readonly slotsPerPage: number;
+  /** How many slots of each page are in use. */
+  readonly lengths: Uint32Array;
+};
+
+const SEGMENT_SHIFT = 24;
+export const SEGMENTS = 2 ** (32 - SEGMENT_SHIFT);
+const PAGE_SHIFT = 18;
+const PAGES = 2 ** (SEGMENT_SHIFT - PAGE_SHIFT);
+const KEYS = 2 ** PAGE_SHIFT;
+
+/**
+ * An entry says when an address was last seen with a severity. It stands in the slot that its key points to or, where
+ * that was in use, in the next free one; the first slot of a page follows the last. Its first word has the key, which is
+ * the lower 18 bits of the hash, 3 bits of severity, a bit that says whether another entry of the address follows, and
+ * 10 bits of milliseconds, counted from 1 so that only a free slot has the word 0. The second has the seconds.
+ */
+const WORDS = 2;
+const KEY_SHIFT = 14;
+const SEVERITY_SHIFT = 11;
+const SEVERITIES = 7;
+const MORE = 2 ** 10;
+const MILLISECONDS = 2 ** 10 - 1;
+
+/** With more slots in use, the next free one would be far. */
+const MAX_LOAD = 0.85;
+const FIRST_SLOTS = 4;
+const GROWTH = 1.2;
+
+function createSegment(slotsPerPage: number): Segment {
+  const words = new Uint32Array(PAGES * slotsPerPage * WORDS);
+  return { words, slotsPerPage, lengths: new Uint32Array(PAGES) };
+}
+
+/** A segment without entries, and without room for any. */
+export const NO_SEGMENT = createSegment(1);
+
+export function bytesOf(segment: Segment): number {
+  return segment === NO_SEGMENT ? 0 : segment.words.byteLength + segment.lengths.byteLength;
+}
+
+export function lengthOf({ lengths }: Segment): number {
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
+
+export function segmentNumber(hash: number): number {
+  return hash >>> SEGMENT_SHIFT;
+}
+
+function pageOf(hash: number): number {
+  return (hash >>> PAGE_SHIFT) & (PAGES - 1);
+}
+
+function keyOf(hash: number): number {
+  return hash & (KEYS - 1);
+}
+
+/** A larger segment with the same entries. */
+export function grown(segment: Segment): Segment {
+  const larger = createSegment(Math.max(FIRST_SLOTS, Math.ceil(segment.slotsPerPage * GROWTH)));
+  copyEntries(segment, larger, 0);
+  return larger;
+}
+
+/** A segment with the entries that were last seen at a time or later. */
+export function entriesSince(segment: Segment, time: number): Segment {
+  const kept = new Uint32Array(PAGES);
+  for (let at = 0; at < segment.words.length; at += WORDS) {
+    if (segment.words[at] === 0 || timeAt(segment, at) < time) continue;
+    const page = Math.floor(at / WORDS / segment.slotsPerPage);
+    kept[page] = (kept[page] ?? 0) + 1;
+  }
+  const most = Math.max(...kept);
+  if (most === 0) return NO_SEGMENT;
+  if (kept.every((length, page) => length === segment.lengths[page])) return segment;
+  const needed = Math.max(FIRST_SLOTS, Math.ceil(most / MAX_LOAD));
+  // A segment that is not half empty will need its slots again.
+  const remaining = createSegment(needed * 2 > segment.slotsPerPage ? segment.slotsPerPage : needed);
+  copyEntries(segment, remaining, time);
+  return remaining;
+}
+
+function copyEntries(from: Segment, to: Segment, time: number): void {
+  for (let at = 0; at < from.words.length; at += WORDS) {
+    const first = from.words[at] ?? 0;
+    if (first === 0 || timeAt(from, at) < time) continue;
+    append(to, Math.floor(at / WORDS / from.slotsPerPage), first & ~MORE, from.words[at + 1] ?? 0);
+  }
+}
+
+/** Adds an entry to a page that has room. */
+function append({ words, slotsPerPage, lengths }: Segment, page: number, first: number, seconds: number): void {
+  const key = first >>> KEY_SHIFT;
+  let slot = homeOf(key, slotsPerPage);
+  for (;;) {
+    const at = (page * slotsPerPage + slot) * WORDS;
+    const word = words[at] ?? 0;
+    if (word === 0) {
+      words[at] = first;
+      words[at + 1] = seconds;
+      break;
+    }
+    if (word >>> KEY_SHIFT === key) words[at] = word | MORE;
+    slot = slot + 1 === slotsPerPage ? 0 : slot + 1;
+  }
+  lengths[page] = (lengths[page] ?? 0) + 1;
+}
+
+/** The slot that a key points to. */
+function homeOf(key: number, slotsPerPage: number): number {
+  return Math.floor((key * slotsPerPage) / KEYS);
+}
+
+/**
+ * Records when an address was seen with a severity.
+ * @returns whether that made an entry more; undefined when there is no room for it.
+ */
+export function put(segment: Segment, hash: number, severity: number, time: number): boolean | undefined {
+  const { words, slotsPerPage, lengths } = segment;
+  const seconds = Math.floor(time / 1_000);
+  const first = (hash << KEY_SHIFT) | (severity << SEVERITY_SHIFT) | (time - seconds * 1_000 + 1);
+  for (let at = entryOf(segment, hash); at !== undefined; at = entryAfter(segment, hash, at)) {
+    const recorded = severityAt(segment, at);
+    // A higher severity with a time as late makes this one redundant.
+    if (recorded >= severity && timeAt(segment, at) >= time) return false;
+    if (recorded !== severity) continue;
+    words[at] = first | ((words[at] ?? 0) & MORE);
+    words[at + 1] = seconds;
+    return false;
+  }
+  const page = pageOf(hash);
+  if ((lengths[page] ?? 0) + 1 > slotsPerPage * MAX_LOAD) return undefined;
+  append(segment, page, first, seconds);
+  return true;
+}
+
+/** Where the first entry of an address is; undefined when it has none. */
+export function entryOf(segment: Segment, hash: number): number | undefined {
+  const key = keyOf(hash);
+  return seek(segment, pageOf(hash), key, homeOf(key, segment.slotsPerPage));
+}
+
+/** Where its next entry is. */
+function entryAfter(segment: Segment, hash: number, at: number): number | undefined {
+  if (((segment.words[at] ?? 0) & MORE) === 0) return undefined;
+  const { slotsPerPage } = segment;
+  const page = pageOf(hash);
+  const next = at / WORDS - page * slotsPerPage + 1;
+  return seek(segment, page, keyOf(hash), next === slotsPerPage ? 0 : next);
+}
+
+function seek({ words, slotsPerPage }: Segment, page: number, key: number, from: number): number | undefined {
+  for (let slot = from; ; slot = slot + 1 === slotsPerPage ? 0 : slot + 1) {
+    const at = (page * slotsPerPage + slot) * WORDS;
+    const word = words[at] ?? 0;
+    if (word === 0) return undefined;
+    if (word >>> KEY_SHIFT === key) return at;
+  }
+}
+
+function severityAt({ words }: Segment, at: number): number {
+  return ((words[at] ?? 0) >>> SEVERITY_SHIFT) & SEVERITIES;
+}
+
+function timeAt({ words }: Segment, at: number): number {
+  return (words[at + 1] ?? 0) * 1_000 + ((words[at] ?? 0) & MILLISECONDS) - 1;
+}
+
+/** When an address was last seen since a time, and its worst severity since then, by its entries from one on. */
+export function sightingFrom(
+  segment: Segment,
+  hash: number,
+  first: number | undefined,
+  since: number,
+): Sighting | undefined {
+  let lastSeen = Number.NEGATIVE_INFINITY;
+  let severity = 0;
+  for (let at = first; at !== undefined; at = entryAfter(segment, hash, at)) {
+    const time = timeAt(segment, at);
+    if (time < since) continue;
+    lastSeen = Math.max(lastSeen, time);
+    severity = Math.max(severity, severityAt(segment, at));
+  }
+  return lastSeen < since ? undefined : { lastSeen, severity };
+}
+
+/**
+ * Calls back with each address that was seen since `from`, and with its worst severity since `since`, which is not
+ * later.
+ * @param number the upper bits of the hashes.
+ */
+export function visitAddresses(
+  segment: Segment,
+  number: number,
+  { from, since }: { readonly from: number; readonly since: number },
+  visitor: (address: number, severity: number) => void,
+): void {
+  const { words, slotsPerPage } = segment;
+  for (let page = 0; page < PAGES; page++) {
+    for (let at = page * slotsPerPage * WORDS; at < (page + 1) * slotsPerPage * WORDS; at += WORDS) {
+      const word = words[at] ?? 0;
+      const isLast = (word & MORE) === 0;
+      // Nearly every address has one entry, and of those most are not wanted.
+      if (word === 0 || (isLast && timeAt(segment, at) < from)) continue;
+      const hash = (number << SEGMENT_SHIFT) | (page << PAGE_SHIFT) | (word >>> KEY_SHIFT);
+      if (entryOf(segment, hash) !== at) continue;
+      if (isLast) visitor(unscramble(hash), severityAt(segment, at));
+      else {
+        const seen = sightingFrom(segment, hash, at, since);
+        if (seen !== undefined && seen.lastSeen >= from) visitor(unscramble(hash), seen.severity);
+      }
+    }
+  }
+}
+
+/** The worst severities of very many addresses since a time; 0 without one. */
+export function worstSeverities(segments: readonly Segment[], addresses: Uint32Array, time: number): Uint8Array {
+  const severities = new Uint8Array(addresses.length);
+  const sinceSeconds = Math.floor(time / 1_000);
+  const sinceMillisecond = time - sinceSeconds * 1_000 + 1;
+  // One loop that calls as good as nothing: V8 may make an object of an address of 2^31 or more that is passed on.
+  for (let place = 0; place < addresses.length; place++) {
+    const hash = scramble(addresses[place] ?? 0);
+    const { words, slotsPerPage } = segments[hash >>> SEGMENT_SHIFT] ?? NO_SEGMENT;
+    const key = hash & (KEYS - 1);
+    const start = ((hash >>> PAGE_SHIFT) & (PAGES - 1)) * slotsPerPage;
+    let slot = Math.floor((key * slotsPerPage) / KEYS);
+    let worst = 0;
+    for (;;) {
+      const at = (start + slot) * WORDS;
+      const word = words[at] ?? 0;
+      if (word === 0) break;
+      if (word >>> KEY_SHIFT === key) {
+        const seconds = words[at + 1] ?? 0;
+        const isSince =
+          seconds > sinceSeconds || (seconds === sinceSeconds && (word & MILLISECONDS) >= sinceMillisecond);
+        const severity = (word >>> SEVERITY_SHIFT) & SEVERITIES;
+        if (isSince && severity > worst) worst = severity;
+        if ((word & MORE) === 0) break;
+      }
+      slot = slot + 1 === slotsPerPage ? 0 : slot + 1;
+    }
+    severities[place] = worst;
+  }
+  return severities;
+}
