@@ -31,3 +31,15 @@ export function inScopes(most: number): string {
 
 /** The same for any scopes that a caller may have. */
 export const IN_SCOPES = inScopes(DATASETS.length);
+
+/**
+ * The same for the rows of a tag in a table whose key begins with `series`, of {tag:UUID}: to compare one column takes
+ * the server less time than to compare three.
+ */
+export function inSeries(most: number): string {
+  const series = Array.from({ length: most }, (_, index) => {
+    const [dataset, workspaceId] = [scope(index + 1, 1), scope(index + 1, 2)];
+    return `series = sipHash128({tag:UUID}, ${dataset}, ${workspaceId})`;
+  });
+  return `(${series.join(" OR ")})`;
+}

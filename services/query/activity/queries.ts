@@ -1,7 +1,8 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
+import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
-import { IN_SCOPES, inScopes, scopesParam } from "../scope-sql.ts";
+import { IN_SCOPES, inSeries, scopesParam } from "../scope-sql.ts";
 import { BLOCK_SECONDS } from "./hour-blocks.ts";
 
 /** Selects the hours of a tag. Times in seconds since 1970 UTC, all on the hour. */
@@ -18,10 +19,10 @@ const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
 
 const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_SCOPES}
       AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
-const inBlocksOfHours = (scopes: string) => `${scopes}
+const inBlocksOfHours = (rows: string) => `${rows}
       AND start >= toDateTime({first:UInt32}, 'UTC') AND start < toDateTime({end:UInt32}, 'UTC')`;
 export const IN_BLOCKS_OF_HOURS = inBlocksOfHours(IN_SCOPES);
-const IN_BLOCKS = `tag_id = {tag:UUID} AND ${IN_BLOCKS_OF_HOURS}`;
+const IN_BLOCKS = inBlocksOfHours(inSeries(DATASETS.length));
 /** Counts from 1, as array elements do. */
 export const BLOCK = `(intDiv(toUnixTimestamp(start) - {first:UInt32}, ${BLOCK_SECONDS}) + 1)`;
 const HOURS = `bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}])`;
@@ -138,7 +139,7 @@ const activityRows = z.object({ source_ip: numberColumn, start: numberColumn, ho
  */
 export const readRows = ({ most, scopes }: { readonly most: number; readonly scopes: number }) => {
   const rows = `SELECT source_ip, start, hours FROM tag_addresses
-    WHERE tag_id = {tag:UUID} AND ${inBlocksOfHours(inScopes(scopes))}`;
+    WHERE ${inBlocksOfHours(inSeries(scopes))}`;
   const limited = (sql: string) =>
     `${sql} SETTINGS max_rows_to_read = ${most}, read_overflow_mode = 'throw', ${WITHOUT_PREWHERE}`;
   return defineQuery({
