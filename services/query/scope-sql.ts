@@ -3,8 +3,8 @@ import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 
 /**
- * The scopes that a query may read, for the condition of {@link inScopes}. Every query over observations or their
- * rollups uses both, so that one condition decides what a caller may read.
+ * The scopes that a query may read, for the condition {@link IN_SCOPES} or, by tag, {@link inSeries}. Every query over
+ * observations or their rollups uses one of the two, so that this file decides what a caller may read.
  */
 export const scopesParam = z
   .array(z.custom<Scope>())
@@ -21,7 +21,7 @@ const scope = (number: number, member: number) =>
  * Compares column by column, which the server does once per distinct value. For `(dataset, workspace_id) IN ...` it
  * would make a tuple of every row, which takes eight times as long.
  */
-export function inScopes(most: number): string {
+function inScopes(most: number): string {
   const conditions = Array.from(
     { length: most },
     (_, index) => `(dataset = ${scope(index + 1, 1)} AND workspace_id = ${scope(index + 1, 2)})`,

@@ -1,10 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/**
- * Spreads addresses over all 32-bit integers, as far apart for neighbours as for others, and each to another one. Who
- * does not know the process's secret cannot choose addresses that come to lie together: in a hash table, each of them
- * would make the next search longer.
- */
+/** Without it nobody can tell which addresses come to lie together: in a hash table they would slow each other down. */
 const SECRET = randomInt(2 ** 32);
 const FIRST = 0x9e3779b1;
 const SECOND = 0x85ebca6b;
@@ -12,7 +8,10 @@ const SHIFT = 15;
 const FIRST_INVERSE = inverseOf(FIRST);
 const SECOND_INVERSE = inverseOf(SECOND);
 
-/** @returns a signed integer, which V8 never makes an object of. */
+/**
+ * Spreads addresses over all 32-bit integers, neighbours as far apart as others, and no two to the same one.
+ * @returns a signed integer, which V8 never makes an object of.
+ */
 export function scramble(address: number): number {
   const product = Math.imul(address ^ SECRET, FIRST);
   return Math.imul(product ^ (product >>> SHIFT), SECOND);
@@ -25,7 +24,7 @@ export function unscramble(scrambled: number): number {
   return (Math.imul(product, FIRST_INVERSE) ^ SECRET) >>> 0;
 }
 
-/** What an odd number is to be multiplied by for 1, modulo 2^32. Each step doubles the bits that are right, at first 3. */
+/** What an odd number is to be multiplied by for 1, modulo 2^32. Each step doubles the right bits, at first three. */
 function inverseOf(odd: number): number {
   let inverse = odd;
   for (let bits = 3; bits < 32; bits *= 2) inverse = Math.imul(inverse, 2 - Math.imul(odd, inverse));

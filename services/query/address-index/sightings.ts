@@ -5,18 +5,18 @@ import {
   entryOf,
   grown,
   lengthOf,
-  NO_SEGMENT,
+  NO_TABLE,
   put,
-  SEGMENTS,
-  type Segment,
   type Sighting,
-  segmentNumber,
+  type SightingTable,
   sightingFrom,
+  TABLES,
+  tableNumber,
   visitAddresses,
   worstSeverities,
-} from "./segment.ts";
+} from "./sighting-table.ts";
 
-export type { Sighting } from "./segment.ts";
+export type { Sighting } from "./sighting-table.ts";
 
 /**
  * When each address was last seen with each severity, in memory. Addresses are unsigned 32-bit integers, severities are
@@ -49,20 +49,20 @@ export type Sightings = {
 };
 
 /**
- * A hash table, since a search in sorted addresses waits for memory several times and one here mostly once. It is one of
- * many small ones, each of which grows by itself, within milliseconds.
+ * Hash tables, since a search in sorted addresses waits for memory several times and one here mostly once. There are
+ * many of them, each of which grows by itself: that blocks the event loop for milliseconds and not for a second.
  */
 export function createSightings(): Sightings {
-  const segments: Segment[] = Array.from({ length: SEGMENTS }, () => NO_SEGMENT);
+  const tables: SightingTable[] = Array.from({ length: TABLES }, () => NO_TABLE);
   let size = 0;
 
-  const segmentOf = (hash: number) => segments[segmentNumber(hash)] ?? NO_SEGMENT;
+  const tableOf = (hash: number) => tables[tableNumber(hash)] ?? NO_TABLE;
   const record = (address: number, severity: number, lastSeen: number): void => {
     const hash = scramble(address);
-    const isAdded = put(segmentOf(hash), hash, severity, lastSeen);
+    const isAdded = put(tableOf(hash), hash, severity, lastSeen);
     if (isAdded === true) size++;
     if (isAdded !== undefined) return;
-    segments[segmentNumber(hash)] = grown(segmentOf(hash));
+    tables[tableNumber(hash)] = grown(tableOf(hash));
     record(address, severity, lastSeen);
   };
 
@@ -70,29 +70,29 @@ export function createSightings(): Sightings {
     record,
     find(address, since) {
       const hash = scramble(address);
-      const segment = segmentOf(hash);
-      return sightingFrom(segment, hash, entryOf(segment, hash), since);
+      const table = tableOf(hash);
+      return sightingFrom(table, hash, entryOf(table, hash), since);
     },
-    severitiesOf: (addresses, since) => worstSeverities(segments, addresses, since),
+    severitiesOf: (addresses, since) => worstSeverities(tables, addresses, since),
     *visit(times, visitor) {
-      for (const [number, segment] of segments.entries()) {
-        visitAddresses(segment, number, times, visitor);
+      for (const [number, table] of tables.entries()) {
+        visitAddresses(table, number, times, visitor);
         yield;
       }
     },
     *evict(before) {
-      for (const [number, segment] of segments.entries()) {
-        const kept = entriesSince(segment, before);
-        size -= lengthOf(segment) - lengthOf(kept);
-        segments[number] = kept;
+      for (const [number, table] of tables.entries()) {
+        const kept = entriesSince(table, before);
+        size -= lengthOf(table) - lengthOf(kept);
+        tables[number] = kept;
         yield;
       }
     },
     clear() {
-      segments.fill(NO_SEGMENT);
+      tables.fill(NO_TABLE);
       size = 0;
     },
     size: () => size,
-    bytes: () => segments.reduce((sum, segment) => sum + bytesOf(segment), 0),
+    bytes: () => tables.reduce((sum, table) => sum + bytesOf(table), 0),
   };
 }

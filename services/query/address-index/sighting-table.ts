@@ -7,7 +7,7 @@ export type Sighting = { readonly lastSeen: number; readonly severity: number };
  * A hash table of the addresses whose hashes, their scrambled forms, have the same upper 8 bits. Six more bits divide
  * it into pages of equally many slots: an entry never leaves its page, and so need not hold these bits.
  */
-export type Segment = {
+export type SightingTable = {
   /** The slots of the pages, one page after the other. */
   readonly words: Uint32Array;
   readonly slotsPerPage: number;
@@ -15,17 +15,17 @@ export type Segment = {
   readonly lengths: Uint32Array;
 };
 
-const SEGMENT_SHIFT = 24;
-export const SEGMENTS = 2 ** (32 - SEGMENT_SHIFT);
+const TABLE_SHIFT = 24;
+export const TABLES = 2 ** (32 - TABLE_SHIFT);
 const PAGE_SHIFT = 18;
-const PAGES = 2 ** (SEGMENT_SHIFT - PAGE_SHIFT);
+const PAGES = 2 ** (TABLE_SHIFT - PAGE_SHIFT);
 const KEYS = 2 ** PAGE_SHIFT;
 
 /**
  * An entry says when an address was last seen with a severity. It stands in the slot that its key points to or, where
- * that was in use, in the next free one; the first slot of a page follows the last. Its first word has the key, which is
- * the lower 18 bits of the hash, 3 bits of severity, a bit that says whether another entry of the address follows, and
- * 10 bits of milliseconds, counted from 1 so that only a free slot has the word 0. The second has the seconds.
+ * that was in use, in the next free one; the first slot of a page follows the last. Its first word has the key, which
+ * is the lower 18 bits of the hash, 3 bits of severity, a bit that says whether another entry of the address follows,
+ * and 10 bits of milliseconds, counted from 1 so that only a free slot has the word 0. The second has the seconds.
  */
 const WORDS = 2;
 const KEY_SHIFT = 14;
@@ -39,24 +39,24 @@ const MAX_LOAD = 0.85;
 const FIRST_SLOTS = 4;
 const GROWTH = 1.2;
 
-function createSegment(slotsPerPage: number): Segment {
+function createTable(slotsPerPage: number): SightingTable {
   const words = new Uint32Array(PAGES * slotsPerPage * WORDS);
   return { words, slotsPerPage, lengths: new Uint32Array(PAGES) };
 }
 
-/** A segment without entries, and without room for any. */
-export const NO_SEGMENT = createSegment(1);
+/** A table without entries, and without room for any. */
+export const NO_TABLE = createTable(1);
 
-export function bytesOf(segment: Segment): number {
-  return segment === NO_SEGMENT ? 0 : segment.words.byteLength + segment.lengths.byteLength;
+export function bytesOf(table: SightingTable): number {
+  return table === NO_TABLE ? 0 : table.words.byteLength + table.lengths.byteLength;
 }
 
-export function lengthOf({ lengths }: Segment): number {
+export function lengthOf({ lengths }: SightingTable): number {
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
-export function segmentNumber(hash: number): number {
-  return hash >>> SEGMENT_SHIFT;
+export function tableNumber(hash: number): number {
+  return hash >>> TABLE_SHIFT;
 }
 
 function pageOf(hash: number): number {
@@ -67,32 +67,32 @@ function keyOf(hash: number): number {
   return hash & (KEYS - 1);
 }
 
-/** A larger segment with the same entries. */
-export function grown(segment: Segment): Segment {
-  const larger = createSegment(Math.max(FIRST_SLOTS, Math.ceil(segment.slotsPerPage * GROWTH)));
-  copyEntries(segment, larger, 0);
+/** A larger table with the same entries. */
+export function grown(table: SightingTable): SightingTable {
+  const larger = createTable(Math.max(FIRST_SLOTS, Math.ceil(table.slotsPerPage * GROWTH)));
+  copyEntries(table, larger, 0);
   return larger;
 }
 
-/** A segment with the entries that were last seen at a time or later. */
-export function entriesSince(segment: Segment, time: number): Segment {
+/** A table with the entries that were last seen at a time or later. */
+export function entriesSince(table: SightingTable, time: number): SightingTable {
   const kept = new Uint32Array(PAGES);
-  for (let at = 0; at < segment.words.length; at += WORDS) {
-    if (segment.words[at] === 0 || timeAt(segment, at) < time) continue;
-    const page = Math.floor(at / WORDS / segment.slotsPerPage);
+  for (let at = 0; at < table.words.length; at += WORDS) {
+    if (table.words[at] === 0 || timeAt(table, at) < time) continue;
+    const page = Math.floor(at / WORDS / table.slotsPerPage);
     kept[page] = (kept[page] ?? 0) + 1;
   }
   const most = Math.max(...kept);
-  if (most === 0) return NO_SEGMENT;
-  if (kept.every((length, page) => length === segment.lengths[page])) return segment;
+  if (most === 0) return NO_TABLE;
+  if (kept.every((length, page) => length === table.lengths[page])) return table;
   const needed = Math.max(FIRST_SLOTS, Math.ceil(most / MAX_LOAD));
-  // A segment that is not half empty will need its slots again.
-  const remaining = createSegment(needed * 2 > segment.slotsPerPage ? segment.slotsPerPage : needed);
-  copyEntries(segment, remaining, time);
+  // A table that is not half empty will need its slots again.
+  const remaining = createTable(needed * 2 > table.slotsPerPage ? table.slotsPerPage : needed);
+  copyEntries(table, remaining, time);
   return remaining;
 }
 
-function copyEntries(from: Segment, to: Segment, time: number): void {
+function copyEntries(from: SightingTable, to: SightingTable, time: number): void {
   for (let at = 0; at < from.words.length; at += WORDS) {
     const first = from.words[at] ?? 0;
     if (first === 0 || timeAt(from, at) < time) continue;
@@ -101,7 +101,7 @@ function copyEntries(from: Segment, to: Segment, time: number): void {
 }
 
 /** Adds an entry to a page that has room. */
-function append({ words, slotsPerPage, lengths }: Segment, page: number, first: number, seconds: number): void {
+function append({ words, slotsPerPage, lengths }: SightingTable, page: number, first: number, seconds: number): void {
   const key = first >>> KEY_SHIFT;
   let slot = homeOf(key, slotsPerPage);
   for (;;) {
@@ -127,14 +127,14 @@ function homeOf(key: number, slotsPerPage: number): number {
  * Records when an address was seen with a severity.
  * @returns whether that made an entry more; undefined when there is no room for it.
  */
-export function put(segment: Segment, hash: number, severity: number, time: number): boolean | undefined {
-  const { words, slotsPerPage, lengths } = segment;
+export function put(table: SightingTable, hash: number, severity: number, time: number): boolean | undefined {
+  const { words, slotsPerPage, lengths } = table;
   const seconds = Math.floor(time / 1_000);
   const first = (hash << KEY_SHIFT) | (severity << SEVERITY_SHIFT) | (time - seconds * 1_000 + 1);
-  for (let at = entryOf(segment, hash); at !== undefined; at = entryAfter(segment, hash, at)) {
-    const recorded = severityAt(segment, at);
+  for (let at = entryOf(table, hash); at !== undefined; at = entryAfter(table, hash, at)) {
+    const recorded = severityAt(table, at);
     // A higher severity with a time as late makes this one redundant.
-    if (recorded >= severity && timeAt(segment, at) >= time) return false;
+    if (recorded >= severity && timeAt(table, at) >= time) return false;
     if (recorded !== severity) continue;
     words[at] = first | ((words[at] ?? 0) & MORE);
     words[at + 1] = seconds;
@@ -142,26 +142,26 @@ export function put(segment: Segment, hash: number, severity: number, time: numb
   }
   const page = pageOf(hash);
   if ((lengths[page] ?? 0) + 1 > slotsPerPage * MAX_LOAD) return undefined;
-  append(segment, page, first, seconds);
+  append(table, page, first, seconds);
   return true;
 }
 
 /** Where the first entry of an address is; undefined when it has none. */
-export function entryOf(segment: Segment, hash: number): number | undefined {
+export function entryOf(table: SightingTable, hash: number): number | undefined {
   const key = keyOf(hash);
-  return seek(segment, pageOf(hash), key, homeOf(key, segment.slotsPerPage));
+  return seek(table, pageOf(hash), key, homeOf(key, table.slotsPerPage));
 }
 
 /** Where its next entry is. */
-function entryAfter(segment: Segment, hash: number, at: number): number | undefined {
-  if (((segment.words[at] ?? 0) & MORE) === 0) return undefined;
-  const { slotsPerPage } = segment;
+function entryAfter(table: SightingTable, hash: number, at: number): number | undefined {
+  if (((table.words[at] ?? 0) & MORE) === 0) return undefined;
+  const { slotsPerPage } = table;
   const page = pageOf(hash);
   const next = at / WORDS - page * slotsPerPage + 1;
-  return seek(segment, page, keyOf(hash), next === slotsPerPage ? 0 : next);
+  return seek(table, page, keyOf(hash), next === slotsPerPage ? 0 : next);
 }
 
-function seek({ words, slotsPerPage }: Segment, page: number, key: number, from: number): number | undefined {
+function seek({ words, slotsPerPage }: SightingTable, page: number, key: number, from: number): number | undefined {
   for (let slot = from; ; slot = slot + 1 === slotsPerPage ? 0 : slot + 1) {
     const at = (page * slotsPerPage + slot) * WORDS;
     const word = words[at] ?? 0;
@@ -170,28 +170,28 @@ function seek({ words, slotsPerPage }: Segment, page: number, key: number, from:
   }
 }
 
-function severityAt({ words }: Segment, at: number): number {
+function severityAt({ words }: SightingTable, at: number): number {
   return ((words[at] ?? 0) >>> SEVERITY_SHIFT) & SEVERITIES;
 }
 
-function timeAt({ words }: Segment, at: number): number {
+function timeAt({ words }: SightingTable, at: number): number {
   return (words[at + 1] ?? 0) * 1_000 + ((words[at] ?? 0) & MILLISECONDS) - 1;
 }
 
 /** When an address was last seen since a time, and its worst severity since then, by its entries from one on. */
 export function sightingFrom(
-  segment: Segment,
+  table: SightingTable,
   hash: number,
   first: number | undefined,
   since: number,
 ): Sighting | undefined {
   let lastSeen = Number.NEGATIVE_INFINITY;
   let severity = 0;
-  for (let at = first; at !== undefined; at = entryAfter(segment, hash, at)) {
-    const time = timeAt(segment, at);
+  for (let at = first; at !== undefined; at = entryAfter(table, hash, at)) {
+    const time = timeAt(table, at);
     if (time < since) continue;
     lastSeen = Math.max(lastSeen, time);
-    severity = Math.max(severity, severityAt(segment, at));
+    severity = Math.max(severity, severityAt(table, at));
   }
   return lastSeen < since ? undefined : { lastSeen, severity };
 }
@@ -202,23 +202,25 @@ export function sightingFrom(
  * @param number the upper bits of the hashes.
  */
 export function visitAddresses(
-  segment: Segment,
+  table: SightingTable,
   number: number,
   { from, since }: { readonly from: number; readonly since: number },
   visitor: (address: number, severity: number) => void,
 ): void {
-  const { words, slotsPerPage } = segment;
+  const { words, slotsPerPage } = table;
   for (let page = 0; page < PAGES; page++) {
     for (let at = page * slotsPerPage * WORDS; at < (page + 1) * slotsPerPage * WORDS; at += WORDS) {
       const word = words[at] ?? 0;
       const isLast = (word & MORE) === 0;
-      // Nearly every address has one entry, and of those most are not wanted.
-      if (word === 0 || (isLast && timeAt(segment, at) < from)) continue;
-      const hash = (number << SEGMENT_SHIFT) | (page << PAGE_SHIFT) | (word >>> KEY_SHIFT);
-      if (entryOf(segment, hash) !== at) continue;
-      if (isLast) visitor(unscramble(hash), severityAt(segment, at));
+      // Nearly every address has one entry.
+      if (word === 0 || (isLast && timeAt(table, at) < from)) continue;
+      const key = word >>> KEY_SHIFT;
+      const hash = (number << TABLE_SHIFT) | (page << PAGE_SHIFT) | key;
+      const isAtHome = (page * slotsPerPage + homeOf(key, slotsPerPage)) * WORDS === at;
+      if (!isAtHome && entryOf(table, hash) !== at) continue;
+      if (isLast) visitor(unscramble(hash), severityAt(table, at));
       else {
-        const seen = sightingFrom(segment, hash, at, since);
+        const seen = sightingFrom(table, hash, at, since);
         if (seen !== undefined && seen.lastSeen >= from) visitor(unscramble(hash), seen.severity);
       }
     }
@@ -226,14 +228,14 @@ export function visitAddresses(
 }
 
 /** The worst severities of very many addresses since a time; 0 without one. */
-export function worstSeverities(segments: readonly Segment[], addresses: Uint32Array, time: number): Uint8Array {
+export function worstSeverities(tables: readonly SightingTable[], addresses: Uint32Array, time: number): Uint8Array {
   const severities = new Uint8Array(addresses.length);
   const sinceSeconds = Math.floor(time / 1_000);
   const sinceMillisecond = time - sinceSeconds * 1_000 + 1;
-  // One loop that calls as good as nothing: V8 may make an object of an address of 2^31 or more that is passed on.
+  // What the functions above do, written out in one loop: V8 need not inline them all.
   for (let place = 0; place < addresses.length; place++) {
     const hash = scramble(addresses[place] ?? 0);
-    const { words, slotsPerPage } = segments[hash >>> SEGMENT_SHIFT] ?? NO_SEGMENT;
+    const { words, slotsPerPage } = tables[hash >>> TABLE_SHIFT] ?? NO_TABLE;
     const key = hash & (KEYS - 1);
     const start = ((hash >>> PAGE_SHIFT) & (PAGES - 1)) * slotsPerPage;
     let slot = Math.floor((key * slotsPerPage) / KEYS);
