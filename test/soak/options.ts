@@ -10,6 +10,8 @@ export type SoakOptions = {
   readonly minutes: number;
   readonly shards: number;
   readonly replicas: number;
+  /** Whether to say what there is, and to run nothing. */
+  readonly help: boolean;
 };
 
 /**
@@ -27,6 +29,7 @@ export function readSoakOptions(args: readonly string[], known: readonly string[
       minutes: { type: "string", default: "15" },
       shards: { type: "string", default: "1" },
       replicas: { type: "string", default: "1" },
+      help: { type: "boolean", default: false },
     },
   });
   const unknown = values.only?.filter((name) => !known.includes(name)) ?? [];
@@ -41,5 +44,6 @@ export function readSoakOptions(args: readonly string[], known: readonly string[
     minutes: Number(values.minutes),
     shards: Number(values.shards),
     replicas: Number(values.replicas),
+    help: values.help,
   };
 }

@@ -3,7 +3,29 @@ import { ALL_SCENARIOS } from "./all.ts";
 import { readSoakOptions, type SoakOptions } from "./options.ts";
 import { runScenario } from "./scenario.ts";
 
-const { scenarios, seed, minutes, shards, replicas, ...options } = readOptions();
+const HELP = `Kills the intake, ClickHouse and the broker while known events flow, and compares every answer with the events.
+
+  npm run soak
+  npm run soak -- --only kill --events 50000 --seed 7
+
+Options:
+  --only SCENARIO   one scenario, or several when given again
+  --events NUMBER   of each scenario, instead of its own number
+  --quick           the numbers of events that the tests take
+  --minutes NUMBER  ends the soak after so long (default 15)
+  --seed NUMBER     of the events and the faults
+  --shards NUMBER   a ClickHouse cluster with so many (default 1)
+  --replicas NUMBER servers of each shard (default 1)
+  --help            this text
+
+Scenarios:
+${ALL_SCENARIOS.map(({ name, promise }) => `  ${name.padEnd(16)}  ${promise}`).join("\n")}`;
+
+const { scenarios, seed, minutes, shards, replicas, help, ...options } = readOptions();
+if (help) {
+  console.log(HELP);
+  process.exit(0);
+}
 
 // Child processes are only killed at an exit of our own.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
