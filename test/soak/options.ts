@@ -14,6 +14,8 @@ export type SoakOptions = {
   readonly help: boolean;
 };
 
+export const DEFAULTS = { seed: "20261121", minutes: "15", shards: "1", replicas: "1" };
+
 /**
  * @param known the names of all scenarios.
  * @throws Error when an option or a scenario does not exist.
@@ -23,12 +25,12 @@ export function readSoakOptions(args: readonly string[], known: readonly string[
     args: [...args],
     options: {
       only: { type: "string", multiple: true },
-      seed: { type: "string", default: "20261121" },
+      seed: { type: "string", default: DEFAULTS.seed },
       events: { type: "string" },
       quick: { type: "boolean", default: false },
-      minutes: { type: "string", default: "15" },
-      shards: { type: "string", default: "1" },
-      replicas: { type: "string", default: "1" },
+      minutes: { type: "string", default: DEFAULTS.minutes },
+      shards: { type: "string", default: DEFAULTS.shards },
+      replicas: { type: "string", default: DEFAULTS.replicas },
       help: { type: "boolean", default: false },
     },
   });

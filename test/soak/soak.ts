@@ -1,9 +1,10 @@
 import { startSoakServers } from "../support/worlds/soak-stage.ts";
 import { ALL_SCENARIOS } from "./all.ts";
-import { readSoakOptions, type SoakOptions } from "./options.ts";
+import { DEFAULTS, readSoakOptions, type SoakOptions } from "./options.ts";
 import { runScenario } from "./scenario.ts";
 
-const HELP = `Kills the intake, ClickHouse and the broker while known events flow, and compares every answer with the events.
+const HELP = `Kills the intake, ClickHouse and the broker while known events flow.
+Then compares every answer with the events.
 
   npm run soak
   npm run soak -- --only kill --events 50000 --seed 7
@@ -12,10 +13,10 @@ Options:
   --only SCENARIO   one scenario, or several when given again
   --events NUMBER   of each scenario, instead of its own number
   --quick           the numbers of events that the tests take
-  --minutes NUMBER  ends the soak after so long (default 15)
-  --seed NUMBER     of the events and the faults
-  --shards NUMBER   a ClickHouse cluster with so many (default 1)
-  --replicas NUMBER servers of each shard (default 1)
+  --minutes NUMBER  ends the soak after so long (default ${DEFAULTS.minutes})
+  --seed NUMBER     of the events and the faults (default ${DEFAULTS.seed})
+  --shards NUMBER   a ClickHouse cluster with so many (default ${DEFAULTS.shards})
+  --replicas NUMBER servers of each shard (default ${DEFAULTS.replicas})
   --help            this text
 
 Scenarios:

@@ -111,7 +111,7 @@ export async function classifyWhole(
   return total > inMemory.most ? inMemory.countMore(read) : inMemory.count(addresses);
 }
 
-/** Classifying blocks the event loop: this many addresses take two to four milliseconds. */
+/** Classifying blocks the event loop: this many addresses take two to six milliseconds. */
 const ADDRESSES_PER_TURN = 20_000;
 
 type SeveritiesOf = (addresses: Uint32Array) => Uint8Array;

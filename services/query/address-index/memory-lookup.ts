@@ -2,7 +2,7 @@ import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { type Classification, classify, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { AddressSummary, LookUpAddress, NoiseSummary } from "../address/records.ts";
 import { type LookupCaches, MAX_CACHE_AGE_SECONDS } from "../address/store-lookup.ts";
-import type { Sighting } from "./sightings.ts";
+import type { Sighting } from "./sighting-table.ts";
 import type { SightingsCache } from "./sightings-cache.ts";
 
 /** The sightings in memory that lookups of single addresses in the global dataset are answered from. */

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/** Without it nobody can tell which addresses come to lie together: in a hash table they would slow each other down. */
+/** Secret, so that nobody can choose addresses that share a page of the hash table: they would make searches slow. */
 const SECRET = randomInt(2 ** 32);
 const FIRST = 0x9e3779b1;
 const SECOND = 0x85ebca6b;

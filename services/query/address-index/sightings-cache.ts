@@ -9,7 +9,8 @@ import {
 } from "@noisefloor/clickhouse/tables/address-tags.ts";
 import { NO_BLOCKS } from "@noisefloor/clickhouse/tables/known-blocks.ts";
 import { HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
-import { createSightings, type Sighting } from "./sightings.ts";
+import type { Sighting } from "./sighting-table.ts";
+import { createSightings } from "./sightings.ts";
 
 /** The sightings of the global dataset in memory, refreshed by polling ClickHouse for changes. */
 export type SightingsCache = {
@@ -54,7 +55,7 @@ const MAX_GAP_MS = 5 * 60_000;
 const RETRY_TOO_LARGE_MS = HOUR_MS;
 const ROWS_PER_SLICE = 250_000;
 const MAX_SLICES = 1_024;
-/** Recording blocks the event loop: this many take a millisecond, and of 50 million 10 to 25 when tables grow. */
+/** Recording blocks the event loop: this many take a millisecond, and up to 25 where tables of 20 million grow. */
 const RECORDS_PER_TURN = 1_000;
 
 /** Loads all sightings and then polls for changes every second. Returns at once, in the state `loading`. */

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { unscramble } from "./scramble.ts";
-import { createSightings, type Sighting } from "./sightings.ts";
+import type { Sighting } from "./sighting-table.ts";
+import { createSightings } from "./sightings.ts";
 
 type Recorded = { readonly address: number; readonly severity: number; readonly lastSeen: number };
 

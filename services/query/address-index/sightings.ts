@@ -16,8 +16,6 @@ import {
   worstSeverities,
 } from "./sighting-table.ts";
 
-export type { Sighting } from "./sighting-table.ts";
-
 /**
  * When each address was last seen with each severity, in memory. Addresses are unsigned 32-bit integers, severities are
  * 0 to 7, times are milliseconds since 1970 UTC.
@@ -59,9 +57,9 @@ export function createSightings(): Sightings {
   const tableOf = (hash: number) => tables[tableNumber(hash)] ?? NO_TABLE;
   const record = (address: number, severity: number, lastSeen: number): void => {
     const hash = scramble(address);
-    const isAdded = put(tableOf(hash), hash, severity, lastSeen);
-    if (isAdded === true) size++;
-    if (isAdded !== undefined) return;
+    const outcome = put(tableOf(hash), hash, severity, lastSeen);
+    if (outcome === "added") size++;
+    if (outcome !== "full") return;
     tables[tableNumber(hash)] = grown(tableOf(hash));
     record(address, severity, lastSeen);
   };
