@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { JsonText, jsonArrayMaker, serializeAnswer, streamPieces } from "./answer-body.ts";
+import { JsonBytes, jsonArrayMaker, serializeAnswer, streamPieces } from "./answer-body.ts";
 
 const unlimited = { grow: () => {}, shrink: () => {}, release: () => {} };
 const forEver = new AbortController().signal;
@@ -30,10 +30,15 @@ test("rows serialised one by one give the same JSON as an array", async () => {
   async function* read() {
     yield* rows;
   }
-  const texts = rows.map((row) => new JsonText<(typeof rows)[number]>(JSON.stringify(row)));
+  const written = rows.map(
+    (row) => new JsonBytes<typeof row>(4_096, (memory, at) => at + memory.write(JSON.stringify(row), at)),
+  );
+  const mixed = rows.map((row, index) => (index % 3 === 0 ? row : (written[index] ?? row)));
   const list = await toJsonArray(read());
-  const made = { id: "x", data: { list, texts: await toJsonArray(texts), empty: await toJsonArray([]) }, end: 1 };
-  expect(await serialize(made)).toBe(JSON.stringify({ id: "x", data: { list: rows, texts: rows, empty: [] }, end: 1 }));
+  const arrays = { list, written: await toJsonArray(written), mixed: await toJsonArray(mixed) };
+  const made = { id: "x", data: { ...arrays, empty: await toJsonArray([]) }, end: 1 };
+  const data = { list: rows, written: rows, mixed: rows, empty: [] };
+  expect(await serialize(made)).toBe(JSON.stringify({ id: "x", data, end: 1 }));
 });
 
 test("other requests get their turn while a large answer is serialised", async () => {

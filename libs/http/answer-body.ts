@@ -14,12 +14,16 @@ export class JsonArray<Item> {
   }
 }
 
-/** An item that is JSON text already. */
-export class JsonText<Item> {
+/** An item that writes its JSON itself: a large one that need not become a text first. */
+export class JsonBytes<Item> {
   declare readonly item?: Item;
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
+  /** The most bytes that it takes, those included that it writes beyond its end. */
+  readonly maxBytes: number;
+  /** Writes it to memory from a place on. @returns where it ends. */
+  readonly write: (memory: Buffer, start: number) => number;
+  constructor(maxBytes: number, write: JsonBytes<Item>["write"]) {
+    this.maxBytes = maxBytes;
+    this.write = write;
   }
 }
 
@@ -28,7 +32,7 @@ export class JsonText<Item> {
  * @param signal ends it instead of the request's own, when several requests share the array.
  */
 export type ToJsonArray = <Item>(
-  items: Iterable<Item | JsonText<Item>> | AsyncIterable<Item | JsonText<Item>>,
+  items: Iterable<Item | JsonBytes<Item>> | AsyncIterable<Item | JsonBytes<Item>>,
   signal?: Abortable,
 ) => Promise<JsonArray<Item>>;
 
@@ -53,9 +57,18 @@ type Abortable = Pick<AbortSignal, "throwIfAborted">;
 /** Serialises piece by piece, reserves memory for each, and yields to other requests. */
 function createWriter(memory: AnswerReservation, signal: Abortable) {
   const pieces: Buffer[] = [];
+  /** Precedes the text. Only so many bytes of it are written. */
+  let piece = Buffer.alloc(0);
+  let written = 0;
   let text = "";
   let turn = performance.now();
+  const endPiece = () => {
+    memory.grow(written);
+    if (written > 0) pieces.push(piece.subarray(0, written));
+    [piece, written] = [Buffer.alloc(0), 0];
+  };
   const flush = () => {
+    endPiece();
     const bytes = Buffer.from(text);
     text = "";
     memory.grow(bytes.length);
@@ -67,6 +80,16 @@ function createWriter(memory: AnswerReservation, signal: Abortable) {
     write(more: string) {
       text += more;
       if (text.length >= PIECE_BYTES) flush();
+    },
+    writeBytes({ maxBytes, write }: JsonBytes<unknown>) {
+      const needed = Buffer.byteLength(text) + maxBytes;
+      if (piece.length - written < needed) {
+        endPiece();
+        piece = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, needed));
+      }
+      written += piece.write(text, written);
+      text = "";
+      written = write(piece, written);
     },
     append(array: JsonArray<unknown>) {
       flush();
@@ -101,8 +124,10 @@ export function jsonArrayMaker(memory: AnswerReservation, requestSignal: Abortab
 async function writeItems(items: Iterable<unknown> | AsyncIterable<unknown>, writer: Writer): Promise<void> {
   let separator = "[";
   const write = (item: unknown) => {
-    writer.write(separator + (item instanceof JsonText ? item.text : JSON.stringify(item)));
+    writer.write(separator);
     separator = ",";
+    if (item instanceof JsonBytes) writer.writeBytes(item);
+    else writer.write(JSON.stringify(item));
   };
   if (Symbol.asyncIterator in items) {
     for await (const item of items) {

@@ -97,8 +97,8 @@ type Hours = {
   /** Two words for each block, with the bits of the hours in the slice. */
   readonly masks: Uint32Array;
   readonly bucketOf: Int32Array;
-  /** For each hour, the bits of the hours of its word that are in other buckets. */
-  readonly others: Uint32Array;
+  /** For each hour, the bits of the later hours of its word that are in later buckets. */
+  readonly later: Int32Array;
 };
 
 function layOut(grid: Grid): Hours {
@@ -107,13 +107,13 @@ function layOut(grid: Grid): Hours {
   const bucketOf = Int32Array.from({ length: words.length * WORD_BITS }, (_, hour) =>
     Math.floor((first + hour * HOUR_SECONDS - grid.start) / grid.width),
   );
-  const others = Uint32Array.from(bucketOf, (bucket, hour) => {
-    const firstOfWord = hour - (hour % WORD_BITS);
-    let bits = 0;
-    for (let bit = 0; bit < WORD_BITS; bit++) if (bucketOf[firstOfWord + bit] !== bucket) bits |= 1 << bit;
-    return bits;
-  });
-  return { first, masks: words, bucketOf, others };
+  const later = new Int32Array(bucketOf.length);
+  for (let hour = later.length - 1; hour >= 0; hour--) {
+    const bit = hour % WORD_BITS;
+    const isNextOfBucket = bit + 1 < WORD_BITS && bucketOf[hour] === bucketOf[hour + 1];
+    later[hour] = isNextOfBucket ? (later[hour + 1] ?? 0) : -2 << bit;
+  }
+  return { first, masks: words, bucketOf, later };
 }
 
 type Range = { readonly from: number; readonly end: number };
@@ -122,7 +122,7 @@ type Range = { readonly from: number; readonly end: number };
 function addRows(rows: ActivityRows, { from, end }: Range, hours: Hours, table: Table, counts: Uint32Array): void {
   ensureCapacity(table, end - from);
   const { addresses, slots, shift, words, width } = table;
-  const { first, masks, bucketOf, others } = hours;
+  const { first, masks, bucketOf, later } = hours;
   const lastSlot = slots.length - 1;
   let { count } = table;
   for (let row = from; row < end; row++) {
@@ -155,7 +155,7 @@ function addRows(rows: ActivityRows, { from, end }: Range, hours: Hours, table: 
           words[at] = before | bit;
           counts[bucket] = (counts[bucket] ?? 0) + 1;
         }
-        left &= others[hour] ?? 0;
+        left &= later[hour] ?? 0;
       }
       if (after === 0) break;
       left = after;

@@ -1,16 +1,26 @@
 import { numberToIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { addressesAsJson, decodeAddresses } from "./listed-addresses.ts";
+import { decodeAddresses, maxJsonBytes, writeJson } from "./listed-addresses.ts";
 
-test("addresses are the JSON of their texts", () => {
+test("addresses are written as the JSON of their texts, within the memory that is said to be needed", () => {
   const addresses = fc.array(fc.integer({ min: 0, max: 2 ** 32 - 1 }), { maxLength: 50 });
   const octets = [0, 9, 10, 99, 100, 255].map((octet) => octet * 0x01010101);
   fc.assert(
-    fc.property(addresses, (numbers) => {
-      expect(addressesAsJson(Uint32Array.from(numbers))).toBe(JSON.stringify(numbers.map(numberToIpv4)));
+    fc.property(addresses, fc.nat(40), (numbers, start) => {
+      // A write beyond the end of the memory throws.
+      const memory = Buffer.alloc(start + maxJsonBytes(numbers.length));
+      const end = writeJson(Uint32Array.from(numbers), memory, start);
+      expect(memory.toString("latin1", start, end)).toBe(JSON.stringify(numbers.map(numberToIpv4)));
     }),
-    { examples: [[[]], [octets]] },
+    {
+      examples: [
+        [[], 0],
+        [octets, 3],
+        [[0], 0],
+        [[2 ** 32 - 1], 0],
+      ],
+    },
   );
 });
 

@@ -5,40 +5,37 @@ export function decodeAddresses(base64: string): Uint32Array {
 
 /** Of `"255.255.255.255",` */
 const LONGEST = 18;
-const [QUOTE, COMMA, DOT] = [0x22, 0x2c, 0x2e];
-/** The texts of all octets, three bytes each, the lengths of which follow. */
-const OCTET_BYTES = 3;
-const OCTETS = Buffer.from(Array.from({ length: 256 }, (_, octet) => String(octet).padEnd(OCTET_BYTES)).join(""));
-const OCTET_LENGTHS = Uint8Array.from({ length: 256 }, (_, octet) => String(octet).length);
+const [QUOTE, COMMA, OPENING, CLOSING] = [0x22, 0x2c, 0x5b, 0x5d];
+/** The octets' texts, each with a dot, as numbers of four bytes, the first of which is the lowest. */
+const OCTETS = Int32Array.from({ length: 256 }, (_, octet) => Buffer.from(`${octet}.`.padEnd(4)).readInt32LE());
+const LENGTHS = Uint8Array.from({ length: 256 }, (_, octet) => `${octet}.`.length);
 
-/** Used again each time: memory outside of V8's heap makes it collect garbage early. */
-let written = Buffer.alloc(0);
+/** The most bytes that {@link writeJson} needs for so many addresses. */
+export function maxJsonBytes(addresses: number): number {
+  return addresses * LONGEST + 2;
+}
 
 /**
- * Addresses as the text of a JSON array. An answer may have two million of them: written byte by byte they take a
- * fraction of the time that joining texts does.
+ * Writes addresses as a JSON array to memory, from a place on. An answer may have two million of them: to write an
+ * octet with its dot as one number takes a fraction of the time that joining texts does.
+ * @returns where the array ends.
  */
-export function addressesAsJson(addresses: Uint32Array): string {
-  const most = addresses.length * LONGEST + 2;
-  if (written.length < most) written = Buffer.allocUnsafe(most);
-  const bytes = written;
-  let length = 0;
-  bytes[length++] = 0x5b;
+export function writeJson(addresses: Uint32Array, memory: Buffer, start: number): number {
+  const view = new DataView(memory.buffer, memory.byteOffset, memory.length);
+  let end = start;
+  memory[end++] = OPENING;
   for (let place = 0; place < addresses.length; place++) {
     const address = addresses[place] ?? 0;
-    if (place > 0) bytes[length++] = COMMA;
-    bytes[length++] = QUOTE;
+    memory[end++] = QUOTE;
     for (let above = 24; above >= 0; above -= 8) {
       const octet = (address >>> above) & 255;
-      // All three bytes, of which the next writes over those that are too many.
-      bytes[length] = OCTETS[octet * OCTET_BYTES] ?? 0;
-      bytes[length + 1] = OCTETS[octet * OCTET_BYTES + 1] ?? 0;
-      bytes[length + 2] = OCTETS[octet * OCTET_BYTES + 2] ?? 0;
-      length += OCTET_LENGTHS[octet] ?? 0;
-      bytes[length++] = DOT;
+      // All four bytes: what comes next is written over those that are too many.
+      view.setInt32(end, OCTETS[octet] ?? 0, true);
+      end += LENGTHS[octet] ?? 0;
     }
-    bytes[length - 1] = QUOTE;
+    memory[end - 1] = QUOTE;
+    memory[end++] = COMMA;
   }
-  bytes[length++] = 0x5d;
-  return bytes.toString("latin1", 0, length);
+  memory[addresses.length === 0 ? end++ : end - 1] = CLOSING;
+  return end;
 }

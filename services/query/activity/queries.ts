@@ -140,8 +140,10 @@ const activityRows = z.object({ source_ip: numberColumn, start: numberColumn, ho
 export const readRows = ({ most, scopes }: { readonly most: number; readonly scopes: number }) => {
   const rows = `SELECT source_ip, start, hours FROM tag_addresses
     WHERE ${inBlocksOfHours(inSeries(scopes))}`;
+  // The rows are few: to start a second thread for the index takes longer than to do its part.
   const limited = (sql: string) =>
-    `${sql} SETTINGS max_rows_to_read = ${most}, read_overflow_mode = 'throw', ${WITHOUT_PREWHERE}`;
+    `${sql} SETTINGS max_rows_to_read = ${most}, read_overflow_mode = 'throw', max_threads_for_indexes = 1,
+      ${WITHOUT_PREWHERE}`;
   return defineQuery({
     name: "tag-activity-rows",
     sql: limited(rows),

@@ -8,7 +8,7 @@ import {
   MAX_WIDTH_HOURS,
   widthSchema,
 } from "@noisefloor/domain/time/window.ts";
-import { type JsonArray, JsonText, type ToJsonArray } from "@noisefloor/http/answer-body.ts";
+import { type JsonArray, JsonBytes, type ToJsonArray } from "@noisefloor/http/answer-body.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
@@ -21,7 +21,7 @@ import { DAYS, WORKSPACE_LABELS } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
 import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 import { type ActivityBucket, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
-import { addressesAsJson } from "./listed-addresses.ts";
+import { maxJsonBytes, writeJson } from "./listed-addresses.ts";
 import { type Activity, type ActivityDeps, type ActivityQuery, readTagActivity } from "./read-activity.ts";
 import { createRefusals } from "./refusals.ts";
 import { createSharedAnswers } from "./shared-runs.ts";
@@ -209,9 +209,16 @@ function costOf({ window, widthHours, includeIps }: ActivityQuery): number {
 
 type WireBucket = z.input<typeof bucketSchema>;
 
-/** Its addresses are JSON text already when they are put in: they are most of the answer. */
-function toListedBucket(bucket: ActivityBucket): JsonText<WireBucket> {
-  return new JsonText(`${JSON.stringify(toBucket(bucket)).slice(0, -1)},"ips":${addressesAsJson(bucket.ips)}}`);
+const CLOSING_BRACE = 0x7d;
+
+/** Its addresses are most of the answer. */
+function toListedBucket(bucket: ActivityBucket): JsonBytes<WireBucket> {
+  const head = `${JSON.stringify(toBucket(bucket)).slice(0, -1)},"ips":`;
+  return new JsonBytes(head.length + maxJsonBytes(bucket.ips.length) + 1, (memory, start) => {
+    const end = writeJson(bucket.ips, memory, start + memory.write(head, start, "latin1"));
+    memory[end] = CLOSING_BRACE;
+    return end + 1;
+  });
 }
 
 function toBucket(bucket: ActivityBucket): WireBucket {

@@ -118,9 +118,13 @@ function append({ words, slotsPerPage, lengths }: SightingTable, page: number, f
   lengths[page] = (lengths[page] ?? 0) + 1;
 }
 
-/** The slot that a key points to. */
+/** So many upper bits of a key say which slot it points to: times the slots of any page they are still 32 bits. */
+const HOME_BITS = 14;
+const HOME_SHIFT = PAGE_SHIFT - HOME_BITS;
+
+/** The slot that a key points to. In integers: with a division, a search takes up to a tenth longer. */
 function homeOf(key: number, slotsPerPage: number): number {
-  return Math.floor((key * slotsPerPage) / KEYS);
+  return Math.imul(key >>> HOME_SHIFT, slotsPerPage) >>> HOME_BITS;
 }
 
 /**
