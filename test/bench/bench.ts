@@ -4,11 +4,12 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { provideClickHouse, provideKafka, type Running } from "../support/servers/providers.ts";
 import { ALL_PARTS } from "./all.ts";
+import { measureSpeed } from "./machine-speed.ts";
 import type { Pace } from "./part.ts";
 import { toSvg } from "./report/chart.ts";
 import { compareReports } from "./report/compare.ts";
 import { type PartReport, type Report, reportSchema } from "./report/report.ts";
-import { comparedRowsOf, headOf, LEGEND, rowsOf, textsOf, toMarkdown } from "./report/table.ts";
+import { comparedRowsOf, headOf, legendOf, rowsOf, textsOf, toMarkdown } from "./report/table.ts";
 import { measurePart, openRun } from "./run.ts";
 
 /** What fits into fifteen minutes on two cores. */
@@ -52,7 +53,7 @@ const start = performance.now();
 const elapsed = () => (performance.now() - start) / 1_000;
 const say = (text: string) => console.log(`${elapsed().toFixed(0).padStart(4)} s  ${text}`);
 
-const parts = await measureAll();
+const { emptyRoutePerSecond, parts } = await measureAll();
 const report: Report = {
   made: new Date().toISOString().slice(0, 10),
   machine: `${cpus().length} x ${cpus()[0]?.model.trim() ?? "processor"}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
@@ -60,6 +61,7 @@ const report: Report = {
   seed,
   rounds,
   seconds: Math.round(elapsed()),
+  emptyRoutePerSecond,
   parts,
 };
 print(report);
@@ -68,8 +70,9 @@ if (earlier !== undefined) printComparison(report, earlier);
 // What a part that failed had begun goes along.
 process.exit();
 
-async function measureAll(): Promise<PartReport[]> {
+async function measureAll(): Promise<Pick<Report, "emptyRoutePerSecond" | "parts">> {
   const reports: PartReport[] = [];
+  let emptyRoutePerSecond: number | undefined;
   const clickhouse = await provideClickHouse(process.env);
   let kafka: Promise<Running<string>> | undefined;
   const broker = async () => {
@@ -87,6 +90,8 @@ async function measureAll(): Promise<PartReport[]> {
     say: (text) => say(`  ${text}`),
   });
   try {
+    say("an empty route, for how fast this machine is today");
+    emptyRoutePerSecond = await measureSpeed(opened.run);
     for (const part of ALL_PARTS.filter(({ name }) => values.only?.includes(name) ?? true)) {
       say(`${part.name}: ${part.what}`);
       try {
@@ -103,11 +108,11 @@ async function measureAll(): Promise<PartReport[]> {
     await kafka?.then(({ stop }) => stop()).catch(() => {});
     await clickhouse.stop();
   }
-  return reports;
+  return { emptyRoutePerSecond, parts: reports };
 }
 
 function print(made: Report): void {
-  console.log(`\n${headOf(made)}\n${LEGEND}`);
+  console.log(`\n${headOf(made)}\n${legendOf(made)}`);
   for (const part of made.parts) {
     console.log(`\n${part.name} (${part.seconds} s; load average before: ${part.before.loadAverage})`);
     console.table(rowsOf(part.lines));

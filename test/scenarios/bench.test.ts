@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { ALL_PARTS } from "../bench/all.ts";
+import { measureSpeed } from "../bench/machine-speed.ts";
 import { toSvg } from "../bench/report/chart.ts";
 import { compareReports } from "../bench/report/compare.ts";
 import { type PartReport, type Report, reportSchema } from "../bench/report/report.ts";
@@ -34,8 +35,11 @@ test.each(ALL_PARTS)("the benchmark measures $what", async (part) => {
   parts.push(report);
 });
 
-test("a report is drawn, read back, and compared with an earlier one", () => {
-  const report: Report = { made: "2026-11-20", machine: "test", size: SIZE, seed: SEED, rounds: 1, seconds: 1, parts };
+test("a report is drawn, read back, and compared with an earlier one", async () => {
+  const emptyRoutePerSecond = await measureSpeed(opened.run);
+  expect(emptyRoutePerSecond).toBeGreaterThan(0);
+  const made = { made: "2026-11-20", machine: "test", size: SIZE, seed: SEED, rounds: 1, seconds: 1 };
+  const report: Report = { ...made, emptyRoutePerSecond, parts };
   const lines = parts.flatMap((part) => part.lines);
   expect(toSvg(report).split("<rect").length).toBeGreaterThan(lines.length);
   expect(toMarkdown(report).split("\n| ").length).toBeGreaterThan(lines.length);

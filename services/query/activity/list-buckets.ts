@@ -6,6 +6,7 @@ import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { decodeAddresses } from "./listed-addresses.ts";
 import { samplePerBucket } from "./queries.ts";
+import { sortAddresses } from "./sort-addresses.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
@@ -87,7 +88,7 @@ async function countAndList(
       continue;
     }
     return windows.map((window, bucket) => {
-      const ips = decodeAddresses(lists.get(bucket)?.ips ?? "").sort();
+      const ips = sortAddresses(decodeAddresses(lists.get(bucket)?.ips ?? ""));
       const activeIps = ips.length < MAX_IPS_PER_BUCKET ? ips.length : Math.max(ips.length, countOf(bucket));
       return { ...window, activeIps, ips };
     });

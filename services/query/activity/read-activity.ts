@@ -8,6 +8,7 @@ import { countBuckets } from "./count-buckets.ts";
 import { countInProcess, MOST_IN_PROCESS, type MostInProcess } from "./count-in-process.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import type { Refusals } from "./refusals.ts";
+import { sortAddresses } from "./sort-addresses.ts";
 
 export type ActivityQuery = {
   readonly tag: Pick<Tag, "id" | "intention">;
@@ -90,6 +91,6 @@ async function* toBuckets(
   lists: readonly Uint32Array[],
 ): AsyncGenerator<ActivityBucket> {
   for (const [bucket, window] of windows.entries()) {
-    yield { ...window, activeIps: counts[bucket] ?? 0, ips: (lists[bucket] ?? NO_IPS).sort() };
+    yield { ...window, activeIps: counts[bucket] ?? 0, ips: sortAddresses(lists[bucket] ?? NO_IPS) };
   }
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { against, type Line, within } from "../line.ts";
 import { getRequest, type LoadResult } from "../load/protocol.ts";
-import { type Script, startScript } from "../load/script.ts";
+import { startEmptyRoute } from "../machine-speed.ts";
 import type { Part, Run } from "../part.ts";
 import { askRawQuick, rawLookupRequest } from "../peers/raw-addresses.ts";
 import { startQueryService } from "../query-service.ts";
@@ -24,10 +24,10 @@ export const lookup: Part = {
     const world = await run.world();
     const ips = someAddresses(world, DIFFERENT);
     const fault = await faultOf(world, ips.slice(0, CHECKED));
-    const emptyRoute = startScript(new URL("../peers/empty-route.ts", import.meta.url));
+    const emptyRoute = await startEmptyRoute(await bodyOf(world, ips));
     const fromStore = await startQueryService(world.connection, world.key, { LOOKUP_INDEX_ADDRESSES: "0" });
     try {
-      const sides = toSides(run, world, ips, fromStore.port, await startEmptyRoute(emptyRoute, world, ips));
+      const sides = toSides(run, world, ips, fromStore.port, emptyRoute.port);
       return { lines: await measureSides(run, sides, fault) };
     } finally {
       await emptyRoute.close();
@@ -89,11 +89,10 @@ async function measureSides(run: Run, sides: Sides, fault: string | undefined): 
   ];
 }
 
-/** The route answers as the service does for an address that was seen. */
-async function startEmptyRoute(script: Script, world: World, ips: readonly string[]): Promise<number> {
+/** What the service answers for an address that was seen. */
+async function bodyOf(world: World, ips: readonly string[]): Promise<unknown> {
   const [seen] = (await askRawQuick(world, ips.slice(0, CHECKED))).keys();
-  const body: unknown = JSON.parse(await world.service.get(`/v3/community/${seen}`));
-  return z.object({ port: z.int() }).parse(await script.ask({ body })).port;
+  return JSON.parse(await world.service.get(`/v3/community/${seen}`));
 }
 
 const lookupSchema = z.object({ noise: z.boolean(), classification: z.string().optional() });

@@ -1,4 +1,5 @@
 import type { Line } from "../line.ts";
+import { SPEED_OF_LIMITS } from "../machine-speed.ts";
 import { QUIET } from "../quiet.ts";
 import type { Compared } from "./compare.ts";
 import type { PartReport, Report } from "./report.ts";
@@ -9,8 +10,17 @@ export function headOf({ made, machine, size, seed, rounds, seconds }: Report): 
 }
 
 /** How to read the ratios. */
-export const LEGEND =
-  "Ratios above 1: faster than the peer, or better than the limit. The limits were set for 45 million observations.";
+export function legendOf({ emptyRoutePerSecond }: Report): string {
+  const sentences = [
+    "Ratios above 1: faster than the peer, or better than the limit.",
+    "The limits were set for 45 million observations.",
+  ];
+  if (emptyRoutePerSecond !== undefined) {
+    const [here, there] = [format(emptyRoutePerSecond), format(SPEED_OF_LIMITS)];
+    sentences.push(`At the start an empty Fastify route answered ${here}/s here, and ${there}/s where they were set.`);
+  }
+  return sentences.join(" ");
+}
 
 /** What the reader of a part must know besides its lines. */
 export function textsOf(part: PartReport): string[] {
@@ -56,7 +66,7 @@ export function toMarkdown(report: Report): string {
     const text = [...textsOf(part), `Took ${part.seconds} s; load average before: ${part.before.loadAverage}.`];
     return `## ${part.name}\n\n${toTable(rowsOf(part.lines))}\n\n${text.join("\n\n")}\n`;
   });
-  return `# Benchmark\n\n${headOf(report)}\n\n${LEGEND}\n\n![Ratios](report.svg)\n\n${sections.join("\n")}`;
+  return `# Benchmark\n\n${headOf(report)}\n\n${legendOf(report)}\n\n![Ratios](report.svg)\n\n${sections.join("\n")}`;
 }
 
 function toTable(rows: readonly Record<string, string>[]): string {
