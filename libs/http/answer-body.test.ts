@@ -41,6 +41,21 @@ test("rows serialised one by one give the same JSON as an array", async () => {
   expect(await serialize(made)).toBe(JSON.stringify({ id: "x", data, end: 1 }));
 });
 
+test("what items write themselves holds hardly more memory than is reserved for it", async () => {
+  const item = new JsonBytes(2_000, (memory, start) => start + memory.write(JSON.stringify("x".repeat(1_000)), start));
+  for (const items of [1, 3, 100, 1_000]) {
+    let reserved = 0;
+    const counting = { ...unlimited, grow: (bytes: number) => void (reserved += bytes) };
+    const { pieces } = await jsonArrayMaker(counting, forEver)(Array.from({ length: items }, () => item));
+    // Short texts share the pool.
+    const memory = new Set(
+      pieces.map(({ buffer }) => buffer).filter(({ byteLength }) => byteLength !== Buffer.poolSize),
+    );
+    const held = [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    expect(held).toBeLessThanOrEqual(2 * reserved);
+  }
+});
+
 test("other requests get their turn while a large answer is serialised", async () => {
   const toJsonArray = jsonArrayMaker(unlimited, forEver);
   const row = { text: "x".repeat(500), numbers: Array.from({ length: 50 }, (_, number) => number) };

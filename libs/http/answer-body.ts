@@ -84,8 +84,10 @@ function createWriter(memory: AnswerReservation, signal: Abortable) {
     writeBytes({ maxBytes, write }: JsonBytes<unknown>) {
       const needed = Buffer.byteLength(text) + maxBytes;
       if (piece.length - written < needed) {
+        // A short answer must not hold the memory of a long one: only what is written is reserved.
+        const size = Math.max(needed, Math.min(PIECE_BYTES, 2 * piece.length));
         endPiece();
-        piece = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, needed));
+        piece = Buffer.allocUnsafeSlow(size);
       }
       written += piece.write(text, written);
       text = "";
