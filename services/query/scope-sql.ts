@@ -1,4 +1,4 @@
-import { TupleParam } from "@clickhouse/client";
+import { ParamGroup } from "@noisefloor/clickhouse/client/query.ts";
 import { DATASETS, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 
@@ -9,11 +9,17 @@ import { z } from "zod";
 export const scopesParam = z
   .array(z.custom<Scope>())
   .max(DATASETS.length)
-  .transform((scopes) => scopes.map(({ dataset, workspaceId }) => new TupleParam([dataset, workspaceId])));
+  .transform((scopes) => {
+    // Beyond the last they are empty, and no row has an empty dataset.
+    const params = DATASETS.flatMap((_, index) => [
+      [`dataset${index}`, scopes[index]?.dataset ?? ""],
+      [`workspace${index}`, scopes[index]?.workspaceId ?? ""],
+    ]);
+    return new ParamGroup(Object.fromEntries(params));
+  });
 
-/** One of the scopes, numbered from 1. Beyond the last the values are empty, and no row has an empty dataset. */
-const scope = (number: number, member: number) =>
-  `tupleElement({scopes:Array(Tuple(String, String))}[${number}], ${member})`;
+/** The dataset and the workspace of a scope. To take them out of an array takes the server a millisecond to plan. */
+const scope = (index: number) => [`{dataset${index}:String}`, `{workspace${index}:String}`] as const;
 
 /**
  * Whether a row is in one of the scopes.
@@ -21,10 +27,10 @@ const scope = (number: number, member: number) =>
  * Compares column by column, which the server does once per distinct value. For `(dataset, workspace_id) IN ...` it
  * would make a tuple of every row, which takes eight times as long.
  */
-export const IN_SCOPES = `(${Array.from(
-  DATASETS,
-  (_, index) => `(dataset = ${scope(index + 1, 1)} AND workspace_id = ${scope(index + 1, 2)})`,
-).join(" OR ")})`;
+export const IN_SCOPES = `(${Array.from(DATASETS, (_, index) => {
+  const [dataset, workspace] = scope(index);
+  return `(dataset = ${dataset} AND workspace_id = ${workspace})`;
+}).join(" OR ")})`;
 
 /**
  * Whether a row is of {tag:UUID} and in one of the scopes, in a table whose key begins with `series`: to compare one
@@ -33,8 +39,8 @@ export const IN_SCOPES = `(${Array.from(
  */
 export function inSeries(most: number): string {
   const series = Array.from({ length: most }, (_, index) => {
-    const [dataset, workspaceId] = [scope(index + 1, 1), scope(index + 1, 2)];
-    return `series = sipHash128({tag:UUID}, ${dataset}, ${workspaceId})`;
+    const [dataset, workspace] = scope(index);
+    return `series = sipHash128({tag:UUID}, ${dataset}, ${workspace})`;
   });
   return `(${series.join(" OR ")})`;
 }

@@ -8,6 +8,21 @@ import { answerRows } from "./answer.ts";
 import { IncompleteAnswerError, isRefused, StoreTimeoutError } from "./errors.ts";
 import { readNumberBlocks } from "./native.ts";
 
+/** Several parameters of a query that its definition makes of one value. */
+export class ParamGroup {
+  readonly params: Readonly<Record<string, unknown>>;
+  constructor(params: Readonly<Record<string, unknown>>) {
+    this.params = params;
+  }
+}
+
+function withoutGroups(params: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const named = Object.entries(params).flatMap(([name, value]) =>
+    value instanceof ParamGroup ? Object.entries(value.params) : [[name, value] as const],
+  );
+  return Object.fromEntries(named);
+}
+
 /** One read: its SQL, its parameters and the shape of its rows, side by side. Values are bound, never spliced. */
 export type QueryDefinition<Params extends z.ZodType, Row extends z.ZodType> = {
   readonly name: string;
@@ -170,7 +185,7 @@ async function send<Params extends z.ZodType<Record<string, unknown>>, Row exten
 ): Promise<z.output<Row>[]> {
   const query = sqlFor(client, definition);
   const asked = {
-    query_params: definition.params.parse(params),
+    query_params: withoutGroups(definition.params.parse(params)),
     clickhouse_settings: { ...settings, log_comment: definition.name },
     ...(signal === undefined ? {} : { abort_signal: signal }),
   };
