@@ -45,7 +45,10 @@ test("what items write themselves holds hardly more memory than is reserved for 
   const item = new JsonBytes(2_000, (memory, start) => start + memory.write(JSON.stringify("x".repeat(1_000)), start));
   for (const items of [1, 3, 100, 1_000]) {
     let reserved = 0;
-    const counting = { ...unlimited, grow: (bytes: number) => void (reserved += bytes) };
+    const grow = (bytes: number) => {
+      reserved += bytes;
+    };
+    const counting = { ...unlimited, grow };
     const { pieces } = await jsonArrayMaker(counting, forEver)(Array.from({ length: items }, () => item));
     // Short texts share the pool.
     const memory = new Set(
