@@ -57,9 +57,10 @@ type Abortable = Pick<AbortSignal, "throwIfAborted">;
 /** Serialises piece by piece, reserves memory for each, and yields to other requests. */
 function createWriter(memory: AnswerReservation, signal: Abortable) {
   const pieces: Buffer[] = [];
-  /** Precedes the text. Only so many bytes of it are written. */
+  /** What comes before `text`, as far as it is written. */
   let piece = Buffer.alloc(0);
   let written = 0;
+  /** What comes last, not yet in bytes. */
   let text = "";
   let turn = performance.now();
   const endPiece = () => {
@@ -95,9 +96,9 @@ function createWriter(memory: AnswerReservation, signal: Abortable) {
     },
     append(array: JsonArray<unknown>) {
       flush();
-      for (const piece of array.pieces) {
-        if (array.reservedBy !== memory) memory.grow(piece.length);
-        pieces.push(piece);
+      for (const shared of array.pieces) {
+        if (array.reservedBy !== memory) memory.grow(shared.length);
+        pieces.push(shared);
       }
     },
     async pause() {

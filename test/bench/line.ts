@@ -37,6 +37,9 @@ export function against(named: Named, ours: Series, theirs: Series): Line {
   return toLine(named, ours, theirs, ratios);
 }
 
+/** On the machine that the limits were set on, an empty route answered so many requests a second. */
+export const SPEED_OF_LIMITS = 64_000;
+
 /** Our rounds against what they must not exceed, in milliseconds. */
 export function within(name: string, ours: Series, limitMs: number, fault?: string): Line {
   const ratios = ours.map((our) => limitMs / our);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { ALL_PARTS } from "../bench/all.ts";
+import { SPEED_OF_LIMITS } from "../bench/line.ts";
 import { measureSpeed } from "../bench/machine-speed.ts";
 import { toSvg } from "../bench/report/chart.ts";
 import { compareReports } from "../bench/report/compare.ts";
@@ -43,6 +44,8 @@ test("a report is drawn, read back, and compared with an earlier one", async () 
   const lines = parts.flatMap((part) => part.lines);
   expect(toSvg(report).split("<rect").length).toBeGreaterThan(lines.length);
   expect(toMarkdown(report).split("\n| ").length).toBeGreaterThan(lines.length);
+  const [here, there] = [12_345, SPEED_OF_LIMITS].map((rate) => `${rate.toLocaleString("en-US")}/s`);
+  expect(toMarkdown({ ...report, emptyRoutePerSecond: 12_345 })).toContain(`answered ${here} here, and ${there} where`);
   const earlier = reportSchema.parse(JSON.parse(JSON.stringify(report)));
   expect(compareReports(report, earlier).filter(({ change }) => change !== 1)).toEqual([]);
   const better = { min: 1e9, median: 1e9, max: 1e9 };

@@ -110,8 +110,9 @@ function layOut(grid: Grid): Hours {
   const later = new Int32Array(bucketOf.length);
   for (let hour = later.length - 1; hour >= 0; hour--) {
     const bit = hour % WORD_BITS;
-    const isNextOfBucket = bit + 1 < WORD_BITS && bucketOf[hour] === bucketOf[hour + 1];
-    later[hour] = isNextOfBucket ? (later[hour + 1] ?? 0) : -2 << bit;
+    const isNextInBucket = bit + 1 < WORD_BITS && bucketOf[hour] === bucketOf[hour + 1];
+    // Shifted by so many bits, -2 has all bits above this one.
+    later[hour] = isNextInBucket ? (later[hour + 1] ?? 0) : -2 << bit;
   }
   return { first, masks: words, bucketOf, later };
 }

@@ -8,7 +8,7 @@ test("addresses are written as the JSON of their texts, within the memory that i
   const octets = [0, 9, 10, 99, 100, 255].map((octet) => octet * 0x01010101);
   fc.assert(
     fc.property(addresses, fc.nat(40), (numbers, start) => {
-      // A write beyond the end of the memory throws.
+      // What does not fit throws, or is missing.
       const memory = Buffer.alloc(start + maxJsonBytes(numbers.length));
       const end = writeJson(Uint32Array.from(numbers), memory, start);
       expect(memory.toString("latin1", start, end)).toBe(JSON.stringify(numbers.map(numberToIpv4)));

@@ -1,6 +1,9 @@
 import { randomInt } from "node:crypto";
 
-/** Secret, so that nobody can choose addresses that share a page of the hash table: they would make searches slow. */
+/**
+ * Known to this process alone. A sender who knew it could choose addresses that all belong into one page of the hash
+ * table, and a search there would take longer with each of them.
+ */
 const SECRET = randomInt(2 ** 32);
 const FIRST = 0x9e3779b1;
 const SECOND = 0x85ebca6b;

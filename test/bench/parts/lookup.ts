@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { against, type Line, within } from "../line.ts";
 import { getRequest, type LoadResult } from "../load/protocol.ts";
-import { startEmptyRoute } from "../machine-speed.ts";
 import type { Part, Run } from "../part.ts";
 import { askRawQuick, rawLookupRequest } from "../peers/raw-addresses.ts";
+import { startEmptyRoute } from "../peers/start-empty-route.ts";
 import { startQueryService } from "../query-service.ts";
 import { inTurn } from "../rounds.ts";
 import { someAddresses, type World } from "../world.ts";

@@ -1,5 +1,4 @@
-import type { Line } from "../line.ts";
-import { SPEED_OF_LIMITS } from "../machine-speed.ts";
+import { type Line, SPEED_OF_LIMITS } from "../line.ts";
 import { QUIET } from "../quiet.ts";
 import type { Compared } from "./compare.ts";
 import type { PartReport, Report } from "./report.ts";
