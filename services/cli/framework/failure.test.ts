@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import { connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { formatFailure } from "./failure.ts";
 
@@ -17,11 +17,8 @@ test.each([
   onTestFinished(() => void server.close());
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const client = createClient({
-    url: `http://127.0.0.1:${port}`,
-    request_timeout: 200,
-    log: { level: ClickHouseLogLevel.OFF },
-  });
+  const connection = { url: `http://127.0.0.1:${port}`, username: "default", password: "", database: "default" };
+  const client = connect(connection, "noisefloor-tests", 200);
   onTestFinished(() => client.close());
   const error = await client.command({ query: "SELECT 1" }).catch((thrown: unknown) => thrown);
   const what = '"noisefloor status" says how it is; run the command again when it answers';
