@@ -1,4 +1,4 @@
-import { SPEED_OF_LIMITS, spreadOf } from "./line.ts";
+import { spreadOf } from "./line.ts";
 import type { LoadClient } from "./load/client.ts";
 import { getRequest } from "./load/protocol.ts";
 import type { Pace } from "./part.ts";
@@ -29,9 +29,4 @@ export async function measureSpeed({ load, pace, seed }: SpeedOptions): Promise<
   } finally {
     await route.close();
   }
-}
-
-/** How many times as long as on the machine of the limits a task may take here. @returns at least 1. */
-export function timesAsLong(emptyRoutePerSecond: number): number {
-  return Math.max(1, SPEED_OF_LIMITS / emptyRoutePerSecond);
 }

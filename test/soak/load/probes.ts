@@ -11,7 +11,7 @@ export type Probe = {
   /** The statuses that it may get. */
   readonly statuses: readonly number[];
   readonly everyMs: number;
-  /** The longest that any response may take on the machine that the limits were set on. */
+  /** The longest that any response may take where it was measured. */
   readonly mostMs: number;
 };
 
