@@ -1,7 +1,6 @@
 import { spreadOf } from "./line.ts";
-import type { LoadClient } from "./load/client.ts";
 import { getRequest } from "./load/protocol.ts";
-import type { Pace } from "./part.ts";
+import type { Run } from "./part.ts";
 import { startEmptyRoute } from "./peers/start-empty-route.ts";
 import { inTurn } from "./rounds.ts";
 
@@ -9,14 +8,8 @@ const CONNECTIONS = 64;
 /** As long as an answer about an address. */
 const BODY = { ip: "192.0.2.1", noise: true, riot: false, message: "x".repeat(150) };
 
-export type SpeedOptions = {
-  readonly load: LoadClient;
-  readonly pace: Pick<Pace, "rounds" | "loadSeconds">;
-  readonly seed: number;
-};
-
 /** How many requests a second an empty route answers here and now. */
-export async function measureSpeed({ load, pace, seed }: SpeedOptions): Promise<number> {
+export async function measureSpeed({ load, pace, seed }: Pick<Run, "load" | "pace" | "seed">): Promise<number> {
   const route = await startEmptyRoute(BODY);
   const requests = [getRequest("/v3/community/192.0.2.1", {})];
   const order = { port: route.port, requests, connections: CONNECTIONS, seconds: pace.loadSeconds, seed };

@@ -4,8 +4,6 @@ import { constants, loadavg, setPriority } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import getPort from "get-port";
-import { startLoadClient } from "../bench/load/client.ts";
-import { measureSpeed } from "../bench/machine-speed.ts";
 import { eventually } from "../support/eventually.ts";
 import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 import { environmentOf, residentMiB } from "../support/worlds/ingest-process.ts";
@@ -17,8 +15,6 @@ import type { Scenario } from "./scenario.ts";
 /** What docker-compose.yml gives the queries' process alone; here it is the intake's, too. */
 const HEAP_MIB = 512;
 const MOST_MEMORY_MIB = 1_024;
-/** Where the probes' limits were measured, an empty route answered so many requests a second. */
-const REFERENCE_SPEED = 44_000;
 const KEYS = { good: randomUUID(), hostile: randomUUID() };
 
 /** Fifty hostile callers attack while well-behaved ones make their usual requests. */
@@ -28,13 +24,12 @@ export const load: Scenario = {
   events: { soak: 0, test: 0 },
   async play({ servers }, extent, say) {
     const [observations, seconds] = extent === "soak" ? [1_500_000, 60] : [100_000, 10];
-    const slowness = await measureSlowness(say);
     const store = await loadStore(servers.store.connection, observations);
     say(`${observations} observations are stored; load average ${loadavg().map((one) => one.toFixed(1))}`);
     const commandLine = await openCommandLine();
     try {
       const service = await startService(commandLine, store);
-      const quiet = await measureAll(service.port, 5, slowness);
+      const quiet = await measureAll(service.port, 5);
       say("without hostile callers:");
       console.table(quiet.rows);
       service.resetSamples();
@@ -45,7 +40,7 @@ export const load: Scenario = {
         seconds: seconds + 2,
       });
       await sleep(2_000);
-      const { rows, broken } = await measureAll(service.port, seconds, slowness);
+      const { rows, broken } = await measureAll(service.port, seconds);
       say("beside fifty hostile callers:");
       console.table(rows);
       say(`hostile callers got ${await hostile}`);
@@ -97,32 +92,15 @@ const PROBES: readonly Probe[] = [
   },
 ];
 
-/** By how much the limits in milliseconds are multiplied on this machine: at least 1. */
-async function measureSlowness(say: (text: string) => void): Promise<number> {
-  const load = startLoadClient();
-  try {
-    const perSecond = await measureSpeed({ load, pace: { rounds: 3, loadSeconds: 2 }, seed: 1 });
-    const slowness = Math.max(1, REFERENCE_SPEED / perSecond);
-    const [here, there] = [perSecond, REFERENCE_SPEED].map((rate) => rate.toLocaleString("en-US"));
-    say(
-      `an empty route answers ${here}/s, and ${there}/s where the limits were measured: responses may take ${slowness.toFixed(1)} times as long`,
-    );
-    return slowness;
-  } finally {
-    await load.close();
-  }
-}
-
-async function measureAll(port: number, seconds: number, slowness: number) {
+async function measureAll(port: number, seconds: number) {
   const end = Date.now() + seconds * 1_000;
   const broken: string[] = [];
   const rows = await Promise.all(
     PROBES.map(async (probe) => {
       const { failures, ...times } = await measure(port, probe, () => Date.now() > end);
       if (failures.length > 0) broken.push(`${probe.name}: ${failures.length} failed: ${[...new Set(failures)]}`);
-      const mostMs = Math.round(probe.mostMs * slowness);
-      if (times.worst > mostMs) broken.push(`${probe.name} took ${times.worst} ms, at most ${mostMs}`);
-      return { probe: probe.name, ...times, "at most": mostMs, failed: failures.length };
+      if (times.worst > probe.mostMs) broken.push(`${probe.name} took ${times.worst} ms, at most ${probe.mostMs}`);
+      return { probe: probe.name, ...times, "at most": probe.mostMs, failed: failures.length };
     }),
   );
   return { rows, broken };

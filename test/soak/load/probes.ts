@@ -11,7 +11,7 @@ export type Probe = {
   /** The statuses that it may get. */
   readonly statuses: readonly number[];
   readonly everyMs: number;
-  /** The longest that any response may take, on a machine as fast as the one it was measured on. */
+  /** The longest that any response may take. */
   readonly mostMs: number;
 };
 
