@@ -126,41 +126,46 @@ function addRows(rows: ActivityRows, { from, end }: Range, hours: Hours, table: 
   const { first, masks, bucketOf, later } = hours;
   const lastSlot = slots.length - 1;
   let { count } = table;
-  for (let row = from; row < end; row++) {
-    const word = (((rows.start[row] ?? 0) - first) / BLOCK_SECONDS) * WORDS_PER_BLOCK;
-    let left = (rows.hours[row * WORDS_PER_BLOCK] ?? 0) & (masks[word] ?? 0);
-    let after = (rows.hours[row * WORDS_PER_BLOCK + 1] ?? 0) & (masks[word + 1] ?? 0);
-    if ((left | after) === 0) continue;
+  for (let row = from; row < end; ) {
+    // Rows come in the order of the key: thousands after each other are of one block, whose place and masks are the same.
+    const start = rows.start[row] ?? 0;
+    const word = ((start - first) / BLOCK_SECONDS) * WORDS_PER_BLOCK;
+    const [firstMask, nextMask] = [masks[word] ?? 0, masks[word + 1] ?? 0];
+    for (; row < end && rows.start[row] === start; row++) {
+      let left = (rows.hours[row * WORDS_PER_BLOCK] ?? 0) & firstMask;
+      let after = (rows.hours[row * WORDS_PER_BLOCK + 1] ?? 0) & nextMask;
+      if ((left | after) === 0) continue;
 
-    const address = rows.source_ip[row] ?? 0;
-    let slot = Math.imul(address, SPREAD) >>> shift;
-    let place = (slots[slot] ?? 0) - 1;
-    while (place >= 0 && addresses[place] !== address) {
-      slot = (slot + 1) & lastSlot;
-      place = (slots[slot] ?? 0) - 1;
-    }
-    if (place < 0) {
-      place = count++;
-      addresses[place] = address;
-      slots[slot] = count;
-    }
-
-    for (let firstHour = word * WORD_BITS; ; firstHour += WORD_BITS) {
-      while (left !== 0) {
-        const hour = firstHour + WORD_BITS - 1 - Math.clz32(left & -left);
-        const bucket = bucketOf[hour] ?? 0;
-        const at = place * width + (bucket >>> 5);
-        const before = words[at] ?? 0;
-        const bit = 1 << bucket;
-        if ((before & bit) === 0) {
-          words[at] = before | bit;
-          counts[bucket] = (counts[bucket] ?? 0) + 1;
-        }
-        left &= later[hour] ?? 0;
+      const address = rows.source_ip[row] ?? 0;
+      let slot = Math.imul(address, SPREAD) >>> shift;
+      let place = (slots[slot] ?? 0) - 1;
+      while (place >= 0 && addresses[place] !== address) {
+        slot = (slot + 1) & lastSlot;
+        place = (slots[slot] ?? 0) - 1;
       }
-      if (after === 0) break;
-      left = after;
-      after = 0;
+      if (place < 0) {
+        place = count++;
+        addresses[place] = address;
+        slots[slot] = count;
+      }
+
+      for (let firstHour = word * WORD_BITS; ; firstHour += WORD_BITS) {
+        while (left !== 0) {
+          const hour = firstHour + WORD_BITS - 1 - Math.clz32(left & -left);
+          const bucket = bucketOf[hour] ?? 0;
+          const at = place * width + (bucket >>> 5);
+          const before = words[at] ?? 0;
+          const bit = 1 << bucket;
+          if ((before & bit) === 0) {
+            words[at] = before | bit;
+            counts[bucket] = (counts[bucket] ?? 0) + 1;
+          }
+          left &= later[hour] ?? 0;
+        }
+        if (after === 0) break;
+        left = after;
+        after = 0;
+      }
     }
   }
   table.count = count;
