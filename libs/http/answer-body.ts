@@ -42,7 +42,7 @@ export type ToJsonArray = <Item>(
  */
 const UNRESERVED = 4 * 1024;
 /** The size in which a body is serialised and written. */
-const PIECE_BYTES = 64 * 1024;
+export const PIECE_BYTES = 64 * 1024;
 /** How long to serialise before other requests get their turn. */
 const TURN_MS = 2;
 /** How much is written before other requests get theirs: a fast reader would take megabytes in one. */
