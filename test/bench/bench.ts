@@ -30,7 +30,7 @@ Options:
   --size NUMBER    observations of the store; growth adds stores of a quarter and a sixteenth (default ${SIZE})
   --rounds NUMBER  rounds of each comparison (default ${PACE.rounds})
   --seed NUMBER    of the data (default ${SEED})
-  --compare FILE   the report.json of an earlier run; ends with 1 when a ratio is worse
+  --compare FILE   the report.json of an earlier run; ends with 1 when a ratio to a peer is worse
   --out FOLDER     where the report goes (default bench/results; with --only or --size a folder "partial" in it)
   --help           this text
 

@@ -40,10 +40,17 @@ export function against(named: Named, ours: Series, theirs: Series): Line {
 /** On the machine that the limits were set on, an empty route answered so many requests a second. */
 export const SPEED_OF_LIMITS = 64_000;
 
+const LIMIT = "limit";
+
+/** Whether a line's ratio is to a limit in milliseconds, and so depends on the machine's speed. */
+export function isAgainstLimit({ peer }: Pick<Line, "peer">): boolean {
+  return peer.startsWith(LIMIT);
+}
+
 /** Our rounds against what they must not exceed, in milliseconds. */
 export function within(name: string, ours: Series, limitMs: number, fault?: string): Line {
   const ratios = ours.map((our) => limitMs / our);
-  return toLine({ name, peer: `limit ${limitMs} ms`, unit: "ms", target: 1, fault }, ours, [limitMs], ratios);
+  return toLine({ name, peer: `${LIMIT} ${limitMs} ms`, unit: "ms", target: 1, fault }, ours, [limitMs], ratios);
 }
 
 /** Times at several sizes of the store, one series a size, smallest first: the largest against the smallest. */

@@ -1,4 +1,4 @@
-import type { Line } from "../line.ts";
+import { isAgainstLimit, type Line } from "../line.ts";
 import type { Report } from "./report.ts";
 
 /** A line of a run beside the same line of an earlier one. */
@@ -13,7 +13,7 @@ export type Compared = {
 /** A ratio that fell to this share is worse, if no round reached the earlier one. */
 const WORSE = 0.75;
 
-/** The lines that both runs have. Ratios alone are compared: the machines may differ. */
+/** The lines against peers that both runs have. Ratios to these alone are compared: the machines may differ. */
 export function compareReports(now: Report, before: Report): Compared[] {
   const earlier = new Map(linesOf(before).map((line) => [keyOf(line), line]));
   return linesOf(now).flatMap((line) => {
@@ -25,7 +25,7 @@ export function compareReports(now: Report, before: Report): Compared[] {
 }
 
 function linesOf({ parts }: Report): Line[] {
-  return parts.flatMap(({ lines }) => lines);
+  return parts.flatMap(({ lines }) => lines).filter((line) => !isAgainstLimit(line));
 }
 
 function keyOf({ name, peer }: Line): string {
