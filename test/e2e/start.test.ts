@@ -46,7 +46,8 @@ async function startByNpm(): Promise<StartedByNpm> {
   const port = String(await getPort());
   const child = spawn("npm", ["start"], {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
-    env: { ...process.env, DATA_DIR: dataDir, HTTP_PORT: port, LOG_LEVEL: "info" },
+    // Of the tests' own servers, which the environment may name, npm start must know nothing.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, HTTP_PORT: port, LOG_LEVEL: "info" },
     stdio: ["ignore", "pipe", "pipe"],
     // A process group of its own, as a shell in a terminal creates it.
     detached: true,
