@@ -23,7 +23,9 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
       idempotent: true,
       maxInFlightRequests: 1,
     });
-    await producer.connect();
+    // Rows of an earlier flow may be stored only now, so that whoever waits for rows holds this flow before it is connected.
+    inProgress = producer.connect();
+    await inProgress;
     const send = async (batch: readonly Message[]) => {
       // Checked right before the send: a batch that slips through would meet the fault.
       while (held !== undefined) await held;
