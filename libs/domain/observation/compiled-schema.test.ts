@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isPlainObservation } from "./compiled-schema.ts";
+import { z } from "zod";
+import { isPlainObservation, toCode } from "./compiled-schema.ts";
 import { observationSchema } from "./schema.ts";
 
 const MINIMAL = { observed_at: "2026-11-20T13:59:59Z", sensor_id: "sensor-1", source_ip: "45.83.64.1" };
@@ -70,4 +71,12 @@ test("an observation with many members is plain when each of them is", () => {
       if (isPlain) expect(withTags(value)).toEqual(parse(value));
     }),
   );
+});
+
+test("a schema is compiled with its refinements, and not at all when one of its checks would be left out", () => {
+  const short = z.string().max(3);
+  const isPlain = toCode(z.strictObject({ a: short.refine((text) => text !== "no") }));
+  expect(["yes", "no", "long"].map((a) => isPlain({ a }))).toEqual([true, false, false]);
+  const added = short.check(({ value, issues }) => void issues.push({ code: "custom", input: value }));
+  for (const a of [short.trim(), added]) expect(() => toCode(z.strictObject({ a }))).toThrow("is left out");
 });

@@ -19,7 +19,7 @@ let compiled: ((value: unknown) => value is PlainObservation) | undefined;
 
 /** Takes tens of milliseconds the first time, which a service that takes in observations should spend at its start. */
 export function compileSchema() {
-  compiled ??= toCode();
+  compiled ??= toCode<PlainObservation>(observationSchema);
   return compiled;
 }
 
@@ -27,16 +27,19 @@ export function compileSchema() {
 const REFINED_TYPES = ["string", "array"] as const;
 const keywordOf = (type: unknown) => `${type}-refinements`;
 
-/** @throws when the schema has a check that its JSON Schema would lack. */
-function toCode() {
+/**
+ * Makes the function that says whether a value is valid as it is. Tags may be left out.
+ * @throws when the schema has a check that its JSON Schema would lack.
+ */
+export function toCode<Plain>(whole: z.ZodObject): (value: unknown) => value is Plain {
   const refinements: ((value: unknown) => unknown)[] = [];
-  const schema = z.toJSONSchema(observationSchema, {
+  const schema = z.toJSONSchema(whole, {
     // What zod would transform is not valid as it is.
     io: "output",
     target: "draft-2020-12",
     override({ zodSchema, jsonSchema }) {
       // An observation has its tags always once it is transformed, but before that they may be left out.
-      if (zodSchema === observationSchema) jsonSchema.required = withoutTags(jsonSchema.required);
+      if (zodSchema === whole) jsonSchema.required = withoutTags(jsonSchema.required);
       for (const check of zodSchema._zod.def.checks ?? []) {
         const { check: kind } = check._zod.def;
         if (check instanceof z.core.$ZodCustom) {
@@ -63,7 +66,7 @@ function toCode() {
       },
     });
   }
-  return ajv.compile<PlainObservation>(schema);
+  return ajv.compile<Plain>(schema);
 }
 
 function withoutTags(required: readonly string[] = []): string[] {
