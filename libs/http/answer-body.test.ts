@@ -41,6 +41,14 @@ test("rows serialised one by one give the same JSON as an array", async () => {
   expect(await serialize(made)).toBe(JSON.stringify({ id: "x", data, end: 1 }));
 });
 
+test("a short answer is one piece, whatever it is made of", async () => {
+  const toJsonArray = jsonArrayMaker(unlimited, forEver);
+  const piecesOf = async (length: number) =>
+    serializeAnswer({ a: await toJsonArray(["x".repeat(length)]), b: 1 }, unlimited, forEver);
+  expect(await piecesOf(1_000)).toEqual([Buffer.from(JSON.stringify({ a: ["x".repeat(1_000)], b: 1 }))]);
+  expect((await piecesOf(100_000)).length).toBeGreaterThan(1);
+});
+
 test("what items write themselves holds hardly more memory than is reserved for it", async () => {
   const item = new JsonBytes(2_000, (memory, start) => start + memory.write(JSON.stringify("x".repeat(1_000)), start));
   for (const items of [1, 3, 100, 1_000]) {

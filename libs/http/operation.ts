@@ -1,13 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
 import type { z } from "zod";
-import {
-  type JsonArray,
-  jsonArrayMaker,
-  PIECE_BYTES,
-  serializeAnswer,
-  streamPieces,
-  type ToJsonArray,
-} from "./answer-body.ts";
+import { type JsonArray, jsonArrayMaker, serializeAnswer, streamPieces, type ToJsonArray } from "./answer-body.ts";
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
 import { type Deadline, runWithDeadline } from "./requests/deadline.ts";
@@ -152,12 +145,16 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
   });
 }
 
-/** A body of several pieces is streamed, at the pace at which the client reads it, unless it is short. */
+/** A body of several pieces is streamed, at the pace at which the client reads it. */
 function sendable(body: string | readonly Buffer[], reply: FastifyReply, memory: AnswerReservation) {
   reply.type("application/json; charset=utf-8");
   if (typeof body === "string") return body;
-  const bytes = body.reduce((sum, piece) => sum + piece.length, 0);
-  if (bytes <= PIECE_BYTES) return Buffer.concat(body, bytes);
-  reply.header("content-length", bytes);
-  return streamPieces(body, memory);
+  const pieces = body;
+  const [first, ...more] = pieces;
+  if (first !== undefined && more.length === 0) return first;
+  reply.header(
+    "content-length",
+    pieces.reduce((bytes, piece) => bytes + piece.length, 0),
+  );
+  return streamPieces(pieces, memory);
 }

@@ -46,7 +46,7 @@ async function startByNpm(): Promise<StartedByNpm> {
   const port = String(await getPort());
   const child = spawn("npm", ["start"], {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
-    // Of the tests' own servers, which the environment may name, npm start must know nothing.
+    // The environment may name servers for the tests: npm start shall run its own.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, HTTP_PORT: port, LOG_LEVEL: "info" },
     stdio: ["ignore", "pipe", "pipe"],
     // A process group of its own, as a shell in a terminal creates it.

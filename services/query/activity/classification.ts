@@ -119,9 +119,7 @@ type SeveritiesOf = (addresses: Uint32Array) => Uint8Array;
 async function classify(addresses: Uint32Array, severitiesOf: SeveritiesOf): Promise<CountsBySeverity> {
   const counts = new Uint32Array(INTENTIONS.length);
   for (let start = 0; start < addresses.length; start += ADDRESSES_PER_TURN) {
-    const severities = severitiesOf(addresses.subarray(start, start + ADDRESSES_PER_TURN));
-    for (let place = 0; place < severities.length; place++) {
-      const severity = severities[place] ?? 0;
+    for (const severity of severitiesOf(addresses.subarray(start, start + ADDRESSES_PER_TURN))) {
       counts[severity] = (counts[severity] ?? 0) + 1;
     }
     await ownTurn();

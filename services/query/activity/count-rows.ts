@@ -127,7 +127,7 @@ function addRows(rows: ActivityRows, { from, end }: Range, hours: Hours, table: 
   const lastSlot = slots.length - 1;
   let { count } = table;
   for (let row = from; row < end; ) {
-    // Rows come in the order of the key: thousands after each other are of one block, whose place and masks are the same.
+    // The table's key puts rows of the same block side by side: its place and masks are looked up once for all of them.
     const start = rows.start[row] ?? 0;
     const word = ((start - first) / BLOCK_SECONDS) * WORDS_PER_BLOCK;
     const [firstMask, nextMask] = [masks[word] ?? 0, masks[word + 1] ?? 0];

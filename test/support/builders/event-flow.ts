@@ -7,7 +7,7 @@ import type { Random } from "./random.ts";
 export type EventFlow = {
   /** Resolves when all of them are published. */
   readonly done: Promise<void>;
-  /** Waits for the current batch and sends no other. @returns a function that resumes sending. */
+  /** Waits for the connection or the current batch, and sends no other. @returns a function that resumes sending. */
   hold(): Promise<() => void>;
 };
 
@@ -23,7 +23,7 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
       idempotent: true,
       maxInFlightRequests: 1,
     });
-    // Rows of an earlier flow may be stored only now, so that whoever waits for rows holds this flow before it is connected.
+    // A fault while the producer connects would fail the flow: it gives up before a broker that was killed is back.
     inProgress = producer.connect();
     await inProgress;
     const send = async (batch: readonly Message[]) => {
