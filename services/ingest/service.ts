@@ -59,8 +59,8 @@ export type IngestOptions = SensorKeys & {
   readonly kafka: KafkaSettings | undefined;
   /** A broker to subscribe to. */
   readonly hpfeeds?: HpfeedsSettings | undefined;
-  /** Called with the rows of each insert that has succeeded. */
-  readonly onStored?: ((rows: readonly ObservationRow[]) => void) | undefined;
+  /** Called with the rows of each insert that has succeeded. Their senders wait until it resolves. */
+  readonly onStored?: ((rows: readonly ObservationRow[]) => Promise<void>) | undefined;
   readonly metrics: IngestMetrics;
   readonly log: Logger;
   /** Milliseconds since 1970 UTC. */
@@ -242,7 +242,7 @@ function createStores(source: Source, options: StoresOptions): Stores {
     return insertQueue<ObservationRow>({
       async insert(rows, token) {
         await insert(rows, token);
-        onStored?.(rows);
+        await onStored?.(rows);
       },
       retryForMs,
       intervalMs,

@@ -1,10 +1,7 @@
-import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
-import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
-import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { LoadingError } from "@noisefloor/http/health.ts";
 import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
 import type { AddressIndex } from "@noisefloor/query/address-index/memory-lookup.ts";
@@ -12,6 +9,7 @@ import { startSightings } from "@noisefloor/query/address-index/sharded-sighting
 import type { SightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
 import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { Cache, Caches } from "./caches.ts";
+import { recordRows } from "./record-rows.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 export type OpenAddressIndex = AddressIndex & {
@@ -20,7 +18,7 @@ export type OpenAddressIndex = AddressIndex & {
   /** Rejects until the first load has ended. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /** Records rows that this process has stored, so that lookups answer from them before the next poll. */
-  onStored(rows: readonly ObservationRow[]): void;
+  onStored(rows: readonly ObservationRow[]): Promise<void>;
 };
 
 /** Opens the index in memory that answers lookups of single addresses, when the role and the settings ask for it. */
@@ -74,22 +72,4 @@ function registerIndexMetrics(metrics: Pick<Metrics, "gauge">, sightings: Sighti
     "1 while single lookups are answered from memory, 0 while ClickHouse is asked",
     () => (sightings.isCurrent() ? 1 : 0),
   );
-}
-
-function recordRows(rows: readonly ObservationRow[], sightings: SightingsCache, catalogue: TagCatalogue): void {
-  for (const row of rows) {
-    if (row.dataset !== "global") continue;
-    const lastSeen = row.observed_at;
-    sightings.record(ipv4ToNumber(row.source_ip), severityOf(row.tags, catalogue), lastSeen);
-  }
-}
-
-/** The worst intention of some tags, from 1; 0 when none of them is in the catalogue. */
-function severityOf(tagIds: readonly string[], catalogue: TagCatalogue): number {
-  let severity = 0;
-  for (const id of tagIds) {
-    const tag = catalogue.byId(id);
-    if (tag !== undefined) severity = Math.max(severity, INTENTIONS.indexOf(tag.intention) + 1);
-  }
-  return severity;
 }

@@ -1,0 +1,33 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
+import type { ObservationRow } from "@noisefloor/ingest/observation-row.ts";
+import type { SightingsCache } from "@noisefloor/query/address-index/sightings-cache.ts";
+
+/** An insert has up to some hundred thousand rows, which take a tenth of a second and more. */
+const ROWS_PER_TURN = 1_000;
+
+type Catalogue = { byId(id: string): Pick<Tag, "intention"> | undefined };
+
+/** Records the rows of the global dataset as sightings. Others get their turn after every thousand rows. */
+export async function recordRows(
+  rows: readonly Pick<ObservationRow, "dataset" | "source_ip" | "observed_at" | "tags">[],
+  sightings: Pick<SightingsCache, "record">,
+  catalogue: Catalogue,
+): Promise<void> {
+  for (const [index, { dataset, source_ip, observed_at, tags }] of rows.entries()) {
+    if (index > 0 && index % ROWS_PER_TURN === 0) await nextTurn();
+    if (dataset === "global") sightings.record(ipv4ToNumber(source_ip), severityOf(tags, catalogue), observed_at);
+  }
+}
+
+/** The worst intention of some tags, from 1; 0 when none of them is in the catalogue. */
+function severityOf(tagIds: readonly string[], catalogue: Catalogue): number {
+  let severity = 0;
+  for (const id of tagIds) {
+    const tag = catalogue.byId(id);
+    if (tag !== undefined) severity = Math.max(severity, INTENTIONS.indexOf(tag.intention) + 1);
+  }
+  return severity;
+}
