@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import {
   batchLength,
   type DecodedRecord,
@@ -14,7 +15,10 @@ type DecodeMessages = (response: FetchResponse) => Promise<DecodedRecord[]>;
 
 /** The decoder begins no further batch once the messages of one response take this much memory. */
 const RESPONSE_MEMORY = MAX_BATCH_MEMORY / 2;
-const memoryOf = new WeakMap<FetchResponse, number>();
+/** What is decoded before others get their turn: the checksums and records of 64 MiB take a quarter of a second. */
+const MEMORY_PER_TURN = 2 * 1024 * 1024;
+/** What the messages of a response take so far, and those since the last turn of others. */
+const memoryOf = new WeakMap<FetchResponse, { total: number; sinceTurn: number }>();
 
 /**
  * Fault: kafkajs copies all headers of a message once per header, pushes all messages of a batch onto the stack,
@@ -45,12 +49,20 @@ export async function decodeMessages(response: FetchResponse): Promise<DecodedRe
   const start = response.offset + 4;
   response.offset = start + bytes;
   const records: DecodedRecord[] = [];
-  for (let at = start; (memoryOf.get(response) ?? 0) < RESPONSE_MEMORY; ) {
+  // In its turn the library has put the response together, which for 64 MiB takes tens of milliseconds.
+  const memory = memoryOf.get(response) ?? { total: 0, sinceTurn: response.buffer.length };
+  memoryOf.set(response, memory);
+  for (let at = start; memory.total < RESPONSE_MEMORY; ) {
     const rest = response.buffer.subarray(at, start + bytes);
     const length = batchLength(rest);
     if (length === undefined) break;
+    if (memory.sinceTurn >= MEMORY_PER_TURN) {
+      await ownTurn();
+      memory.sinceTurn = 0;
+    }
     const batch = await readRecordBatch(rest.subarray(0, length));
-    memoryOf.set(response, (memoryOf.get(response) ?? 0) + batch.memory);
+    memory.total += batch.memory;
+    memory.sinceTurn += batch.memory;
     // Not `push(...)`, which would put them all onto the stack.
     for (const record of batch.records) records.push(record);
     // A corrupt batch may have been the end of a transaction: only the next response lists the aborted ones again.

@@ -64,6 +64,22 @@ test("a batch of more messages than fit onto a stack is decoded, each with its o
   expect(String(messages.at(-1)?.value)).toBe("149999");
 });
 
+test("others have their turn while a response of many batches is decoded, whichever partitions they are of", async () => {
+  const batch = batchOf(1, record(0, "x".repeat(600_000)));
+  const response = responseOf([batch, batch, batch, batch], [batch, batch, batch, batch]);
+  let turns = 0;
+  const countTurns = () => {
+    turns++;
+    pending = setImmediate(countTurns);
+  };
+  let pending = setImmediate(countTurns);
+  const messages = [...(await decodeMessages(response)), ...(await decodeMessages(response))];
+  clearImmediate(pending);
+  expect(messages).toHaveLength(8);
+  // The first partition has more than 2 MiB.
+  expect(turns).toBeGreaterThan(0);
+});
+
 test("a response that exceeds the memory limit is decoded in part, the rest is left for the next fetch", async () => {
   const batch = batchOf(1, record(0, "x".repeat(45 * 1024 * 1024)));
   const response = responseOf([], [batch, batch], [batch, batch], [batch]);
