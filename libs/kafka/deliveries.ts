@@ -1,4 +1,5 @@
 import { evenChunksOf } from "@noisefloor/domain/chunks.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import kafkajs, { type EachBatchPayload, type KafkaMessage } from "kafkajs";
 import { toStreamMessage } from "./message.ts";
 import type { HandleBatch } from "./port.ts";
@@ -60,6 +61,8 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 
   return {
     async deliver(payload) {
+      // The library delivers all partitions at once: to cut a hundred thousand messages of each takes tens of milliseconds.
+      await ownTurn();
       const { batch, resolveOffset } = payload;
       const lane = await laneFor(lanes, payload);
       lane.isAttended = true;
