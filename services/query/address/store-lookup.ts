@@ -3,6 +3,7 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { GLOBAL_SCOPE, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { classify } from "@noisefloor/domain/tags/classification.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import type { NetworksCache } from "./benign-networks.ts";
 import { coalesce } from "./coalesce.ts";
@@ -25,6 +26,8 @@ export type LookupDeps = LookupCaches & {
 export const MAX_CACHE_AGE_SECONDS = 5;
 
 const MAX_ADDRESSES_PER_QUERY = 1_000;
+/** So many take some milliseconds. */
+const RECORDS_PER_TURN = 1_000;
 
 /** Looks up addresses in some scopes. The map has a record for each of them. */
 export async function lookUpMany(
@@ -39,7 +42,15 @@ export async function lookUpMany(
     refreshOutdated(deps),
   ]);
   const rowOf = new Map(rows.map((row) => [row.ip, row]));
-  return new Map(ips.map((ip) => [ip, toRecord(ip, rowOf.get(ip), deps)]));
+  const records = new Map<string, AddressRecord>();
+  for (const [place, ip] of ips.entries()) {
+    if (place > 0 && place % RECORDS_PER_TURN === 0) {
+      await ownTurn();
+      signal?.throwIfAborted();
+    }
+    records.set(ip, toRecord(ip, rowOf.get(ip), deps));
+  }
+  return records;
 }
 
 /**
