@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { constants, loadavg, setPriority } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -150,6 +151,20 @@ async function startService(commandLine: CommandLine, { connection }: LoadedStor
   return { port, memory, lags, resetSamples, metrics: async (name: string) => (await linesOf(name)).join(", ") };
 }
 
+/**
+ * On machines of their own they would use no processor time of the service or of ClickHouse. Linux may schedule each
+ * session as one group, in which niceness counts only among the session's own processes.
+ * @param pid of a process that leads a session.
+ */
+function useSpareProcessorTime(pid: number): void {
+  setPriority(pid, constants.priority.PRIORITY_LOW);
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_LOW));
+  } catch {
+    // This system does not schedule by session.
+  }
+}
+
 /** @returns a summary of their responses, once they are done. */
 function startHostileCallers(order: HostileOrder): Promise<string> {
   const script = fileURLToPath(new URL("load/hostile.ts", import.meta.url));
@@ -157,9 +172,9 @@ function startHostileCallers(order: HostileOrder): Promise<string> {
   const argument = JSON.stringify({ port, tagId, key, sensorKey, seconds } satisfies HostileOrder);
   const child = spawn(process.execPath, ["--import", "tsx/esm", script, argument], {
     stdio: ["ignore", "pipe", "inherit"],
+    detached: true,
   });
-  // On machines of their own they would not use the service's CPU.
-  setPriority(child.pid ?? 0, constants.priority.PRIORITY_LOW);
+  useSpareProcessorTime(child.pid ?? 0);
   process.once("exit", () => child.kill("SIGKILL"));
   let text = "";
   child.stdout.setEncoding("utf8").on("data", (data: string) => (text += data));
