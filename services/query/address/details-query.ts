@@ -8,6 +8,7 @@ import { allRows } from "../shard-sql.ts";
  * buffers, so that the error arrives as one.
  */
 const MAX_RESULT_BYTES = 12 * 1024 * 1024;
+const SMALL_RESULT_BYTES = 4 * 1024 * 1024;
 
 /** A response lists at most so many distinct values of each kind for an address, the first in sort order. */
 const MAX_VALUES = 1_000;
@@ -83,15 +84,21 @@ export const addressDetails = defineQuery({
     named: z.tuple([z.string(), z.boolean()]),
   }),
 });
-/** The same, which fails with TOO_MANY_ROWS_OR_BYTES when its rows are larger than should be in memory at once. */
-export const boundedAddressDetails = defineQuery({
-  ...addressDetails,
-  sql: `${addressDetails.sql}, max_result_bytes = ${MAX_RESULT_BYTES}`,
-  shards: {
-    perShard: addressDetails.sql,
-    merge: (shards) => `${allRows(shards)} SETTINGS max_result_bytes = ${MAX_RESULT_BYTES}`,
-  },
-});
+
+/** The same, which fails with TOO_MANY_ROWS_OR_BYTES when its rows take more bytes. */
+const addressDetailsWithin = (bytes: number) =>
+  defineQuery({
+    ...addressDetails,
+    sql: `${addressDetails.sql}, max_result_bytes = ${bytes}`,
+    shards: {
+      perShard: addressDetails.sql,
+      merge: (shards) => `${allRows(shards)} SETTINGS max_result_bytes = ${bytes}`,
+    },
+  });
+/** Fails when its rows are larger than should be in memory at once. */
+export const boundedAddressDetails = addressDetailsWithin(MAX_RESULT_BYTES);
+/** Fails when its rows are larger than those of several queries should be that are in memory at once. */
+export const smallAddressDetails = addressDetailsWithin(SMALL_RESULT_BYTES);
 export type AddressDetails = z.output<(typeof addressDetails)["row"]>;
 
 /** When an address was first seen since `since`, both in milliseconds since 1970 UTC; 0 if it was not. */

@@ -1,10 +1,9 @@
-import { isTooLarge } from "@noisefloor/clickhouse/client/errors.ts";
 import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
-import { retentionStart } from "@noisefloor/domain/time/window.ts";
 import type { FindInMemory } from "../address-index/memory-lookup.ts";
 import { oneAhead } from "../one-ahead.ts";
-import { type AddressDetails, addressDetails, boundedAddressDetails } from "./details-query.ts";
+import type { AddressDetails } from "./details-query.ts";
+import { detailsInParts, readDetails, readDetailsOfMany } from "./read-details.ts";
 import type { AddressRecord, AddressSummary } from "./records.ts";
 import { type LookupDeps, lookUpMany } from "./store-lookup.ts";
 
@@ -16,11 +15,6 @@ export type AddressContext = AddressRecord & {
 
 /** Bounds the memory of a query. */
 const ADDRESSES_PER_QUERY = 5_000;
-/**
- * Rows with details are large, and all of a query's are in memory at once. Fewer would take longer in all: a few
- * hundred addresses are in nearly as many blocks of the table as thousands are.
- */
-const DETAILS_PER_QUERY = 2_500;
 
 /**
  * Reads the contexts of some addresses. The map has each of them; without scopes all contexts are empty.
@@ -75,17 +69,24 @@ export async function* streamContexts(
     for (const ip of ips) yield [ip, {}];
     return;
   }
+  const records = new Map<string, AddressRecord>();
   for (let start = 0; start < ips.length; start += ADDRESSES_PER_QUERY) {
     const batch = ips.slice(start, start + ADDRESSES_PER_QUERY);
-    const records = await lookUpMany(batch, scopes, deps, signal);
-    if (!withDetails) {
-      for (const ip of batch) yield [ip, toContext(records.get(ip), undefined)];
-      continue;
-    }
-    const isObserved = (ip: string) => records.get(ip)?.noise !== undefined;
-    for await (const { part, details } of oneAhead(detailsInParts(batch, isObserved, scopes, deps, signal))) {
-      for (const ip of part) yield [ip, toContext(records.get(ip), details.get(ip))];
-    }
+    for (const [ip, record] of await lookUpMany(batch, scopes, deps, signal)) records.set(ip, record);
+  }
+  const contextsOf = function* (part: readonly string[], details: ReadonlyMap<string, AddressDetails>) {
+    for (const ip of part) yield [ip, toContext(records.get(ip), details.get(ip))] as const;
+  };
+  const isObserved = (ip: string) => records.get(ip)?.noise !== undefined;
+  const details = withDetails
+    ? await readDetailsOfMany(ips.filter(isObserved), scopes, deps, signal)
+    : new Map<string, AddressDetails>();
+  if (details !== undefined) {
+    yield* contextsOf(ips, details);
+    return;
+  }
+  for await (const read of oneAhead(detailsInParts(ips, isObserved, scopes, deps, signal))) {
+    yield* contextsOf(read.part, read.details);
   }
 }
 
@@ -113,43 +114,4 @@ export async function* streamSummaries(
     }
     yield [ip, find(ip)];
   }
-}
-
-type DetailsPart = { readonly part: readonly string[]; readonly details: ReadonlyMap<string, AddressDetails> };
-
-/** In halves, until the rows of each part are few and small enough to be in memory at once. */
-async function* detailsInParts(
-  ips: readonly string[],
-  isObserved: (ip: string) => boolean,
-  scopes: readonly Scope[],
-  deps: LookupDeps,
-  signal: AbortSignal,
-): AsyncGenerator<DetailsPart> {
-  const details =
-    ips.length > DETAILS_PER_QUERY
-      ? "too-many"
-      : await readDetails(ips.filter(isObserved), scopes, deps, signal).catch((error: unknown) => {
-          if (ips.length > 1 && isTooLarge(error)) return "too-large";
-          throw error;
-        });
-  if (typeof details !== "string") {
-    yield { part: ips, details };
-    return;
-  }
-  const half = Math.ceil(ips.length / 2);
-  yield* detailsInParts(ips.slice(0, half), isObserved, scopes, deps, signal);
-  yield* detailsInParts(ips.slice(half), isObserved, scopes, deps, signal);
-}
-
-async function readDetails(
-  ips: readonly string[],
-  scopes: readonly Scope[],
-  deps: LookupDeps,
-  signal: AbortSignal,
-): Promise<Map<string, AddressDetails>> {
-  if (ips.length === 0) return new Map();
-  const since = retentionStart(deps.now(), deps.retentionDays());
-  const query = ips.length === 1 ? addressDetails : boundedAddressDetails;
-  const rows = await deps.read(query, { ips: [...ips], scopes: [...scopes], since }, signal);
-  return new Map(rows.map((row) => [row.ip, row]));
 }

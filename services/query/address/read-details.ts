@@ -1,0 +1,91 @@
+import { isTooLarge } from "@noisefloor/clickhouse/client/errors.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
+import { retentionStart } from "@noisefloor/domain/time/window.ts";
+import { oneAhead } from "../one-ahead.ts";
+import { type AddressDetails, addressDetails, boundedAddressDetails, smallAddressDetails } from "./details-query.ts";
+import type { LookupDeps } from "./store-lookup.ts";
+
+/**
+ * Rows with details are large, and all of a query's are in memory at once. Fewer would take longer in all: a few
+ * hundred addresses are in nearly as many blocks of the table as thousands are.
+ */
+const DETAILS_PER_QUERY = 2_500;
+/** Those of up to 10,000 addresses are in memory at once: eight results of up to 4 MiB. */
+const NEIGHBORS_PER_QUERY = 1_250;
+
+/**
+ * Reads the details of many observed addresses in the order of the table: neighbors are in the same blocks, so that
+ * each block is read once. Of 5,000 addresses among 45 million observations this takes 40 % less time.
+ * @returns undefined when they are too large to be in memory at once, or too few to gain from it.
+ */
+export async function readDetailsOfMany(
+  ips: readonly string[],
+  scopes: readonly Scope[],
+  deps: LookupDeps,
+  signal: AbortSignal,
+): Promise<Map<string, AddressDetails> | undefined> {
+  if (ips.length <= NEIGHBORS_PER_QUERY) return undefined;
+  const sorted = ips.toSorted((one, other) => ipv4ToNumber(one) - ipv4ToNumber(other));
+  const details = new Map<string, AddressDetails>();
+  const parts = async function* () {
+    for (let start = 0; start < sorted.length; start += NEIGHBORS_PER_QUERY) {
+      yield await read(smallAddressDetails, sorted.slice(start, start + NEIGHBORS_PER_QUERY), scopes, deps, signal);
+    }
+  };
+  try {
+    for await (const part of oneAhead(parts())) for (const [ip, row] of part) details.set(ip, row);
+  } catch (error) {
+    if (isTooLarge(error)) return undefined;
+    throw error;
+  }
+  return details;
+}
+
+type DetailsPart = { readonly part: readonly string[]; readonly details: ReadonlyMap<string, AddressDetails> };
+
+/** In halves, until the rows of each part are few and small enough to be in memory at once. */
+export async function* detailsInParts(
+  ips: readonly string[],
+  isObserved: (ip: string) => boolean,
+  scopes: readonly Scope[],
+  deps: LookupDeps,
+  signal: AbortSignal,
+): AsyncGenerator<DetailsPart> {
+  const details =
+    ips.length > DETAILS_PER_QUERY
+      ? "too-many"
+      : await readDetails(ips.filter(isObserved), scopes, deps, signal).catch((error: unknown) => {
+          if (ips.length > 1 && isTooLarge(error)) return "too-large";
+          throw error;
+        });
+  if (typeof details !== "string") {
+    yield { part: ips, details };
+    return;
+  }
+  const half = Math.ceil(ips.length / 2);
+  yield* detailsInParts(ips.slice(0, half), isObserved, scopes, deps, signal);
+  yield* detailsInParts(ips.slice(half), isObserved, scopes, deps, signal);
+}
+
+export async function readDetails(
+  ips: readonly string[],
+  scopes: readonly Scope[],
+  deps: LookupDeps,
+  signal: AbortSignal,
+): Promise<Map<string, AddressDetails>> {
+  return read(ips.length === 1 ? addressDetails : boundedAddressDetails, ips, scopes, deps, signal);
+}
+
+async function read(
+  query: typeof addressDetails,
+  ips: readonly string[],
+  scopes: readonly Scope[],
+  deps: LookupDeps,
+  signal: AbortSignal,
+): Promise<Map<string, AddressDetails>> {
+  if (ips.length === 0) return new Map();
+  const since = retentionStart(deps.now(), deps.retentionDays());
+  const rows = await deps.read(query, { ips: [...ips], scopes: [...scopes], since }, signal);
+  return new Map(rows.map((row) => [row.ip, row]));
+}
