@@ -61,7 +61,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 
   return {
     async deliver(payload) {
-      // The library delivers all partitions at once: to cut a hundred thousand messages of each takes tens of milliseconds.
+      // The library delivers all partitions at once. To cut a hundred thousand messages takes tens of milliseconds.
       await ownTurn();
       const { batch, resolveOffset } = payload;
       const lane = await laneFor(lanes, payload);
