@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { BASE } from "../routing/paths.ts";
 import { KeyButton } from "./key-button.tsx";
@@ -48,11 +48,14 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** Another page starts at its top, where a screen reader reads on; the first one leaves the focus to the browser. */
+/**
+ * Another page starts at its top, where a screen reader reads on; the first one leaves the focus to the browser. Before
+ * the page is painted: later, the focus would leave a field that its reader types in already.
+ */
 function useFocusOnPage(path: string) {
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (shown.current === path) return;
     shown.current = path;
     main.current?.focus({ preventScroll: true });
