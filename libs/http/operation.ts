@@ -149,12 +149,11 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
 function sendable(body: string | readonly Buffer[], reply: FastifyReply, memory: AnswerReservation) {
   reply.type("application/json; charset=utf-8");
   if (typeof body === "string") return body;
-  const pieces = body;
-  const [first, ...more] = pieces;
+  const [first, ...more] = body;
   if (first !== undefined && more.length === 0) return first;
   reply.header(
     "content-length",
-    pieces.reduce((bytes, piece) => bytes + piece.length, 0),
+    body.reduce((bytes, piece) => bytes + piece.length, 0),
   );
-  return streamPieces(pieces, memory);
+  return streamPieces(body, memory);
 }

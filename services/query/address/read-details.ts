@@ -16,7 +16,7 @@ const NEIGHBORS_PER_QUERY = 1_250;
 
 /**
  * Reads the details of many observed addresses in the order of the table: neighbors are in the same blocks, so that
- * each block is read once. Of 5,000 addresses among 45 million observations this takes 40 % less time.
+ * each block is read once. For 5,000 addresses among 45 million observations the store takes a third less time.
  * @returns undefined when they are too large to be in memory at once, or too few to gain from it.
  */
 export async function readDetailsOfMany(

@@ -23,7 +23,7 @@ export function startFlow(kafka: KafkaSettings, messages: Iterable<KnownMessage>
       idempotent: true,
       maxInFlightRequests: 1,
     });
-    // A fault while the producer connects would fail the flow: it gives up before a broker that was killed is back.
+    // No fault may come before it is connected: a producer stops trying to connect before a killed broker is back.
     inProgress = producer.connect();
     await inProgress;
     const send = async (batch: readonly Message[]) => {
