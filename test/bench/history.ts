@@ -2,23 +2,26 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 
 /**
- * The size of a history. The defaults make 45.8 million observations of 2.0 million addresses: a heavy tag with 15,000
- * observations an hour among ordinary ones with 90.
+ * The size of a history. The defaults, with 70 tags, make 45.8 million observations of 2.0 million addresses: a heavy tag
+ * with 15,000 observations an hour among others with 90.
  */
 export type HistoryOptions = {
   /** The same seed, sizes and end make the same rows. */
   readonly seed: number;
-  /** The first is the heavy tag, the others are ordinary. */
+  /** The first is the heavy tag, the last the steady one, the others are ordinary. */
   readonly tagIds: readonly string[];
   /** Milliseconds since 1970 UTC; no observation is later. */
   readonly end: number;
   readonly days?: number;
   readonly heavyPerHour?: number;
+  /** Of each ordinary tag, and of the steady one. */
   readonly ordinaryPerHour?: number;
   /** The most addresses of the heavy tag that are active at one time, and how many more come in the whole history. */
   readonly heavyAddresses?: { readonly active: number; readonly later: number };
   /** The same for each ordinary tag. */
   readonly ordinaryAddresses?: { readonly active: number; readonly later: number };
+  /** How many addresses the steady tag has, the same in the whole history. */
+  readonly steadyAddresses?: number;
   /** Each insert has so many hours, as a batch of the intake has some minutes. */
   readonly hoursPerInsert?: number;
   /** Called after each insert with the rows so far and in total. */
@@ -47,13 +50,14 @@ export function addressOf(number: number): string {
 
 /**
  * Fills `observations`, and with it everything that its views fill, inside ClickHouse. A tag's addresses come and go:
- * most of an hour's were there the hour before, and few of the first day's are there on the last. One in eight
- * observations of an ordinary tag is of one of the heavy tag's addresses, one in ten is in the community dataset.
+ * most of an hour's were there the hour before, and few of the first day's are there on the last. Those of the steady tag
+ * stay, as those of a company that scans do. One in eight observations of an ordinary tag is of one of the heavy tag's
+ * addresses, one in ten is in the community dataset.
  */
 export async function fillHistory(client: ClickHouseClient, options: HistoryOptions): Promise<History> {
   const { seed, tagIds, end, days = 90, heavyPerHour = 15_000, ordinaryPerHour = 90, hoursPerInsert = 24 } = options;
   const { heavyAddresses: heavy = { active: 200_000, later: 128_000 } } = options;
-  const { ordinaryAddresses: ordinary = { active: 12_000, later: 12_200 } } = options;
+  const { ordinaryAddresses: ordinary = { active: 12_000, later: 12_200 }, steadyAddresses = 1_000 } = options;
   const hours = days * 24;
   const perHour = heavyPerHour + (tagIds.length - 1) * ordinaryPerHour;
   const rows = hours * perHour;
@@ -71,6 +75,8 @@ export async function fillHistory(client: ClickHouseClient, options: HistoryOpti
     heavyLater: heavy.later,
     ordinaryActive: ordinary.active,
     ordinaryLater: ordinary.later,
+    steadyTag: tagIds.length - 1,
+    steadyAddresses,
   };
   for (let hour = 0; hour < hours; hour += hoursPerInsert) {
     const count = Math.min(hoursPerInsert, hours - hour) * perHour;
@@ -82,8 +88,8 @@ export async function fillHistory(client: ClickHouseClient, options: HistoryOpti
     options.onProgress?.(hour * perHour + count, rows);
   }
   const heavyAddresses = heavy.active + heavy.later;
-  const ordinaryAddresses = (tagIds.length - 1) * (ordinary.active + ordinary.later);
-  return { rows, addresses: heavyAddresses + ordinaryAddresses, heavyAddresses };
+  const ordinaryAddresses = (tagIds.length - 2) * (ordinary.active + ordinary.later);
+  return { rows, addresses: heavyAddresses + ordinaryAddresses + steadyAddresses, heavyAddresses };
 }
 
 /** Which of a tag's addresses: of those that are active in the hour, one by the random number. */
@@ -102,10 +108,11 @@ const INSERT = `
     cityHash64(random2) AS random3,
     place < {heavyPerHour:UInt64} AS is_heavy,
     if(is_heavy, 0, 1 + intDiv(place - {heavyPerHour:UInt64}, {ordinaryPerHour:UInt64})) AS tag,
+    {heavyActive:UInt64} + {heavyLater:UInt64} + (tag - 1) * ({ordinaryActive:UInt64} + {ordinaryLater:UInt64}) AS first,
     multiIf(
+      tag = {steadyTag:UInt64}, first + random % {steadyAddresses:UInt64},
       is_heavy OR intDiv(random2, 1000) % 8 = 0, ${number("random", "heavyActive", "heavyLater")},
-      {heavyActive:UInt64} + {heavyLater:UInt64} + (tag - 1) * ({ordinaryActive:UInt64} + {ordinaryLater:UInt64})
-        + ${number("random", "ordinaryActive", "ordinaryLater")}) AS address,
+      first + ${number("random", "ordinaryActive", "ordinaryLater")}) AS address,
     cityHash64(address) AS of_address,
     random2 % 10 = 1 AS is_http
   SELECT

@@ -10,12 +10,19 @@ const HEAVY_PER_HOUR = 15_000;
 const MOST_PER_ORDINARY_HOUR = 90;
 const HEAVY_ADDRESSES = { active: 200_000, later: 128_000 };
 const ORDINARY_ADDRESSES = { active: 12_000, later: 12_200 };
+const STEADY_ADDRESSES = 1_000;
 const ROWS_PER_INSERT = 500_000;
 
 type Shape = Required<
   Pick<
     HistoryOptions,
-    "days" | "heavyPerHour" | "ordinaryPerHour" | "heavyAddresses" | "ordinaryAddresses" | "hoursPerInsert"
+    | "days"
+    | "heavyPerHour"
+    | "ordinaryPerHour"
+    | "heavyAddresses"
+    | "ordinaryAddresses"
+    | "steadyAddresses"
+    | "hoursPerInsert"
   >
 > & { readonly ordinaryTags: number };
 
@@ -27,8 +34,9 @@ export function shapeOf(size: number, smallest: number): Shape {
   const perHour = size / HOURS;
   const perSmallestHour = smallest / HOURS;
   const ordinaryPerHour = clamp(perSmallestHour * ORDINARY_SHARE_OF_SMALLEST, 1, MOST_PER_ORDINARY_HOUR);
-  const ordinaryTags = clamp((ORDINARY_SHARE * perHour) / ordinaryPerHour, 1, 10_000);
-  const heavyPerHour = clamp(perHour - ordinaryTags * ordinaryPerHour, 1, size);
+  const ordinaryTags = clamp((ORDINARY_SHARE * perHour) / ordinaryPerHour - 1, 1, 10_000);
+  // The steady tag has as many an hour as an ordinary one.
+  const heavyPerHour = clamp(perHour - (ordinaryTags + 1) * ordinaryPerHour, 1, size);
   const scaled = (addresses: { active: number; later: number }, share: number) => ({
     active: clamp(addresses.active * share, 10, size),
     later: clamp(addresses.later * share, 10, size),
@@ -40,6 +48,7 @@ export function shapeOf(size: number, smallest: number): Shape {
     ordinaryPerHour,
     heavyAddresses: scaled(HEAVY_ADDRESSES, heavyPerHour / HEAVY_PER_HOUR),
     ordinaryAddresses: scaled(ORDINARY_ADDRESSES, ordinaryPerHour / MOST_PER_ORDINARY_HOUR),
+    steadyAddresses: clamp((STEADY_ADDRESSES * ordinaryPerHour) / MOST_PER_ORDINARY_HOUR, 10, size),
     hoursPerInsert: clamp(ROWS_PER_INSERT / perHour, 24, HOURS),
   };
 }

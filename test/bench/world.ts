@@ -22,6 +22,8 @@ export type World = {
   readonly tags: readonly Tag[];
   readonly heavy: Tag;
   readonly ordinary: Tag;
+  /** One whose addresses stay the same. */
+  readonly steady: Tag;
   readonly history: History;
   close(): Promise<void>;
 };
@@ -45,7 +47,8 @@ export async function openWorld(server: ClickHouseConnection, options: WorldOpti
     const others = Array.from({ length: ordinaryTags }, (_, index) =>
       makeTag(`ordinary-${index}`, INTENTIONS[(index + 1) % INTENTIONS.length] ?? "unknown"),
     );
-    const tags = [heavy, ...others];
+    const steady = makeTag("steady", "benign");
+    const tags = [heavy, ...others, steady];
     await writeTags(client, tags, Date.now());
     const start = performance.now();
     const history = await fillHistory(client, { ...shape, seed, tagIds: tags.map(({ id }) => id), end: Date.now() });
@@ -62,7 +65,7 @@ export async function openWorld(server: ClickHouseConnection, options: WorldOpti
       await service.close();
       await database.drop();
     };
-    return { connection, client, service, key, tags, heavy, ordinary: others[0] ?? heavy, history, close };
+    return { connection, client, service, key, tags, heavy, ordinary: others[0] ?? steady, steady, history, close };
   } catch (error) {
     await database.drop();
     throw error;

@@ -37,45 +37,60 @@ const NEWEST_FIRST = "ORDER BY start DESC, observations DESC, shown_label";
 const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
 
 /**
+ * Observations per bucket and label. FINAL: one that arrived twice counts once, with its latest content. The labels are
+ * made in a query of their own, so that GROUP BY may name them.
+ */
+const countsOf = (field: TimelineField) => `
+  SELECT bucket, label, count() AS observations
+  FROM (
+    SELECT intDiv(toUnixTimestamp(observed_at), {width:UInt32}) AS bucket, ${LABELS[field]} AS label
+    FROM observations FINAL
+    WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
+      AND observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')
+  )
+  WHERE label != ''
+  GROUP BY bucket, label`;
+
+/** Where the labels are few whatever scanners send, each has rows of its own. */
+const withAllLabels = (counts: string) => `
+  SELECT bucket * {width:UInt32} AS start, label AS shown_label, observations
+  FROM (${counts})`;
+
+/**
+ * The labels with the most observations in the whole window, ties by label, have rows of their own within the limits
+ * above; all other observations are in {@link OTHER_LABELS}. The observations are read once: what a WITH clause names
+ * would be read wherever it is used. To plan this takes the server as long as to read an ordinary address.
+ */
+const withMostFrequentLabels = (counts: string) => `
+  SELECT bucket * {width:UInt32} AS start, if(is_shown, label, {others:String}) AS shown_label,
+    sum(observations_in_bucket) AS observations
+  FROM (
+    SELECT label, point.1 AS bucket, point.2 AS observations_in_bucket,
+      label != {others:String} AND rank <= {labels:UInt32} AND bytes_so_far <= {bytes:UInt32} AS is_shown
+    FROM (
+      SELECT label, points, row_number() OVER by_total AS rank, sum(bytes) OVER by_total AS bytes_so_far
+      FROM (
+        SELECT label, groupArray((bucket, observations)) AS points, sum(observations) AS total,
+          count() * (length(toJSONString(label)) + ${ROW_BYTES}) AS bytes
+        FROM (${counts})
+        GROUP BY label
+      )
+      WINDOW by_total AS (
+        ORDER BY label = {others:String}, total DESC, label ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    )
+    ARRAY JOIN points AS point
+  )
+  GROUP BY bucket, shown_label`;
+
+/**
  * Observations of an address per bucket and label, newest bucket first. Buckets are `width` seconds wide and start at
  * multiples of it since 1970 UTC. `is_actor`: a known benign actor owns the address, so every observation is benign.
- * `tags` are all of the catalogue, `severities` theirs, from 1. The labels with the most observations in the whole
- * window, ties by label, have rows of their own within the limits above; all other observations are in
- * {@link OTHER_LABELS}. The observations are read once: what a WITH clause names would be read wherever it is used.
+ * `tags` are all of the catalogue, `severities` theirs, from 1.
  */
 export const timelineOf = (field: TimelineField) =>
   defineQuery({
     name: `timeline-${field}`,
-    sql: `
-      SELECT bucket * {width:UInt32} AS start, if(is_shown, label, {others:String}) AS shown_label,
-        sum(observations_in_bucket) AS observations
-      FROM (
-        SELECT label, point.1 AS bucket, point.2 AS observations_in_bucket,
-          label != {others:String} AND rank <= {labels:UInt32} AND bytes_so_far <= {bytes:UInt32} AS is_shown
-        FROM (
-          SELECT label, points, row_number() OVER by_total AS rank, sum(bytes) OVER by_total AS bytes_so_far
-          FROM (
-            SELECT label, groupArray((bucket, observations)) AS points, sum(observations) AS total,
-              count() * (length(toJSONString(label)) + ${ROW_BYTES}) AS bytes
-            FROM (
-              SELECT bucket, label, count() AS observations
-              FROM (
-                SELECT intDiv(toUnixTimestamp(observed_at), {width:UInt32}) AS bucket, ${LABELS[field]} AS label
-                FROM observations FINAL
-                WHERE source_ip = {ip:IPv4} AND ${IN_SCOPES}
-                  AND observed_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND observed_at < fromUnixTimestamp64Milli({end:Int64}, 'UTC')
-              )
-              WHERE label != ''
-              GROUP BY bucket, label
-            )
-            GROUP BY label
-          )
-          WINDOW by_total AS (
-            ORDER BY label = {others:String}, total DESC, label ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
-        )
-        ARRAY JOIN points AS point
-      )
-      GROUP BY bucket, shown_label
+    sql: `${(field === "classification" ? withAllLabels : withMostFrequentLabels)(countsOf(field))}
       ${NEWEST_FIRST}
       SETTINGS max_bytes_before_external_group_by = ${MAX_BYTES_IN_MEMORY},
         max_bytes_before_external_sort = ${MAX_BYTES_IN_MEMORY}, do_not_merge_across_partitions_select_final = 1`,

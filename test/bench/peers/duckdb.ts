@@ -18,10 +18,10 @@ export type DuckDb = {
 
 const countsSchema = z.array(z.tuple([z.int(), z.int()]));
 
-export async function openDuckDb({ client, heavy, ordinary }: World): Promise<DuckDb> {
+export async function openDuckDb({ client, heavy, ordinary, steady }: World): Promise<DuckDb> {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-duckdb-"));
   const file = join(folder, "rows.parquet");
-  const tags = [heavy, ordinary];
+  const tags = [heavy, ordinary, steady];
   const { stream } = await client.exec({
     query: `SELECT DISTINCT toUInt8(indexOf({tags:Array(UUID)}, arrayJoin(tags))) AS tag,
         toUInt32(toStartOfHour(observed_at, 'UTC')) AS hour, toUInt32(source_ip) AS address
