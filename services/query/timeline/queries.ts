@@ -59,7 +59,7 @@ const withAllLabels = (counts: string) => `
 /**
  * The labels with the most observations in the whole window, ties by label, have rows of their own within the limits
  * above; all other observations are in {@link OTHER_LABELS}. The observations are read once: what a WITH clause names
- * would be read wherever it is used. To plan this takes the server as long as to read an ordinary address.
+ * would be read wherever it is used. For an ordinary address, to plan this takes two thirds as long as all else.
  */
 const withMostFrequentLabels = (counts: string) => `
   SELECT bucket * {width:UInt32} AS start, if(is_shown, label, {others:String}) AS shown_label,
