@@ -51,7 +51,8 @@ export async function openWorld(server: ClickHouseConnection, options: WorldOpti
     const tags = [heavy, ...others, steady];
     await writeTags(client, tags, Date.now());
     const start = performance.now();
-    const history = await fillHistory(client, { ...shape, seed, tagIds: tags.map(({ id }) => id), end: Date.now() });
+    const tagIds = tags.map(({ id }) => id);
+    const history = await fillHistory(client, { ...shape, seed, tagIds, end: Date.now(), onProgress: everyTenth(say) });
     const filled = performance.now();
     await mergeClosedPartitions(client);
     await untilMerged(client);
@@ -70,6 +71,16 @@ export async function openWorld(server: ClickHouseConnection, options: WorldOpti
     await database.drop();
     throw error;
   }
+}
+
+/** Forty-five million take a quarter of an hour. */
+function everyTenth(say: WorldOptions["say"]) {
+  let said = 0;
+  return (rows: number, total: number) => {
+    const tenths = Math.floor((10 * rows) / total);
+    if (tenths > said && tenths < 10) say(`${tenths * 10} % of ${total} observations`);
+    said = tenths;
+  };
 }
 
 /** A migrated database without rows, and how it goes again. */
