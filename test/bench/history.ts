@@ -2,8 +2,8 @@ import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts"
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 
 /**
- * The size of a history. The defaults, with 70 tags, make 45.8 million observations of 2.0 million addresses: a heavy tag
- * with 15,000 observations an hour among others with 90.
+ * The size of a history. The defaults, with 70 tags, make 45.8 million observations of 2.0 million addresses: a heavy
+ * tag with 15,000 observations an hour among others with 90.
  */
 export type HistoryOptions = {
   /** The same seed, sizes and end make the same rows. */
@@ -50,9 +50,9 @@ export function addressOf(number: number): string {
 
 /**
  * Fills `observations`, and with it everything that its views fill, inside ClickHouse. A tag's addresses come and go:
- * most of an hour's were there the hour before, and few of the first day's are there on the last. Those of the steady tag
- * stay, as those of a company that scans do. One in eight observations of an ordinary tag is of one of the heavy tag's
- * addresses, one in ten is in the community dataset.
+ * most of an hour's were there the hour before, and few of the first day's are there on the last. Those of the steady
+ * tag stay, as those of a company that scans do. One in eight observations of an ordinary tag is of one of the heavy
+ * tag's addresses. Of all tags, one in ten is in the community dataset.
  */
 export async function fillHistory(client: ClickHouseClient, options: HistoryOptions): Promise<History> {
   const { seed, tagIds, end, days = 90, heavyPerHour = 15_000, ordinaryPerHour = 90, hoursPerInsert = 24 } = options;

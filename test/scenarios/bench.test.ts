@@ -1,5 +1,8 @@
+import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { z } from "zod";
 import { ALL_PARTS } from "../bench/all.ts";
+import { addressOf } from "../bench/history.ts";
 import { isAgainstLimit, SPEED_OF_LIMITS } from "../bench/line.ts";
 import { measureSpeed } from "../bench/machine-speed.ts";
 import { toSvg } from "../bench/report/chart.ts";
@@ -7,6 +10,7 @@ import { compareReports } from "../bench/report/compare.ts";
 import { type PartReport, type Report, reportSchema } from "../bench/report/report.ts";
 import { toMarkdown } from "../bench/report/table.ts";
 import { measurePart, openRun } from "../bench/run.ts";
+import { shapeOf } from "../bench/shape.ts";
 import { withoutCompiling } from "../support/worlds/databases.ts";
 
 const SIZE = 30_000;
@@ -24,6 +28,31 @@ beforeAll(async () => {
   await opened.run.world();
 });
 afterAll(() => opened.close());
+
+test("the steady tag has the same addresses from the first days to the last, the ordinary tag has others", async () => {
+  const { client, steady, ordinary, history } = await opened.run.world();
+  const seen = async (tag: Tag, order: "ASC" | "DESC") => {
+    const result = await client.query({
+      query: `SELECT DISTINCT toString(source_ip) AS ip FROM (
+        SELECT source_ip FROM observations WHERE has(tags, {tag:UUID}) ORDER BY observed_at ${order} LIMIT 500)`,
+      query_params: { tag: tag.id },
+      format: "JSONEachRow",
+    });
+    return z
+      .array(z.object({ ip: z.string() }))
+      .parse(await result.json())
+      .map(({ ip }) => ip)
+      .sort();
+  };
+  const { steadyAddresses } = shapeOf(SIZE, SIZE / 4);
+  const first = history.addresses - steadyAddresses;
+  const addresses = Array.from({ length: steadyAddresses }, (_, index) => addressOf(first + index)).sort();
+  expect(await seen(steady, "ASC")).toEqual(addresses);
+  expect(await seen(steady, "DESC")).toEqual(addresses);
+  const early = new Set(await seen(ordinary, "ASC"));
+  const late = await seen(ordinary, "DESC");
+  expect(late.filter((ip) => early.has(ip)).length).toBeLessThan(late.length / 2);
+});
 
 test.each(ALL_PARTS)("the benchmark measures $what", async (part) => {
   const report = await measurePart(part, opened.run, 10);

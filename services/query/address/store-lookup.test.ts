@@ -6,7 +6,7 @@ import { type LookupDeps, lookUpMany } from "./store-lookup.ts";
 const FIRST = 0x2d000000;
 const ips = Array.from({ length: 5_000 }, (_, number) => numberToIpv4(FIRST + number));
 
-/** What the store says of none of them. @param onRecord called whenever a record is made. */
+/** Of a store that knows no address. @param onRecord called whenever a record is made. */
 function depsOf(onRecord: () => void): LookupDeps {
   const networks = { service: () => undefined, actor: () => undefined, hasActors: false };
   return {
