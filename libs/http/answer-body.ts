@@ -190,7 +190,11 @@ async function writeValue(value: unknown, writer: Writer, depth: number): Promis
 function isLarge(value: unknown, depth: number): value is object {
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return false;
   if (Array.isArray(value)) return value.length > LARGE_ARRAY;
-  return value instanceof JsonArray || Object.values(value).some((member) => isLarge(member, depth + 1));
+  if (value instanceof JsonArray) return true;
+  for (const member of Object.values(value)) {
+    if (typeof member === "object" && isLarge(member, depth + 1)) return true;
+  }
+  return false;
 }
 
 /** The pieces as a stream that releases the memory of each once it is written. */

@@ -127,12 +127,12 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
     handler: async (request, reply) => {
       const memory = app.answerMemory.reserve(request);
       // Not before the connection is done with it: what the client has not read is still in memory.
-      onClosed(reply.raw, memory.release);
+      onClosed(reply.raw, () => memory.release());
       try {
         const body = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
           const success = reply.code(operation.success.status);
           const answer = await handler(request, success, deadline, jsonArrayMaker(memory, deadline));
-          if (!(answer instanceof ErrorAnswer)) return serializeAnswer(answer, memory, deadline);
+          if (!(answer instanceof ErrorAnswer)) return await serializeAnswer(answer, memory, deadline);
           reply.code(answer.status);
           return JSON.stringify(answer.body);
         });

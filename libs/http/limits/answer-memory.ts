@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { callerOf, type LimitedCaller } from "./caller.ts";
 import { answerTooLargeError, type OnRejected, REJECTION_ERRORS } from "./rejections.ts";
-import { createHoldings, type Shares } from "./shares.ts";
+import { createHoldings, type Holdings, type Shares } from "./shares.ts";
 
 /** One answer's memory, from its first bytes until its client has read it. */
 export type AnswerReservation = {
@@ -20,41 +20,51 @@ export type AnswerMemory = {
 
 export function createAnswerMemory(shares: Shares, onRejected: OnRejected): AnswerMemory {
   const holdings = createHoldings(shares);
-  return {
-    used: holdings.used,
-    reserve(request) {
-      let caller: LimitedCaller | undefined;
-      let own = 0;
-      let isReleased = false;
-      const releaseBytes = (bytes: number) => {
-        if (caller !== undefined && bytes > 0) holdings.release(caller, bytes);
-        own -= bytes;
-      };
-      return {
-        grow(bytes) {
-          // The client has disconnected.
-          if (isReleased) return;
-          // Only now: when the request arrived, its key was not checked yet.
-          caller ??= callerOf(request);
-          const max = holdings.maxFor(caller);
-          if (own + bytes > max) {
-            onRejected("answer_too_large");
-            throw answerTooLargeError(max);
-          }
-          const exhausted = holdings.take(caller, bytes);
-          if (exhausted !== undefined) {
-            const reason = exhausted === "caller" ? "caller_memory" : "memory";
-            onRejected(reason);
-            throw REJECTION_ERRORS[reason];
-          }
-          own += bytes;
-        },
-        shrink: (bytes) => releaseBytes(Math.min(bytes, own)),
-        release() {
-          isReleased = true;
-          releaseBytes(own);
-        },
-      };
-    },
-  };
+  return { used: holdings.used, reserve: (request) => new Reservation(request, holdings, onRejected) };
+}
+
+/** A class, as each request has one: functions of its own would have to be made for each. */
+class Reservation implements AnswerReservation {
+  readonly #request: FastifyRequest;
+  readonly #holdings: Holdings;
+  readonly #onRejected: OnRejected;
+  #caller: LimitedCaller | undefined;
+  #own = 0;
+  #isReleased = false;
+
+  constructor(request: FastifyRequest, holdings: Holdings, onRejected: OnRejected) {
+    this.#request = request;
+    this.#holdings = holdings;
+    this.#onRejected = onRejected;
+  }
+
+  grow(bytes: number): void {
+    // The client has disconnected.
+    if (this.#isReleased) return;
+    // Only now: when the request arrived, its key was not checked yet.
+    this.#caller ??= callerOf(this.#request);
+    const max = this.#holdings.maxFor(this.#caller);
+    if (this.#own + bytes > max) {
+      this.#onRejected("answer_too_large");
+      throw answerTooLargeError(max);
+    }
+    const exhausted = this.#holdings.take(this.#caller, bytes);
+    if (exhausted !== undefined) {
+      const reason = exhausted === "caller" ? "caller_memory" : "memory";
+      this.#onRejected(reason);
+      throw REJECTION_ERRORS[reason];
+    }
+    this.#own += bytes;
+  }
+
+  shrink(bytes: number): void {
+    const released = Math.min(bytes, this.#own);
+    if (this.#caller !== undefined && released > 0) this.#holdings.release(this.#caller, released);
+    this.#own -= released;
+  }
+
+  release(): void {
+    this.#isReleased = true;
+    this.shrink(this.#own);
+  }
 }

@@ -81,14 +81,14 @@ export function registerLimits(
   app.decorate("answerMemory", memory);
   app.decorate("connectionLimit", connections);
   connections.track(app.server);
-  const handleRequest = inTurnPerConnection(app.routing, onRejected);
+  const watch = cutStalledReaders(app, limits.readingPace, onRejected);
+  const handleRequest = inTurnPerConnection(app.routing, onRejected, watch);
   app.decorate("handleRequest", handleRequest);
   app.server.removeAllListeners("request").on("request", handleRequest).on("checkExpectation", handleRequest);
   app.addHook("onRequest", (request, _reply, done) => {
     // A rejected connection is about to close and can carry no response.
     if (!connections.isRejected(request.raw.socket)) done();
   });
-  cutStalledReaders(app, limits.readingPace, onRejected);
   metrics.gauge("noisefloor_http_queries_in_flight", "Cost of the large queries that run", () => admission.inFlight());
   metrics.gauge("noisefloor_http_queries_queued", "Cost of the large queries that wait in the queue", () =>
     admission.queued(),

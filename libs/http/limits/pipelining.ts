@@ -15,11 +15,16 @@ type Connection = {
  * anyway, and those that are ready early would fill memory. While some wait, nothing more is read from the connection.
  * Before routing, as a single read may bring hundreds of requests, and to route them all blocks the event loop.
  */
-export function inTurnPerConnection(handle: RequestListener, onRejected: OnRejected): RequestListener {
+export function inTurnPerConnection(
+  handle: RequestListener,
+  onRejected: OnRejected,
+  onFirst: (socket: Socket) => void = () => {},
+): RequestListener {
   const connections = new WeakMap<Socket, Connection>();
   const open = (socket: Socket): Connection => {
     const connection: Connection = { active: undefined, waiting: [], isCut: false };
     connections.set(socket, connection);
+    onFirst(socket);
     // Node resumes reading by itself whenever a request's body has been read or dropped.
     socket.on("resume", () => {
       if (connection.waiting.length > 0) socket.pause();

@@ -7,16 +7,16 @@ export type ReadingPace = { readonly bytes: number; readonly withinMs: number };
 
 type Progress = { since: number; read: number };
 
-/** Closes connections whose client does not read its response, or hardly does: what it has not read fills memory. */
-export function cutStalledReaders(app: FastifyInstance, pace: ReadingPace, onRejected: OnRejected): void {
+/**
+ * Closes connections whose client does not read its response, or hardly does: what it has not read fills memory.
+ * @returns what to call with each connection, once.
+ */
+export function cutStalledReaders(
+  app: FastifyInstance,
+  pace: ReadingPace,
+  onRejected: OnRejected,
+): (socket: Socket) => void {
   const readers = new Map<Socket, Progress>();
-  app.addHook("onRequest", ({ raw: { socket } }, _reply, done) => {
-    if (!readers.has(socket)) {
-      readers.set(socket, { since: performance.now(), read: 0 });
-      socket.once("close", () => readers.delete(socket));
-    }
-    done();
-  });
   const check = () => {
     const now = performance.now();
     for (const [socket, progress] of readers) {
@@ -35,4 +35,8 @@ export function cutStalledReaders(app: FastifyInstance, pace: ReadingPace, onRej
   const timer = setInterval(check, pace.withinMs / 10);
   timer.unref();
   app.addHook("onClose", async () => clearInterval(timer));
+  return (socket) => {
+    readers.set(socket, { since: performance.now(), read: 0 });
+    socket.once("close", () => readers.delete(socket));
+  };
 }

@@ -19,7 +19,7 @@ export class DeadlineError extends HttpError {
  * V8 makes a hidden class for each object literal with getters, which garbage collection hardly keeps up with.
  */
 export class Deadline {
-  readonly #listeners = new Set<() => void>();
+  #listeners: (() => void)[] | undefined;
   #controller: AbortController | undefined;
   #passed: { readonly error: unknown } | undefined;
 
@@ -41,8 +41,11 @@ export class Deadline {
 
   /** Calls back then. @returns a function that cancels it. */
   onAbort(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#listeners ??= [];
+    this.#listeners.push(listener);
+    return () => {
+      this.#listeners = this.#listeners?.filter((other) => other !== listener);
+    };
   }
 
   /** For {@link runWithDeadline} alone. Only the first call counts. */
@@ -50,7 +53,7 @@ export class Deadline {
     if (this.#passed !== undefined) return;
     this.#passed = { error };
     this.#controller?.abort(error);
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#listeners ?? []) listener();
   }
 }
 
@@ -78,6 +81,15 @@ export function runWithDeadline<T>(
       clearTimeout(timer);
     };
     if (response.destroyed) onDisconnect();
-    operation(deadline).then(settle, abort).finally(end);
+    operation(deadline).then(
+      (result) => {
+        end();
+        settle(result);
+      },
+      (error) => {
+        end();
+        abort(error);
+      },
+    );
   });
 }

@@ -83,8 +83,8 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
     onClosed(reply.raw, request.reservation.hold());
     done();
   });
-  app.addHook("preParsing", async (request, reply, payload) => {
-    if (!appliesTo(request)) return payload;
+  app.addHook("preParsing", (request, reply, payload, done) => {
+    if (!appliesTo(request)) return done(null, payload);
     const { reservation } = request;
     const isGzip = acceptsGzip && request.headers["content-encoding"]?.toLowerCase() === "gzip";
     let arrived = 0;
@@ -101,7 +101,7 @@ export function limitBodies(app: FastifyInstance, options: BodyLimitOptions): vo
     const chunkSize = inflateChunkBytes(contentLength(request));
     pipeBody(payload, isGzip ? [createGunzip({ chunkSize }), counted] : [counted], reply);
     endWhenSlow(counted, () => arrived, app.bodyCheckMs, reply);
-    return isGzip ? Object.assign(counted, { receivedEncodedLength: contentLength(request) }) : counted;
+    done(null, isGzip ? Object.assign(counted, { receivedEncodedLength: contentLength(request) }) : counted);
   });
 }
 

@@ -20,51 +20,63 @@ const PARSE_ERRORS: Readonly<Record<string, readonly [status: number, message: s
   ERR_HTTP_REQUEST_TIMEOUT: [408, "The request took too long to arrive: send it again"],
 };
 
+/** The member of a response that has what is due once it closes: found in less time than in a map of all responses. */
+const DUE = Symbol("due once the response closes");
+
+declare module "node:http" {
+  interface ServerResponse {
+    /** Undefined when nothing tracks the response, and once it has closed. */
+    [DUE]?: (() => void)[] | undefined;
+  }
+}
+
 /**
- * Responses that are not finished, and what is due once they close. A connection may have several: with pipelining a
- * client sends requests ahead.
+ * The responses of each connection that are not finished. It may have several: with pipelining a client sends requests
+ * ahead.
  */
-const pending = new Map<ServerResponse, (() => void)[]>();
-const pendingOf = new WeakMap<Socket, Set<ServerResponse>>();
+const pending = new Map<Socket, ServerResponse[]>();
 /** Connections that end after their pending responses, and from which nothing more is read. */
 const ending = new WeakSet<Socket>();
 
 /** Call it for each request at once: nothing may be written into its response, and no shutdown may cut it off. */
 export function trackResponse(response: ServerResponse): void {
   const { socket } = response.req;
-  const ofSocket = pendingOf.get(socket) ?? trackConnection(socket);
-  const listeners: (() => void)[] = [];
-  pending.set(response, listeners);
-  ofSocket.add(response);
-  response.once("close", () => {
-    pending.delete(response);
-    ofSocket.delete(response);
-    for (const listener of listeners) listener();
+  const ofSocket = pending.get(socket) ?? trackConnection(socket);
+  ofSocket.push(response);
+  response[DUE] = [];
+  // `once` would make one more object. A queued response is closed by hand, and Node may close it again.
+  response.on("close", () => {
+    const due = response[DUE];
+    if (due === undefined) return;
+    response[DUE] = undefined;
+    ofSocket.splice(ofSocket.indexOf(response), 1);
+    for (const listener of due) listener();
   });
 }
 
 /** Calls back once the connection is done with a response, in less time than with one more event listener. */
 export function onClosed(response: ServerResponse, listener: () => void): void {
-  const listeners = pending.get(response);
+  const due = response[DUE];
   // Only a test hands a response over without a connection.
-  if (listeners === undefined) response.once("close", listener);
-  else listeners.push(listener);
+  if (due === undefined) response.once("close", listener);
+  else due.push(listener);
 }
 
 /** The open requests that have arrived completely, so that a response is due. */
 export function completeRequests(): readonly ServerResponse["req"][] {
-  return [...pending.keys()].map(({ req }) => req).filter(({ complete }) => complete);
+  return [...pending.values()].flatMap((ofSocket) => ofSocket.map(({ req }) => req)).filter(({ complete }) => complete);
 }
 
 /**
  * When a connection closes, Node closes its current response but none queued behind it: those would leak what they
  * hold.
  */
-function trackConnection(socket: Socket): Set<ServerResponse> {
-  const responses = new Set<ServerResponse>();
-  pendingOf.set(socket, responses);
+function trackConnection(socket: Socket): ServerResponse[] {
+  const responses: ServerResponse[] = [];
+  pending.set(socket, responses);
   socket.once("close", () => {
-    for (const response of responses) {
+    pending.delete(socket);
+    for (const response of [...responses]) {
       if (response.socket === socket) continue;
       response.destroy();
       response.emit("close");
@@ -87,7 +99,7 @@ export function handleClientError(error: { readonly code?: string | undefined },
   }
   if (!socket.writable || ending.has(socket)) return;
   ending.add(socket);
-  const responses = [...(pendingOf.get(socket) ?? [])];
+  const responses = pending.get(socket) ?? [];
   // An incomplete request is the malformed one itself.
   const due = responses.filter(({ req }) => req.complete);
   if (due.length > 0) {

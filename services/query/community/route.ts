@@ -86,7 +86,7 @@ export function registerCommunity(app: FastifyInstance, deps: CommunityDeps): vo
   registerOperation(app, getCommunityIp, async (request, reply, deadline) => {
     const ip = readPath(request.params.ip, ADDRESS);
     const caller = deps.authenticate(request);
-    return deps.countLookups({ request, reply, caller, lookups: 1, deadline }, async () =>
+    return await deps.countLookups({ request, reply, caller, lookups: 1, deadline }, async () =>
       toResponse(ip, await deps.lookUp(ip), deps.publicUrl),
     );
   });
