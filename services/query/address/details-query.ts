@@ -27,6 +27,9 @@ const latest = (column: string, empty: string) => latestIf(column, `${column} !=
 /**
  * Aggregates the observations of some addresses since `since` (milliseconds), one row an address. FINAL: an observation
  * that arrived twice counts once, with its latest content, even before ClickHouse has merged the two rows.
+ *
+ * PREWHERE comes before FINAL, so it may only ask for what both rows share: columns of the sorting key. To find out by
+ * itself that it may takes ClickHouse an eighth of the time of a query for a single address.
  */
 export const addressDetails = defineQuery({
   name: "address-details",
@@ -53,10 +56,10 @@ export const addressDetails = defineQuery({
       ${latestIf("(latitude, longitude)", "(latitude, longitude) != (0, 0)")} AS coordinates,
       ${latestIf("(rdns, rdns_validated)", "rdns != ''")} AS named
     FROM observations FINAL
-    WHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
+    PREWHERE source_ip IN {ips:Array(IPv4)} AND ${IN_SCOPES}
       AND observed_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY source_ip
-    SETTINGS do_not_merge_across_partitions_select_final = 1, optimize_move_to_prewhere_if_final = 1`,
+    SETTINGS do_not_merge_across_partitions_select_final = 1`,
   shards: { merge: allRows },
   params: z.object({ ips: z.array(z.string()), scopes: scopesParam, since: z.int() }),
   row: z.object({
