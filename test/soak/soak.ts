@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { keepTemporaryFilesInMemory } from "../support/temporary-folder.ts";
 import { startSoakServers } from "../support/worlds/soak-stage.ts";
 import { ALL_SCENARIOS } from "./all.ts";
 import { DEFAULTS, readSoakOptions, type SoakOptions } from "./options.ts";
@@ -19,6 +21,8 @@ Options:
   --replicas NUMBER servers of each shard (default ${DEFAULTS.replicas})
   --help            this text
 
+The servers keep their data in memory (/dev/shm) where 4 GiB are free, or in the folder that TMPDIR names.
+
 Scenarios:
 ${ALL_SCENARIOS.map(({ name, promise }) => `  ${name.padEnd(16)}  ${promise}`).join("\n")}`;
 
@@ -36,13 +40,14 @@ const say = (text: string) => {
   console.log(`${((performance.now() - start) / 1_000).toFixed(0).padStart(4)} s  ${text}`);
 };
 const table: Record<string, string | number>[] = [];
+keepTemporaryFilesInMemory();
 const overtime = new Promise<never>((_, fail) => {
   setTimeout(() => fail(new Error(`the ${minutes} minutes are over`)), minutes * 60_000).unref();
 });
 overtime.catch(() => {});
 const servers = await startSoakServers(undefined, { shards, replicas });
 try {
-  say(`seed ${seed}`);
+  say(`seed ${seed}; the servers' data are in ${tmpdir()}`);
   for (const scenario of ALL_SCENARIOS.filter(({ name }) => scenarios.includes(name))) {
     const { name, promise } = scenario;
     const events = options.events ?? scenario.events[extent];

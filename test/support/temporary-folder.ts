@@ -4,8 +4,9 @@ const MEMORY = "/dev/shm";
 const LEAST_FREE_BYTES = 4 * 1024 ** 3;
 
 /**
- * Puts the temporary files of tests in memory where there is enough: each small insert makes dozens, and a quarter of
- * its CPU time was ext4 looking for an inode that was not deleted lately.
+ * Puts the temporary files of tests in memory where there is enough. Each small insert makes dozens of files, and ext4
+ * without a journal looks for inodes that were not deleted in the last minute, with the folder locked: that took a
+ * quarter of the CPU time of an insert, and beside many others an insert waited for a folder for up to a second.
  */
 export function keepTemporaryFilesInMemory(): void {
   if (process.env.TMPDIR !== undefined || !existsSync(MEMORY)) return;
