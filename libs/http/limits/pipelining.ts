@@ -14,6 +14,7 @@ type Connection = {
  * Passes the requests of one connection to the application one after the other: HTTP/1.1 sends responses in that order
  * anyway, and those that are ready early would fill memory. While some wait, nothing more is read from the connection.
  * Before routing, as a single read may bring hundreds of requests, and to route them all blocks the event loop.
+ * @param onFirst called with each connection that brings a request, once.
  */
 export function inTurnPerConnection(
   handle: RequestListener,
