@@ -157,8 +157,8 @@ function createServer(
 
 /**
  * Fastify makes itself a child of this logger, and of that child one for each request, although nearly all of them log
- * nothing. Here that child is its own: a logger for each request took a fortieth of a lookup, and a `childLoggerFactory`
- * that makes none still a hundredth, as Fastify examines what it returns.
+ * nothing. Here that child is its own: a logger for each request took a fortieth of a lookup, and with a
+ * `childLoggerFactory` that makes none it was still a hundredth, as Fastify examines what that returns.
  */
 function withSharedChild(log: FastifyBaseLogger): FastifyBaseLogger {
   const makeChild = log.child.bind(log);

@@ -21,7 +21,7 @@ Options:
   --replicas NUMBER servers of each shard (default ${DEFAULTS.replicas})
   --help            this text
 
-The servers keep their data in memory (/dev/shm) where 4 GiB are free, or in the folder that TMPDIR names.
+The servers keep their data in memory (/dev/shm) where 4 GiB are free. TMPDIR names another folder.
 
 Scenarios:
 ${ALL_SCENARIOS.map(({ name, promise }) => `  ${name.padEnd(16)}  ${promise}`).join("\n")}`;
