@@ -5,8 +5,8 @@ const LEAST_FREE_BYTES = 4 * 1024 ** 3;
 
 /**
  * Puts the temporary files of tests in memory where there is enough. Each small insert makes dozens of files, and ext4
- * without a journal looks for inodes that were not deleted lately: that took a quarter of the CPU time of an insert, and
- * beside other work an insert waited for a locked folder for up to a second.
+ * without a journal looks for inodes that were not deleted lately: that took a quarter of the CPU time of an insert,
+ * and beside other work an insert waited for a locked folder for up to a second.
  */
 export function keepTemporaryFilesInMemory(): void {
   if (process.env.TMPDIR !== undefined || !existsSync(MEMORY)) return;
