@@ -11,7 +11,7 @@ const MOST_PER_ORDINARY_HOUR = 90;
 const HEAVY_ADDRESSES = { active: 200_000, later: 128_000 };
 const ORDINARY_ADDRESSES = { active: 12_000, later: 12_200 };
 const STEADY_ADDRESSES = 1_000;
-const ROWS_PER_INSERT = 500_000;
+const ROWS_PER_INSERT = 1_000_000;
 
 type Shape = Required<
   Pick<

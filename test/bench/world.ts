@@ -73,7 +73,7 @@ export async function openWorld(server: ClickHouseConnection, options: WorldOpti
   }
 }
 
-/** Forty-five million take a quarter of an hour. */
+/** Forty-eight million take eight minutes. */
 function everyTenth(say: WorldOptions["say"]) {
   let said = 0;
   return (rows: number, total: number) => {
