@@ -88,12 +88,15 @@ async function measureSides(run: Run, database: Database, load: Load, missing: s
   const sides = {
     ours: async () => throughService(await emptied(database), load),
     curl: async () => throughCurl(await emptied(database), load),
+    // As the intake's inserts do: the defaults search each block for repeated rows.
+    plainCurl: async () => throughCurl(await emptied(database), load, { optimize_on_insert: "0" }),
     engine,
   };
   const times = await inTurn(sides, run.pace);
   const named = { name: nameOf(load), unit: "per second" } as const;
   return [
     against({ ...named, peer: "curl of the same NDJSON", target: 0.6 }, times.ours, times.curl),
+    against({ ...named, peer: "curl with optimize_on_insert=0" }, times.ours, times.plainCurl),
     ...(missing.length > 0 ? [] : [against({ ...named, peer: "ClickHouse's Kafka engine" }, times.ours, times.engine)]),
   ];
 }
@@ -157,12 +160,17 @@ async function throughEngine({ client }: Database, { kafka, count }: Load): Prom
   }
 }
 
-async function throughCurl({ connection, client }: Database, { file, count }: Load): Promise<number> {
+async function throughCurl(
+  { connection, client }: Database,
+  { file, count }: Load,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const url = new URL(connection.url);
   url.search = new URLSearchParams({
     database: connection.database,
     query: "INSERT INTO observations FORMAT JSONEachRow",
     date_time_input_format: "best_effort",
+    ...settings,
   }).toString();
   const start = performance.now();
   await promisify(execFile)("curl", [
