@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { DAY_MS, floorToHour, HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import { twoAtOnce } from "./two-at-once.ts";
 
 /**
  * The size of a history. The defaults, with 70 tags, make 45.8 million observations of 2.0 million addresses: a heavy
@@ -42,9 +43,6 @@ const ADDRESSES = 89 * 2 ** 24;
 /** A prime: multiples of it meet every address once, far from their neighbours. */
 const SPREAD = 2_654_435_761;
 
-/** An insert keeps one core busy. */
-const INSERTS_AT_ONCE = 2;
-
 /** The address with a number, in dotted decimal. */
 export function addressOf(number: number): string {
   const address = FIRST_ADDRESS + Number((BigInt(number) * BigInt(SPREAD)) % BigInt(ADDRESSES));
@@ -81,22 +79,18 @@ export async function fillHistory(client: ClickHouseClient, options: HistoryOpti
     steadyTag: tagIds.length - 1,
     steadyAddresses,
   };
-  const firstHours = every(hoursPerInsert, hours);
   let stored = 0;
-  const insertInTurn = async () => {
-    for (const hour of firstHours) {
-      const count = Math.min(hoursPerInsert, hours - hour) * perHour;
-      await client.command({
-        query: INSERT,
-        query_params: { ...params, from: hour * perHour, count },
-        // The intake's inserts do not search their own rows for repeated ones, either.
-        clickhouse_settings: { max_execution_time: 0, optimize_on_insert: 0 },
-      });
-      stored += count;
-      options.onProgress?.(stored, rows);
-    }
-  };
-  await Promise.all(Array.from({ length: INSERTS_AT_ONCE }, insertInTurn));
+  await twoAtOnce(every(hoursPerInsert, hours), async (hour) => {
+    const count = Math.min(hoursPerInsert, hours - hour) * perHour;
+    await client.command({
+      query: INSERT,
+      query_params: { ...params, from: hour * perHour, count },
+      // The intake's inserts do not search their own rows for repeated ones, either.
+      clickhouse_settings: { max_execution_time: 0, optimize_on_insert: 0 },
+    });
+    stored += count;
+    options.onProgress?.(stored, rows);
+  });
   const heavyAddresses = heavy.active + heavy.later;
   const ordinaryAddresses = (tagIds.length - 2) * (ordinary.active + ordinary.later);
   return { rows, addresses: heavyAddresses + ordinaryAddresses + steadyAddresses, heavyAddresses };

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { defineQuery, run, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { z } from "zod";
+import { twoAtOnce } from "./two-at-once.ts";
 
 const LONGEST_MS = 60_000;
 
@@ -39,23 +40,16 @@ const closedPartitions = defineQuery({
   row: z.object({ table: z.string(), partition_id: z.string() }),
 });
 
-/** A merge keeps one core busy. */
-const MERGES_AT_ONCE = 2;
-
 /**
  * Merges each partition but the newest of a table into one part, as the server does when their parts are a day old: a
  * history is that old in all real stores.
  */
 export async function mergeClosedPartitions(client: ClickHouseClient): Promise<void> {
-  const partitions = (await run(client, closedPartitions, {})).values();
-  const mergeInTurn = async () => {
-    for (const { table, partition_id } of partitions) {
-      await client.command({
-        query: "OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition_id:String} FINAL",
-        query_params: { table, partition_id },
-        clickhouse_settings: { max_execution_time: 0 },
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: MERGES_AT_ONCE }, mergeInTurn));
+  await twoAtOnce(await run(client, closedPartitions, {}), async ({ table, partition_id }) => {
+    await client.command({
+      query: "OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition_id:String} FINAL",
+      query_params: { table, partition_id },
+      clickhouse_settings: { max_execution_time: 0 },
+    });
+  });
 }
