@@ -97,7 +97,10 @@ async function bodyOf(world: World, ips: readonly string[]): Promise<unknown> {
 
 const lookupSchema = z.object({ noise: z.boolean(), classification: z.string().optional() });
 
-/** Compares the answers for some addresses with those of raw observations. */
+/**
+ * Compares the answers for some addresses with those of raw observations. All are asked for at once: after such a burst
+ * V8 may collect garbage in another way for good, and the measured lookups shall be those of any service.
+ */
 async function faultOf(world: World, ips: readonly string[]): Promise<string | undefined> {
   const expected = await askRawQuick(world, ips);
   const bodies = await Promise.all(ips.map((ip) => world.service.get(`/v3/community/${ip}`, STATUSES)));

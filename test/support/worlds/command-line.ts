@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +10,10 @@ import { expect } from "vitest";
 import { eventually } from "../eventually.ts";
 
 export const BINARY = fileURLToPath(new URL("../../../services/cli/bin/noisefloor.js", import.meta.url));
+
+const [FIRST_LINE = ""] = readFileSync(BINARY, "utf8").split("\n", 1);
+/** What the command gives Node, and so does everything that starts the service. */
+export const NODE_FLAGS = FIRST_LINE.split(" ").filter((part) => part.startsWith("--"));
 
 export type Finished = { code: number | null; stdout: string; stderr: string };
 export type Started = { child: ChildProcess; output: () => string; errors: () => string; finished: Promise<Finished> };
@@ -35,15 +40,10 @@ export async function openCommandLine(): Promise<CommandLine> {
   };
   process.once("exit", killAll);
   const run: CommandLine["run"] = (args, env = {}) => {
-    // As `npm start` does.
-    const child = spawn(
-      process.execPath,
-      ["--max-semi-space-size=32", "--initial-old-space-size=128", BINARY, ...args],
-      {
-        env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
-        stdio: ["ignore", "pipe", "pipe"],
-      },
-    );
+    const child = spawn(process.execPath, [...NODE_FLAGS, BINARY, ...args], {
+      env: { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     running.push(child);
     let stdout = "";
     let stderr = "";
