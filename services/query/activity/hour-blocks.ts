@@ -25,6 +25,15 @@ export function blocksOf(span: Span, marked = span): Blocks {
   return { first, masks };
 }
 
+/** For each block that a span touches, the bits of its hours that are in one of the marked spans. */
+export function markHours(span: Span, marked: readonly Span[]): readonly bigint[] {
+  const { first, masks } = blocksOf(span, { from: 0, end: 0 });
+  return masks.map((none, block) => {
+    const start = first + block * BLOCK_SECONDS;
+    return marked.reduce((mask, one) => mask | maskOf(one, start), none);
+  });
+}
+
 /** How the buckets of a grid, numbered from 0, cut the blocks. */
 export type BlockSegments = {
   /** The start of the first block, in seconds since 1970 UTC. */

@@ -1,11 +1,14 @@
+import { IncompleteAnswerError } from "@noisefloor/clickhouse/client/errors.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
-import { oneAhead } from "../one-ahead.ts";
+import { inOrder } from "../in-order.ts";
 import { type Counts, countBuckets, type Grid } from "./count-buckets.ts";
+import { createRowCounter } from "./count-rows.ts";
 import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
-import { blocksOf } from "./hour-blocks.ts";
-import { decodeAddresses } from "./listed-addresses.ts";
-import { samplePerBucket } from "./queries.ts";
+import { tiersOf } from "./hash-tiers.ts";
+import { BLOCK_SECONDS, blocksOf } from "./hour-blocks.ts";
+import { listByBucket } from "./list-by-bucket.ts";
+import { readLowest } from "./queries.ts";
 import { sortAddresses } from "./sort-addresses.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
@@ -13,8 +16,10 @@ export const MAX_IPS_PER_BUCKET = 1_000;
 
 /** Attempts to list buckets whose counts change in the meantime. */
 const MAX_ATTEMPTS = 4;
-/** Parsing a query's answer blocks the event loop: this many addresses are half a megabyte. */
-const MAX_IPS_PER_QUERY = 100_000;
+/** A query reads the rows of so many at most: their addresses and bits are a few megabytes of this process. */
+const MAX_BUCKETS_PER_QUERY = 128;
+/** The store works on one while this process lists what another has found. */
+const QUERIES_AT_ONCE = 2;
 
 export type ActivityBucket = Window & {
   /** Distinct addresses in the bucket, an exact count. */
@@ -23,35 +28,37 @@ export type ActivityBucket = Window & {
   readonly ips: Uint32Array;
 };
 
-/** Lists buckets in groups of up to {@link MAX_IPS_PER_QUERY} addresses. */
+/** Lists buckets in groups of up to {@link MAX_BUCKETS_PER_QUERY}. */
 export async function* listBuckets(
   windows: readonly Window[],
   counts: Counts,
   grid: Grid,
   read: Read,
 ): AsyncGenerator<ActivityBucket> {
-  const listGroups = async function* () {
-    for (const [first, end] of groupBuckets(windows.length, counts)) {
-      const part = sliceCounts(counts, first, end);
-      yield await countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), read);
-    }
-  };
-  for await (const buckets of oneAhead(listGroups())) yield* buckets;
+  const lists = inOrder(groupBuckets(windows.length, grid), QUERIES_AT_ONCE, ([first, end]) => {
+    const part = sliceCounts(counts, first, end);
+    return countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), read);
+  });
+  for await (const buckets of lists) yield* buckets;
 }
 
 /** The first bucket of each group, and the first after it. */
-function groupBuckets(buckets: number, counts: Counts): [first: number, end: number][] {
-  const groups: [first: number, end: number][] = [];
-  for (let first = 0; first < buckets; ) {
-    let end = first;
-    for (let ips = 0; end < buckets; end++) {
-      ips += Math.min(MAX_IPS_PER_BUCKET, counts.get(end) ?? 0);
-      if (ips > MAX_IPS_PER_QUERY && end > first) break;
-    }
-    groups.push([first, end]);
-    first = end;
+function* groupBuckets(buckets: number, grid: Grid): Generator<readonly [first: number, end: number]> {
+  for (let first = 0, end: number; first < buckets; first = end) {
+    end = Math.min(buckets, endOfGroup(first, grid));
+    yield [first, end];
   }
-  return groups;
+}
+
+/**
+ * The first bucket after a group. Where it can, a group ends with a block of hours: the rows of a block that two groups
+ * share are read twice.
+ */
+function endOfGroup(first: number, { start, width }: Grid): number {
+  const end = first + MAX_BUCKETS_PER_QUERY;
+  const lastBlock = Math.floor((start + end * width) / BLOCK_SECONDS) * BLOCK_SECONDS;
+  const beforeLastBlock = Math.floor((lastBlock - start) / width);
+  return beforeLastBlock > first ? beforeLastBlock : end;
 }
 
 /** The part of a grid with the buckets from `first` to `endBucket`, exclusive, renumbered from 0. */
@@ -62,15 +69,13 @@ function sliceGrid(grid: Grid, first: number, endBucket: number): Grid {
 }
 
 function sliceCounts(counts: Counts, first: number, end: number): Counts {
-  return new Map(
-    [...counts].flatMap(([bucket, count]) => (bucket < first || bucket >= end ? [] : [[bucket - first, count]])),
-  );
+  return new Map(Array.from({ length: end - first }, (_, bucket) => [bucket, counts.get(first + bucket) ?? 0]));
 }
 
 /**
- * Lists buckets that were counted by an earlier query; observations may have arrived since. A list shorter than the cap
- * is complete, so its length replaces the count. When a bucket grew beyond the cap, all buckets are counted and listed
- * again.
+ * Lists buckets that were counted by an earlier query; observations may have arrived since. Where all addresses of a
+ * bucket are read, their number replaces the count. Where so many others are that the count cannot be right, all
+ * buckets are counted and listed again.
  */
 async function countAndList(
   windows: readonly Window[],
@@ -81,48 +86,57 @@ async function countAndList(
   let counts = counted;
   for (let attempt = 1; ; attempt++) {
     const countOf = (bucket: number) => counts.get(bucket) ?? 0;
-    const lists = await sample(counts, windows.length, grid, read);
-    const hasOutgrown = [...lists].some(([bucket, { found }]) => found > MAX_IPS_PER_BUCKET && countOf(bucket) < found);
-    if (hasOutgrown && attempt < MAX_ATTEMPTS) {
+    const listed = await readLists(counts, windows.length, grid, read);
+    const isRight = listed?.every(({ found, isWhole }, bucket) => isWhole || found <= countOf(bucket)) ?? false;
+    if (!isRight && attempt < MAX_ATTEMPTS) {
       counts = await countBuckets(grid, read);
       continue;
     }
+    if (listed === undefined) throw new IncompleteAnswerError("more addresses arrive than can be listed");
     return windows.map((window, bucket) => {
-      const ips = sortAddresses(decodeAddresses(lists.get(bucket)?.ips ?? ""));
-      const activeIps = ips.length < MAX_IPS_PER_BUCKET ? ips.length : Math.max(ips.length, countOf(bucket));
-      return { ...window, activeIps, ips };
+      const { found, isWhole, ips } = listed[bucket] ?? EMPTY;
+      return { ...window, activeIps: isWhole ? found : Math.max(found, countOf(bucket)), ips: sortAddresses(ips) };
     });
   }
 }
 
-type Listed = { readonly found: number; readonly ips: string };
+/** `found` addresses were read, and the list is of these; all of the bucket or, unless `isWhole`, more than the cap. */
+type Listed = { readonly found: number; readonly isWhole: boolean; readonly ips: Uint32Array };
+const EMPTY: Listed = { found: 0, isWhole: true, ips: new Uint32Array() };
 
 /**
  * The addresses of each bucket or, beyond the cap, a uniform sample: those with the lowest hash values. The query skips
- * rows above a threshold, which about 1,150 addresses are expected to be below; a bucket with too few of them is
- * queried again with twice the threshold.
+ * rows above a threshold, which about 1,150 addresses are expected to be below; when a bucket has too few of them, all
+ * are queried again with twice its threshold.
+ * @returns undefined where many more addresses are below the thresholds than the counts let expect.
  */
-async function sample(
-  counts: ReadonlyMap<number, number>,
+async function readLists(
+  counts: Counts,
   buckets: number,
   grid: Grid,
   read: Read,
-): Promise<Map<number, Listed>> {
-  const lists = new Map<number, Listed>();
-  const query = samplePerBucket(MAX_IPS_PER_BUCKET);
-  let pending = new Map(
-    Array.from({ length: buckets }, (_, bucket) => [bucket, thresholdFor(MAX_IPS_PER_BUCKET, counts.get(bucket) ?? 0)]),
+): Promise<readonly Listed[] | undefined> {
+  const wanted = Array.from({ length: buckets }, (_, bucket) =>
+    thresholdFor(MAX_IPS_PER_BUCKET, counts.get(bucket) ?? 0),
   );
-  while (pending.size > 0) {
-    const thresholds = Array.from({ length: buckets }, (_, bucket) => pending.get(bucket) ?? 0);
-    for (const row of await read(query, { ...grid, ...blocksOf(grid), thresholds })) {
-      // A complete bucket has the threshold 0 now, which still matches the hash 0: keep its list.
-      if (pending.has(row.bucket)) lists.set(row.bucket, row);
+  for (;;) {
+    const { thresholds, masks, reached } = tiersOf(wanted, grid);
+    const counter = createRowCounter(grid, buckets);
+    const query = readLowest({ tiers: thresholds.length, scopes: grid.scopes.length });
+    const { tag, scopes, end } = grid;
+    const params = { tag, scopes, end, first: blocksOf(grid).first, thresholds, masks };
+    await read({ ...query, onBlock: counter.add }, params);
+    const counted = counter.counted();
+    if (counted === undefined) return undefined;
+    const { bits, counts: found } = counted;
+    const isWhole = (bucket: number) => reached[bucket] === HIGHEST_HASH;
+    const isIncomplete = (bucket: number) => !isWhole(bucket) && (found[bucket] ?? 0) < MAX_IPS_PER_BUCKET;
+    if (!wanted.some((_, bucket) => isIncomplete(bucket))) {
+      const lists = await listByBucket(bits, found, MAX_IPS_PER_BUCKET);
+      return lists.map((ips, bucket) => ({ found: found[bucket] ?? 0, isWhole: isWhole(bucket), ips }));
     }
-    const incomplete = [...pending].filter(
-      ([bucket, threshold]) => threshold < HIGHEST_HASH && (lists.get(bucket)?.found ?? 0) < MAX_IPS_PER_BUCKET,
-    );
-    pending = new Map(incomplete.map(([bucket, threshold]) => [bucket, Math.min(HIGHEST_HASH, threshold * 2)]));
+    for (const [bucket, threshold] of wanted.entries()) {
+      if (isIncomplete(bucket)) wanted[bucket] = Math.min(HIGHEST_HASH, threshold * 2);
+    }
   }
-  return lists;
 }

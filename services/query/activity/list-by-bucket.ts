@@ -28,8 +28,13 @@ async function listUpTo(
   counts: Uint32Array,
   cap: number,
 ): Promise<readonly Uint32Array[]> {
-  const lists = Array.from(counts, (count) => new Uint32Array(Math.min(count, cap)));
-  const lengths = new Uint32Array(counts.length);
+  // One array for all lists: to find the array of each bucket first takes half as long again.
+  const ends = new Uint32Array(counts.length);
+  let total = 0;
+  for (const [bucket, count] of counts.entries()) ends[bucket] = total += Math.min(count, cap);
+  const starts = Uint32Array.from(ends, (_, bucket) => ends[bucket - 1] ?? 0);
+  const next = starts.slice();
+  const listed = new Uint32Array(total);
   // In the order of the hash values, the first of a bucket are those that it lists.
   const order = counts.some((count) => count > cap) ? await placesByHash(addresses, highest) : undefined;
   await inTurns(order?.length ?? addresses.length, (from, end) => {
@@ -38,16 +43,15 @@ async function listUpTo(
       for (let word = 0; word < width; word++) {
         for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
           const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
-          const length = lengths[bucket] ?? 0;
-          const list = lists[bucket];
-          if (list === undefined || length === list.length) continue;
-          list[length] = addresses[place] ?? 0;
-          lengths[bucket] = length + 1;
+          const at = next[bucket] ?? 0;
+          if (at === ends[bucket]) continue;
+          listed[at] = addresses[place] ?? 0;
+          next[bucket] = at + 1;
         }
       }
     }
   });
-  return lists.map((list, bucket) => list.subarray(0, lengths[bucket]));
+  return Array.from(starts, (start, bucket) => listed.subarray(start, next[bucket]));
 }
 
 /** The places of addresses in the order of their hash values and, where these are the same, of the addresses. */

@@ -154,45 +154,34 @@ export const readRows = ({ most, scopes }: { readonly most: number; readonly sco
   });
 };
 
-/** SQL: an address and its hash as one number, its lower and upper half. To sort pairs takes three times as long. */
-const NUMBER = "bitOr(bitShiftLeft(toUInt64(hash), 32), toUInt32(source_ip))";
-/** The numbers of the buckets that a row's hours are in. */
-const BUCKETS = `arrayCompact(arrayMap(
-  bit -> intDiv(toUnixTimestamp(start) + bit * 3600 - {start:UInt32}, {width:UInt32}), bitPositionsToArray(${HOURS})))`;
-
-const lowestOf = (numbers: string, most: number) => `arraySlice(arraySort(${numbers}), 1, ${most}) AS lowest`;
-/** The first `cap` of such numbers as addresses in the form of {@link listAddresses}. */
-const spellLowest = (cap: number) =>
-  `base64Encode(arrayStringConcat(arrayMap(number -> ${addressBytes("number")}, arraySlice(lowest, 1, ${cap})))) AS ips`;
-
 /**
- * Up to `cap` addresses per bucket: those with the lowest hash values. Skips hashes above the bucket's threshold,
- * which makes a large bucket as cheap as a small one. `found` is the number of addresses up to the threshold, at most
- * cap + 1.
+ * The rows of addresses whose hash values are low enough for some of their hours, with these hours alone. It skips the
+ * others, which makes large buckets as cheap as small ones. `masks` are, for each of the ascending `thresholds`, the
+ * bits by block of the hours for which values up to it are low enough.
  */
-export const samplePerBucket = (cap: number) => {
-  const perBucket = `
-    SELECT bucket, ${lowestOf(`groupUniqArray(${NUMBER})`, cap + 1)}
+export const readLowest = ({ tiers, scopes }: { readonly tiers: number; readonly scopes: number }) => {
+  const masks = Array.from(
+    { length: tiers },
+    (_, tier) => `hash <= {thresholds:Array(UInt32)}[${tier + 1}], {masks:Array(Array(UInt64))}[${tier + 1}][${BLOCK}]`,
+  );
+  const rows = `SELECT source_ip, start, listed AS hours
     FROM (
-      SELECT hash, source_ip, arrayJoin(${BUCKETS}) AS bucket
+      SELECT source_ip, start, bitAnd(hours, multiIf(${masks.join(", ")}, 0)) AS listed
       FROM (
-        SELECT start, source_ip, hours, intHash32(toUInt32(source_ip)) AS hash FROM tag_addresses
-        WHERE ${IN_BLOCKS} AND hash <= arrayMax({thresholds:Array(UInt32)})
+        SELECT source_ip, start, hours, intHash32(toUInt32(source_ip)) AS hash FROM tag_addresses
+        WHERE ${inBlocksOfHours(inSeries(scopes))} AND hash <= {thresholds:Array(UInt32)}[${tiers}]
       )
-    ) WHERE hash <= {thresholds:Array(UInt32)}[bucket + 1]
-    GROUP BY bucket`;
-  const listed = (rows: string) => `SELECT bucket, length(lowest) AS found, ${spellLowest(cap)} FROM (${rows})`;
+    ) WHERE listed != 0 SETTINGS ${WITHOUT_PREWHERE}`;
   return defineQuery({
     name: "tag-activity-sample",
-    sql: listed(perBucket),
-    shards: {
-      perShard: perBucket,
-      merge: (shards) =>
-        listed(`SELECT bucket, ${lowestOf("groupArrayArray(shard.lowest)", cap + 1)}
-          FROM ${shards} AS shard GROUP BY bucket`),
-    },
-    params: z.object({ ...grid, ...blocks, thresholds: z.array(z.int()) }),
-    row: z.object({ bucket: z.int(), found: z.int(), ips: LISTED }),
+    sql: rows,
+    shards: { merge: (shards) => `SELECT source_ip, start, hours FROM ${shards}` },
+    params: rowsParams.extend({
+      thresholds: z.array(z.int()).readonly(),
+      masks: z.array(blocks.masks).readonly(),
+    }),
+    row: activityRows,
+    format: "Native",
   });
 };
 

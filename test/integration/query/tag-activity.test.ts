@@ -179,24 +179,65 @@ test.each(["global", "greynoise", " global ", "global,global", ""])(
   },
 );
 
-test("more addresses than one query lists are all listed, bucket by bucket", async () => {
+test("buckets of very many and of few addresses are all listed, by one query or several", async () => {
   const wide = makeTag("wide", "suspicious");
   await world.addTags([wide]);
-  const [first, each, hours] = [0x2e000000, 1_200, 72];
+  const [first, hours] = [0x2e000000, 168];
+  const sizeOf = (age: number) => [1_010, 3, 1_500, 0, 40, 4][age % 6] ?? 0;
+  const startOf = (age: number) =>
+    first + Array.from({ length: age }, (_, before) => sizeOf(before)).reduce((sum, size) => sum + size, 0);
   await world.client.command({
     query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, transport, tags)
-      SELECT toString(number), toStartOfHour(fromUnixTimestamp64Milli({now:Int64}, 'UTC')) - toIntervalHour(intDiv(number, ${each})),
-        'global', 's', toIPv4(${first} + number), 'tcp', [{tag:UUID}] FROM numbers(${each * hours})`,
-    query_params: { now: NOW, tag: wide.id },
+      SELECT toString(number), toStartOfHour(fromUnixTimestamp64Milli({now:Int64}, 'UTC')) - toIntervalHour(age),
+        'global', 's', toIPv4({starts:Array(UInt32)}[age + 1] + number), 'tcp', [{tag:UUID}]
+      FROM (SELECT number AS age FROM numbers(${hours})) ARRAY JOIN range({sizes:Array(UInt32)}[age + 1]) AS number`,
+    query_params: {
+      now: NOW,
+      tag: wide.id,
+      starts: Array.from({ length: hours }, (_, age) => startOf(age)),
+      sizes: Array.from({ length: hours }, (_, age) => sizeOf(age)),
+    },
   });
-  const path = `/v3/tags/${wide.id}/activity?days=3&granularity=1h&include_ips=true`;
+  const path = `/v3/tags/${wide.id}/activity?days=7&granularity=1h&include_ips=true`;
   const { activity, aggregations, metadata } = await ask(path);
   const toText = (number: number) => [24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join(".");
   const expected = Array.from({ length: hours }, (_, hour) => {
-    const start = first + (hours - 1 - hour) * each;
-    const addresses = new Set(Array.from({ length: each }, (_, number) => toText(start + number)));
-    return { active_ips: each, ips: sampleOf(addresses, 1_000) };
+    const age = hours - 1 - hour;
+    const addresses = new Set(Array.from({ length: sizeOf(age) }, (_, number) => toText(startOf(age) + number)));
+    return { active_ips: addresses.size, ips: sampleOf(addresses, 1_000) };
   });
   expect(activity.suspicious).toEqual(expected);
-  expect([aggregations.total_ips, metadata.ips_truncated]).toEqual([each * hours, true]);
+  expect([aggregations.total_ips, metadata.ips_truncated]).toEqual([startOf(hours) - first, true]);
 });
+
+test.each([
+  ["all of them were to be read", 3, 1_500],
+  ["a sample of them was to be read", 2_500, 8_000],
+])(
+  "a bucket whose addresses become many between its count and its list has the new count, when %s",
+  async (_, before, after) => {
+    const growing = makeTag(`growing-${before}`, "unknown");
+    await world.addTags([growing]);
+    const addresses = Array.from({ length: after }, (_, number) => `46.${before % 200}.${number >> 8}.${number & 255}`);
+    const store = (ips: readonly string[]) =>
+      world.store(ips.map((ip) => tagged(ip, NOW - HOUR, { tags: [growing.slug] })));
+    await store(addresses.slice(0, before));
+    const plain = reader(world.client, { maxSeconds: 60 });
+    let isGrown = false;
+    const read: typeof plain = async (definition, params, signal) => {
+      if (definition.name === "tag-activity-sample" && !isGrown) {
+        isGrown = true;
+        await store(addresses.slice(before));
+      }
+      return plain(definition, params, signal);
+    };
+    const app = await makeApp([], (made, metrics) =>
+      world.register(made, metrics, { read, mostInProcess: { rows: 1, addresses: 1 } }),
+    );
+    const url = `/v3/tags/${growing.id}/activity?days=1&granularity=1h&include_ips=true`;
+    const { activity } = answerSchema.parse((await app.inject({ url, headers: { key } })).json());
+    await app.close();
+    const expected = { active_ips: after, ips: sampleOf(new Set(addresses), 1_000) };
+    expect(activity.unknown?.filter(({ active_ips }) => active_ips > 0)).toEqual([expected]);
+  },
+);
