@@ -210,6 +210,23 @@ test("buckets of very many and of few addresses are all listed, by one query or 
   expect([aggregations.total_ips, metadata.ips_truncated]).toEqual([startOf(hours) - first, true]);
 });
 
+test("a window that reaches beyond retention lists what is not expired, and empty buckets before it", async () => {
+  const old = makeTag("old", "unknown");
+  await world.addTags([old]);
+  const ages = [10, 8, 6, 1];
+  await world.store(ages.map((age) => tagged(`46.4.0.${age}`, NOW - age * 24 * HOUR, { tags: [old.slug] })));
+  const url = `/v3/tags/${old.id}/activity?days=30&granularity=1h&include_ips=true`;
+  for (const more of [{}, { mostInProcess: { rows: 1, addresses: 1 } }]) {
+    const app = await makeApp([], (made, metrics) =>
+      world.register(made, metrics, { retentionDays: () => 7, ...more }),
+    );
+    const { activity } = answerSchema.parse((await app.inject({ url, headers: { key } })).json());
+    await app.close();
+    expect(activity.unknown).toHaveLength(30 * 24);
+    expect(activity.unknown?.flatMap(({ ips }) => ips)).toEqual(["46.4.0.6", "46.4.0.1"]);
+  }
+});
+
 test.each([
   ["all of them were to be read", 3, 1_500],
   ["a sample of them was to be read", 2_500, 8_000],
