@@ -9,10 +9,11 @@ import { listByBucket } from "./list-by-bucket.ts";
 import { type AddressBits, readBits, readRows } from "./queries.ts";
 import type { Refusals } from "./refusals.ts";
 
-export type MostInProcess = { readonly rows: number; readonly addresses: number };
+/** `words` of the bits of addresses' buckets, 32 in each. */
+export type MostInProcess = { readonly rows: number; readonly addresses: number; readonly words: number };
 
-/** Six and ten megabytes on their way, and tens of milliseconds of this process. */
-export const MOST_IN_PROCESS: MostInProcess = { rows: 400_000, addresses: 500_000 };
+/** Six and ten megabytes on their way, 16 of bits, and tens of milliseconds of this process. */
+export const MOST_IN_PROCESS: MostInProcess = { rows: 400_000, addresses: 500_000, words: 2 ** 22 };
 
 export type CountedInProcess = {
   /** Distinct addresses by bucket. */
@@ -53,7 +54,7 @@ export async function countInProcess(
   };
   const fromRows = async () => {
     const query = readRows({ most: most.rows, scopes: scopes.length });
-    const counter = createRowCounter(grid, buckets);
+    const counter = createRowCounter(grid, buckets, most.words);
     await read({ ...query, onBlock: counter.add }, { tag, scopes, end, first: blocksOf(grid).first });
     const counted = counter.counted();
     return counted && toCounted(counted.bits, counted.counts);

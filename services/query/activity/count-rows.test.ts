@@ -28,7 +28,7 @@ const visits = fc.array(
 );
 
 async function countRows(rows: readonly ActivityRows[], grid: Grid, buckets: number) {
-  const counter = createRowCounter(grid, buckets);
+  const counter = createRowCounter(grid, buckets, 2 ** 22);
   for (const some of rows) await counter.add(some);
   return counter.counted();
 }

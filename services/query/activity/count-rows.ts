@@ -14,9 +14,6 @@ export type ActivityRows = {
   readonly hours: NumberColumn;
 };
 
-/** Up to 16 MB of bits, in an array that grows by doubling. */
-const MAX_WORDS = 2 ** 22;
-
 /** Finds the buckets that the addresses of rows were active in. */
 export type RowCounter = {
   /** Rows in any order. */
@@ -25,11 +22,12 @@ export type RowCounter = {
   counted(): { readonly bits: BucketBits; readonly counts: Uint32Array } | undefined;
 };
 
-export function createRowCounter(grid: Grid, buckets: number): RowCounter {
+/** @param maxWords of bits, 32 in each, in an array that grows by doubling. */
+export function createRowCounter(grid: Grid, buckets: number, maxWords: number): RowCounter {
   const table = createTable(Math.ceil(buckets / WORD_BITS));
   const counts = new Uint32Array(buckets);
   const hours = layOut(grid);
-  const fits = () => table.count * table.width <= MAX_WORDS;
+  const fits = () => table.count * table.width <= maxWords;
   return {
     async add(rows) {
       if (!fits()) return;

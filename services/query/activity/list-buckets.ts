@@ -1,4 +1,3 @@
-import { IncompleteAnswerError } from "@noisefloor/clickhouse/client/errors.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
 import { inOrder } from "../in-order.ts";
@@ -8,7 +7,7 @@ import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
 import { tiersOf } from "./hash-tiers.ts";
 import { BLOCK_SECONDS, blocksOf } from "./hour-blocks.ts";
 import { listByBucket } from "./list-by-bucket.ts";
-import { readLowest } from "./queries.ts";
+import { lowestAddresses, readLowest } from "./queries.ts";
 import { sortAddresses } from "./sort-addresses.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
@@ -28,16 +27,20 @@ export type ActivityBucket = Window & {
   readonly ips: Uint32Array;
 };
 
-/** Lists buckets in groups of up to {@link MAX_BUCKETS_PER_QUERY}. */
+/**
+ * Lists buckets in groups of up to {@link MAX_BUCKETS_PER_QUERY}.
+ * @param maxWords of the bits of a group's addresses, see {@link createRowCounter}.
+ */
 export async function* listBuckets(
   windows: readonly Window[],
   counts: Counts,
   grid: Grid,
+  maxWords: number,
   read: Read,
 ): AsyncGenerator<ActivityBucket> {
   const lists = inOrder(groupBuckets(windows.length, grid), QUERIES_AT_ONCE, ([first, end]) => {
     const part = sliceCounts(counts, first, end);
-    return countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), read);
+    return countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), maxWords, read);
   });
   for await (const buckets of lists) yield* buckets;
 }
@@ -81,62 +84,74 @@ async function countAndList(
   windows: readonly Window[],
   counted: Counts,
   grid: Grid,
+  maxWords: number,
   read: Read,
 ): Promise<ActivityBucket[]> {
   let counts = counted;
   for (let attempt = 1; ; attempt++) {
     const countOf = (bucket: number) => counts.get(bucket) ?? 0;
-    const listed = await readLists(counts, windows.length, grid, read);
-    const isRight = listed?.every(({ found, isWhole }, bucket) => isWhole || found <= countOf(bucket)) ?? false;
-    if (!isRight && attempt < MAX_ATTEMPTS) {
+    const listed = await readLists(counts, windows.length, grid, maxWords, read);
+    const isOutgrown = listed.some(({ found, isWhole }, bucket) => !isWhole && found > countOf(bucket));
+    if (isOutgrown && attempt < MAX_ATTEMPTS) {
       counts = await countBuckets(grid, read);
       continue;
     }
-    if (listed === undefined) throw new IncompleteAnswerError("more addresses arrive than can be listed");
     return windows.map((window, bucket) => {
-      const { found, isWhole, ips } = listed[bucket] ?? EMPTY;
+      const { found, isWhole, ips } = listed[bucket] ?? NONE;
       return { ...window, activeIps: isWhole ? found : Math.max(found, countOf(bucket)), ips: sortAddresses(ips) };
     });
   }
 }
 
-/** `found` addresses were read, and the list is of these; all of the bucket or, unless `isWhole`, more than the cap. */
+/** `found` addresses were read, and the list is of these; all of the bucket or, unless `isWhole`, at least the cap. */
 type Listed = { readonly found: number; readonly isWhole: boolean; readonly ips: Uint32Array };
-const EMPTY: Listed = { found: 0, isWhole: true, ips: new Uint32Array() };
+const NONE: Listed = { found: 0, isWhole: true, ips: new Uint32Array() };
+
+/** The addresses of each bucket or, beyond the cap, a uniform sample: those with the lowest hash values. */
+async function readLists(counts: Counts, buckets: number, grid: Grid, maxWords: number, read: Read): Promise<Listed[]> {
+  const byThreshold = await readByThreshold(counts, buckets, grid, maxWords, read);
+  const listed: Listed[] = [];
+  for (let bucket = 0; bucket < buckets; bucket++) {
+    const found = byThreshold?.[bucket];
+    const isEnough = found !== undefined && (found.isWhole || found.found >= MAX_IPS_PER_BUCKET);
+    listed.push(isEnough ? found : await readOne(sliceGrid(grid, bucket, bucket + 1), read));
+  }
+  return listed;
+}
 
 /**
- * The addresses of each bucket or, beyond the cap, a uniform sample: those with the lowest hash values. The query skips
- * rows above a threshold, which about 1,150 addresses are expected to be below; when a bucket has too few of them, all
- * are queried again with twice its threshold.
- * @returns undefined where many more addresses are below the thresholds than the counts let expect.
+ * The same by one query, which skips rows above thresholds that about 1,150 addresses of each bucket are expected to be
+ * below. Only hash values that someone has chosen are spread otherwise.
+ * @returns undefined where very many more are below them; a bucket may have fewer than the cap, too.
  */
-async function readLists(
+async function readByThreshold(
   counts: Counts,
   buckets: number,
   grid: Grid,
+  maxWords: number,
   read: Read,
 ): Promise<readonly Listed[] | undefined> {
   const wanted = Array.from({ length: buckets }, (_, bucket) =>
     thresholdFor(MAX_IPS_PER_BUCKET, counts.get(bucket) ?? 0),
   );
-  for (;;) {
-    const { thresholds, masks, reached } = tiersOf(wanted, grid);
-    const counter = createRowCounter(grid, buckets);
-    const query = readLowest({ tiers: thresholds.length, scopes: grid.scopes.length });
-    const { tag, scopes, end } = grid;
-    const params = { tag, scopes, end, first: blocksOf(grid).first, thresholds, masks };
-    await read({ ...query, onBlock: counter.add }, params);
-    const counted = counter.counted();
-    if (counted === undefined) return undefined;
-    const { bits, counts: found } = counted;
-    const isWhole = (bucket: number) => reached[bucket] === HIGHEST_HASH;
-    const isIncomplete = (bucket: number) => !isWhole(bucket) && (found[bucket] ?? 0) < MAX_IPS_PER_BUCKET;
-    if (!wanted.some((_, bucket) => isIncomplete(bucket))) {
-      const lists = await listByBucket(bits, found, MAX_IPS_PER_BUCKET);
-      return lists.map((ips, bucket) => ({ found: found[bucket] ?? 0, isWhole: isWhole(bucket), ips }));
-    }
-    for (const [bucket, threshold] of wanted.entries()) {
-      if (isIncomplete(bucket)) wanted[bucket] = Math.min(HIGHEST_HASH, threshold * 2);
-    }
-  }
+  const { thresholds, masks, reached } = tiersOf(wanted, grid);
+  const counter = createRowCounter(grid, buckets, maxWords);
+  const query = readLowest({ tiers: thresholds.length, scopes: grid.scopes.length });
+  const { tag, scopes, end } = grid;
+  const params = { tag, scopes, end, first: blocksOf(grid).first, thresholds, masks };
+  await read({ ...query, onBlock: counter.add }, params);
+  const counted = counter.counted();
+  if (counted === undefined) return undefined;
+  const lists = await listByBucket(counted.bits, counted.counts, MAX_IPS_PER_BUCKET);
+  return lists.map((ips, bucket) => {
+    return { found: counted.counts[bucket] ?? 0, isWhole: reached[bucket] === HIGHEST_HASH, ips };
+  });
+}
+
+/** The same of the only bucket of a grid, whatever its hash values are. */
+async function readOne(grid: Grid, read: Read): Promise<Listed> {
+  const { tag, scopes, from, end } = grid;
+  const blocks = await read(lowestAddresses(MAX_IPS_PER_BUCKET), { tag, scopes, from, end, ...blocksOf(grid) });
+  const ips = Uint32Array.from(blocks.flatMap(({ source_ip }) => [...source_ip]));
+  return { found: ips.length, isWhole: ips.length < MAX_IPS_PER_BUCKET, ips };
 }

@@ -187,6 +187,20 @@ export const readLowest = ({ tiers, scopes }: { readonly tiers: number; readonly
 
 const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
 
+/** Up to `cap` addresses of a slice: those with the lowest hash values and, where these are the same, the lowest. */
+export const lowestAddresses = (cap: number) => {
+  const lowest = (rows: string) =>
+    `SELECT DISTINCT source_ip FROM ${rows} ORDER BY intHash32(toUInt32(source_ip)), source_ip LIMIT ${cap}`;
+  return defineQuery({
+    name: "tag-activity-lowest",
+    sql: lowest(`(${ACTIVE})`),
+    shards: { merge: lowest },
+    params: z.object({ ...slice, ...blocks }),
+    row: z.object({ source_ip: numberColumn }),
+    format: "Native",
+  });
+};
+
 /** The number of distinct addresses of the whole slice. */
 export const countAddresses = defineQuery({
   name: "tag-activity-total",

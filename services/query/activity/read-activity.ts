@@ -64,7 +64,7 @@ export async function readTagActivity(
   }
   const [counts, bySeverity] = await Promise.all([countBuckets(grid, read), plan.count(read)]);
   const buckets = query.includeIps
-    ? listBuckets(windows, counts, grid, read)
+    ? listBuckets(windows, counts, grid, most.words, read)
     : toBuckets(
         windows,
         Uint32Array.from(windows, (_, bucket) => counts.get(bucket) ?? 0),

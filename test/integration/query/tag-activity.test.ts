@@ -1,5 +1,5 @@
 import { reader } from "@noisefloor/clickhouse/client/query.ts";
-import type { MostInProcess } from "@noisefloor/query/activity/count-in-process.ts";
+import { MOST_IN_PROCESS, type MostInProcess } from "@noisefloor/query/activity/count-in-process.ts";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -10,6 +10,7 @@ import { createWorld, makeTag, type World } from "../../support/worlds/world.ts"
 
 const NOW = Date.now();
 const HOUR = 3_600_000;
+const WORDS = MOST_IN_PROCESS.words;
 const tag = makeTag("under-test", "suspicious");
 const bucketSchema = z.object({ active_ips: z.int(), ips: z.array(z.string()) });
 const answerSchema = z.object({
@@ -19,26 +20,31 @@ const answerSchema = z.object({
 });
 
 let world: World;
-/** Lists no bucket that it has not counted before, as for a tag with many rows. */
+/** List no bucket that they have not counted before, as for a tag with many rows; the second one bucket by bucket. */
 let counting: FastifyInstance;
+let countingEach: FastifyInstance;
 let key: string;
 beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags([tag]);
-  counting = await makeApp([], (made, metrics) =>
-    world.register(made, metrics, { mostInProcess: { rows: 1, addresses: 1 } }),
-  );
+  const makeCounting = (words: number) =>
+    makeApp([], (made, metrics) => world.register(made, metrics, { mostInProcess: { rows: 1, addresses: 1, words } }));
+  counting = await makeCounting(WORDS);
+  countingEach = await makeCounting(1);
   key = await world.addCaller("unlimited");
 });
 afterAll(async () => {
   await counting.close();
+  await countingEach.close();
   await world.close();
 });
 
 /** The answer, which is the same in whatever way it is made. */
 async function ask(path: string): Promise<z.output<typeof answerSchema>> {
   const { body } = await world.get(path);
-  expect((await counting.inject({ url: path, headers: { key } })).json()).toEqual(body);
+  for (const app of [counting, countingEach]) {
+    expect((await app.inject({ url: path, headers: { key } })).json()).toEqual(body);
+  }
   return answerSchema.parse(body);
 }
 
@@ -46,17 +52,17 @@ const tagged = (ip: string, at: number, members: object = {}) => observation(ip,
 
 test("a sample is complete even when nearly all addresses of a bucket have high hash values", async () => {
   const addresses: string[] = [];
-  for (let number = 0x2d000000; addresses.length < 1_500; number++) {
+  for (let number = 0x2d000000; addresses.length < 2_500; number++) {
     if (intHash32(BigInt(number)) > 0xf8000000n)
       addresses.push([24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join("."));
   }
   await world.store(addresses.map((ip) => tagged(ip, NOW - 30 * 60_000)));
   const answer = await ask(`/v3/tags/${tag.id}/activity?include_ips=true`);
   const bucket = answer.activity.suspicious?.at(-1);
-  expect(bucket?.active_ips).toBe(1_500);
+  expect(bucket?.active_ips).toBe(2_500);
   expect(bucket?.ips).toEqual(sampleOf(new Set(addresses), 1_000));
   expect(answer.metadata.ips_truncated).toBe(true);
-  expect(answer.aggregations).toEqual({ total_ips: 1_500, classification: { suspicious: 1_500 } });
+  expect(answer.aggregations).toEqual({ total_ips: 2_500, classification: { suspicious: 2_500 } });
 });
 
 test("exactly 1,000 addresses are a complete list, not a truncated one", async () => {
@@ -102,12 +108,12 @@ test("few rows are counted here, else the addresses; of too many addresses the s
   const rows = ["tag-activity-rows answered"];
   expect(await queriesWith({})).toEqual([rows, rows]);
   const bits = ["tag-activity-bits answered"];
-  expect(await queriesWith({ mostInProcess: { rows: 3, addresses: 2 } })).toEqual([
+  expect(await queriesWith({ mostInProcess: { rows: 3, addresses: 2, words: WORDS } })).toEqual([
     [...bits, "tag-activity-rows refused"],
     bits,
   ]);
   const counted = ["tag-activity-sample answered", "tag-activity-total answered", "tag-activity-wide-counts answered"];
-  expect(await queriesWith({ mostInProcess: { rows: 3, addresses: 1 } })).toEqual([
+  expect(await queriesWith({ mostInProcess: { rows: 3, addresses: 1, words: WORDS } })).toEqual([
     ["tag-activity-bits refused", "tag-activity-rows refused", ...counted],
     counted,
   ]);
@@ -216,7 +222,7 @@ test("a window that reaches beyond retention lists what is not expired, and empt
   const ages = [10, 8, 6, 1];
   await world.store(ages.map((age) => tagged(`46.4.0.${age}`, NOW - age * 24 * HOUR, { tags: [old.slug] })));
   const url = `/v3/tags/${old.id}/activity?days=30&granularity=1h&include_ips=true`;
-  for (const more of [{}, { mostInProcess: { rows: 1, addresses: 1 } }]) {
+  for (const more of [{}, { mostInProcess: { rows: 1, addresses: 1, words: WORDS } }]) {
     const app = await makeApp([], (made, metrics) =>
       world.register(made, metrics, { retentionDays: () => 7, ...more }),
     );
@@ -249,7 +255,7 @@ test.each([
       return plain(definition, params, signal);
     };
     const app = await makeApp([], (made, metrics) =>
-      world.register(made, metrics, { read, mostInProcess: { rows: 1, addresses: 1 } }),
+      world.register(made, metrics, { read, mostInProcess: { rows: 1, addresses: 1, words: WORDS } }),
     );
     const url = `/v3/tags/${growing.id}/activity?days=1&granularity=1h&include_ips=true`;
     const { activity } = answerSchema.parse((await app.inject({ url, headers: { key } })).json());
