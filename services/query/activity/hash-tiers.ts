@@ -1,5 +1,5 @@
 import type { Grid } from "./count-buckets.ts";
-import { blocksOf, markHours } from "./hour-blocks.ts";
+import { blocksOf } from "./hour-blocks.ts";
 
 /** Up to which hash value the addresses of each bucket are read. A query takes longer the more values there are. */
 export type HashTiers = {
@@ -32,6 +32,5 @@ export function tiersOf(thresholds: readonly number[], grid: Grid): HashTiers {
       const from = grid.start + bucket * grid.width;
       return threshold < tier ? [] : [{ from: Math.max(from, grid.from), end: Math.min(from + grid.width, grid.end) }];
     });
-  const masks = tiers.map((tier, index) => (index === 0 ? blocksOf(grid).masks : markHours(grid, spansFrom(tier))));
-  return { thresholds: tiers, masks, reached };
+  return { thresholds: tiers, masks: tiers.map((tier) => blocksOf(grid, spansFrom(tier)).masks), reached };
 }

@@ -17,21 +17,14 @@ export type Blocks = {
   readonly masks: readonly bigint[];
 };
 
-/** Which hours of which blocks are in a span. @param marked the part of the span whose hours count; all by default. */
-export function blocksOf(span: Span, marked = span): Blocks {
+/** Which hours of which blocks are in a span. @param marked the parts of the span whose hours count; all by default. */
+export function blocksOf(span: Span, marked: readonly Span[] = [span]): Blocks {
   const first = Math.floor(span.from / BLOCK_SECONDS) * BLOCK_SECONDS;
   const count = Math.max(0, Math.ceil((span.end - first) / BLOCK_SECONDS));
-  const masks = Array.from({ length: count }, (_, block) => maskOf(marked, first + block * BLOCK_SECONDS));
+  const masks = Array.from({ length: count }, (_, block) =>
+    marked.reduce((mask, part) => mask | maskOf(part, first + block * BLOCK_SECONDS), 0n),
+  );
   return { first, masks };
-}
-
-/** For each block that a span touches, the bits of its hours that are in one of the marked spans. */
-export function markHours(span: Span, marked: readonly Span[]): readonly bigint[] {
-  const { first, masks } = blocksOf(span, { from: 0, end: 0 });
-  return masks.map((none, block) => {
-    const start = first + block * BLOCK_SECONDS;
-    return marked.reduce((mask, one) => mask | maskOf(one, start), none);
-  });
 }
 
 /** How the buckets of a grid, numbered from 0, cut the blocks. */

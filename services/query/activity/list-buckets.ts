@@ -72,7 +72,12 @@ function sliceGrid(grid: Grid, first: number, endBucket: number): Grid {
 }
 
 function sliceCounts(counts: Counts, first: number, end: number): Counts {
-  return new Map(Array.from({ length: end - first }, (_, bucket) => [bucket, counts.get(first + bucket) ?? 0]));
+  const part = new Map<number, number>();
+  for (let bucket = first; bucket < end; bucket++) {
+    const count = counts.get(bucket);
+    if (count !== undefined) part.set(bucket - first, count);
+  }
+  return part;
 }
 
 /**
@@ -121,7 +126,7 @@ async function readLists(counts: Counts, buckets: number, grid: Grid, maxWords: 
 
 /**
  * The same by one query, which skips rows above thresholds that about 1,150 addresses of each bucket are expected to be
- * below. Only hash values that someone has chosen are spread otherwise.
+ * below. Only chosen hash values are spread otherwise, or those of addresses that came after the count.
  * @returns undefined where very many more are below them; a bucket may have fewer than the cap, too.
  */
 async function readByThreshold(

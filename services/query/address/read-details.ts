@@ -2,7 +2,7 @@ import { isTooLarge } from "@noisefloor/clickhouse/client/errors.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { ipv4ToNumber } from "@noisefloor/domain/address/ipv4.ts";
 import { retentionStart } from "@noisefloor/domain/time/window.ts";
-import { oneAhead } from "../one-ahead.ts";
+import { inOrder } from "../in-order.ts";
 import { type AddressDetails, addressDetails, boundedAddressDetails, smallAddressDetails } from "./details-query.ts";
 import type { LookupDeps } from "./store-lookup.ts";
 
@@ -28,13 +28,13 @@ export async function readDetailsOfMany(
   if (ips.length <= NEIGHBORS_PER_QUERY) return undefined;
   const sorted = ips.toSorted((one, other) => ipv4ToNumber(one) - ipv4ToNumber(other));
   const details = new Map<string, AddressDetails>();
-  const parts = async function* () {
-    for (let start = 0; start < sorted.length; start += NEIGHBORS_PER_QUERY) {
-      yield await read(smallAddressDetails, sorted.slice(start, start + NEIGHBORS_PER_QUERY), scopes, deps, signal);
-    }
-  };
+  const count = Math.ceil(sorted.length / NEIGHBORS_PER_QUERY);
+  const parts = Array.from({ length: count }, (_, part) =>
+    sorted.slice(part * NEIGHBORS_PER_QUERY, (part + 1) * NEIGHBORS_PER_QUERY),
+  );
+  const readPart = (part: readonly string[]) => read(smallAddressDetails, part, scopes, deps, signal);
   try {
-    for await (const part of oneAhead(parts())) for (const [ip, row] of part) details.set(ip, row);
+    for await (const rows of inOrder(parts, 1, readPart)) for (const [ip, row] of rows) details.set(ip, row);
   } catch (error) {
     if (isTooLarge(error)) return undefined;
     throw error;

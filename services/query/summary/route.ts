@@ -141,8 +141,8 @@ export function registerTagSummary(app: FastifyInstance, deps: TagSummaryDeps): 
     const both = { from: before.from, end: window.end };
     const question = { request, key: JSON.stringify({ both, window, scopes }), cost: SUMMARY_COST };
     const rows = await answer(question, signal, async (shared) => {
-      const { first, masks } = blocksOf(both, window);
-      const previousMasks = blocksOf(both, before).masks;
+      const { first, masks } = blocksOf(both, [window]);
+      const previousMasks = blocksOf(both, [before]).masks;
       const params = { scopes, first, end: both.end, masks, previousMasks };
       const [counts] = await Promise.all([deps.read(countPerTag, params, shared), refreshOutdated(deps)]);
       return counts;
