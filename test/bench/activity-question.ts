@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Dataset } from "@noisefloor/domain/access/scope.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { z } from "zod";
 import type { World } from "./world.ts";
@@ -24,8 +25,13 @@ export type ActivityAnswer = {
   readonly listed?: number | undefined;
 };
 
-export function pathOf({ tag, days, width, includeIps }: ActivityQuestion): string {
-  return `/v3/tags/${tag.id}/activity?days=${days}&granularity=${width / 3_600}h&include_ips=${includeIps}`;
+/** @param datasets the global one alone by default. */
+export function pathOf(
+  { tag, days, width, includeIps }: Omit<ActivityQuestion, "start" | "end">,
+  datasets: readonly Dataset[] = ["global"],
+): string {
+  const path = `/v3/tags/${tag.id}/activity?days=${days}&granularity=${width / 3_600}h&include_ips=${includeIps}`;
+  return `${path}&workspace_labels=${datasets.join(",")}`;
 }
 
 const bodySchema = z.object({
@@ -39,8 +45,7 @@ export async function askService(
   world: World,
   asked: Omit<ActivityQuestion, "start" | "end">,
 ): Promise<{ question: ActivityQuestion; answer: ActivityAnswer }> {
-  const question = { ...asked, start: 0, end: 0 };
-  const { activity, aggregations, metadata } = bodySchema.parse(JSON.parse(await world.service.get(pathOf(question))));
+  const { activity, aggregations, metadata } = bodySchema.parse(JSON.parse(await world.service.get(pathOf(asked))));
   const buckets = Object.values(activity)[0] ?? [];
   return {
     question: { ...asked, start: Date.parse(metadata.start_date) / 1_000, end: Date.parse(metadata.end_date) / 1_000 },

@@ -10,9 +10,13 @@ export type Scope = { readonly dataset: Dataset; readonly workspaceId: string };
 /** What operations without a scope parameter read. */
 export const GLOBAL_SCOPE: Scope = { dataset: "global", workspaceId: "" };
 
+export function isGlobal({ dataset }: Scope): boolean {
+  return dataset === GLOBAL_SCOPE.dataset;
+}
+
 /** Whether these scopes are the global dataset alone. */
 export function isGlobalOnly(scopes: readonly Scope[]): boolean {
-  return scopes.length === 1 && scopes[0]?.dataset === GLOBAL_SCOPE.dataset;
+  return scopes.length === 1 && scopes.every(isGlobal);
 }
 
 /** A parsed scope parameter. `supplied` is false when it was left out or empty. */

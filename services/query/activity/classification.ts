@@ -1,14 +1,19 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { onlyRow, type Read } from "@noisefloor/clickhouse/client/query.ts";
-import { isGlobalOnly, type Scope } from "@noisefloor/domain/access/scope.ts";
+import { isGlobal, type Scope } from "@noisefloor/domain/access/scope.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { decodeAddresses } from "./listed-addresses.ts";
 import { countAddresses, countByClassification, listAddresses } from "./queries.ts";
+import {
+  type CountsBySeverity,
+  countSeverities,
+  readWorstElsewhere,
+  type WorstSeverities,
+} from "./worst-severities.ts";
 
 export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;
@@ -31,9 +36,6 @@ export type ClassificationQuery = {
   readonly since: number;
 };
 
-/** Distinct addresses by severity: the index of their classification in {@link INTENTIONS}. */
-export type CountsBySeverity = ReadonlyMap<number, number>;
-
 /** How to count the distinct addresses that a tag had in a slice. */
 export type ClassificationPlan = {
   /** The severity of all addresses, where it can be no other: who knows how many there are does not have to count. */
@@ -41,7 +43,7 @@ export type ClassificationPlan = {
   /** For who has the addresses already: this many at most are classified in memory, without a query. */
   readonly inMemory?: {
     readonly most: number;
-    readonly count: (addresses: Uint32Array) => Promise<CountsBySeverity>;
+    readonly count: (addresses: Uint32Array, read: Read) => Promise<CountsBySeverity>;
     /** Counts more of them. */
     readonly countMore: (read: Read) => Promise<CountsBySeverity>;
   };
@@ -68,31 +70,39 @@ export async function planClassification(
       count: async (read) => new Map([[own, onlyRow(countAddresses, await read(countAddresses, slice)).addresses]]),
     };
   }
+  const ofWorse = {
+    ...slice,
+    since: query.since,
+    worse: worse.map(({ id }) => id),
+    severities: worse.map((other) => INTENTIONS.indexOf(other.intention)),
+  };
   const countInStore = async (read: Read) => {
-    const severities = worse.map((other) => INTENTIONS.indexOf(other.intention));
-    const params = { ...slice, since: query.since, own, worse: worse.map(({ id }) => id), severities };
-    const rows = await read(countByClassification, params);
+    const rows = await read(countByClassification, { ...ofWorse, own });
     return new Map(rows.map(({ severity, addresses }) => [severity, addresses]));
   };
-  const index = isGlobalOnly(query.scopes) && deps.index?.isCurrent() ? deps.index : undefined;
-  if (worse.length > 0 && index === undefined) return { count: countInStore };
-  const severitiesOf = (addresses: Uint32Array) => {
-    const known = worse.length === 0 ? undefined : index?.severitiesOf(addresses, query.since);
-    const severities = new Uint8Array(addresses.length).fill(own);
-    for (let place = 0; place < addresses.length; place++) {
-      if (hasActors && actor(addresses[place] ?? 0) !== undefined) severities[place] = 0;
-      else if (known !== undefined) severities[place] = Math.max(own, (known[place] ?? 0) - 1);
-    }
-    return severities;
-  };
+  const index = deps.index?.isCurrent() ? deps.index : undefined;
+  const needsIndex = worse.length > 0 && query.scopes.some(isGlobal);
+  const needsOthers = worse.length > 0 && !query.scopes.every(isGlobal);
+  if (needsIndex && index === undefined) return { count: countInStore };
   const { maxListed: most = MAX_LISTED } = deps;
-  const countInMemory = (addresses: Uint32Array) => classify(addresses, severitiesOf);
+  const readWorst = async (read: Read): Promise<WorstSeverities[]> => [
+    ...(needsIndex && index !== undefined ? [index] : []),
+    ...(needsOthers ? [await readWorstElsewhere(ofWorse, most, read)] : []),
+  ];
+  const isOfActor = hasActors ? (address: number) => actor(address) !== undefined : undefined;
+  const countInMemory = (addresses: Uint32Array, worst: readonly WorstSeverities[]) =>
+    countSeverities(addresses, { own, since: query.since, worst, isOfActor });
   return {
-    inMemory: { most, count: countInMemory, countMore: countInStore },
+    inMemory: {
+      most,
+      count: async (addresses, read) => countInMemory(addresses, await readWorst(read)),
+      countMore: countInStore,
+    },
     count: async (read) => {
       const list = listAddresses(most);
-      const { total, addresses } = onlyRow(list, await read(list, slice));
-      return total > most ? countInStore(read) : countInMemory(decodeAddresses(addresses));
+      const [rows, worst] = await Promise.all([read(list, slice), readWorst(read)]);
+      const { total, addresses } = onlyRow(list, rows);
+      return total > most ? countInStore(read) : countInMemory(decodeAddresses(addresses), worst);
     },
   };
 }
@@ -108,21 +118,5 @@ export async function classifyWhole(
 ): Promise<CountsBySeverity> {
   if (sameForAll !== undefined) return new Map([[sameForAll, total]]);
   if (inMemory === undefined) return count(read);
-  return total > inMemory.most ? inMemory.countMore(read) : inMemory.count(addresses);
-}
-
-/** Classifying blocks the event loop: this many addresses take two to six milliseconds. */
-const ADDRESSES_PER_TURN = 20_000;
-
-type SeveritiesOf = (addresses: Uint32Array) => Uint8Array;
-
-async function classify(addresses: Uint32Array, severitiesOf: SeveritiesOf): Promise<CountsBySeverity> {
-  const counts = new Uint32Array(INTENTIONS.length);
-  for (let start = 0; start < addresses.length; start += ADDRESSES_PER_TURN) {
-    for (const severity of severitiesOf(addresses.subarray(start, start + ADDRESSES_PER_TURN))) {
-      counts[severity] = (counts[severity] ?? 0) + 1;
-    }
-    await ownTurn();
-  }
-  return new Map(counts.entries());
+  return total > inMemory.most ? inMemory.countMore(read) : inMemory.count(addresses, read);
 }

@@ -1,6 +1,6 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { DATASETS } from "@noisefloor/domain/access/scope.ts";
+import { DATASETS, GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import { IN_SCOPES, inSeries, scopesParam } from "../scope-sql.ts";
 import { BLOCK_SECONDS } from "./hour-blocks.ts";
@@ -232,11 +232,21 @@ export const listAddresses = (most: number) => {
 
 /** Of more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
 const MAX_INDEXED_ADDRESSES = 1_000;
+const INDEX_FOR_FEW = `use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`;
+
+/** Tags that are worse than the one that is asked for, their severities, and since when they count, in milliseconds. */
+const worse = {
+  worse: z.array(z.string()).readonly(),
+  severities: z.array(z.int()).readonly(),
+  since: z.int(),
+};
+const IS_WORSE = `last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND tag_id IN {worse:Array(UUID)}`;
+const SEVERITY = "{severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)]";
 
 /**
  * The same addresses by classification, as its severity: the worst of all tags that an address had in these scopes
  * since `since` (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose
- * severity is `own`, so only worse tags are looked for: `worse`, with their `severities`.
+ * severity is `own`, so only worse tags are looked for.
  */
 export const countByClassification = defineQuery({
   name: "tag-activity-classification",
@@ -249,9 +259,8 @@ export const countByClassification = defineQuery({
         FROM (
           SELECT source_ip, {own:Int8} AS severity FROM active
           UNION ALL
-          SELECT source_ip, {severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)] AS severity FROM address_tags
-          WHERE ${IN_SCOPES} AND last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-            AND tag_id IN {worse:Array(UUID)} AND source_ip IN (SELECT source_ip FROM active)
+          SELECT source_ip, ${SEVERITY} AS severity FROM address_tags
+          WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (SELECT source_ip FROM active)
         ) GROUP BY source_ip
       ) AS address
       ASOF LEFT JOIN (
@@ -259,17 +268,26 @@ export const countByClassification = defineQuery({
         WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
       ) AS actor ON actor.one = address.one AND address.number >= actor.first
     ) GROUP BY severity
-    SETTINGS use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`,
+    SETTINGS ${INDEX_FOR_FEW}`,
   shards: {
     merge: (shards) => `SELECT severity, sum(addresses) AS addresses FROM ${shards} GROUP BY severity`,
   },
-  params: z.object({
-    ...slice,
-    ...blocks,
-    since: z.int(),
-    own: z.int(),
-    worse: z.array(z.string()).readonly(),
-    severities: z.array(z.int()).readonly(),
-  }),
+  params: z.object({ ...slice, ...blocks, ...worse, own: z.int() }),
   row: z.object({ severity: z.int(), addresses: z.int() }),
+});
+
+const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColumn });
+/** Columns of addresses and their severities. */
+export type AddressSeverities = z.output<typeof addressSeverity>;
+
+/** The worst of these severities that each of the same addresses had in the scopes but for the global dataset. */
+export const readWorseElsewhere = defineQuery({
+  name: "tag-activity-severities",
+  sql: `SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity FROM address_tags
+    WHERE ${IN_SCOPES} AND dataset != '${GLOBAL_SCOPE.dataset}' AND ${IS_WORSE} AND source_ip IN (${ACTIVE})
+    GROUP BY source_ip SETTINGS ${INDEX_FOR_FEW}`,
+  shards: { merge: (shards) => `SELECT source_ip, severity FROM ${shards}` },
+  params: z.object({ ...slice, ...blocks, ...worse }),
+  row: addressSeverity,
+  format: "Native",
 });

@@ -3,12 +3,13 @@ import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
-import { type ClassificationDeps, type CountsBySeverity, classifyWhole, planClassification } from "./classification.ts";
+import { type ClassificationDeps, classifyWhole, planClassification } from "./classification.ts";
 import { countBuckets } from "./count-buckets.ts";
 import { countInProcess, MOST_IN_PROCESS, type MostInProcess } from "./count-in-process.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import type { Refusals } from "./refusals.ts";
 import { sortAddresses } from "./sort-addresses.ts";
+import type { CountsBySeverity } from "./worst-severities.ts";
 
 export type ActivityQuery = {
   readonly tag: Pick<Tag, "id" | "intention">;

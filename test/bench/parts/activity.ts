@@ -1,3 +1,4 @@
+import type { Dataset } from "@noisefloor/domain/access/scope.ts";
 import { type ActivityAnswer, type ActivityQuestion, askService, differenceOf, pathOf } from "../activity-question.ts";
 import { against, type Line, within } from "../line.ts";
 import { measureEach } from "../measure-each.ts";
@@ -33,6 +34,13 @@ const NOTES = [
   "DuckDB holds the rows of the three tags alone and does not split addresses by classification.",
   "The addresses of the ordinary tag come and go; those of the steady tag stay the same.",
 ];
+/** Asked in two datasets, too. The heavy tag is the worst there is; addresses of the ordinary one may have worse tags. */
+const IN_TWO_DATASETS: readonly (Asked & { readonly limitMs?: number })[] = [
+  { tag: "heavy", days: 1, hours: 1, ips: false, limitMs: 300 },
+  { tag: "heavy", days: 30, hours: 24, ips: false, limitMs: 800 },
+  { tag: "heavy", days: 90, hours: 24, ips: false, limitMs: 1_000 },
+  { tag: "ordinary", days: 30, hours: 24, ips: false },
+];
 /** Lists may make an answer so much slower. */
 const MOST_FOR_LISTS = 1.3;
 
@@ -46,8 +54,11 @@ export const activity: Part = {
     const duckDb = await openDuckDb(world);
     try {
       const questions = QUESTIONS.map((asked) => [nameOf(asked), () => measureOne(run, world, duckDb, asked)] as const);
-      const lists = { "lists of addresses": () => measureLists(run, world) };
-      const measured = await measureEach({ ...Object.fromEntries(questions), ...lists }, run.say);
+      const more = {
+        "lists of addresses": () => measureLists(run, world),
+        "two datasets": () => measureTwoDatasets(run, world),
+      };
+      const measured = await measureEach({ ...Object.fromEntries(questions), ...more }, run.say);
       return { ...measured, notes: NOTES };
     } finally {
       await duckDb.close();
@@ -95,7 +106,7 @@ async function measureLists(run: Run, world: World): Promise<Line[]> {
   const measure = async (hours: number) => {
     const asked = { days: 90, hours, tag: "heavy" } as const;
     const ask = (ips: boolean) => () =>
-      timeOf(() => world.service.get(pathOf({ ...toQuestion(world, { ...asked, ips }), start: 0, end: 0 })), run.pace);
+      timeOf(() => world.service.get(pathOf(toQuestion(world, { ...asked, ips }))), run.pace);
     const times = await inTurn({ listed: ask(true), counted: ask(false) }, run.pace);
     const [listed, counted] = [nameOf({ ...asked, ips: true }), nameOf({ ...asked, ips: false })];
     const named = { name: listed, unit: "ms", peer: "the same without addresses" } as const;
@@ -105,4 +116,17 @@ async function measureLists(run: Run, world: World): Promise<Line[]> {
   const [byHour, byDay] = [await measure(1), await measure(24)];
   // Those by day are measured beside their peers, who take minutes to list more than two thousand buckets.
   return [...byHour.limits, byHour.line, byDay.line];
+}
+
+async function measureTwoDatasets(run: Run, world: World): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const { limitMs, ...asked } of IN_TWO_DATASETS) {
+    const ask = (datasets: readonly Dataset[]) => () =>
+      timeOf(() => world.service.get(pathOf(toQuestion(world, asked), datasets)), run.pace);
+    const times = await inTurn({ both: ask(["global", "community"]), global: ask(["global"]) }, run.pace);
+    const name = `${nameOf(asked)}, two datasets`;
+    lines.push(against({ name, unit: "ms", peer: "the same in the global dataset" }, times.both, times.global));
+    if (limitMs !== undefined) lines.push(within(name, times.both, limitMs));
+  }
+  return lines;
 }

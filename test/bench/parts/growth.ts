@@ -21,7 +21,7 @@ const timed =
   (asked) =>
     timeOf(() => asked.world.service.get(path(asked)), asked.run.pace);
 const activity = (tag: "heavy" | "ordinary", days: number, includeIps: boolean) =>
-  timed(({ world }) => pathOf({ tag: world[tag], days, width: HOURS * 3_600, includeIps, start: 0, end: 0 }));
+  timed(({ world }) => pathOf({ tag: world[tag], days, width: HOURS * 3_600, includeIps }));
 
 const QUESTIONS: readonly Question[] = [
   { name: `GET /v3/community/{ip}, ${CONNECTIONS} connections: p50`, isFlat: true, ask: load },
