@@ -6,6 +6,7 @@ import { MAX_BATCH_MEMORY } from "../record-batch/record-batch.ts";
 import { patchAbortedTransactions } from "./aborted-transactions.ts";
 import { patchFetchDecoder } from "./fetch-decoder.ts";
 import { patchRawRequests } from "./raw-requests.ts";
+import { patchResponses } from "./responses.ts";
 import { patchStaticMembership } from "./static-membership.ts";
 
 /** The patches reach into this version's files; any other may have moved or changed what they replace. */
@@ -32,6 +33,7 @@ export function install(): void {
   patchAbortedTransactions();
   patchStaticMembership();
   patchRawRequests();
+  patchResponses();
   isInstalled = true;
 }
 

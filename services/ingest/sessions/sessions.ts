@@ -1,4 +1,6 @@
 import type { SessionAddress, StoredSession } from "@noisefloor/clickhouse/tables/sessions.ts";
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { type BackoffOptions, retry } from "../retry.ts";
 import { mergePart, type SessionPart, type SessionState } from "./merge.ts";
@@ -10,8 +12,8 @@ export type ReadSessions = (
   times: { readonly from: number; readonly to: number },
 ) => Promise<StoredSession[]>;
 
-/** A record of a session, and the id that the session's row is stored under. */
-export type JoiningPart = SessionPart & { readonly observationId: string };
+/** A record of a session, the id that the session's row is stored under, and the {@link sessionKey}. */
+export type JoiningPart = SessionPart & { readonly observationId: string; readonly key: string };
 
 /** What became of a session, with the records that joined it here. */
 export type Joined = {
@@ -41,6 +43,8 @@ type Entry = {
 
 export function createSessions(read: ReadSessions): Sessions {
   const entries = new Map<string, Entry>();
+  /** Ends when no batch merges its records. */
+  let merging: Promise<unknown> = Promise.resolve();
 
   const claim = (parts: readonly JoiningPart[]) => {
     const claimed = new Map<string, Entry>();
@@ -49,7 +53,7 @@ export function createSessions(read: ReadSessions): Sessions {
     const begun = new Promise<void>((resolve) => (begin = resolve));
     const loaded = begun.then(() => load(missing));
     for (const part of parts) {
-      const key = keyOf(part);
+      const { key } = part;
       if (claimed.has(key)) continue;
       let entry = entries.get(key);
       if (entry === undefined) {
@@ -77,7 +81,33 @@ export function createSessions(read: ReadSessions): Sessions {
       const session = toSession(row);
       if (session !== undefined) found.set(keyOfRow(row), session);
     }
-    for (const [part, entry] of missing) entry.current.state = found.get(keyOf(part));
+    for (const [part, entry] of missing) entry.current.state = found.get(part.key);
+  };
+
+  const merge = async (parts: readonly JoiningPart[], claimed: ReadonlyMap<string, Entry>) => {
+    const touched: Holder[] = [];
+    const pace = createRecordPace();
+    for (const part of parts) {
+      const pause = pace(0);
+      if (pause !== undefined) await pause;
+      const entry = claimed.get(part.key);
+      if (entry === undefined) continue;
+      const { state } = entry.current;
+      // A sensor may give an id again: after a day it is another session.
+      if (state !== undefined && Math.abs(state.observedAt - part.valid.observedAt) > DAY_MS) {
+        entry.current = { state: undefined };
+      }
+      entry.current.state = mergePart(entry.current.state, part);
+      touched.push(entry.current);
+    }
+    return touched.flatMap(({ state }) => state ?? []);
+  };
+
+  /** One batch after the other: between the turns of one, no other may add its records to the same sessions. */
+  const mergeAlone: typeof merge = (parts, claimed) => {
+    const states = merging.then(() => merge(parts, claimed));
+    merging = states.catch(() => {});
+    return states;
   };
 
   const release = (claimed: ReadonlyMap<string, Entry>) => {
@@ -89,32 +119,19 @@ export function createSessions(read: ReadSessions): Sessions {
       const claimed = claim(parts);
       try {
         await Promise.all(new Set([...claimed.values()].map(({ loaded }) => loaded)));
+        const states = await mergeAlone(parts, claimed);
+        let isReleased = false;
+        return {
+          states,
+          release() {
+            if (!isReleased) release(claimed);
+            isReleased = true;
+          },
+        };
       } catch (error) {
         release(claimed);
         throw error;
       }
-      const touched: Holder[] = [];
-      for (const part of parts) {
-        const entry = claimed.get(keyOf(part));
-        if (entry === undefined) continue;
-        const { state } = entry.current;
-        // A sensor may give an id again: after a day it is another session.
-        if (state !== undefined && Math.abs(state.observedAt - part.valid.observedAt) > DAY_MS) {
-          entry.current = { state: undefined };
-        }
-        entry.current.state = mergePart(entry.current.state, part);
-        touched.push(entry.current);
-      }
-      // Taken before anything else can run: rows of other batches must not be in this one's.
-      const states = touched.flatMap(({ state }) => state ?? []);
-      let isReleased = false;
-      return {
-        states,
-        release() {
-          if (!isReleased) release(claimed);
-          isReleased = true;
-        },
-      };
     },
   };
 }
@@ -124,8 +141,11 @@ export function retryingSessions(sessions: Sessions, options: BackoffOptions): S
   return { join: (parts) => retry(() => sessions.join(parts), options) };
 }
 
-function keyOf({ valid: { observation }, observationId }: JoiningPart): string {
-  const { source_ip, dataset, workspace_id = "", sensor_id } = observation;
+/** What tells a session from all others. */
+export function sessionKey(
+  { source_ip, dataset, workspace_id = "", sensor_id }: ValidObservation["observation"],
+  observationId: string,
+): string {
   return JSON.stringify([source_ip, dataset, workspace_id, sensor_id, observationId]);
 }
 

@@ -3,7 +3,7 @@ import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { type ObservationRow, toRow } from "../observation-row.ts";
 import { observationIdOf } from "../record-id.ts";
 import type { SessionState } from "../sessions/merge.ts";
-import type { JoiningPart, Sessions } from "../sessions/sessions.ts";
+import { type JoiningPart, type Sessions, sessionKey } from "../sessions/sessions.ts";
 import type { AssignedTags } from "../tagging/assign-tags.ts";
 import type { AcceptedRecord, IncomingRecord } from "../types.ts";
 
@@ -42,9 +42,12 @@ export async function makeRows<R extends IncomingRecord>(
 ): Promise<MadeRows> {
   if (prepare !== undefined) onWaiting();
   await prepare?.(accepted.map(({ valid }) => valid.observation));
+  const pace = createRecordPace();
   const parts = new Map<AcceptedRecord<R>, JoiningPart>();
   if (sessions !== undefined) {
     for (const one of accepted) {
+      const pause = pace(one.record.bytes.length);
+      if (pause !== undefined) await pause;
       const part = toPart(one);
       if (part !== undefined) parts.set(one, part);
     }
@@ -55,7 +58,6 @@ export async function makeRows<R extends IncomingRecord>(
     const states = new Map([...parts.keys()].map((one, index) => [one, joined?.states[index]]));
     const made = new Map<SessionState, ObservationRow>();
     const rows: ObservationRow[] = [];
-    const pace = createRecordPace();
     for (const one of accepted) {
       const pause = pace(one.record.bytes.length);
       if (pause !== undefined) await pause;
@@ -91,7 +93,8 @@ function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): JoiningP
   const session = valid.observation.session_id;
   if (session === undefined) return undefined;
   // A key's sessions are its own, as its observations are.
-  return { valid, tagIds, recordId: idOf(accepted), observationId: observationIdOf(`session:${session}`, record) };
+  const observationId = observationIdOf(`session:${session}`, record);
+  return { valid, tagIds, recordId: idOf(accepted), observationId, key: sessionKey(valid.observation, observationId) };
 }
 
 /** A tag that a session has once got stays: rules that forbid something may match only its first records. */

@@ -1,0 +1,61 @@
+import { createRequire } from "node:module";
+
+/** What we use of the library's class for a socket to a broker: the response that is coming, as far as it has come. */
+type Connection = {
+  chunks: Buffer[];
+  bytesBuffered: number;
+  /** With the four bytes that say how long it is; just these four until they have come. */
+  bytesNeeded: number;
+  isConnected(): boolean;
+  connect(): Promise<unknown>;
+  processData(data: Buffer): void;
+};
+
+const SIZE_BYTES = 4;
+/** Shorter responses are quickly joined, and no broker of ours sends longer ones: both are left to the library. */
+const [LEAST_BYTES, MOST_BYTES] = [256 * 1024, 256 * 1024 * 1024];
+
+/** A response that is put together piece by piece, and how much of it is there. */
+type Assembly = { readonly bytes: Buffer; length: number };
+const assemblies = new WeakMap<Connection, Assembly>();
+
+/**
+ * Fault: kafkajs keeps the pieces of a response and joins them all in the turn of the event loop that brings the last.
+ * Seen: a fetch of 64 MiB blocked the event loop for up to 80 ms, with the response in memory twice.
+ * responses.test.ts plays it.
+ */
+export function patchResponses(): void {
+  const connection: { readonly prototype: Connection } = createRequire(import.meta.url)(
+    "kafkajs/src/network/connection.js",
+  );
+  const { connect, processData } = connection.prototype;
+  connection.prototype.connect = function (this: Connection) {
+    // What an earlier socket has left unfinished is no beginning of what this one brings.
+    if (!this.isConnected()) assemblies.delete(this);
+    return connect.call(this);
+  };
+  connection.prototype.processData = function (this: Connection, data: Buffer) {
+    const assembly = assemblies.get(this);
+    if (assembly === undefined) {
+      processData.call(this, data);
+      if (this.bytesNeeded >= LEAST_BYTES && this.bytesNeeded <= MOST_BYTES) assemblies.set(this, begin(this));
+      return;
+    }
+    const taken = data.copy(assembly.bytes, assembly.length);
+    assembly.length += taken;
+    if (assembly.length < assembly.bytes.length) return;
+    assemblies.delete(this);
+    processData.call(this, assembly.bytes);
+    if (taken < data.length) this.processData(data.subarray(taken));
+  };
+}
+
+/** Takes over the response that has begun to come, and leaves the library waiting for one. */
+function begin(connection: Connection): Assembly {
+  const assembly = { bytes: Buffer.allocUnsafeSlow(connection.bytesNeeded), length: 0 };
+  for (const chunk of connection.chunks) assembly.length += chunk.copy(assembly.bytes, assembly.length);
+  connection.chunks = [];
+  connection.bytesBuffered = 0;
+  connection.bytesNeeded = SIZE_BYTES;
+  return assembly;
+}
