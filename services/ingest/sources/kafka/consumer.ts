@@ -128,6 +128,9 @@ async function* unpack(
   let unreadable: RejectedRecord<MessageRecord>[] = [];
   for (const [place, message] of messages.entries()) {
     const payload = message.value ?? Buffer.alloc(0);
+    // Records to be decoded have their own.
+    const pause = raw === undefined ? pace(payload.length) : undefined;
+    if (pause !== undefined) await pause;
     const parts = message.damage === undefined ? splitMessage(payload) : unreadableBatch(message.damage);
     const idNamespace = idNamespaceOfMessage(message);
     const toRecord = (bytes: Buffer, index: number): MessageRecord => ({
