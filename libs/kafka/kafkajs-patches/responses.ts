@@ -12,7 +12,10 @@ type Connection = {
 };
 
 const SIZE_BYTES = 4;
-/** Shorter responses are quickly joined, and no broker of ours sends longer ones: both are left to the library. */
+/**
+ * Others are left to the library: shorter responses are quickly joined, and for one that is longer than any fetch asks
+ * for, as of a server that is no broker, no memory is set aside.
+ */
 const [LEAST_BYTES, MOST_BYTES] = [256 * 1024, 256 * 1024 * 1024];
 
 /** A response that is put together piece by piece, and how much of it is there. */
