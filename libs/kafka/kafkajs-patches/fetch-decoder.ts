@@ -49,7 +49,7 @@ export async function decodeMessages(response: FetchResponse): Promise<DecodedRe
   const start = response.offset + 4;
   response.offset = start + bytes;
   const records: DecodedRecord[] = [];
-  // Others have waited while a large response came in, and get their turn before it is decoded.
+  // A large response is work enough for the turn that brings its end: its decoding begins in another.
   const memory = memoryOf.get(response) ?? { total: 0, sinceTurn: response.buffer.length };
   memoryOf.set(response, memory);
   for (let at = start; memory.total < RESPONSE_MEMORY; ) {

@@ -6,15 +6,19 @@ import { install } from "./install.ts";
 type Fulfilled = { readonly correlationId: number; readonly payload: Buffer };
 type Connection = {
   requestQueue: { fulfillRequest(response: Fulfilled): void };
+  connect(): Promise<unknown>;
   processData(data: Buffer): void;
 };
 
 install();
 const logger = { namespace: () => ({ debug: () => {}, error: () => {} }) };
+const socketFactory = () => {
+  throw new Error("no socket is needed");
+};
 
-function connect() {
+function makeConnection() {
   const Connection = createRequire(import.meta.url)("kafkajs/src/network/connection.js");
-  const connection: Connection = new Connection({ host: "localhost", port: 9092, logger });
+  const connection: Connection = new Connection({ host: "127.0.0.1", port: 9092, logger, socketFactory });
   const received: Fulfilled[] = [];
   connection.requestQueue.fulfillRequest = (response) => void received.push(response);
   return { connection, received };
@@ -51,7 +55,7 @@ test("responses arrive whole and in order, however long they are and however the
       // Pieces of a few bytes alone would be hundreds of thousands.
       const lengthsOfPieces = [...cuts, 65_536];
       const sent = lengths.map((length, index) => responseOf(index, length));
-      const { connection, received } = connect();
+      const { connection, received } = makeConnection();
       for (const piece of cut(Buffer.concat(sent.map(({ bytes }) => bytes)), lengthsOfPieces))
         connection.processData(piece);
       expect(received.map(({ correlationId }) => correlationId)).toEqual(sent.map((_, index) => index));
@@ -61,7 +65,7 @@ test("responses arrive whole and in order, however long they are and however the
   ));
 
 test("a long response is not joined at its end", () => {
-  const { connection, received } = connect();
+  const { connection, received } = makeConnection();
   const response = responseOf(7, 8 * 1024 * 1024);
   const concat = vi.spyOn(Buffer, "concat");
   for (const piece of cut(response.bytes, [65_536])) connection.processData(piece);
@@ -70,3 +74,16 @@ test("a long response is not joined at its end", () => {
   const joined = concat.mock.results.map(({ value }) => (value instanceof Buffer ? value.length : 0));
   expect(Math.max(0, ...joined)).toBeLessThan(256 * 1024);
 });
+
+test.each([100_000, 1_000_000])(
+  "of a response of %i bytes that a lost connection cut, nothing is left for the next",
+  async (length) => {
+    const { connection, received } = makeConnection();
+    connection.processData(responseOf(1, length).bytes.subarray(0, length / 2));
+    await expect(connection.connect()).rejects.toThrow("no socket is needed");
+    const next = responseOf(2, length);
+    for (const piece of cut(next.bytes, [65_536])) connection.processData(piece);
+    expect(received.map(({ correlationId }) => correlationId)).toEqual([2]);
+    expect(received[0]?.payload.equals(next.payload)).toBe(true);
+  },
+);

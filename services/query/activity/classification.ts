@@ -8,18 +8,13 @@ import type { AddressIndex } from "../address-index/memory-lookup.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { decodeAddresses } from "./listed-addresses.ts";
 import { countAddresses, countByClassification, listAddresses } from "./queries.ts";
-import {
-  type CountsBySeverity,
-  countSeverities,
-  readWorstElsewhere,
-  type WorstSeverities,
-} from "./worst-severities.ts";
+import { type CountsBySeverity, countSeverities, readOtherDatasets, type WorstSeverities } from "./worst-severities.ts";
 
 export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;
   /** Classifies addresses of the global dataset without a query. */
   readonly index?: AddressIndex | undefined;
-  /** The most addresses of a tag that are classified without a query, {@link MAX_LISTED} by default. */
+  /** The most addresses of a tag that are classified in this process, {@link MAX_LISTED} by default. */
   readonly maxListed?: number | undefined;
 };
 
@@ -40,7 +35,7 @@ export type ClassificationQuery = {
 export type ClassificationPlan = {
   /** The severity of all addresses, where it can be no other: who knows how many there are does not have to count. */
   readonly sameForAll?: number;
-  /** For who has the addresses already: this many at most are classified in memory, without a query. */
+  /** For who has the addresses already: this many at most are classified in this process. */
   readonly inMemory?: {
     readonly most: number;
     readonly count: (addresses: Uint32Array, read: Read) => Promise<CountsBySeverity>;
@@ -87,7 +82,7 @@ export async function planClassification(
   const { maxListed: most = MAX_LISTED } = deps;
   const readWorst = async (read: Read): Promise<WorstSeverities[]> => [
     ...(needsIndex && index !== undefined ? [index] : []),
-    ...(needsOthers ? [await readWorstElsewhere(ofWorse, most, read)] : []),
+    ...(needsOthers ? [await readOtherDatasets(ofWorse, most, read)] : []),
   ];
   const isOfActor = hasActors ? (address: number) => actor(address) !== undefined : undefined;
   const countInMemory = (addresses: Uint32Array, worst: readonly WorstSeverities[]) =>

@@ -281,7 +281,7 @@ const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColu
 export type AddressSeverities = z.output<typeof addressSeverity>;
 
 /** The worst of these severities that each of the same addresses had in the scopes but for the global dataset. */
-export const readWorseElsewhere = defineQuery({
+export const worstInOtherDatasets = defineQuery({
   name: "tag-activity-severities",
   sql: `SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity FROM address_tags
     WHERE ${IN_SCOPES} AND dataset != '${GLOBAL_SCOPE.dataset}' AND ${IS_WORSE} AND source_ip IN (${ACTIVE})

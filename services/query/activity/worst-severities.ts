@@ -1,39 +1,42 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { z } from "zod";
 import { createSightings, type Sightings } from "../address-index/sightings.ts";
-import { type AddressSeverities, readWorseElsewhere } from "./queries.ts";
+import { type AddressSeverities, worstInOtherDatasets } from "./queries.ts";
 import { inTurns } from "./turns.ts";
 
 /** Distinct addresses by severity: the index of their classification in {@link INTENTIONS}. */
 export type CountsBySeverity = ReadonlyMap<number, number>;
 
-/** Knows the worst severities that addresses had, one more than those by which they are counted; 0 without any. */
+/** Knows the worst severities of addresses, each one more than in {@link CountsBySeverity}; 0 of those without any. */
 export type WorstSeverities = Pick<Sightings, "severitiesOf">;
+
+/** This many take two to five milliseconds. */
+const RECORDS_PER_TURN = 8_000;
 
 /**
  * Reads what the index in memory does not have: severities from other datasets than the global one.
  * @param most of more addresses it has a part.
  */
-export async function readWorstElsewhere(
-  params: z.input<typeof readWorseElsewhere.params>,
+export async function readOtherDatasets(
+  params: z.input<typeof worstInOtherDatasets.params>,
   most: number,
   read: Read,
 ): Promise<WorstSeverities> {
-  const elsewhere = createSightings();
-  const fits = () => elsewhere.size() <= most;
+  const sightings = createSightings();
+  const fits = () => sightings.size() <= most;
   const onBlock = async ({ source_ip, severity }: AddressSeverities) => {
     if (!fits()) return;
-    await inTurns(source_ip.length, (from, end) => {
+    const record = (from: number, end: number) => {
       for (let row = from; row < end; row++) {
-        elsewhere.record(source_ip[row] ?? 0, (severity[row] ?? 0) + 1, params.since);
+        sightings.record(source_ip[row] ?? 0, (severity[row] ?? 0) + 1, params.since);
       }
       return fits();
-    });
+    };
+    await inTurns(source_ip.length, record, RECORDS_PER_TURN);
   };
-  await read({ ...readWorseElsewhere, onBlock }, params);
-  return elsewhere;
+  await read({ ...worstInOtherDatasets, onBlock }, params);
+  return sightings;
 }
 
 export type Classified = {
@@ -51,12 +54,12 @@ const ADDRESSES_PER_TURN = 20_000;
 
 export async function countSeverities(addresses: Uint32Array, by: Classified): Promise<CountsBySeverity> {
   const counts = new Uint32Array(INTENTIONS.length);
-  for (let start = 0; start < addresses.length; start += ADDRESSES_PER_TURN) {
-    for (const severity of severitiesOf(addresses.subarray(start, start + ADDRESSES_PER_TURN), by)) {
+  const count = (from: number, end: number) => {
+    for (const severity of severitiesOf(addresses.subarray(from, end), by)) {
       counts[severity] = (counts[severity] ?? 0) + 1;
     }
-    await ownTurn();
-  }
+  };
+  await inTurns(addresses.length, count, ADDRESSES_PER_TURN);
   return new Map(counts.entries());
 }
 

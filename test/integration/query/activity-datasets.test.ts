@@ -22,7 +22,10 @@ const answerSchema = z.object({
 let world: World;
 let index: SightingsCache;
 let key: string;
-/** They have the index; the second one lists the addresses of a tag to classify them, the third one leaves it to the store. */
+/**
+ * They have the index. The second one lists the addresses of a tag to classify them, the third one leaves that to the
+ * store.
+ */
 let apps: readonly FastifyInstance[];
 let queries: string[] = [];
 
