@@ -5,10 +5,12 @@ import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { type LookupCaches, refreshOutdated } from "../address/store-lookup.ts";
 import type { AddressIndex } from "../address-index/memory-lookup.ts";
+import { countAddresses, countByClassification, listAddresses } from "./classification-queries.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { decodeAddresses } from "./listed-addresses.ts";
-import { countAddresses, countByClassification, listAddresses } from "./queries.ts";
-import { type CountsBySeverity, countSeverities, readOtherDatasets, type WorstSeverities } from "./worst-severities.ts";
+import type { Refusals } from "./refusals.ts";
+import type { WorstSeverities } from "./severity-table.ts";
+import { type CountsBySeverity, countSeverities, readOtherDatasets } from "./worst-severities.ts";
 
 export type ClassificationDeps = LookupCaches & {
   readonly catalogue: Pick<TagCatalogue, "all">;
@@ -16,6 +18,9 @@ export type ClassificationDeps = LookupCaches & {
   readonly index?: AddressIndex | undefined;
   /** The most addresses of a tag that are classified in this process, {@link MAX_LISTED} by default. */
   readonly maxListed?: number | undefined;
+  /** The most rows of other datasets that are read for more than a few addresses; see {@link readOtherDatasets}. */
+  readonly maxSeverityRows?: number | undefined;
+  readonly refusals: Refusals;
 };
 
 /** Some ten megabytes on their way. */
@@ -79,10 +84,10 @@ export async function planClassification(
   const needsIndex = worse.length > 0 && query.scopes.some(isGlobal);
   const needsOthers = worse.length > 0 && !query.scopes.every(isGlobal);
   if (needsIndex && index === undefined) return { count: countInStore };
-  const { maxListed: most = MAX_LISTED } = deps;
-  const readWorst = async (read: Read): Promise<WorstSeverities[]> => [
+  const { maxListed: most = MAX_LISTED, maxSeverityRows: maxRows, refusals } = deps;
+  const readWorst = async (read: Read, addresses?: number): Promise<WorstSeverities[]> => [
     ...(needsIndex && index !== undefined ? [index] : []),
-    ...(needsOthers ? [await readOtherDatasets(ofWorse, most, read)] : []),
+    ...(needsOthers ? [await readOtherDatasets(ofWorse, { most, addresses, maxRows, refusals }, read)] : []),
   ];
   const isOfActor = hasActors ? (address: number) => actor(address) !== undefined : undefined;
   const countInMemory = (addresses: Uint32Array, worst: readonly WorstSeverities[]) =>
@@ -90,7 +95,7 @@ export async function planClassification(
   return {
     inMemory: {
       most,
-      count: async (addresses, read) => countInMemory(addresses, await readWorst(read)),
+      count: async (addresses, read) => countInMemory(addresses, await readWorst(read, addresses.length)),
       countMore: countInStore,
     },
     count: async (read) => {

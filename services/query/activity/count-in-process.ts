@@ -1,4 +1,3 @@
-import { isRefused } from "@noisefloor/clickhouse/client/errors.ts";
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { type BucketBits, countByBucket } from "./bucket-bits.ts";
@@ -7,7 +6,7 @@ import { createRowCounter } from "./count-rows.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { listByBucket } from "./list-by-bucket.ts";
 import { type AddressBits, readBits, readRows } from "./queries.ts";
-import type { Refusals } from "./refusals.ts";
+import { attempt, type Refusals } from "./refusals.ts";
 
 /** `words` of the bits of addresses' buckets, 32 in each. */
 export type MostInProcess = { readonly rows: number; readonly addresses: number; readonly words: number };
@@ -38,20 +37,6 @@ export async function countInProcess(
   read: Read,
 ): Promise<CountedInProcess | undefined> {
   const { tag, scopes, from, end, width } = grid;
-  /** Undefined when the attempt fails for the slice's size, or did so lately. */
-  const attempt = async <Answer>(
-    query: string,
-    answer: () => Promise<Answer | undefined>,
-  ): Promise<Answer | undefined> => {
-    const key = JSON.stringify([query, tag, scopes, end - from, width]);
-    if (refusals.has(key)) return undefined;
-    const answered = await answer().catch((error: unknown): undefined => {
-      if (!isRefused(error)) throw error;
-      return undefined;
-    });
-    if (answered === undefined) refusals.add(key);
-    return answered;
-  };
   const fromRows = async () => {
     const query = readRows({ most: most.rows, scopes: scopes.length });
     const counter = createRowCounter(grid, buckets, most.words);
@@ -66,7 +51,11 @@ export async function countInProcess(
     const bits = joinBlocks(blocks);
     return toCounted(bits, await countByBucket(bits, buckets));
   };
-  return (await attempt("rows", fromRows)) ?? (wide && (await attempt("bits", () => fromBits(wide))));
+  const keyOf = (query: string) => [query, tag, scopes, end - from, width];
+  return (
+    (await attempt(keyOf("rows"), fromRows, refusals)) ??
+    (wide && (await attempt(keyOf("bits"), () => fromBits(wide), refusals)))
+  );
 }
 
 function toCounted(bits: BucketBits, counts: Uint32Array): CountedInProcess {

@@ -1,4 +1,5 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { scramble } from "../address-index/scramble.ts";
 import { type BucketBits, WORD_BITS } from "./bucket-bits.ts";
 import type { Grid } from "./count-buckets.ts";
 import { BLOCK_SECONDS, blocksOf, HOUR_SECONDS } from "./hour-blocks.ts";
@@ -51,12 +52,9 @@ type Table = {
   words: Uint32Array;
   /** At most half full: an address's place among the addresses, plus 1, is in its slot or in the next that was free. */
   slots: Uint32Array;
-  /** The slot of an address is the upper bits of its product with {@link SPREAD}, without so many. */
+  /** The slot of an address is the upper bits of the scrambled address, without so many. */
   shift: number;
 };
-
-/** 2^32 divided by the golden ratio. */
-const SPREAD = 0x9e3779b1;
 
 function createTable(width: number): Table {
   const none = new Uint32Array();
@@ -75,7 +73,7 @@ function ensureCapacity(table: Table, more: number): void {
   table.shift = WORD_BITS - slotBits;
   const { addresses, slots, shift } = table;
   for (let place = 0; place < table.count; place++) {
-    let slot = Math.imul(addresses[place] ?? 0, SPREAD) >>> shift;
+    let slot = scramble(addresses[place] ?? 0) >>> shift;
     while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
     slots[slot] = place + 1;
   }
@@ -135,7 +133,7 @@ function addRows(rows: ActivityRows, { from, end }: Range, hours: Hours, table: 
       if ((left | after) === 0) continue;
 
       const address = rows.source_ip[row] ?? 0;
-      let slot = Math.imul(address, SPREAD) >>> shift;
+      let slot = scramble(address) >>> shift;
       let place = (slots[slot] ?? 0) - 1;
       while (place >= 0 && addresses[place] !== address) {
         slot = (slot + 1) & lastSlot;

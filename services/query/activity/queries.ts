@@ -1,12 +1,12 @@
 import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
-import { DATASETS, GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
 import { IN_SCOPES, inSeries, scopesParam } from "../scope-sql.ts";
 import { BLOCK_SECONDS } from "./hour-blocks.ts";
 
 /** Selects the hours of a tag. Times in seconds since 1970 UTC, all on the hour. */
-const slice = {
+export const slice = {
   tag: z.string(),
   scopes: scopesParam,
   /** Rows before this hour have expired; bucket numbers still count from `start`. */
@@ -15,7 +15,7 @@ const slice = {
 };
 const grid = { ...slice, start: z.int(), width: z.int() };
 /** The blocks of hours of the slice: the start of the first, and for each the bits of its hours in the slice. */
-const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
+export const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
 
 const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_SCOPES}
       AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
@@ -27,17 +27,11 @@ const IN_BLOCKS = inBlocksOfHours(inSeries(DATASETS.length));
 export const BLOCK = `(intDiv(toUnixTimestamp(start) - {first:UInt32}, ${BLOCK_SECONDS}) + 1)`;
 const HOURS = `bitAnd(hours, {masks:Array(UInt64)}[${BLOCK}])`;
 
-/** SQL: an address as listed in an answer, 32 bits, the lowest byte first. A number for each would take much longer. */
-const addressBytes = (number: string) => `reinterpretAsFixedString(toUInt32(${number}))`;
-
 /**
  * To plan a PREWHERE takes 3 ms and saves nothing: the conditions are on the key of `tag_addresses`, or on the hours,
  * which nearly every row of the blocks meets.
  */
 const WITHOUT_PREWHERE = "query_plan_optimize_prewhere = 0";
-
-/** Base64, unchecked: the store has just encoded it, and to check it takes longer than to decode it. */
-const LISTED = z.string();
 
 const bucketCount = z.object({ bucket: z.int(), active_ips: z.int() });
 
@@ -103,7 +97,7 @@ export const countPerWideBucket = (wide: WideBuckets) =>
     row: bucketCount,
   });
 
-const numberColumn = z.custom<NumberColumn>((value) => value instanceof Uint32Array);
+export const numberColumn = z.custom<NumberColumn>((value) => value instanceof Uint32Array);
 
 const addressBits = z.object({ source_ip: numberColumn, bits: numberColumn });
 /** Columns of addresses and the bits of their buckets, two or four words each. */
@@ -185,7 +179,8 @@ export const readLowest = ({ tiers, scopes }: { readonly tiers: number; readonly
   });
 };
 
-const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
+/** SQL: the addresses of a slice, each as often as there are rows of it. */
+export const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;
 
 /** Up to `cap` addresses of a slice: those with the lowest hash values and, where these are the same, the lowest. */
 export const lowestAddresses = (cap: number) => {
@@ -200,94 +195,3 @@ export const lowestAddresses = (cap: number) => {
     format: "Native",
   });
 };
-
-/** The number of distinct addresses of the whole slice. */
-export const countAddresses = defineQuery({
-  name: "tag-activity-total",
-  sql: `SELECT uniqExact(source_ip) AS addresses FROM (${ACTIVE})`,
-  shards: { merge: (shards) => `SELECT sum(addresses) AS addresses FROM ${shards}` },
-  params: z.object({ ...slice, ...blocks }),
-  row: z.object({ addresses: z.int() }),
-});
-
-/** The same addresses as base64. Of more than `most` only their number, `total`. */
-export const listAddresses = (most: number) => {
-  const listed = `SELECT count() AS total, arrayStringConcat(groupArray(${most})(${addressBytes("source_ip")})) AS addresses
-    FROM (SELECT DISTINCT source_ip FROM (${ACTIVE}))`;
-  const spelled = (rows: string) =>
-    `SELECT total, if(total > ${most}, '', base64Encode(addresses)) AS addresses FROM (${rows})`;
-  return defineQuery({
-    name: "tag-activity-addresses",
-    sql: spelled(listed),
-    shards: {
-      perShard: listed,
-      merge: (shards) =>
-        spelled(`SELECT sum(shard.total) AS total, arrayStringConcat(groupArray(shard.addresses)) AS addresses
-          FROM ${shards} AS shard`),
-    },
-    params: z.object({ ...slice, ...blocks }),
-    row: z.object({ total: z.int(), addresses: LISTED }),
-  });
-};
-
-/** Of more addresses, reading every row of `address_tags` is faster than looking each of them up in its index. */
-const MAX_INDEXED_ADDRESSES = 1_000;
-const INDEX_FOR_FEW = `use_index_for_in_with_subqueries_max_values = ${MAX_INDEXED_ADDRESSES}`;
-
-/** Tags that are worse than the one that is asked for, their severities, and since when they count, in milliseconds. */
-const worse = {
-  worse: z.array(z.string()).readonly(),
-  severities: z.array(z.int()).readonly(),
-  since: z.int(),
-};
-const IS_WORSE = `last_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND tag_id IN {worse:Array(UUID)}`;
-const SEVERITY = "{severities:Array(Int8)}[indexOf({worse:Array(UUID)}, tag_id)]";
-
-/**
- * The same addresses by classification, as its severity: the worst of all tags that an address had in these scopes
- * since `since` (milliseconds), or benign for the address of a known actor. Every address has the tag itself, whose
- * severity is `own`, so only worse tags are looked for.
- */
-export const countByClassification = defineQuery({
-  name: "tag-activity-classification",
-  sql: `
-    WITH active AS (${ACTIVE})
-    SELECT severity, count() AS addresses FROM (
-      SELECT if(address.number <= actor.last, 0, address.worst) AS severity
-      FROM (
-        SELECT 1 AS one, toUInt32(source_ip) AS number, max(severity) AS worst
-        FROM (
-          SELECT source_ip, {own:Int8} AS severity FROM active
-          UNION ALL
-          SELECT source_ip, ${SEVERITY} AS severity FROM address_tags
-          WHERE ${IN_SCOPES} AND ${IS_WORSE} AND source_ip IN (SELECT source_ip FROM active)
-        ) GROUP BY source_ip
-      ) AS address
-      ASOF LEFT JOIN (
-        SELECT 1 AS one, first, last FROM network_ranges
-        WHERE kind = 'actor' AND generation = (SELECT max(generation) FROM network_generations WHERE kind = 'actor')
-      ) AS actor ON actor.one = address.one AND address.number >= actor.first
-    ) GROUP BY severity
-    SETTINGS ${INDEX_FOR_FEW}`,
-  shards: {
-    merge: (shards) => `SELECT severity, sum(addresses) AS addresses FROM ${shards} GROUP BY severity`,
-  },
-  params: z.object({ ...slice, ...blocks, ...worse, own: z.int() }),
-  row: z.object({ severity: z.int(), addresses: z.int() }),
-});
-
-const addressSeverity = z.object({ source_ip: numberColumn, severity: numberColumn });
-/** Columns of addresses and their severities. */
-export type AddressSeverities = z.output<typeof addressSeverity>;
-
-/** The worst of these severities that each of the same addresses had in the scopes but for the global dataset. */
-export const worstInOtherDatasets = defineQuery({
-  name: "tag-activity-severities",
-  sql: `SELECT source_ip, toUInt32(max(${SEVERITY})) AS severity FROM address_tags
-    WHERE ${IN_SCOPES} AND dataset != '${GLOBAL_SCOPE.dataset}' AND ${IS_WORSE} AND source_ip IN (${ACTIVE})
-    GROUP BY source_ip SETTINGS ${INDEX_FOR_FEW}`,
-  shards: { merge: (shards) => `SELECT source_ip, severity FROM ${shards}` },
-  params: z.object({ ...slice, ...blocks, ...worse }),
-  row: addressSeverity,
-  format: "Native",
-});

@@ -7,7 +7,6 @@ import { type ClassificationDeps, classifyWhole, planClassification } from "./cl
 import { countBuckets } from "./count-buckets.ts";
 import { countInProcess, MOST_IN_PROCESS, type MostInProcess } from "./count-in-process.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
-import type { Refusals } from "./refusals.ts";
 import { sortAddresses } from "./sort-addresses.ts";
 import type { CountsBySeverity } from "./worst-severities.ts";
 
@@ -34,7 +33,6 @@ export type ActivityDeps = ClassificationDeps & {
   readonly now: () => number;
   /** Of a tag with more, the store counts the addresses; {@link MOST_IN_PROCESS} by default. */
   readonly mostInProcess?: MostInProcess | undefined;
-  readonly refusals: Refusals;
 };
 
 /** Counts, and optionally lists, the distinct addresses that a tag had in each bucket of a window. */

@@ -1,3 +1,5 @@
+import { isRefused } from "@noisefloor/clickhouse/client/errors.ts";
+
 const REMEMBERED_MS = 10 * 60_000;
 const MAX_REMEMBERED = 1_000;
 
@@ -17,4 +19,25 @@ export function createRefusals(now: () => number): Refusals {
       refusedAt.set(query, now());
     },
   };
+}
+
+/**
+ * Runs a query that sets itself a limit.
+ * @param key what the size of its answer depends on.
+ * @param run answers undefined where too much of the answer has come.
+ * @returns undefined when it takes more than its limit, or did so lately.
+ */
+export async function attempt<Answer>(
+  key: readonly unknown[],
+  run: () => Promise<Answer | undefined>,
+  refusals: Refusals,
+): Promise<Answer | undefined> {
+  const query = JSON.stringify(key);
+  if (refusals.has(query)) return undefined;
+  const answered = await run().catch((error: unknown): undefined => {
+    if (!isRefused(error)) throw error;
+    return undefined;
+  });
+  if (answered === undefined) refusals.add(query);
+  return answered;
 }

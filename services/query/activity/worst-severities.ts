@@ -1,42 +1,40 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { z } from "zod";
-import { createSightings, type Sightings } from "../address-index/sightings.ts";
-import { type AddressSeverities, worstInOtherDatasets } from "./queries.ts";
+import { severitiesInOtherDatasets, worstInOtherDatasets } from "./classification-queries.ts";
+import { attempt, type Refusals } from "./refusals.ts";
+import { tabulate, type WorstSeverities } from "./severity-table.ts";
 import { inTurns } from "./turns.ts";
 
 /** Distinct addresses by severity: the index of their classification in {@link INTENTIONS}. */
 export type CountsBySeverity = ReadonlyMap<number, number>;
 
-/** Knows the worst severities of addresses, each one more than in {@link CountsBySeverity}; 0 of those without any. */
-export type WorstSeverities = Pick<Sightings, "severitiesOf">;
+/** The store picks the rows of so few addresses sooner than this process reads all. */
+const FEW_ADDRESSES = 50_000;
+/** Eight megabytes on their way, and ten of the table. */
+const MAX_ROWS = 1_000_000;
 
-/** This many take two to five milliseconds. */
-const RECORDS_PER_TURN = 8_000;
+export type OtherDatasetsOptions = {
+  /** Of more addresses it has a part. */
+  readonly most: number;
+  /** How many addresses the tag has, where that is known. */
+  readonly addresses?: number | undefined;
+  /** The most rows that are read for more than a few addresses, {@link MAX_ROWS} by default. */
+  readonly maxRows?: number | undefined;
+  readonly refusals: Refusals;
+};
 
-/**
- * Reads what the index in memory does not have: severities from other datasets than the global one.
- * @param most of more addresses it has a part.
- */
+/** Reads what the index in memory does not have: severities from other datasets than the global one. */
 export async function readOtherDatasets(
-  params: z.input<typeof worstInOtherDatasets.params>,
-  most: number,
+  params: z.input<ReturnType<typeof worstInOtherDatasets>["params"]>,
+  { most, addresses, maxRows = MAX_ROWS, refusals }: OtherDatasetsOptions,
   read: Read,
 ): Promise<WorstSeverities> {
-  const sightings = createSightings();
-  const fits = () => sightings.size() <= most;
-  const onBlock = async ({ source_ip, severity }: AddressSeverities) => {
-    if (!fits()) return;
-    const record = (from: number, end: number) => {
-      for (let row = from; row < end; row++) {
-        sightings.record(source_ip[row] ?? 0, (severity[row] ?? 0) + 1, params.since);
-      }
-      return fits();
-    };
-    await inTurns(source_ip.length, record, RECORDS_PER_TURN);
-  };
-  await read({ ...worstInOtherDatasets, onBlock }, params);
-  return sightings;
+  const { scopes, worse, severities, since } = params;
+  const readAll = () => read(severitiesInOtherDatasets(maxRows), { scopes, worse, severities, since });
+  const areFew = addresses !== undefined && addresses <= FEW_ADDRESSES;
+  const all = areFew ? undefined : await attempt(["severities", scopes, worse], readAll, refusals);
+  return tabulate(all ?? (await read(worstInOtherDatasets(most), params)));
 }
 
 export type Classified = {
