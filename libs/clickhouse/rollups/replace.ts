@@ -173,7 +173,7 @@ async function waitForInserts(servers: readonly ClickHouseClient[]): Promise<voi
 /** A row of `tag_addresses` is about so many hours. */
 const BLOCK_MS = 64 * HOUR_MS;
 
-/** The times of the partitions of a rollup of which a part is stale. `address_tags` has one partition for all times. */
+/** The times of the partitions of a rollup of which a part is stale. A rollup of last times has one partition for all. */
 function staleTimesOf(table: string, { from, to }: TimeRange): TimeRange {
   switch (table) {
     case "tag_activity_hourly":

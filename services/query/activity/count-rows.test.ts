@@ -111,6 +111,18 @@ test("more addresses than have room at first keep their bits", async () => {
   expect(counted?.bits.addresses).toHaveLength(many.length);
 });
 
+test("addresses that were chosen to meet in one place of a hash table take no longer than others", async () => {
+  // By a multiplication with 2^32 divided by the golden ratio, as hash tables often spread numbers, they get 0, 1, 2 ...
+  const chosen = Uint32Array.from({ length: 400_000 }, (_, place) => Math.imul(place, 0x0e8b2f51) >>> 0);
+  const rows = {
+    source_ip: chosen,
+    start: new Uint32Array(chosen.length),
+    hours: new Uint32Array(2 * chosen.length).fill(1),
+  };
+  const grid = { tag: "", scopes: [], start: 0, from: 0, end: HOUR, width: HOUR };
+  expect([...((await countRows([rows], grid, 1))?.counts ?? [])]).toEqual([chosen.length]);
+});
+
 test("bits that would take too much memory are not made", async () => {
   const some = { source_ip: Uint32Array.from({ length: 70_000 }, (_, place) => place) };
   const rows = { ...some, start: new Uint32Array(70_000), hours: new Uint32Array(140_000).fill(1) };

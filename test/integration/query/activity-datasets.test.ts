@@ -23,8 +23,8 @@ let world: World;
 let index: SightingsCache;
 let key: string;
 /**
- * They have the index. The second one lists the addresses of a tag to classify them, the third one leaves that to the
- * store.
+ * They have the index. The first one knows how few addresses the tag has; the second one lists them to classify them, and
+ * reads all severities of other datasets; to the third one these are too many; the fourth one leaves all to the store.
  */
 let apps: readonly FastifyInstance[];
 let queries: string[] = [];
@@ -54,6 +54,7 @@ const SEEN: readonly [ip: string, where: object, tag: { readonly slug: string }]
   ["46.9.0.7", COMMUNITY, less],
   ["46.9.0.7", OTHERS, malicious],
   ["46.9.0.8", OTHERS, tag],
+  ["46.9.0.9", PERSONAL, tag],
 ];
 
 beforeAll(async () => {
@@ -66,8 +67,16 @@ beforeAll(async () => {
   const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
   const withIndex = (more: object) =>
     makeApp([], (made, metrics) => world.register(made, metrics, { read, index, ...more }));
-  const mostInProcess = { rows: 0, addresses: 0, words: 1_000 };
-  apps = await Promise.all([{}, { mostInProcess }, { mostInProcess, maxListed: 0 }].map(withIndex));
+  // The limits of 1 are those of the store, for which 0 is none.
+  const mostInProcess = { rows: 1, addresses: 1, words: 0 };
+  apps = await Promise.all(
+    [
+      {},
+      { mostInProcess },
+      { mostInProcess, maxSeverityRows: 1 },
+      { mostInProcess, maxSeverityRows: 1, maxListed: 1 },
+    ].map(withIndex),
+  );
   key = await world.addCaller("unlimited", ["community_dataset"], "ours");
 });
 afterAll(async () => {
@@ -79,13 +88,13 @@ afterAll(async () => {
 test.each([
   ["global", { unknown: 2, malicious: 1, suspicious: 1 }],
   ["community", { unknown: 1, malicious: 1 }],
-  ["personal", { unknown: 1 }],
+  ["personal", { unknown: 2 }],
   ["global,community", { unknown: 1, malicious: 4, suspicious: 1 }],
-  ["community,personal", { unknown: 2, malicious: 1 }],
-  ["global,personal", { unknown: 3, malicious: 2 }],
-  ["global,community,personal", { unknown: 2, malicious: 5 }],
+  ["community,personal", { unknown: 3, malicious: 1 }],
+  ["global,personal", { unknown: 4, malicious: 2 }],
+  ["global,community,personal", { unknown: 3, malicious: 5 }],
 ])("in %s, addresses have the worst classification that they were given there", async (labels, classification) => {
-  const url = `/v3/tags/${tag.id}/activity?workspace_labels=${labels}`;
+  const url = `/v3/tags/${tag.id}/activity?granularity=1h&workspace_labels=${labels}`;
   const asked = [];
   for (const app of [world.app, ...apps]) {
     queries = [];
@@ -94,7 +103,11 @@ test.each([
     expect(aggregations.total_ips).toBe(Object.values(classification).reduce((sum, count) => sum + count, 0));
     asked.push(queries.filter((query) => /severities|classification/.test(query)));
   }
-  const others = labels === "global" ? [] : ["tag-activity-severities"];
-  expect(asked.slice(1, 3)).toEqual([others, others]);
-  expect(asked[3]).toContain("tag-activity-classification");
+  const isGlobal = labels === "global";
+  const [every, own] = ["tag-activity-severities", "tag-activity-own-severities"];
+  expect(asked[1]).toEqual(isGlobal ? [] : [own]);
+  expect(asked[2]).toEqual(isGlobal ? [] : [every]);
+  // Refused, unless it was so before.
+  expect(asked[3]?.filter((query) => query !== every)).toEqual(isGlobal ? [] : [own]);
+  expect(asked[4]).toContain("tag-activity-classification");
 });
