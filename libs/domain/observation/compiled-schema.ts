@@ -51,8 +51,9 @@ export function toCode<Plain>(whole: z.ZodObject): (value: unknown) => value is 
       }
     },
   });
-  // The formats of zod are patterns, too, and those are checked. Lengths count code points, as those of zod do.
-  const ajv = new Ajv2020({ validateFormats: false });
+  // The formats of zod are patterns, too, and those are checked. Lengths count code points, as those of zod do. The schema
+  // itself is zod's: to check it, another schema would be compiled, which takes longer.
+  const ajv = new Ajv2020({ validateFormats: false, validateSchema: false });
   for (const type of REFINED_TYPES) {
     ajv.addKeyword({
       keyword: keywordOf(type),
