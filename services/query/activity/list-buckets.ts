@@ -15,8 +15,10 @@ export const MAX_IPS_PER_BUCKET = 1_000;
 
 /** Attempts to list buckets whose counts change in the meantime. */
 const MAX_ATTEMPTS = 4;
-/** A query reads the rows of so many at most: their addresses and bits are a few megabytes of this process. */
-const MAX_BUCKETS_PER_QUERY = 128;
+/** A query reads the rows of so many at most: its plan takes the store as long as the rows of a hundred. */
+const MOST_BUCKETS_PER_QUERY = 512;
+/** Of so many, the addresses that are listed and their bits are a few megabytes of this process, whatever they are. */
+const BUCKETS_PER_QUERY = 128;
 /** The store works on one while this process lists what another has found. */
 const QUERIES_AT_ONCE = 2;
 
@@ -28,7 +30,8 @@ export type ActivityBucket = Window & {
 };
 
 /**
- * Lists buckets in groups of up to {@link MAX_BUCKETS_PER_QUERY}.
+ * Lists buckets in groups of up to {@link MOST_BUCKETS_PER_QUERY} or, once the bits of a group were too many, of up to
+ * {@link BUCKETS_PER_QUERY}.
  * @param maxWords of the bits of a group's addresses, see {@link createRowCounter}.
  */
 export async function* listBuckets(
@@ -38,27 +41,40 @@ export async function* listBuckets(
   maxWords: number,
   read: Read,
 ): AsyncGenerator<ActivityBucket> {
-  const lists = inOrder(groupBuckets(windows.length, grid), QUERIES_AT_ONCE, ([first, end]) => {
+  let most = MOST_BUCKETS_PER_QUERY;
+  const groupsOf = (first: number, end: number) => groupBuckets({ first, end }, grid, () => most);
+  const list = async ([first, end]: Group): Promise<ActivityBucket[]> => {
     const part = sliceCounts(counts, first, end);
-    return countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), maxWords, read);
-  });
-  for await (const buckets of lists) yield* buckets;
+    const listed = await countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), maxWords, read);
+    if (listed !== undefined) return listed;
+    most = BUCKETS_PER_QUERY;
+    const smaller: ActivityBucket[] = [];
+    for (const group of groupsOf(first, end)) smaller.push(...(await list(group)));
+    return smaller;
+  };
+  for await (const buckets of inOrder(groupsOf(0, windows.length), QUERIES_AT_ONCE, list)) {
+    // One by one, so that others get their turn: this takes longer than all else that is done for a bucket here.
+    for (const bucket of buckets) yield { ...bucket, ips: sortAddresses(bucket.ips) };
+  }
 }
 
-/** The first bucket of each group, and the first after it. */
-function* groupBuckets(buckets: number, grid: Grid): Generator<readonly [first: number, end: number]> {
-  for (let first = 0, end: number; first < buckets; first = end) {
-    end = Math.min(buckets, endOfGroup(first, grid));
+/** The first bucket, and the first after it. */
+type Group = readonly [first: number, end: number];
+
+/** @param most buckets of a group, asked before each one. */
+function* groupBuckets(all: { first: number; end: number }, grid: Grid, most: () => number): Generator<Group> {
+  for (let first = all.first, end: number; first < all.end; first = end) {
+    const last = first + most();
+    end = last < all.end ? endOfGroup(first, last, grid) : all.end;
     yield [first, end];
   }
 }
 
 /**
- * The first bucket after a group. Where it can, a group ends with a block of hours: the rows of a block that two groups
+ * The first bucket after a group that ends at `end` at the latest. Where it can, a group ends with a block of hours: the rows of a block that two groups
  * share are read twice.
  */
-function endOfGroup(first: number, { start, width }: Grid): number {
-  const end = first + MAX_BUCKETS_PER_QUERY;
+function endOfGroup(first: number, end: number, { start, width }: Grid): number {
   const lastBlock = Math.floor((start + end * width) / BLOCK_SECONDS) * BLOCK_SECONDS;
   const beforeLastBlock = Math.floor((lastBlock - start) / width);
   return beforeLastBlock > first ? beforeLastBlock : end;
@@ -84,6 +100,8 @@ function sliceCounts(counts: Counts, first: number, end: number): Counts {
  * Lists buckets that were counted by an earlier query; observations may have arrived since. Where all addresses of a
  * bucket are read, their number replaces the count. Where so many others are that the count cannot be right, all
  * buckets are counted and listed again.
+ * @returns undefined where the bits of so many buckets would be too many; of {@link BUCKETS_PER_QUERY} they never are.
+ * Lists are not sorted.
  */
 async function countAndList(
   windows: readonly Window[],
@@ -91,11 +109,12 @@ async function countAndList(
   grid: Grid,
   maxWords: number,
   read: Read,
-): Promise<ActivityBucket[]> {
+): Promise<ActivityBucket[] | undefined> {
   let counts = counted;
   for (let attempt = 1; ; attempt++) {
     const countOf = (bucket: number) => counts.get(bucket) ?? 0;
     const listed = await readLists(counts, windows.length, grid, maxWords, read);
+    if (listed === undefined) return undefined;
     const isOutgrown = listed.some(({ found, isWhole }, bucket) => !isWhole && found > countOf(bucket));
     if (isOutgrown && attempt < MAX_ATTEMPTS) {
       counts = await countBuckets(grid, read);
@@ -103,7 +122,7 @@ async function countAndList(
     }
     return windows.map((window, bucket) => {
       const { found, isWhole, ips } = listed[bucket] ?? NONE;
-      return { ...window, activeIps: isWhole ? found : Math.max(found, countOf(bucket)), ips: sortAddresses(ips) };
+      return { ...window, activeIps: isWhole ? found : Math.max(found, countOf(bucket)), ips };
     });
   }
 }
@@ -112,9 +131,19 @@ async function countAndList(
 type Listed = { readonly found: number; readonly isWhole: boolean; readonly ips: Uint32Array };
 const NONE: Listed = { found: 0, isWhole: true, ips: new Uint32Array() };
 
-/** The addresses of each bucket or, beyond the cap, a uniform sample: those with the lowest hash values. */
-async function readLists(counts: Counts, buckets: number, grid: Grid, maxWords: number, read: Read): Promise<Listed[]> {
+/**
+ * The addresses of each bucket or, beyond the cap, a uniform sample: those with the lowest hash values.
+ * @returns undefined as {@link countAndList} does.
+ */
+async function readLists(
+  counts: Counts,
+  buckets: number,
+  grid: Grid,
+  maxWords: number,
+  read: Read,
+): Promise<Listed[] | undefined> {
   const byThreshold = await readByThreshold(counts, buckets, grid, maxWords, read);
+  if (byThreshold === undefined && buckets > BUCKETS_PER_QUERY) return undefined;
   const listed: Listed[] = [];
   for (let bucket = 0; bucket < buckets; bucket++) {
     const found = byThreshold?.[bucket];

@@ -241,6 +241,30 @@ test("a window that reaches beyond retention lists what is not expired, and empt
   }
 });
 
+test("buckets whose addresses are too many to be listed together are listed in smaller groups", async () => {
+  const spread = makeTag("spread", "malicious");
+  await world.addTags([spread]);
+  const ages = Array.from({ length: 40 }, (_, number) => number * 12 + 1);
+  await world.store(ages.map((age) => tagged(`46.6.0.${age % 251}`, NOW - age * HOUR, { tags: [spread.slug] })));
+  const url = `/v3/tags/${spread.id}/activity?days=21&granularity=1h&include_ips=true`;
+  const listedBy = async (words: number) => {
+    const queries: string[] = [];
+    const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
+    const mostInProcess = { rows: 1, addresses: 1, words };
+    const app = await makeApp([], (made, metrics) => world.register(made, metrics, { read, mostInProcess }));
+    expect((await app.inject({ url, headers: { key } })).json()).toEqual((await world.get(url)).body);
+    await app.close();
+    return queries.filter((query) => /sample|lowest/.test(query));
+  };
+  const whole = "tag-activity-sample";
+  // 504 buckets take 16 words for each of 40 addresses, 128 take 4 for each of 11.
+  expect(await listedBy(16 * 40)).toEqual([whole]);
+  const groups = await listedBy(16 * 40 - 1);
+  expect(groups.length).toBeGreaterThan(4);
+  expect(new Set(groups)).toEqual(new Set([whole]));
+  expect(await listedBy(1)).toContain("tag-activity-lowest");
+});
+
 test.each([
   ["all of them were to be read", 3, 1_500],
   ["a sample of them was to be read", 2_500, 8_000],
