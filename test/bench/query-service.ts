@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { Agent, get, type IncomingMessage } from "node:http";
 import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import getPort from "get-port";
 import { eventually } from "../support/eventually.ts";
@@ -10,6 +12,8 @@ export type QueryService = {
   readonly port: number;
   /** The whole answer, as text. @throws when it is none of these statuses. */
   get(path: string, statuses?: readonly number[]): Promise<string>;
+  /** Reads an answer of 200 and keeps nothing of it: to make a text of a large one takes as long as to answer it. */
+  drain(path: string): Promise<void>;
   post(path: string, body: string): Promise<string>;
   /** A request as the callers of a load send it. */
   request(path: string): string;
@@ -36,7 +40,9 @@ export async function startQueryService(
     NODE_OPTIONS: "--max-old-space-size=512",
     ...env,
   });
+  const agent = new Agent({ keepAlive: true });
   const close = async () => {
+    agent.destroy();
     child.kill("SIGTERM");
     await finished;
     await commandLine.close();
@@ -53,8 +59,16 @@ export async function startQueryService(
     if (!statuses.includes(response.status)) throw new Error(`${path}: ${response.status} ${text.slice(0, 200)}`);
     return text;
   };
+  const drain = async (path: string) => {
+    const request = get(`${url}${path}`, { agent, headers: { key } });
+    const [response]: IncomingMessage[] = await once(request, "response");
+    if (response?.statusCode !== 200) throw new Error(`${path}: ${response?.statusCode}`);
+    response.resume();
+    await once(response, "end");
+  };
   return {
     port,
+    drain,
     get: (path, statuses = [200]) => ask(path, {}, statuses),
     post: (path, body) => ask(path, { method: "POST", body }, [200]),
     request: (path) => getRequest(path, { key }),

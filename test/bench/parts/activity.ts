@@ -6,6 +6,7 @@ import type { Part, Run } from "../part.ts";
 import { type DuckDb, openDuckDb } from "../peers/duckdb.ts";
 import { askRaw } from "../peers/raw-activity.ts";
 import { inTurn, timeOf } from "../rounds.ts";
+import { setIntention } from "../set-intention.ts";
 import type { World } from "../world.ts";
 
 const HOUR = 3_600;
@@ -41,6 +42,14 @@ const IN_TWO_DATASETS: readonly (Asked & { readonly limitMs?: number })[] = [
   { tag: "heavy", days: 90, hours: 24, ips: false, limitMs: 1_000 },
   { tag: "ordinary", days: 30, hours: 24, ips: false },
 ];
+/** And these where addresses of the heavy tag may have worse ones, too. */
+const AMONG_WORSE: readonly Limited[] = [
+  { tag: "heavy", days: 1, hours: 1, ips: false, limitMs: 300 },
+  { tag: "heavy", days: 30, hours: 24, ips: false, limitMs: 800 },
+  { tag: "heavy", days: 90, hours: 24, ips: false, limitMs: 1_000 },
+  { tag: "heavy", days: 90, hours: 1, ips: false, limitMs: 1_000 },
+  { tag: "heavy", days: 90, hours: 1, ips: true, limitMs: 1_300 },
+];
 /** Lists may make an answer so much slower. */
 const MOST_FOR_LISTS = 1.3;
 
@@ -57,6 +66,7 @@ export const activity: Part = {
       const more = {
         "lists of addresses": () => measureLists(run, world),
         "two datasets": () => measureTwoDatasets(run, world),
+        "two datasets, where other tags are worse": () => measureAmongWorse(run, world),
       };
       const measured = await measureEach({ ...Object.fromEntries(questions), ...more }, run.say);
       return { ...measured, notes: NOTES };
@@ -83,7 +93,7 @@ async function measureOne(run: Run, world: World, duckDb: DuckDb, asked: Limited
     }, run.pace);
   const times = await inTurn(
     {
-      ours: () => timeOf(() => world.service.get(pathOf(question)), run.pace),
+      ours: () => timeOf(() => world.service.drain(pathOf(question)), run.pace),
       raw: askPeer("raw", () => askRaw(world, question)),
       duckDb: askPeer("duckDb", () => duckDb.ask(question)),
     },
@@ -106,7 +116,7 @@ async function measureLists(run: Run, world: World): Promise<Line[]> {
   const measure = async (hours: number) => {
     const asked = { days: 90, hours, tag: "heavy" } as const;
     const ask = (ips: boolean) => () =>
-      timeOf(() => world.service.get(pathOf(toQuestion(world, { ...asked, ips }))), run.pace);
+      timeOf(() => world.service.drain(pathOf(toQuestion(world, { ...asked, ips }))), run.pace);
     const times = await inTurn({ listed: ask(true), counted: ask(false) }, run.pace);
     const [listed, counted] = [nameOf({ ...asked, ips: true }), nameOf({ ...asked, ips: false })];
     const named = { name: listed, unit: "ms", peer: "the same without addresses" } as const;
@@ -122,11 +132,26 @@ async function measureTwoDatasets(run: Run, world: World): Promise<Line[]> {
   const lines: Line[] = [];
   for (const { limitMs, ...asked } of IN_TWO_DATASETS) {
     const ask = (datasets: readonly Dataset[]) => () =>
-      timeOf(() => world.service.get(pathOf(toQuestion(world, asked), datasets)), run.pace);
+      timeOf(() => world.service.drain(pathOf(toQuestion(world, asked), datasets)), run.pace);
     const times = await inTurn({ both: ask(["global", "community"]), global: ask(["global"]) }, run.pace);
     const name = `${nameOf(asked)}, two datasets`;
     lines.push(against({ name, unit: "ms", peer: "the same in the global dataset" }, times.both, times.global));
     if (limitMs !== undefined) lines.push(within(name, times.both, limitMs));
   }
   return lines;
+}
+
+async function measureAmongWorse(run: Run, world: World): Promise<Line[]> {
+  await setIntention(world, world.heavy, "unknown");
+  try {
+    const lines: Line[] = [];
+    for (const { limitMs, ...asked } of AMONG_WORSE) {
+      const path = pathOf(toQuestion(world, asked), ["global", "community"]);
+      const { ours } = await inTurn({ ours: () => timeOf(() => world.service.drain(path), run.pace) }, run.pace);
+      lines.push(within(`${nameOf(asked)}, two datasets, worse tags`, ours, limitMs));
+    }
+    return lines;
+  } finally {
+    await setIntention(world, world.heavy, world.heavy.intention);
+  }
 }
