@@ -65,7 +65,7 @@ test("rows are counted and listed as their hours say, however many buckets there
       expect(new Set(bits.addresses)).toEqual(all);
       expect(bits.addresses).toHaveLength(all.size);
       const lists = await listByBucket(bits, counts, cap);
-      expect(lists.map((list) => list.toSorted())).toEqual(expected.map((addresses) => lowestOf(addresses, cap)));
+      expect(lists).toEqual(expected.map((addresses) => lowestOf(addresses, cap)));
     }),
     { numRuns: 200 },
   ));
@@ -81,7 +81,7 @@ test("a sample is complete where nearly all addresses of a bucket have high hash
   );
   const bits = { addresses, words: new Uint32Array(addresses.length).fill(1), width: 1 };
   const [list] = await listByBucket(bits, Uint32Array.of(addresses.length), 1_000);
-  expect(list?.toSorted()).toEqual(lowestOf(new Set(addresses), 1_000));
+  expect(list).toEqual(lowestOf(new Set(addresses), 1_000));
 });
 
 test("of two addresses with the same hash value, the lower one is listed", async () => {

@@ -8,7 +8,6 @@ import { tiersOf } from "./hash-tiers.ts";
 import { BLOCK_SECONDS, blocksOf } from "./hour-blocks.ts";
 import { listByBucket } from "./list-by-bucket.ts";
 import { lowestAddresses, readLowest } from "./queries.ts";
-import { sortAddresses } from "./sort-addresses.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
@@ -52,10 +51,7 @@ export async function* listBuckets(
     for (const group of groupsOf(first, end)) smaller.push(...(await list(group)));
     return smaller;
   };
-  for await (const buckets of inOrder(groupsOf(0, windows.length), QUERIES_AT_ONCE, list)) {
-    // One by one, so that others get their turn: this takes longer than all else that is done for a bucket here.
-    for (const bucket of buckets) yield { ...bucket, ips: sortAddresses(bucket.ips) };
-  }
+  for await (const buckets of inOrder(groupsOf(0, windows.length), QUERIES_AT_ONCE, list)) yield* buckets;
 }
 
 /** The first bucket, and the first after it. */
@@ -101,7 +97,6 @@ function sliceCounts(counts: Counts, first: number, end: number): Counts {
  * bucket are read, their number replaces the count. Where so many others are that the count cannot be right, all
  * buckets are counted and listed again.
  * @returns undefined where the bits of so many buckets would be too many; of {@link BUCKETS_PER_QUERY} they never are.
- * Lists are not sorted.
  */
 async function countAndList(
   windows: readonly Window[],
@@ -186,6 +181,6 @@ async function readByThreshold(
 async function readOne(grid: Grid, read: Read): Promise<Listed> {
   const { tag, scopes, from, end } = grid;
   const blocks = await read(lowestAddresses(MAX_IPS_PER_BUCKET), { tag, scopes, from, end, ...blocksOf(grid) });
-  const ips = Uint32Array.from(blocks.flatMap(({ source_ip }) => [...source_ip]));
+  const ips = Uint32Array.from(blocks.flatMap(({ source_ip }) => [...source_ip])).sort();
   return { found: ips.length, isWhole: ips.length < MAX_IPS_PER_BUCKET, ips };
 }

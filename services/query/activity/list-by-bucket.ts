@@ -5,9 +5,12 @@ import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
 import { placesByHalf } from "./places-by-half.ts";
 import { inTurns } from "./turns.ts";
 
+/** The bits of so many words are listed in a turn. Nearly all may be set, and each takes some nanoseconds. */
+const WORDS_PER_TURN = 32_000;
+
 /**
- * The addresses of each bucket, in no particular order: all of them or, where there are more than `cap`, those with the
- * lowest hash values and, where these are the same, the lowest addresses.
+ * The addresses of each bucket, ascending: all of them or, where there are more than `cap`, those with the lowest hash
+ * values and, where these are the same, the lowest addresses.
  * @param counts how many each bucket has.
  */
 export async function listByBucket(
@@ -28,61 +31,96 @@ async function listUpTo(
   counts: Uint32Array,
   cap: number,
 ): Promise<readonly Uint32Array[]> {
+  const { places, hashes } = await sortUpTo(highest, addresses);
+  /** Of the addresses in their order, the rank of each by its hash value, and for each bucket the highest it lists. */
+  const ranks = new Uint32Array(places.length);
+  const lastRanks = new Uint32Array(counts.length);
+  const addressesPerTurn = Math.ceil(WORDS_PER_TURN / Math.max(1, width));
+  if (counts.some((count) => count > cap)) {
+    const order = await orderOf(hashes);
+    const listed = new Uint32Array(counts.length);
+    await inTurns(
+      order.length,
+      (from, end) => {
+        for (let rank = from; rank < end; rank++) {
+          const index = order[rank] ?? 0;
+          ranks[index] = rank;
+          const place = places[index] ?? 0;
+          for (let word = 0; word < width; word++) {
+            for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
+              const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
+              const before = listed[bucket] ?? 0;
+              if (before === cap) continue;
+              listed[bucket] = before + 1;
+              lastRanks[bucket] = rank;
+            }
+          }
+        }
+      },
+      addressesPerTurn,
+    );
+  }
+
   // One array for all lists: to find the array of each bucket first takes half as long again.
-  const ends = new Uint32Array(counts.length);
-  let total = 0;
-  for (const [bucket, count] of counts.entries()) ends[bucket] = total += Math.min(count, cap);
-  const starts = Uint32Array.from(ends, (_, bucket) => ends[bucket - 1] ?? 0);
-  const next = starts.slice();
-  const listed = new Uint32Array(total);
-  // In the order of the hash values, the first of a bucket are those that it lists.
-  const order = counts.some((count) => count > cap) ? await placesByHash(addresses, highest) : undefined;
-  await inTurns(order?.length ?? addresses.length, (from, end) => {
-    for (let index = from; index < end; index++) {
-      const place = order === undefined ? index : (order[index] ?? 0);
-      for (let word = 0; word < width; word++) {
-        for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
-          const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
-          const at = next[bucket] ?? 0;
-          if (at === ends[bucket]) continue;
-          listed[at] = addresses[place] ?? 0;
-          next[bucket] = at + 1;
+  const starts = new Uint32Array(counts.length + 1);
+  for (const [bucket, count] of counts.entries()) starts[bucket + 1] = (starts[bucket] ?? 0) + Math.min(count, cap);
+  const ends = starts.slice(0, -1);
+  const listed = new Uint32Array(starts.at(-1) ?? 0);
+  await inTurns(
+    places.length,
+    (from, end) => {
+      for (let index = from; index < end; index++) {
+        const place = places[index] ?? 0;
+        const address = addresses[place] ?? 0;
+        const rank = ranks[index] ?? 0;
+        for (let word = 0; word < width; word++) {
+          for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
+            const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
+            if (rank > (lastRanks[bucket] ?? 0)) continue;
+            const at = ends[bucket] ?? 0;
+            listed[at] = address;
+            ends[bucket] = at + 1;
+          }
         }
       }
-    }
-  });
-  return Array.from(starts, (start, bucket) => listed.subarray(start, next[bucket]));
+    },
+    addressesPerTurn,
+  );
+  return Array.from(ends, (end, bucket) => listed.subarray(starts[bucket], end));
 }
 
-/** The places of addresses in the order of their hash values and, where these are the same, of the addresses. */
-async function placesByHash(addresses: Uint32Array, highest: number): Promise<Uint32Array> {
-  const hashes = new Uint32Array(addresses.length);
-  const places = new Uint32Array(addresses.length);
+/** The places of addresses in the order of the addresses, and the hash value of each. */
+type Sorted = { readonly places: Uint32Array; readonly hashes: Uint32Array };
+
+/** Those with hash values that are not higher. */
+async function sortUpTo(highest: number, addresses: Uint32Array): Promise<Sorted> {
+  const found = { places: new Uint32Array(addresses.length), hashes: new Uint32Array(addresses.length) };
   let length = 0;
   await inTurns(addresses.length, (from, end) => {
     for (let place = from; place < end; place++) {
       const hash = addressHash(addresses[place] ?? 0);
       if (hash > highest) continue;
-      hashes[length] = hash;
-      places[length++] = place;
+      found.places[length] = place;
+      found.hashes[length++] = hash;
     }
   });
-  const found = hashes.subarray(0, length);
+  const order = await orderOf(pick(addresses, found.places.subarray(0, length)));
+  return { places: pick(found.places, order), hashes: pick(found.hashes, order) };
+}
+
+/** The numbers in these places. */
+function pick(numbers: Uint32Array, places: Uint32Array): Uint32Array {
+  const picked = new Uint32Array(places.length);
+  for (let index = 0; index < places.length; index++) picked[index] = numbers[places[index] ?? 0] ?? 0;
+  return picked;
+}
+
+/** The places of numbers in the order of these; of those that are the same, as they come. */
+async function orderOf(numbers: Uint32Array): Promise<Uint32Array> {
   await ownTurn();
-  const byLower = placesByHalf(found, "lower");
+  const byLower = placesByHalf(numbers, "lower");
   await ownTurn();
-  const order = placesByHalf(found, "upper", byLower);
+  const order = placesByHalf(numbers, "upper", byLower);
   await ownTurn();
-  // Hardly any two have the same value.
-  for (let index = 1; index < length; index++) {
-    for (let at = index; at > 0; at--) {
-      const [one, before] = [order[at] ?? 0, order[at - 1] ?? 0];
-      if (found[one] !== found[before]) break;
-      if ((addresses[places[one] ?? 0] ?? 0) > (addresses[places[before] ?? 0] ?? 0)) break;
-      order[at] = before;
-      order[at - 1] = one;
-    }
-  }
-  for (let index = 0; index < length; index++) order[index] = places[order[index] ?? 0] ?? 0;
   return order;
 }

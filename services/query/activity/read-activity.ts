@@ -7,7 +7,6 @@ import { type ClassificationDeps, classifyWhole, planClassification } from "./cl
 import { countBuckets } from "./count-buckets.ts";
 import { countInProcess, MOST_IN_PROCESS, type MostInProcess } from "./count-in-process.ts";
 import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
-import { sortAddresses } from "./sort-addresses.ts";
 import type { CountsBySeverity } from "./worst-severities.ts";
 
 export type ActivityQuery = {
@@ -90,6 +89,6 @@ async function* toBuckets(
   lists: readonly Uint32Array[],
 ): AsyncGenerator<ActivityBucket> {
   for (const [bucket, window] of windows.entries()) {
-    yield { ...window, activeIps: counts[bucket] ?? 0, ips: sortAddresses(lists[bucket] ?? NO_IPS) };
+    yield { ...window, activeIps: counts[bucket] ?? 0, ips: lists[bucket] ?? NO_IPS };
   }
 }
