@@ -13,15 +13,24 @@ export type BucketBits = {
   readonly width: number;
 };
 
-/** The number of addresses of each bucket. */
-export async function countByBucket({ addresses, words, width }: BucketBits, buckets: number): Promise<Uint32Array> {
+/**
+ * The number of addresses of each bucket.
+ * @param places of the addresses that count; all by default.
+ */
+export async function countByBucket(
+  { addresses, words, width }: BucketBits,
+  buckets: number,
+  places?: Uint32Array,
+): Promise<Uint32Array> {
   const counts = new Uint32Array(buckets);
-  await inTurns(addresses.length, (from, end) => {
-    for (let at = from * width; at < end * width; at++) {
-      const firstBucket = (at % width) * WORD_BITS;
-      for (let left = words[at] ?? 0; left !== 0; left &= left - 1) {
-        const bucket = firstBucket + WORD_BITS - 1 - Math.clz32(left & -left);
-        counts[bucket] = (counts[bucket] ?? 0) + 1;
+  await inTurns((places ?? addresses).length, (from, end) => {
+    for (let index = from; index < end; index++) {
+      const place = places === undefined ? index : (places[index] ?? 0);
+      for (let word = 0; word < width; word++) {
+        for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
+          const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
+          counts[bucket] = (counts[bucket] ?? 0) + 1;
+        }
       }
     }
   });

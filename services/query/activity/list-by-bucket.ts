@@ -1,6 +1,6 @@
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { addressHash } from "./address-hash.ts";
-import { type BucketBits, WORD_BITS } from "./bucket-bits.ts";
+import { type BucketBits, countByBucket, WORD_BITS } from "./bucket-bits.ts";
 import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
 import { placesByHalf } from "./places-by-half.ts";
 import { inTurns } from "./turns.ts";
@@ -27,69 +27,44 @@ export async function listByBucket(
 /** The same of the addresses whose hash values are not higher. */
 async function listUpTo(
   highest: number,
-  { addresses, words, width }: BucketBits,
+  bits: BucketBits,
   counts: Uint32Array,
   cap: number,
 ): Promise<readonly Uint32Array[]> {
-  const { places, hashes } = await sortUpTo(highest, addresses);
-  /** Of the addresses in their order, the rank of each by its hash value, and for each bucket the highest it lists. */
-  const ranks = new Uint32Array(places.length);
-  const lastRanks = new Uint32Array(counts.length);
-  const addressesPerTurn = Math.ceil(WORDS_PER_TURN / Math.max(1, width));
-  if (counts.some((count) => count > cap)) {
-    const order = await orderOf(hashes);
-    const listed = new Uint32Array(counts.length);
-    await inTurns(
-      order.length,
-      (from, end) => {
-        for (let rank = from; rank < end; rank++) {
-          const index = order[rank] ?? 0;
-          ranks[index] = rank;
-          const place = places[index] ?? 0;
-          for (let word = 0; word < width; word++) {
-            for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
-              const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
-              const before = listed[bucket] ?? 0;
-              if (before === cap) continue;
-              listed[bucket] = before + 1;
-              lastRanks[bucket] = rank;
-            }
-          }
-        }
-      },
-      addressesPerTurn,
-    );
-  }
+  // Sorted once for all buckets: what a bucket lists of them is then sorted, too.
+  const found = await sortUpTo(highest, bits.addresses);
+  const { addresses, words, width } = bits;
+  const { places } = found;
+  const areAll = places.length === addresses.length;
+  const has = areAll ? counts : await countByBucket(bits, counts.length, places);
+  const { ranks, firstLeftOut } = await cutAt(cap, bits, found, has);
 
   // One array for all lists: to find the array of each bucket first takes half as long again.
   const starts = new Uint32Array(counts.length + 1);
   for (const [bucket, count] of counts.entries()) starts[bucket + 1] = (starts[bucket] ?? 0) + Math.min(count, cap);
   const ends = starts.slice(0, -1);
   const listed = new Uint32Array(starts.at(-1) ?? 0);
-  await inTurns(
-    places.length,
-    (from, end) => {
-      for (let index = from; index < end; index++) {
-        const place = places[index] ?? 0;
-        const address = addresses[place] ?? 0;
-        const rank = ranks[index] ?? 0;
-        for (let word = 0; word < width; word++) {
-          for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
-            const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
-            if (rank > (lastRanks[bucket] ?? 0)) continue;
-            const at = ends[bucket] ?? 0;
-            listed[at] = address;
-            ends[bucket] = at + 1;
-          }
+  const list = (from: number, end: number) => {
+    for (let index = from; index < end; index++) {
+      const place = places[index] ?? 0;
+      const address = addresses[place] ?? 0;
+      const rank = ranks[index] ?? 0;
+      for (let word = 0; word < width; word++) {
+        for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
+          const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
+          if (rank >= (firstLeftOut[bucket] ?? 0)) continue;
+          const at = ends[bucket] ?? 0;
+          listed[at] = address;
+          ends[bucket] = at + 1;
         }
       }
-    },
-    addressesPerTurn,
-  );
+    }
+  };
+  await inTurns(places.length, list, addressesPerTurn(width));
   return Array.from(ends, (end, bucket) => listed.subarray(starts[bucket], end));
 }
 
-/** The places of addresses in the order of the addresses, and the hash value of each. */
+/** Places of addresses, in the order of the addresses, and the hash value of each. */
 type Sorted = { readonly places: Uint32Array; readonly hashes: Uint32Array };
 
 /** Those with hash values that are not higher. */
@@ -106,6 +81,48 @@ async function sortUpTo(highest: number, addresses: Uint32Array): Promise<Sorted
   });
   const order = await orderOf(pick(addresses, found.places.subarray(0, length)));
   return { places: pick(found.places, order), hashes: pick(found.hashes, order) };
+}
+
+/** The rank of each address by its hash value, and for each bucket the first rank that it leaves out. */
+type Cut = { readonly ranks: Uint32Array; readonly firstLeftOut: Uint32Array };
+
+/** @param counts how many of the addresses in these places each bucket has; it keeps `cap` of them. */
+async function cutAt(
+  cap: number,
+  { words, width }: BucketBits,
+  { places, hashes }: Sorted,
+  counts: Uint32Array,
+): Promise<Cut> {
+  const ranks = new Uint32Array(hashes.length);
+  const firstLeftOut = new Uint32Array(counts.length).fill(hashes.length);
+  const surplus = counts.map((count) => Math.max(0, count - cap));
+  let bucketsLeft = surplus.reduce((left, count) => left + Math.min(1, count), 0);
+  if (bucketsLeft === 0) return { ranks, firstLeftOut };
+  const order = await orderOf(hashes);
+  for (let rank = 0; rank < order.length; rank++) ranks[order[rank] ?? 0] = rank;
+  // From the highest value down: fewer addresses are left out than kept.
+  const leaveOut = (from: number, end: number) => {
+    for (let rank = order.length - 1 - from; rank >= order.length - end; rank--) {
+      const place = places[order[rank] ?? 0] ?? 0;
+      for (let word = 0; word < width; word++) {
+        for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
+          const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
+          const before = surplus[bucket] ?? 0;
+          if (before === 0) continue;
+          surplus[bucket] = before - 1;
+          firstLeftOut[bucket] = rank;
+          if (before === 1) bucketsLeft--;
+        }
+      }
+    }
+    return bucketsLeft > 0;
+  };
+  await inTurns(order.length, leaveOut, addressesPerTurn(width));
+  return { ranks, firstLeftOut };
+}
+
+function addressesPerTurn(width: number): number {
+  return Math.ceil(WORDS_PER_TURN / Math.max(1, width));
 }
 
 /** The numbers in these places. */
