@@ -67,8 +67,8 @@ function* groupBuckets(all: { first: number; end: number }, grid: Grid, most: ()
 }
 
 /**
- * The first bucket after a group that ends at `end` at the latest. Where it can, a group ends with a block of hours: the rows of a block that two groups
- * share are read twice.
+ * The first bucket after a group that may go up to `end`. Where it can, a group ends with a block of hours: the rows of
+ * a block that two groups share are read twice.
  */
 function endOfGroup(first: number, end: number, { start, width }: Grid): number {
   const lastBlock = Math.floor((start + end * width) / BLOCK_SECONDS) * BLOCK_SECONDS;
