@@ -22,6 +22,7 @@ export type QueryService = {
 
 const PUBLIC_URL = "http://noisefloor.test";
 const START_TIMEOUT_MS = 120_000;
+const ANSWER_TIMEOUT_MS = 120_000;
 
 export async function startQueryService(
   connection: ClickHouseConnection,
@@ -60,11 +61,15 @@ export async function startQueryService(
     return text;
   };
   const drain = async (path: string) => {
-    const request = get(`${url}${path}`, { agent, headers: { key } });
-    const [response]: IncomingMessage[] = await once(request, "response");
-    if (response?.statusCode !== 200) throw new Error(`${path}: ${response?.statusCode}`);
+    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const [response]: IncomingMessage[] = await once(
+      get(`${url}${path}`, { agent, headers: { key }, signal }),
+      "response",
+    );
+    if (response === undefined) throw new Error(`${path}: no answer`);
     response.resume();
     await once(response, "end");
+    if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode}`);
   };
   return {
     port,

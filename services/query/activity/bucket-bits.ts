@@ -1,6 +1,8 @@
 import { inTurns } from "./turns.ts";
 
 export const WORD_BITS = 32;
+/** The bits of so many words take some milliseconds, as nearly all may be set. */
+const WORDS_PER_TURN = 32_000;
 
 /**
  * Distinct addresses, each with a bit for each bucket that it was active in. Loops over very many work on these arrays
@@ -13,6 +15,11 @@ export type BucketBits = {
   readonly width: number;
 };
 
+/** The bits of how many addresses are handled in a turn of the event loop. */
+export function addressesPerTurn({ width }: Pick<BucketBits, "width">): number {
+  return Math.ceil(WORDS_PER_TURN / Math.max(1, width));
+}
+
 /**
  * The number of addresses of each bucket.
  * @param places of the addresses that count; all by default.
@@ -23,7 +30,7 @@ export async function countByBucket(
   places?: Uint32Array,
 ): Promise<Uint32Array> {
   const counts = new Uint32Array(buckets);
-  await inTurns((places ?? addresses).length, (from, end) => {
+  const count = (from: number, end: number) => {
     for (let index = from; index < end; index++) {
       const place = places === undefined ? index : (places[index] ?? 0);
       for (let word = 0; word < width; word++) {
@@ -33,6 +40,7 @@ export async function countByBucket(
         }
       }
     }
-  });
+  };
+  await inTurns((places ?? addresses).length, count, addressesPerTurn({ width }));
   return counts;
 }

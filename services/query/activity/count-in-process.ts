@@ -6,7 +6,7 @@ import { createRowCounter } from "./count-rows.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { listByBucket } from "./list-by-bucket.ts";
 import { type AddressBits, readBits, readRows } from "./queries.ts";
-import { attempt, type Refusals } from "./refusals.ts";
+import { type Refusals, withinLimit } from "./refusals.ts";
 
 /** `words` of the bits of addresses' buckets, 32 in each. */
 export type MostInProcess = { readonly rows: number; readonly addresses: number; readonly words: number };
@@ -53,8 +53,8 @@ export async function countInProcess(
   };
   const keyOf = (query: string) => [query, tag, scopes, end - from, width];
   return (
-    (await attempt(keyOf("rows"), fromRows, refusals)) ??
-    (wide && (await attempt(keyOf("bits"), () => fromBits(wide), refusals)))
+    (await withinLimit(keyOf("rows"), fromRows, refusals)) ??
+    (wide && (await withinLimit(keyOf("bits"), () => fromBits(wide), refusals)))
   );
 }
 

@@ -84,6 +84,30 @@ test("a sample is complete where nearly all addresses of a bucket have high hash
   expect(list).toEqual(lowestOf(new Set(addresses), 1_000));
 });
 
+test.each([
+  ["few addresses are left out", 1_300, 500],
+  ["nearly all addresses are left out", 60_000, 40],
+])("samples of many buckets are the lowest of each when %s", async (_, inLarge, buckets) => {
+  const cap = 1_000;
+  const width = Math.ceil(buckets / 32);
+  const addresses = Uint32Array.from({ length: inLarge }, (_, place) => Math.imul(place, 0x9e3779b1) >>> 0);
+  const words = new Uint32Array(addresses.length * width);
+  const expected = Array.from({ length: buckets }, () => new Set<number>());
+  for (const [place, address] of addresses.entries()) {
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      // Every fifth bucket has one address of a hundred, the others have ten of eleven.
+      const isIn = bucket % 5 === 0 ? (place + bucket) % 100 === 0 : (place + bucket) % 11 !== 0;
+      if (!isIn) continue;
+      const at = place * width + (bucket >>> 5);
+      words[at] = (words[at] ?? 0) | (1 << bucket);
+      expected[bucket]?.add(address);
+    }
+  }
+  const counts = Uint32Array.from(expected, ({ size }) => size);
+  const lists = await listByBucket({ addresses, words, width }, counts, cap);
+  for (const [bucket, list] of lists.entries()) expect(list).toEqual(lowestOf(expected[bucket] ?? new Set(), cap));
+});
+
 test("of two addresses with the same hash value, the lower one is listed", async () => {
   const addresses = Uint32Array.of(27_463, 27_456);
   expect(addressHash(27_463)).toBe(addressHash(27_456));

@@ -15,9 +15,11 @@ export const MAX_IPS_PER_BUCKET = 1_000;
 /** Attempts to list buckets whose counts change in the meantime. */
 const MAX_ATTEMPTS = 4;
 /** A query reads the rows of so many at most: its plan takes the store as long as the rows of a hundred. */
-const MOST_BUCKETS_PER_QUERY = 512;
-/** Of so many, the addresses that are listed and their bits are a few megabytes of this process, whatever they are. */
-const BUCKETS_PER_QUERY = 128;
+const MAX_BUCKETS = 512;
+/** Four megabytes of the bits of their addresses, which is enough where most of these come again from hour to hour. */
+const MAX_WORDS = 2 ** 20;
+/** Where they do not: of so many buckets, the bits of all that they may list are as few. */
+const MAX_BUCKETS_OF_CHANGING = 128;
 /** The store works on one while this process lists what another has found. */
 const QUERIES_AT_ONCE = 2;
 
@@ -29,8 +31,8 @@ export type ActivityBucket = Window & {
 };
 
 /**
- * Lists buckets in groups of up to {@link MOST_BUCKETS_PER_QUERY} or, once the bits of a group were too many, of up to
- * {@link BUCKETS_PER_QUERY}.
+ * Lists buckets in groups of up to {@link MAX_BUCKETS} or, once the bits of a group were too many, of up to
+ * {@link MAX_BUCKETS_OF_CHANGING}.
  * @param maxWords of the bits of a group's addresses, see {@link createRowCounter}.
  */
 export async function* listBuckets(
@@ -40,13 +42,14 @@ export async function* listBuckets(
   maxWords: number,
   read: Read,
 ): AsyncGenerator<ActivityBucket> {
-  let most = MOST_BUCKETS_PER_QUERY;
+  let most = MAX_BUCKETS;
   const groupsOf = (first: number, end: number) => groupBuckets({ first, end }, grid, () => most);
   const list = async ([first, end]: Group): Promise<ActivityBucket[]> => {
     const part = sliceCounts(counts, first, end);
-    const listed = await countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), maxWords, read);
+    const words = end - first > MAX_BUCKETS_OF_CHANGING ? Math.min(maxWords, MAX_WORDS) : maxWords;
+    const listed = await countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), words, read);
     if (listed !== undefined) return listed;
-    most = BUCKETS_PER_QUERY;
+    most = MAX_BUCKETS_OF_CHANGING;
     const smaller: ActivityBucket[] = [];
     for (const group of groupsOf(first, end)) smaller.push(...(await list(group)));
     return smaller;
@@ -96,7 +99,8 @@ function sliceCounts(counts: Counts, first: number, end: number): Counts {
  * Lists buckets that were counted by an earlier query; observations may have arrived since. Where all addresses of a
  * bucket are read, their number replaces the count. Where so many others are that the count cannot be right, all
  * buckets are counted and listed again.
- * @returns undefined where the bits of so many buckets would be too many; of {@link BUCKETS_PER_QUERY} they never are.
+ * @returns undefined where the bits of so many buckets would be too many. Up to {@link MAX_BUCKETS_OF_CHANGING} are read
+ * one by one then.
  */
 async function countAndList(
   windows: readonly Window[],
@@ -138,7 +142,7 @@ async function readLists(
   read: Read,
 ): Promise<Listed[] | undefined> {
   const byThreshold = await readByThreshold(counts, buckets, grid, maxWords, read);
-  if (byThreshold === undefined && buckets > BUCKETS_PER_QUERY) return undefined;
+  if (byThreshold === undefined && buckets > MAX_BUCKETS_OF_CHANGING) return undefined;
   const listed: Listed[] = [];
   for (let bucket = 0; bucket < buckets; bucket++) {
     const found = byThreshold?.[bucket];

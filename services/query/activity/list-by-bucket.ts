@@ -1,12 +1,9 @@
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { addressHash } from "./address-hash.ts";
-import { type BucketBits, countByBucket, WORD_BITS } from "./bucket-bits.ts";
+import { addressesPerTurn, type BucketBits, countByBucket, WORD_BITS } from "./bucket-bits.ts";
 import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
 import { placesByHalf } from "./places-by-half.ts";
 import { inTurns } from "./turns.ts";
-
-/** The bits of so many words are listed in a turn. Nearly all may be set, and each takes some nanoseconds. */
-const WORDS_PER_TURN = 32_000;
 
 /**
  * The addresses of each bucket, ascending: all of them or, where there are more than `cap`, those with the lowest hash
@@ -37,7 +34,7 @@ async function listUpTo(
   const { places } = found;
   const areAll = places.length === addresses.length;
   const has = areAll ? counts : await countByBucket(bits, counts.length, places);
-  const { ranks, firstLeftOut } = await cutAt(cap, bits, found, has);
+  const { ranks, firstLeftOut, lastCut, uncut } = await cutAt(cap, bits, found, has);
 
   // One array for all lists: to find the array of each bucket first takes half as long again.
   const starts = new Uint32Array(counts.length + 1);
@@ -50,7 +47,9 @@ async function listUpTo(
       const address = addresses[place] ?? 0;
       const rank = ranks[index] ?? 0;
       for (let word = 0; word < width; word++) {
-        for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
+        let left = words[place * width + word] ?? 0;
+        if (rank >= lastCut) left &= uncut[word] ?? 0;
+        for (; left !== 0; left &= left - 1) {
           const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
           if (rank >= (firstLeftOut[bucket] ?? 0)) continue;
           const at = ends[bucket] ?? 0;
@@ -60,7 +59,7 @@ async function listUpTo(
       }
     }
   };
-  await inTurns(places.length, list, addressesPerTurn(width));
+  await inTurns(places.length, list, addressesPerTurn(bits));
   return Array.from(ends, (end, bucket) => listed.subarray(starts[bucket], end));
 }
 
@@ -83,8 +82,15 @@ async function sortUpTo(highest: number, addresses: Uint32Array): Promise<Sorted
   return { places: pick(found.places, order), hashes: pick(found.hashes, order) };
 }
 
-/** The rank of each address by its hash value, and for each bucket the first rank that it leaves out. */
-type Cut = { readonly ranks: Uint32Array; readonly firstLeftOut: Uint32Array };
+type Cut = {
+  /** Of each address, by its hash value. */
+  readonly ranks: Uint32Array;
+  /** For each bucket; beyond all ranks where it leaves out none. */
+  readonly firstLeftOut: Uint32Array;
+  /** From this rank on, all buckets that leave out any do so. The others, as bits. */
+  readonly lastCut: number;
+  readonly uncut: Uint32Array;
+};
 
 /** @param counts how many of the addresses in these places each bucket has; it keeps `cap` of them. */
 async function cutAt(
@@ -95,34 +101,46 @@ async function cutAt(
 ): Promise<Cut> {
   const ranks = new Uint32Array(hashes.length);
   const firstLeftOut = new Uint32Array(counts.length).fill(hashes.length);
-  const surplus = counts.map((count) => Math.max(0, count - cap));
-  let bucketsLeft = surplus.reduce((left, count) => left + Math.min(1, count), 0);
-  if (bucketsLeft === 0) return { ranks, firstLeftOut };
+  const uncut = new Uint32Array(width);
+  let [bucketsLeft, leftOut] = [0, 0];
+  for (const [bucket, count] of counts.entries()) {
+    if (count > cap) {
+      bucketsLeft++;
+      leftOut += count - cap;
+    } else {
+      uncut[bucket >>> 5] = (uncut[bucket >>> 5] ?? 0) | (1 << bucket);
+    }
+  }
+  if (bucketsLeft === 0) return { ranks, firstLeftOut, lastCut: hashes.length, uncut };
+  // From the side on which fewer addresses are.
+  const isUpward = leftOut > bucketsLeft * cap;
+  const left = counts.map((count) => (count <= cap ? 0 : isUpward ? cap : count - cap));
+
   const order = await orderOf(hashes);
   for (let rank = 0; rank < order.length; rank++) ranks[order[rank] ?? 0] = rank;
-  // From the highest value down: fewer addresses are left out than kept.
-  const leaveOut = (from: number, end: number) => {
-    for (let rank = order.length - 1 - from; rank >= order.length - end; rank--) {
+  const find = (from: number, end: number) => {
+    for (let step = from; step < end; step++) {
+      const rank = isUpward ? step : order.length - 1 - step;
       const place = places[order[rank] ?? 0] ?? 0;
       for (let word = 0; word < width; word++) {
-        for (let left = words[place * width + word] ?? 0; left !== 0; left &= left - 1) {
-          const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(left & -left);
-          const before = surplus[bucket] ?? 0;
+        for (let bits = words[place * width + word] ?? 0; bits !== 0; bits &= bits - 1) {
+          const bucket = word * WORD_BITS + WORD_BITS - 1 - Math.clz32(bits & -bits);
+          const before = left[bucket] ?? 0;
           if (before === 0) continue;
-          surplus[bucket] = before - 1;
-          firstLeftOut[bucket] = rank;
+          left[bucket] = before - 1;
+          firstLeftOut[bucket] = isUpward ? rank + 1 : rank;
           if (before === 1) bucketsLeft--;
         }
       }
     }
     return bucketsLeft > 0;
   };
-  await inTurns(order.length, leaveOut, addressesPerTurn(width));
-  return { ranks, firstLeftOut };
-}
-
-function addressesPerTurn(width: number): number {
-  return Math.ceil(WORDS_PER_TURN / Math.max(1, width));
+  await inTurns(order.length, find, addressesPerTurn({ width }));
+  let lastCut = 0;
+  for (const [bucket, first] of firstLeftOut.entries()) {
+    if ((counts[bucket] ?? 0) > cap && first > lastCut) lastCut = first;
+  }
+  return { ranks, firstLeftOut, lastCut, uncut };
 }
 
 /** The numbers in these places. */

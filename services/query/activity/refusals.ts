@@ -27,7 +27,7 @@ export function createRefusals(now: () => number): Refusals {
  * @param run answers undefined where too much of the answer has come.
  * @returns undefined when it takes more than its limit, or did so lately.
  */
-export async function attempt<Answer>(
+export async function withinLimit<Answer>(
   key: readonly unknown[],
   run: () => Promise<Answer | undefined>,
   refusals: Refusals,

@@ -2,7 +2,7 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { z } from "zod";
 import { severitiesInOtherDatasets, worstInOtherDatasets } from "./classification-queries.ts";
-import { attempt, type Refusals } from "./refusals.ts";
+import { type Refusals, withinLimit } from "./refusals.ts";
 import { tabulate, type WorstSeverities } from "./severity-table.ts";
 import { inTurns } from "./turns.ts";
 
@@ -11,7 +11,7 @@ export type CountsBySeverity = ReadonlyMap<number, number>;
 
 /** The store picks the rows of so few addresses sooner than this process reads all. */
 const FEW_ADDRESSES = 50_000;
-/** Eight megabytes on their way, and ten of the table. */
+/** Eight megabytes on their way, and ten of the table; of the tag's own addresses alone there may be twice as many. */
 const MAX_ROWS = 1_000_000;
 
 export type OtherDatasetsOptions = {
@@ -33,7 +33,7 @@ export async function readOtherDatasets(
   const { scopes, worse, severities, since } = params;
   const readAll = () => read(severitiesInOtherDatasets(maxRows), { scopes, worse, severities, since });
   const areFew = addresses !== undefined && addresses <= FEW_ADDRESSES;
-  const all = areFew ? undefined : await attempt(["severities", scopes, worse], readAll, refusals);
+  const all = areFew ? undefined : await withinLimit(["severities", scopes, worse.length], readAll, refusals);
   return tabulate(all ?? (await read(worstInOtherDatasets(most), params)));
 }
 

@@ -1,4 +1,5 @@
 import type { Dataset } from "@noisefloor/domain/access/scope.ts";
+import { eventually } from "../../support/eventually.ts";
 import { type ActivityAnswer, type ActivityQuestion, askService, differenceOf, pathOf } from "../activity-question.ts";
 import { against, type Line, within } from "../line.ts";
 import { measureEach } from "../measure-each.ts";
@@ -142,8 +143,13 @@ async function measureTwoDatasets(run: Run, world: World): Promise<Line[]> {
 }
 
 async function measureAmongWorse(run: Run, world: World): Promise<Line[]> {
-  await setIntention(world, world.heavy, "unknown");
   try {
+    await setIntention(world, world.heavy, "unknown");
+    await eventually(async () => {
+      const { answer } = await askService(world, toQuestion(world, { tag: "heavy", days: 1, hours: 1, ips: false }));
+      const classes = Object.keys(answer.classes ?? {});
+      if (classes.length < 2) throw new Error(`no address has a worse tag: all are ${classes.join()}`);
+    });
     const lines: Line[] = [];
     for (const { limitMs, ...asked } of AMONG_WORSE) {
       const path = pathOf(toQuestion(world, asked), ["global", "community"]);

@@ -48,6 +48,50 @@ test("an empty server gets the whole schema, and a second run has nothing to do"
   expect(withoutIds(await schemaNow())).toEqual(before);
 });
 
+test("an update fills a rollup that it adds from what the database has", async () => {
+  const files = (await readdir(folder)).sort();
+  const added = files.filter((file) => file >= "0034");
+  for (const file of added) await rm(join(folder, file));
+  await migrate(connection(), folder);
+  const [tag, other] = [randomUUID(), randomUUID()];
+  const rows = (["global", "community", "personal"] as const).flatMap((dataset, index) =>
+    [5_000, 3_000].map((age) => ({
+      observation_id: `${dataset}-${age}`,
+      observed_at: new Date(Date.now() - age).toISOString(),
+      dataset,
+      workspace_id: dataset === "personal" ? "ours" : "",
+      sensor_id: "s",
+      source_ip: `45.0.0.${index}`,
+      tags: age === 5_000 ? [tag] : [tag, other],
+    })),
+  );
+  const insert = () =>
+    client.insert({
+      table: "observations",
+      values: rows,
+      format: "JSONEachRow",
+      clickhouse_settings: { date_time_input_format: "best_effort" },
+    });
+  await insert();
+  expect(await migrate(connection(), MIGRATIONS)).toHaveLength(added.length);
+  const expected = defineQuery({
+    name: "test-scope-tags",
+    sql: `SELECT toString(source_ip) AS ip, toString(tag_id) AS tag, toUnixTimestamp64Milli(max(last_seen)) AS seen
+      FROM scope_tags GROUP BY ip, tag ORDER BY ip, tag`,
+    params: z.object({}),
+    row: z.object({ ip: z.string(), tag: z.string(), seen: z.int() }),
+  });
+  const stored = await run(client, expected, {});
+  const seen = Date.parse(rows[1]?.observed_at ?? "");
+  expect(stored.map(({ ip, tag: id }) => [ip, id])).toEqual(
+    ["45.0.0.1", "45.0.0.2"].flatMap((ip) => [tag, other].sort().map((id) => [ip, id])),
+  );
+  expect(stored.every((row) => Math.abs(row.seen - seen) < 1_000)).toBe(true);
+  // What comes from now on is filled in by the view, and changes nothing here.
+  await insert();
+  expect(await run(client, expected, {})).toEqual(stored);
+});
+
 test("every migration can be applied twice without a change", async () => {
   await migrate(connection(), MIGRATIONS);
   const before = withoutIds(await schemaNow());

@@ -19,15 +19,20 @@ const answerSchema = z.object({
   aggregations: z.object({ total_ips: z.int(), classification: z.record(z.string(), z.int()) }),
 });
 
+const aged = makeTag("aged", "unknown");
+
 let world: World;
 let index: SightingsCache;
 let key: string;
-/**
- * They have the index. The first one knows how few addresses the tag has; the second one lists them to classify them, and
- * reads all severities of other datasets; to the third one these are too many; the fourth one leaves all to the store.
- */
-let apps: readonly FastifyInstance[];
 let queries: string[] = [];
+/**
+ * What apps with the index are made with. The first one knows how few addresses the tag has; the second one lists them
+ * to classify them, and reads all severities of other datasets; to the third one these are too many; the fourth one
+ * leaves all to the store.
+ */
+let ways: readonly object[];
+let withIndex: (more: object) => Promise<FastifyInstance>;
+let apps: readonly FastifyInstance[];
 
 const GLOBAL = {};
 const COMMUNITY = { dataset: "community" };
@@ -59,24 +64,22 @@ const SEEN: readonly [ip: string, where: object, tag: { readonly slug: string }]
 
 beforeAll(async () => {
   world = await createWorld(() => NOW);
-  await world.addTags([tag, suspicious, malicious, less]);
+  await world.addTags([tag, suspicious, malicious, less, aged]);
   const wire = SEEN.map(([ip, where, { slug }]) => observation(ip, NOW - HOUR, { tags: [slug], ...where }));
   expect((await world.store(wire)).rejected).toEqual([]);
   index = await startIndex(world, { limit: 1_000, retentionDays: () => RETENTION_DAYS, now: () => NOW });
   await eventually(async () => expect(index.isCurrent()).toBe(true));
   const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
-  const withIndex = (more: object) =>
-    makeApp([], (made, metrics) => world.register(made, metrics, { read, index, ...more }));
+  withIndex = (more) => makeApp([], (made, metrics) => world.register(made, metrics, { read, index, ...more }));
   // The limits of 1 are those of the store, for which 0 is none.
   const mostInProcess = { rows: 1, addresses: 1, words: 0 };
-  apps = await Promise.all(
-    [
-      {},
-      { mostInProcess },
-      { mostInProcess, maxSeverityRows: 1 },
-      { mostInProcess, maxSeverityRows: 1, maxListed: 1 },
-    ].map(withIndex),
-  );
+  ways = [
+    {},
+    { mostInProcess },
+    { mostInProcess, maxSeverityRows: 1 },
+    { mostInProcess, maxSeverityRows: 1, maxListed: 1 },
+  ];
+  apps = await Promise.all(ways.map(withIndex));
   key = await world.addCaller("unlimited", ["community_dataset"], "ours");
 });
 afterAll(async () => {
@@ -110,4 +113,20 @@ test.each([
   // Refused, unless it was so before.
   expect(asked[3]?.filter((query) => query !== every)).toEqual(isGlobal ? [] : [own]);
   expect(asked[4]).toContain("tag-activity-classification");
+});
+
+test("a worse tag that was last seen in another dataset before the retention does not count", async () => {
+  const DAY = 24 * HOUR;
+  const wire = [6, 8].flatMap((age) => [
+    observation(`46.9.1.${age}`, NOW - HOUR, { tags: [aged.slug] }),
+    observation(`46.9.1.${age}`, NOW - age * DAY, { tags: [malicious.slug], ...COMMUNITY }),
+  ]);
+  expect((await world.store(wire)).rejected).toEqual([]);
+  const url = `/v3/tags/${aged.id}/activity?granularity=1h&workspace_labels=global,community`;
+  for (const way of ways) {
+    const app = await withIndex({ ...way, retentionDays: () => 7 });
+    const { aggregations } = answerSchema.parse((await app.inject({ url, headers: { key } })).json());
+    await app.close();
+    expect(aggregations.classification).toEqual({ unknown: 1, malicious: 1 });
+  }
 });
