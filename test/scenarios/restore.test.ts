@@ -203,8 +203,12 @@ test("of a backup made while old and new observations come in, every rollup coun
   await busy.addTags([tag]);
   let isOver = false;
   let stored = 0;
+  const next = () => {
+    const dataset = stored % 2 === 0 ? "global" : "community";
+    return { ...seen(stored++, Math.floor(Math.random() * 60)), dataset };
+  };
   const write = async () => {
-    while (!isOver) await busy.store(Array.from({ length: 3 }, () => seen(stored++, Math.floor(Math.random() * 60))));
+    while (!isOver) await busy.store(Array.from({ length: 3 }, next));
   };
   const writing = [write(), write(), write()];
   const place = server.place("busy");
@@ -216,6 +220,7 @@ test("of a backup made while old and new observations come in, every rollup coun
     { tagged: 1, activity: 1, networks: 1, scoped: 1, addresses: 1 },
   ]);
   expect(await numberOf(other, "SELECT count() FROM observations FINAL")).toBeLessThan(stored);
+  expect(await numberOf(other, "SELECT count() FROM scope_tags")).toBeGreaterThan(0);
 });
 
 test("two restores at once do not touch each other's scratch database, and one that was killed leaves nothing behind", async () => {

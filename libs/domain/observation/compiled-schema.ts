@@ -51,8 +51,8 @@ export function toCode<Plain>(whole: z.ZodObject): (value: unknown) => value is 
       }
     },
   });
-  // The formats of zod are patterns, too, and those are checked. Lengths count code points, as those of zod do. The schema
-  // itself is zod's: to check it, another schema would be compiled, which takes longer.
+  // The formats of zod are patterns, too, and those are checked. Lengths count code points, as those of zod do.
+  // To check the schema itself, which zod has made, another one would be compiled, which takes as long again.
   const ajv = new Ajv2020({ validateFormats: false, validateSchema: false });
   for (const type of REFINED_TYPES) {
     ajv.addKeyword({

@@ -108,6 +108,26 @@ test.each([
   for (const [bucket, list] of lists.entries()) expect(list).toEqual(lowestOf(expected[bucket] ?? new Set(), cap));
 });
 
+test("others have their turn while the bits of many buckets are counted and listed", async () => {
+  const [buckets, width] = [2_160, 68];
+  const addresses = Uint32Array.from({ length: 10_000 }, (_, place) => Math.imul(place, 0x9e3779b1) >>> 0);
+  const bits = { addresses, words: new Uint32Array(addresses.length * width).fill(1), width };
+  const turnsOf = async (work: () => Promise<unknown>) => {
+    let turns = 0;
+    let pending = setImmediate(function count() {
+      turns++;
+      pending = setImmediate(count);
+    });
+    await work();
+    clearImmediate(pending);
+    return turns;
+  };
+  const counts = await countByBucket(bits, buckets);
+  // One for about 470 addresses.
+  expect(await turnsOf(() => countByBucket(bits, buckets))).toBeGreaterThan(15);
+  expect(await turnsOf(() => listByBucket(bits, counts, 1_000))).toBeGreaterThan(30);
+});
+
 test("of two addresses with the same hash value, the lower one is listed", async () => {
   const addresses = Uint32Array.of(27_463, 27_456);
   expect(addressHash(27_463)).toBe(addressHash(27_456));
@@ -136,7 +156,7 @@ test("more addresses than have room at first keep their bits", async () => {
 });
 
 test("addresses that were chosen to meet in one place of a hash table take no longer than others", async () => {
-  // By a multiplication with 2^32 divided by the golden ratio, as hash tables often spread numbers, they get 0, 1, 2 ...
+  // Multiplied with 2^32 divided by the golden ratio, as hash tables often spread numbers, they are 0, 1, 2 ...
   const chosen = Uint32Array.from({ length: 400_000 }, (_, place) => Math.imul(place, 0x0e8b2f51) >>> 0);
   const rows = {
     source_ip: chosen,

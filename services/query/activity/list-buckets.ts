@@ -99,8 +99,8 @@ function sliceCounts(counts: Counts, first: number, end: number): Counts {
  * Lists buckets that were counted by an earlier query; observations may have arrived since. Where all addresses of a
  * bucket are read, their number replaces the count. Where so many others are that the count cannot be right, all
  * buckets are counted and listed again.
- * @returns undefined where the bits of so many buckets would be too many. Up to {@link MAX_BUCKETS_OF_CHANGING} are read
- * one by one then.
+ * @returns undefined where the bits of so many buckets would be too many. Up to {@link MAX_BUCKETS_OF_CHANGING} are
+ * read one by one then.
  */
 async function countAndList(
   windows: readonly Window[],

@@ -9,7 +9,8 @@ export type WorstSeverities = {
 };
 
 /**
- * Puts rows in any order into a hash table that is at most half full.
+ * Puts rows in any order into a hash table that is at most half full. The index's sightings, which know times, too, and
+ * grow, would take six times as long.
  * @param blocks an address may be in several rows. All have been seen lately enough to count.
  */
 export async function tabulate(blocks: readonly AddressSeverities[]): Promise<WorstSeverities> {
@@ -20,12 +21,17 @@ export async function tabulate(blocks: readonly AddressSeverities[]): Promise<Wo
   // 0 where no address is.
   const severities = new Uint8Array(2 ** bits);
   const last = severities.length - 1;
+  /** Where an address is or, where it is not, may be put. */
+  const slotOf = (address: number) => {
+    let slot = scramble(address) >>> shift;
+    while (severities[slot] !== 0 && addresses[slot] !== address) slot = (slot + 1) & last;
+    return slot;
+  };
   for (const { source_ip, severity } of blocks) {
     await inTurns(source_ip.length, (from, end) => {
       for (let row = from; row < end; row++) {
         const address = source_ip[row] ?? 0;
-        let slot = scramble(address) >>> shift;
-        while (severities[slot] !== 0 && addresses[slot] !== address) slot = (slot + 1) & last;
+        const slot = slotOf(address);
         addresses[slot] = address;
         severities[slot] = Math.max(severities[slot] ?? 0, (severity[row] ?? 0) + 1);
       }
@@ -35,10 +41,7 @@ export async function tabulate(blocks: readonly AddressSeverities[]): Promise<Wo
     severitiesOf(asked) {
       const found = new Uint8Array(asked.length);
       for (let place = 0; place < asked.length; place++) {
-        const address = asked[place] ?? 0;
-        let slot = scramble(address) >>> shift;
-        while (severities[slot] !== 0 && addresses[slot] !== address) slot = (slot + 1) & last;
-        found[place] = severities[slot] ?? 0;
+        found[place] = severities[slotOf(asked[place] ?? 0)] ?? 0;
       }
       return found;
     },
