@@ -26,11 +26,18 @@ const scope = (index: number) => [`{dataset${index}:String}`, `{workspace${index
  *
  * Compares column by column, which the server does once per distinct value. For `(dataset, workspace_id) IN ...` it
  * would make a tuple of every row, which takes eight times as long.
+ * @param most how many scopes there are at most: of one alone, it finds the rows in a table's key exactly.
  */
-export const IN_SCOPES = `(${Array.from(DATASETS, (_, index) => {
-  const [dataset, workspace] = scope(index);
-  return `(dataset = ${dataset} AND workspace_id = ${workspace})`;
-}).join(" OR ")})`;
+export function inScopes(most: number): string {
+  const conditions = Array.from({ length: most }, (_, index) => {
+    const [dataset, workspace] = scope(index);
+    return `(dataset = ${dataset} AND workspace_id = ${workspace})`;
+  });
+  return `(${conditions.join(" OR ")})`;
+}
+
+/** The same of however many there are. */
+export const IN_SCOPES = inScopes(DATASETS.length);
 
 /**
  * Whether a row is of {tag:UUID} and in one of the scopes, in a table whose key begins with `series`: to compare one

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { IncompleteAnswerError } from "./errors.ts";
-import { type NumberBlock, readNumberBlocks } from "./native.ts";
+import { ArrayColumn, type NumberBlock, readNumberBlocks } from "./native.ts";
 
 const text = (value: string) => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
 const column = (name: string, type: string, bytes: readonly number[]) =>
@@ -41,6 +41,25 @@ test("blocks are read column by column, wide numbers as words with the lowest fi
   }
 });
 
+test("a column of arrays is read as their values and where each array ends, in whatever pieces it comes", async () => {
+  const answer = Buffer.concat([
+    Buffer.from([2, 3]),
+    column("addresses", "SimpleAggregateFunction(groupUniqArrayArray, Array(IPv4))", [
+      ...[2, 2, 3].flatMap((end) => [end, 0, 0, 0, 0, 0, 0, 0]),
+      ...[4, 3, 2, 1, 255, 255, 255, 255, 1, 0, 0, 0],
+    ]),
+    column("hash_from", "UInt32", [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]),
+  ]);
+  const columns = {
+    addresses: new ArrayColumn(Uint32Array.of(2, 2, 3), Uint32Array.of(0x01020304, 0xffff_ffff, 1)),
+    hash_from: Uint32Array.of(1, 2, 3),
+  };
+  for (let size = 1; size <= answer.length; size++) expect(await read(answer, size)).toEqual([{ rows: 3, columns }]);
+  for (let length = 1; length < answer.length; length++) {
+    await expect(read(answer.subarray(0, length)), `${length} bytes`).rejects.toThrow(IncompleteAnswerError);
+  }
+});
+
 test("a block is read before the next one has come", async () => {
   let isAsked = false;
   async function* pieces() {
@@ -70,8 +89,8 @@ test("an answer is ended when its reader stops, or cannot read it", async () => 
 });
 
 test("more than 127 rows are stated in two bytes", async () => {
-  const [block] = await read(Buffer.concat([Buffer.from([1, 0xac, 2]), column("a", "UInt32", Array(1_200).fill(1))]));
-  expect([block?.rows, block?.columns.a?.length, block?.columns.a?.[299]]).toEqual([300, 300, 0x01010101]);
+  const answer = Buffer.concat([Buffer.from([1, 0xac, 2]), column("a", "UInt32", Array(1_200).fill(1))]);
+  expect(await read(answer)).toEqual([{ rows: 300, columns: { a: new Uint32Array(300).fill(0x01010101) } }]);
 });
 
 test("an empty answer has no blocks and no rows", async () => {
@@ -85,8 +104,10 @@ test("a block that is cut anywhere is an error", async () => {
 });
 
 test("an answer that holds anything but numbers is an error", async () => {
-  const other = Buffer.concat([Buffer.from([1, 1]), column("name", "String", [1, 65])]);
-  await expect(read(other)).rejects.toThrow("the answer has a column of type String");
+  for (const type of ["String", "Array(String)", "Array(Array(UInt32))"]) {
+    const other = Buffer.concat([Buffer.from([1, 1]), column("name", type, [1, 65])]);
+    await expect(read(other)).rejects.toThrow(`the answer has a column of type ${type}`);
+  }
   await expect(read(Buffer.from("Code: 241. DB::Exception: Memory limit exceeded"))).rejects.toThrow(
     IncompleteAnswerError,
   );

@@ -2,19 +2,27 @@ import { IncompleteAnswerError } from "./errors.ts";
 
 /** Values of a column in the order of its rows; of more than 32 bits, each as several numbers, the lowest bits first. */
 export type NumberColumn = Uint32Array<ArrayBuffer>;
+/** A column of arrays: the values of all, one row after the other, and for each row the place where its own end. */
+export class ArrayColumn {
+  readonly ends: Uint32Array;
+  readonly values: NumberColumn;
+  constructor(ends: Uint32Array, values: NumberColumn) {
+    this.ends = ends;
+    this.values = values;
+  }
+}
 /** Columns of equal length by name: some rows of an answer. */
-export type NumberColumns = Readonly<Record<string, NumberColumn>>;
+export type NumberColumns = Readonly<Record<string, NumberColumn | ArrayColumn>>;
 
-/** The types that a column may have, and the bytes of a value. To plan a conversion takes the server half a millisecond. */
+/** The types that a value may have, and its bytes. To plan a conversion takes the server half a millisecond. */
 const BYTES: Readonly<Record<string, number>> = { UInt32: 4, IPv4: 4, DateTime: 4, UInt64: 8, UInt128: 16 };
 
-function bytesOf(type: string): number {
-  const plain = type
-    .replace(/^SimpleAggregateFunction\(\w+, (\w+)\)$/, "$1")
-    .replace(/^DateTime\('\w+'\)$/, "DateTime");
-  const bytes = BYTES[plain];
+function readType(type: string): { readonly bytes: number; readonly isArray: boolean } {
+  const plain = type.replace(/^SimpleAggregateFunction\(\w+, (.+)\)$/, "$1").replace(/^DateTime\('\w+'\)$/, "DateTime");
+  const value = plain.replace(/^Array\((\w+)\)$/, "$1");
+  const bytes = BYTES[value];
   if (bytes === undefined) throw new IncompleteAnswerError(`the answer has a column of type ${type.slice(0, 80)}`);
-  return bytes;
+  return { bytes, isArray: value !== plain };
 }
 
 /** Some rows of an answer: how many, and their columns. */
@@ -39,16 +47,21 @@ export async function* readNumberBlocks(answer: AsyncIterable<Uint8Array>): Asyn
     }
   };
   const text = async () => Buffer.from(await take(await varint())).toString();
+  const numbers = async (bytes: number): Promise<NumberColumn> => new Uint32Array((await take(bytes)).buffer);
+  const column = async (rows: number) => {
+    const { bytes, isArray } = readType(await text());
+    if (!isArray) return numbers(rows * bytes);
+    // Of 64 bits each; a block has less than 2^32 values.
+    const places = await numbers(rows * 8);
+    const ends = Uint32Array.from({ length: rows }, (_, row) => places[2 * row] ?? 0);
+    return new ArrayColumn(ends, await numbers((ends.at(-1) ?? 0) * bytes));
+  };
   try {
     while (!(await isAtEnd())) {
-      const columns: Record<string, NumberColumn> = {};
+      const columns: Record<string, NumberColumn | ArrayColumn> = {};
       let left = await varint();
       const rows = await varint();
-      for (; left > 0; left--) {
-        const name = await text();
-        const bytes = bytesOf(await text());
-        columns[name] = new Uint32Array((await take(rows * bytes)).buffer);
-      }
+      for (; left > 0; left--) columns[await text()] = await column(rows);
       yield { rows, columns };
     }
   } finally {

@@ -51,8 +51,9 @@ export const TABLES: Readonly<Record<string, TableProperties>> = {
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_networks: { ...DERIVED, ageing: LAST_SEEN },
-  // For queries of the service: address_tags has its rows, too.
+  // For queries of the service: address_tags and tag_addresses have their rows, too.
   scope_tags: { ...DERIVED, isForDashboards: false, ageing: LAST_SEEN },
+  tag_samples: { ...DERIVED, isForDashboards: false, ageing: HOURLY },
   address_changes: { backup: "transient", isForDashboards: false },
   dead_letters: {
     ...COPIED,

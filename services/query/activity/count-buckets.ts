@@ -16,7 +16,7 @@ export type Counts = ReadonlyMap<number, number>;
 export async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
   const wide = wideBuckets(grid);
   const rows = await (wide === undefined
-    ? read(countPerBucket, grid)
+    ? read(countPerBucket(grid.scopes.length), grid)
     : read(countPerWideBucket(wide.shape), wide.params));
   return new Map(rows.map(({ bucket, active_ips }) => [bucket, active_ips]));
 }

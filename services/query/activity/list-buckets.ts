@@ -1,25 +1,19 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
+import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
 import { inOrder } from "../in-order.ts";
 import { type Counts, countBuckets, type Grid } from "./count-buckets.ts";
-import { createRowCounter } from "./count-rows.ts";
-import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
-import { tiersOf } from "./hash-tiers.ts";
-import { BLOCK_SECONDS, blocksOf } from "./hour-blocks.ts";
-import { listByBucket } from "./list-by-bucket.ts";
-import { lowestAddresses, readLowest } from "./queries.ts";
+import { HIGHEST_HASH } from "./hash-threshold.ts";
+import { blocksOf } from "./hour-blocks.ts";
+import { type BucketList, listSamples } from "./list-samples.ts";
+import { type BucketPlan, planSamples } from "./plan-samples.ts";
+import { lowestAddresses, readSampleSizes, readSamples } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
 
-/** Attempts to list buckets whose counts change in the meantime. */
-const MAX_ATTEMPTS = 4;
-/** A query reads the rows of so many at most: its plan takes the store as long as the rows of a hundred. */
-const MAX_BUCKETS = 512;
-/** Four megabytes of the bits of their addresses, which is enough where most of these come again from hour to hour. */
-const MAX_WORDS = 2 ** 20;
-/** Where they do not: of so many buckets, the bits of all that they may list are as few. */
-const MAX_BUCKETS_OF_CHANGING = 128;
+/** To list so many addresses takes some two milliseconds. */
+const ADDRESSES_PER_TURN = 64_000;
 /** The store works on one while this process lists what another has found. */
 const QUERIES_AT_ONCE = 2;
 
@@ -30,161 +24,112 @@ export type ActivityBucket = Window & {
   readonly ips: Uint32Array;
 };
 
-/**
- * Lists buckets in groups of up to {@link MAX_BUCKETS} or, once the bits of a group were too many, of up to
- * {@link MAX_BUCKETS_OF_CHANGING}.
- * @param maxWords of the bits of a group's addresses, see {@link createRowCounter}.
- */
+/** How to list buckets. */
+export type ListPlan = {
+  readonly buckets: readonly BucketPlan[];
+  /** A query reads so many addresses at most. Of a bucket with more, the store picks those that it lists. */
+  readonly maxCandidates: number;
+};
+
+/** Finds out how many addresses the rows of buckets have: that says which of them to read, and counts many buckets. */
+export async function planLists(
+  windows: readonly Window[],
+  grid: Grid,
+  maxCandidates: number,
+  read: Read,
+): Promise<ListPlan> {
+  const sizes = await read(readSampleSizes(grid.scopes.length), grid);
+  return { buckets: planSamples(sizes, windows, MAX_IPS_PER_BUCKET), maxCandidates };
+}
+
+/** Counts the buckets whose plan does not say how many addresses they have, and those between them. */
+export async function countOthers({ buckets, maxCandidates }: ListPlan, grid: Grid, read: Read): Promise<Counts> {
+  const isOther = (plan: BucketPlan) => plan.count === undefined && !isWhole(plan, maxCandidates);
+  const first = buckets.findIndex(isOther);
+  if (first < 0) return new Map();
+  const counts = await countBuckets(partOf(grid, { first, end: buckets.findLastIndex(isOther) + 1 }), read);
+  return new Map([...counts].map(([bucket, count]) => [first + bucket, count]));
+}
+
+/** Whether all addresses of a bucket are read, so that they need not be counted before. */
+function isWhole({ threshold, candidates }: BucketPlan, maxCandidates: number): boolean {
+  return threshold === HIGHEST_HASH && candidates <= maxCandidates;
+}
+
+/** @param counting {@link countOthers}, under way. */
 export async function* listBuckets(
-  windows: readonly Window[],
-  counts: Counts,
+  plan: ListPlan,
+  counting: Promise<Counts>,
   grid: Grid,
-  maxWords: number,
   read: Read,
-): AsyncGenerator<ActivityBucket> {
-  let most = MAX_BUCKETS;
-  const groupsOf = (first: number, end: number) => groupBuckets({ first, end }, grid, () => most);
-  const list = async ([first, end]: Group): Promise<ActivityBucket[]> => {
-    const part = sliceCounts(counts, first, end);
-    const words = end - first > MAX_BUCKETS_OF_CHANGING ? Math.min(maxWords, MAX_WORDS) : maxWords;
-    const listed = await countAndList(windows.slice(first, end), part, sliceGrid(grid, first, end), words, read);
-    if (listed !== undefined) return listed;
-    most = MAX_BUCKETS_OF_CHANGING;
-    const smaller: ActivityBucket[] = [];
-    for (const group of groupsOf(first, end)) smaller.push(...(await list(group)));
-    return smaller;
-  };
-  for await (const buckets of inOrder(groupsOf(0, windows.length), QUERIES_AT_ONCE, list)) yield* buckets;
-}
-
-/** The first bucket, and the first after it. */
-type Group = readonly [first: number, end: number];
-
-/** @param most buckets of a group, asked before each one. */
-function* groupBuckets(all: { first: number; end: number }, grid: Grid, most: () => number): Generator<Group> {
-  for (let first = all.first, end: number; first < all.end; first = end) {
-    const last = first + most();
-    end = last < all.end ? endOfGroup(first, last, grid) : all.end;
-    yield [first, end];
-  }
-}
-
-/**
- * The first bucket after a group that may go up to `end`. Where it can, a group ends with a block of hours: the rows of
- * a block that two groups share are read twice.
- */
-function endOfGroup(first: number, end: number, { start, width }: Grid): number {
-  const lastBlock = Math.floor((start + end * width) / BLOCK_SECONDS) * BLOCK_SECONDS;
-  const beforeLastBlock = Math.floor((lastBlock - start) / width);
-  return beforeLastBlock > first ? beforeLastBlock : end;
-}
-
-/** The part of a grid with the buckets from `first` to `endBucket`, exclusive, renumbered from 0. */
-function sliceGrid(grid: Grid, first: number, endBucket: number): Grid {
-  const start = grid.start + first * grid.width;
-  const end = Math.min(grid.end, grid.start + endBucket * grid.width);
-  return { ...grid, start, from: Math.max(grid.from, start), end };
-}
-
-function sliceCounts(counts: Counts, first: number, end: number): Counts {
-  const part = new Map<number, number>();
-  for (let bucket = first; bucket < end; bucket++) {
-    const count = counts.get(bucket);
-    if (count !== undefined) part.set(bucket - first, count);
-  }
-  return part;
-}
-
-/**
- * Lists buckets that were counted by an earlier query; observations may have arrived since. Where all addresses of a
- * bucket are read, their number replaces the count. Where so many others are that the count cannot be right, all
- * buckets are counted and listed again.
- * @returns undefined where the bits of so many buckets would be too many. Up to {@link MAX_BUCKETS_OF_CHANGING} are
- * read one by one then.
- */
-async function countAndList(
-  windows: readonly Window[],
-  counted: Counts,
-  grid: Grid,
-  maxWords: number,
-  read: Read,
-): Promise<ActivityBucket[] | undefined> {
-  let counts = counted;
-  for (let attempt = 1; ; attempt++) {
-    const countOf = (bucket: number) => counts.get(bucket) ?? 0;
-    const listed = await readLists(counts, windows.length, grid, maxWords, read);
-    if (listed === undefined) return undefined;
-    const isOutgrown = listed.some(({ found, isWhole }, bucket) => !isWhole && found > countOf(bucket));
-    if (isOutgrown && attempt < MAX_ATTEMPTS) {
-      counts = await countBuckets(grid, read);
+): AsyncGenerator<ActivityBucket, void, void> {
+  const [counts, lists] = await Promise.all([counting, readLists(plan, grid, read)]);
+  for (const [number, bucket] of plan.buckets.entries()) {
+    const { found, ips } = lists.get(number) ?? NOT_LISTED;
+    if (isWhole(bucket, plan.maxCandidates)) {
+      yield { ...bucket.window, activeIps: found, ips };
       continue;
     }
-    return windows.map((window, bucket) => {
-      const { found, isWhole, ips } = listed[bucket] ?? NONE;
-      return { ...window, activeIps: isWhole ? found : Math.max(found, countOf(bucket)), ips };
-    });
+    const own = partOf(grid, { first: number, end: number + 1 });
+    let activeIps = bucket.count ?? counts.get(number) ?? 0;
+    // More than all were found, and not all were read: observations have arrived since it was counted.
+    if (found > activeIps) activeIps = Math.max(found, (await countBuckets(own, read)).get(0) ?? 0);
+    // Fewer than planned are found where rows have been replaced since.
+    yield { ...bucket.window, activeIps, ips: found >= MAX_IPS_PER_BUCKET ? ips : await readLowest(own, read) };
   }
 }
 
-/** `found` addresses were read, and the list is of these; all of the bucket or, unless `isWhole`, at least the cap. */
-type Listed = { readonly found: number; readonly isWhole: boolean; readonly ips: Uint32Array };
-const NONE: Listed = { found: 0, isWhole: true, ips: new Uint32Array() };
+const NOT_LISTED: BucketList = { found: 0, ips: new Uint32Array() };
 
-/**
- * The addresses of each bucket or, beyond the cap, a uniform sample: those with the lowest hash values.
- * @returns undefined as {@link countAndList} does.
- */
-async function readLists(
-  counts: Counts,
-  buckets: number,
-  grid: Grid,
-  maxWords: number,
-  read: Read,
-): Promise<Listed[] | undefined> {
-  const byThreshold = await readByThreshold(counts, buckets, grid, maxWords, read);
-  if (byThreshold === undefined && buckets > MAX_BUCKETS_OF_CHANGING) return undefined;
-  const listed: Listed[] = [];
-  for (let bucket = 0; bucket < buckets; bucket++) {
-    const found = byThreshold?.[bucket];
-    const isEnough = found !== undefined && (found.isWhole || found.found >= MAX_IPS_PER_BUCKET);
-    listed.push(isEnough ? found : await readOne(sliceGrid(grid, bucket, bucket + 1), read));
+/** The lists of buckets by their numbers, without those that have too many candidates. */
+async function readLists(plan: ListPlan, grid: Grid, read: Read): Promise<ReadonlyMap<number, BucketList>> {
+  const listPart = async (buckets: Buckets) => {
+    const part = partOf(grid, buckets);
+    const thresholds = plan.buckets.slice(buckets.first, buckets.end).map(({ threshold }) => threshold);
+    const highest = thresholds.reduce((most, threshold) => Math.max(most, threshold), 0);
+    const blocks = await read(readSamples(grid.scopes.length), { ...part, highest, thresholds });
+    const lists: BucketList[] = [];
+    let untilYield = ADDRESSES_PER_TURN;
+    for (const list of listSamples(blocks, part, thresholds.length, MAX_IPS_PER_BUCKET)) {
+      lists.push(list);
+      untilYield -= list.found;
+      if (untilYield > 0) continue;
+      untilYield = ADDRESSES_PER_TURN;
+      await ownTurn();
+    }
+    return { first: buckets.first, lists };
+  };
+  const lists = new Map<number, BucketList>();
+  for await (const part of inOrder(groupBuckets(plan), QUERIES_AT_ONCE, listPart)) {
+    for (const [bucket, list] of part.lists.entries()) lists.set(part.first + bucket, list);
   }
-  return listed;
+  return lists;
 }
 
-/**
- * The same by one query, which skips rows above thresholds that about 1,150 addresses of each bucket are expected to be
- * below. Only chosen hash values are spread otherwise, or those of addresses that came after the count.
- * @returns undefined where very many more are below them; a bucket may have fewer than the cap, too.
- */
-async function readByThreshold(
-  counts: Counts,
-  buckets: number,
-  grid: Grid,
-  maxWords: number,
-  read: Read,
-): Promise<readonly Listed[] | undefined> {
-  const wanted = Array.from({ length: buckets }, (_, bucket) =>
-    thresholdFor(MAX_IPS_PER_BUCKET, counts.get(bucket) ?? 0),
-  );
-  const { thresholds, masks, reached } = tiersOf(wanted, grid);
-  const counter = createRowCounter(grid, buckets, maxWords);
-  const query = readLowest({ tiers: thresholds.length, scopes: grid.scopes.length });
-  const { tag, scopes, end } = grid;
-  const params = { tag, scopes, end, first: blocksOf(grid).first, thresholds, masks };
-  await read({ ...query, onBlock: counter.add }, params);
-  const counted = counter.counted();
-  if (counted === undefined) return undefined;
-  const lists = await listByBucket(counted.bits, counted.counts, MAX_IPS_PER_BUCKET);
-  return lists.map((ips, bucket) => {
-    return { found: counted.counts[bucket] ?? 0, isWhole: reached[bucket] === HIGHEST_HASH, ips };
-  });
+/** Neighbouring buckets: the number of the first one, and of the first after them. */
+type Buckets = { readonly first: number; readonly end: number };
+
+/** Groups buckets that a query reads together; leaves out those that have too many candidates alone. */
+function* groupBuckets({ buckets, maxCandidates }: ListPlan): Generator<Buckets> {
+  let [first, together] = [0, 0];
+  for (const [bucket, { candidates }] of buckets.entries()) {
+    together += candidates;
+    if (together <= maxCandidates) continue;
+    if (bucket > first) yield { first, end: bucket };
+    [first, together] = candidates <= maxCandidates ? [bucket, candidates] : [bucket + 1, 0];
+  }
+  if (buckets.length > first) yield { first, end: buckets.length };
 }
 
-/** The same of the only bucket of a grid, whatever its hash values are. */
-async function readOne(grid: Grid, read: Read): Promise<Listed> {
+/** The part of a grid with some buckets, renumbered from 0. */
+function partOf(grid: Grid, { first, end }: Buckets): Grid {
+  const start = grid.start + first * grid.width;
+  return { ...grid, start, from: Math.max(grid.from, start), end: Math.min(grid.end, grid.start + end * grid.width) };
+}
+
+/** The list of the only bucket of a grid, whatever the hash values of its addresses are. */
+async function readLowest(grid: Grid, read: Read): Promise<Uint32Array> {
   const { tag, scopes, from, end } = grid;
   const blocks = await read(lowestAddresses(MAX_IPS_PER_BUCKET), { tag, scopes, from, end, ...blocksOf(grid) });
-  const ips = Uint32Array.from(blocks.flatMap(({ source_ip }) => [...source_ip])).sort();
-  return { found: ips.length, isWhole: ips.length < MAX_IPS_PER_BUCKET, ips };
+  return Uint32Array.from(blocks.flatMap(({ source_ip }) => [...source_ip])).sort();
 }

@@ -2,7 +2,7 @@ import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import { addressHash } from "./address-hash.ts";
 import { addressesPerTurn, type BucketBits, countByBucket, WORD_BITS } from "./bucket-bits.ts";
 import { HIGHEST_HASH, thresholdFor } from "./hash-threshold.ts";
-import { placesByHalf } from "./places-by-half.ts";
+import { pick, placesByHalf } from "./places-by-half.ts";
 import { inTurns } from "./turns.ts";
 
 /**
@@ -141,13 +141,6 @@ async function cutAt(
     if ((counts[bucket] ?? 0) > cap && first > lastCut) lastCut = first;
   }
   return { ranks, firstLeftOut, lastCut, uncut };
-}
-
-/** The numbers in these places. */
-function pick(numbers: Uint32Array, places: Uint32Array): Uint32Array {
-  const picked = new Uint32Array(places.length);
-  for (let index = 0; index < places.length; index++) picked[index] = numbers[places[index] ?? 0] ?? 0;
-  return picked;
 }
 
 /** The places of numbers in the order of these; of those that are the same, as they come. */

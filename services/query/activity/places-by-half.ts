@@ -24,3 +24,10 @@ export function placesByHalf(numbers: Uint32Array, half: "upper" | "lower", orde
   }
   return places;
 }
+
+/** The numbers in these places. */
+export function pick(numbers: Uint32Array, places: Uint32Array): Uint32Array {
+  const picked = new Uint32Array(places.length);
+  for (let index = 0; index < places.length; index++) picked[index] = numbers[places[index] ?? 0] ?? 0;
+  return picked;
+}

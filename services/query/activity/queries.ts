@@ -1,8 +1,8 @@
-import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import { ArrayColumn, type NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
-import { IN_SCOPES, inSeries, scopesParam } from "../scope-sql.ts";
+import { IN_SCOPES, inScopes, inSeries, scopesParam } from "../scope-sql.ts";
 import { BLOCK_SECONDS } from "./hour-blocks.ts";
 
 /** Selects the hours of a tag. Times in seconds since 1970 UTC, all on the hour. */
@@ -17,8 +17,10 @@ const grid = { ...slice, start: z.int(), width: z.int() };
 /** The blocks of hours of the slice: the start of the first, and for each the bits of its hours in the slice. */
 export const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
 
-const IN_SLICE = `tag_id = {tag:UUID} AND ${IN_SCOPES}
+/** @param scopes how many there are. */
+const inSlice = (scopes: number) => `tag_id = {tag:UUID} AND ${inScopes(scopes)}
       AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
+const BUCKET = "intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32})";
 const inBlocksOfHours = (rows: string) => `${rows}
       AND start >= toDateTime({first:UInt32}, 'UTC') AND start < toDateTime({end:UInt32}, 'UTC')`;
 export const IN_BLOCKS_OF_HOURS = inBlocksOfHours(IN_SCOPES);
@@ -43,16 +45,17 @@ function addUpBuckets(shards: string): string {
 /**
  * Distinct addresses per bucket, numbered from 0, without empty buckets. `width` in seconds. The more hours a bucket
  * has, the longer it takes; see {@link countPerWideBucket}.
+ * @param scopes how many there are.
  */
-export const countPerBucket = defineQuery({
-  name: "tag-activity-counts",
-  sql: `SELECT intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32}) AS bucket,
-      uniqExactMerge(addresses) AS active_ips
-    FROM tag_activity_hourly WHERE ${IN_SLICE} GROUP BY bucket`,
-  shards: { merge: addUpBuckets },
-  params: z.object(grid),
-  row: bucketCount,
-});
+export const countPerBucket = (scopes: number) =>
+  defineQuery({
+    name: "tag-activity-counts",
+    sql: `SELECT ${BUCKET} AS bucket, uniqExactMerge(addresses) AS active_ips
+      FROM tag_activity_hourly WHERE ${inSlice(scopes)} GROUP BY bucket`,
+    shards: { merge: addUpBuckets },
+    params: z.object(grid),
+    row: bucketCount,
+  });
 
 /** The bits of an address's buckets must fit into a UInt128. */
 export const MAX_WIDE_BUCKETS = 128;
@@ -98,6 +101,7 @@ export const countPerWideBucket = (wide: WideBuckets) =>
   });
 
 export const numberColumn = z.custom<NumberColumn>((value) => value instanceof Uint32Array);
+const arrayColumn = z.instanceof(ArrayColumn);
 
 const addressBits = z.object({ source_ip: numberColumn, bits: numberColumn });
 /** Columns of addresses and the bits of their buckets, two or four words each. */
@@ -148,36 +152,56 @@ export const readRows = ({ most, scopes }: { readonly most: number; readonly sco
   });
 };
 
+const sampleSizes = z.object({
+  bucket: numberColumn,
+  hash_from: numberColumn,
+  largest: numberColumn,
+  together: numberColumn,
+});
 /**
- * The rows of addresses whose hash values are low enough for some of their hours, with these hours alone. It skips the
- * others, which makes large buckets as cheap as small ones. `masks` are, for each of the ascending `thresholds`, the
- * bits by block of the hours for which values up to it are low enough.
+ * Columns by bucket and the lowest hash value of a row of `tag_samples`: how many addresses the largest of these rows
+ * has, and all of them together, in which the same one may come repeatedly.
  */
-export const readLowest = ({ tiers, scopes }: { readonly tiers: number; readonly scopes: number }) => {
-  const masks = Array.from(
-    { length: tiers },
-    (_, tier) => `hash <= {thresholds:Array(UInt32)}[${tier + 1}], {masks:Array(Array(UInt64))}[${tier + 1}][${BLOCK}]`,
-  );
-  const rows = `SELECT source_ip, start, listed AS hours
-    FROM (
-      SELECT source_ip, start, bitAnd(hours, multiIf(${masks.join(", ")}, 0)) AS listed
-      FROM (
-        SELECT source_ip, start, hours, intHash32(toUInt32(source_ip)) AS hash FROM tag_addresses
-        WHERE ${inBlocksOfHours(inSeries(scopes))} AND hash <= {thresholds:Array(UInt32)}[${tiers}]
-      )
-    ) WHERE listed != 0 SETTINGS ${WITHOUT_PREWHERE}`;
-  return defineQuery({
-    name: "tag-activity-sample",
-    sql: rows,
-    shards: { merge: (shards) => `SELECT source_ip, start, hours FROM ${shards}` },
-    params: rowsParams.extend({
-      thresholds: z.array(z.int()).readonly(),
-      masks: z.array(blocks.masks).readonly(),
-    }),
-    row: activityRows,
+export type SampleSizes = z.output<typeof sampleSizes>;
+
+/** @param scopes how many there are. */
+export const readSampleSizes = (scopes: number) =>
+  defineQuery({
+    name: "tag-activity-sample-sizes",
+    sql: `SELECT toUInt32(${BUCKET}) AS bucket, hash_from, toUInt32(max(length(addresses))) AS largest,
+        toUInt32(least(sum(length(addresses)), ${0xffff_ffff})) AS together
+      FROM tag_samples WHERE ${inSlice(scopes)} GROUP BY bucket, hash_from`,
+    shards: {
+      // An address is on one shard: so many are in the rows at least.
+      merge: (shards) => `SELECT bucket, hash_from, toUInt32(sum(shard.largest)) AS largest,
+          toUInt32(least(sum(shard.together), ${0xffff_ffff})) AS together
+        FROM ${shards} AS shard GROUP BY bucket, hash_from`,
+    },
+    params: z.object(grid),
+    row: sampleSizes,
     format: "Native",
   });
-};
+
+const sampleRows = z.object({ hash_from: numberColumn, hour: numberColumn, addresses: arrayColumn });
+/** Columns of rows of `tag_samples`. Several may be of the same hour and hash values. */
+export type SampleRows = z.output<typeof sampleRows>;
+
+/**
+ * The rows of each bucket that begin with hash values up to its threshold. It skips the others, which makes large
+ * buckets as cheap as small ones. `highest` is the highest of the `thresholds`.
+ * @param scopes how many there are.
+ */
+export const readSamples = (scopes: number) =>
+  defineQuery({
+    name: "tag-activity-samples",
+    sql: `SELECT hash_from, hour, addresses FROM tag_samples
+      WHERE ${inSlice(scopes)} AND hash_from <= {highest:UInt32}
+        AND hash_from <= {thresholds:Array(UInt32)}[${BUCKET} + 1]`,
+    shards: { merge: (shards) => `SELECT hash_from, hour, addresses FROM ${shards}` },
+    params: z.object({ ...grid, highest: z.int(), thresholds: z.array(z.int()).readonly() }),
+    row: sampleRows,
+    format: "Native",
+  });
 
 /** SQL: the addresses of a slice, each as often as there are rows of it. */
 export const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;

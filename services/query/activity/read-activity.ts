@@ -4,9 +4,9 @@ import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classif
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
 import { type ClassificationDeps, classifyWhole, planClassification } from "./classification.ts";
-import { countBuckets } from "./count-buckets.ts";
+import { type Counts, countBuckets } from "./count-buckets.ts";
 import { countInProcess, MOST_IN_PROCESS, type MostInProcess } from "./count-in-process.ts";
-import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
+import { type ActivityBucket, countOthers, listBuckets, MAX_IPS_PER_BUCKET, planLists } from "./list-buckets.ts";
 import type { CountsBySeverity } from "./worst-severities.ts";
 
 export type ActivityQuery = {
@@ -18,8 +18,13 @@ export type ActivityQuery = {
 };
 
 export type Activity = {
-  /** Ascending. Addresses that the store lists are read for a few at a time: together they can have tens of megabytes. */
+  /** Ascending. */
   readonly buckets: AsyncIterable<ActivityBucket>;
+  /** Counted while the buckets are listed. */
+  readonly totals: Promise<ActivityTotals>;
+};
+
+export type ActivityTotals = {
   /** Distinct addresses in the window. */
   readonly totalIps: number;
   /** The same number by the classification of the addresses; without the classifications of none. */
@@ -58,20 +63,19 @@ export async function readTagActivity(
     const { addresses } = counted;
     const bySeverity = await classifyWhole({ total: addresses.length, addresses }, plan, read);
     const lists = query.includeIps ? await counted.list(MAX_IPS_PER_BUCKET) : [];
-    return { buckets: toBuckets(windows, counted.counts, lists), ...totalsOf(bySeverity) };
+    return { buckets: toBuckets(windows, counted.counts, lists), totals: Promise.resolve(totalsOf(bySeverity)) };
   }
-  const [counts, bySeverity] = await Promise.all([countBuckets(grid, read), plan.count(read)]);
-  const buckets = query.includeIps
-    ? listBuckets(windows, counts, grid, most.words, read)
-    : toBuckets(
-        windows,
-        Uint32Array.from(windows, (_, bucket) => counts.get(bucket) ?? 0),
-        [],
-      );
-  return { buckets, ...totalsOf(bySeverity) };
+  const lists = query.includeIps ? await planLists(windows, grid, most.candidates, read) : undefined;
+  // Before the totals, as it takes longer: beside others a query has one thread.
+  const counting = lists === undefined ? countBuckets(grid, read) : countOthers(lists, grid, read);
+  const totals = plan.count(read).then(totalsOf);
+  // Who reads the buckets may end with an error of theirs, and never await these.
+  for (const result of [counting, totals]) result.catch(() => {});
+  const buckets = lists === undefined ? countedBuckets(windows, counting) : listBuckets(lists, counting, grid, read);
+  return { buckets, totals };
 }
 
-function totalsOf(bySeverity: CountsBySeverity): Pick<Activity, "totalIps" | "byClassification"> {
+function totalsOf(bySeverity: CountsBySeverity): ActivityTotals {
   const byClassification: Partial<Record<Classification, number>> = {};
   let totalIps = 0;
   for (const [severity, addresses] of bySeverity) {
@@ -79,6 +83,15 @@ function totalsOf(bySeverity: CountsBySeverity): Pick<Activity, "totalIps" | "by
     totalIps += addresses;
   }
   return { totalIps, byClassification };
+}
+
+async function* countedBuckets(windows: readonly Window[], counting: Promise<Counts>): AsyncGenerator<ActivityBucket> {
+  const counts = await counting;
+  yield* toBuckets(
+    windows,
+    Uint32Array.from(windows, (_, bucket) => counts.get(bucket) ?? 0),
+    [],
+  );
 }
 
 const NO_IPS = new Uint32Array();

@@ -22,7 +22,7 @@ import { readScopes } from "../scopes.ts";
 import { classification, count, ip, NOT_ENTITLED, timestamp, uuid } from "../wire.ts";
 import { type ActivityBucket, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import { maxJsonBytes, writeJson } from "./listed-addresses.ts";
-import { type Activity, type ActivityDeps, type ActivityQuery, readTagActivity } from "./read-activity.ts";
+import { type ActivityDeps, type ActivityQuery, type ActivityTotals, readTagActivity } from "./read-activity.ts";
 import { createRefusals } from "./refusals.ts";
 import { createSharedAnswers } from "./shared-runs.ts";
 
@@ -179,7 +179,7 @@ export function registerTagActivity(app: FastifyInstance, options: TagActivityDe
 
 const IPS_INCLUDED = { ips_included: true, ips_per_bucket: MAX_IPS_PER_BUCKET } as const;
 
-type SerializedActivity = Omit<Activity, "buckets"> & {
+type SerializedActivity = ActivityTotals & {
   readonly buckets: JsonArray<WireBucket>;
   /** Whether any bucket lists a sample. */
   readonly isTruncated: boolean;
@@ -191,15 +191,24 @@ async function serializeActivity(
   toJsonArray: ToJsonArray,
   signal: AbortSignal,
 ): Promise<SerializedActivity> {
-  const { buckets, ...totals } = await readTagActivity(query, deps, signal);
+  // Buckets and totals are read at once: when one fails, the other is not needed.
+  const failed = new AbortController();
+  const needed = AbortSignal.any([signal, failed.signal]);
   let isTruncated = false;
-  const wireBuckets = async function* () {
+  const toWire = async function* (buckets: AsyncIterable<ActivityBucket>) {
     for await (const bucket of buckets) {
       isTruncated ||= bucket.activeIps > bucket.ips.length;
       yield query.includeIps ? toListedBucket(bucket) : toBucket(bucket);
     }
   };
-  return { ...totals, buckets: await toJsonArray<WireBucket>(wireBuckets(), signal), isTruncated };
+  try {
+    const { buckets, totals } = await readTagActivity(query, deps, needed);
+    const [array, counted] = await Promise.all([toJsonArray<WireBucket>(toWire(buckets), needed), totals]);
+    return { ...counted, buckets: array, isTruncated };
+  } catch (error) {
+    failed.abort(error);
+    throw error;
+  }
 }
 
 function costOf({ window, widthHours, includeIps }: ActivityQuery): number {

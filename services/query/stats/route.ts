@@ -66,7 +66,7 @@ function registerHours(app: FastifyInstance, deps: StatsDeps): void {
     const counts = await answer(toQuestion(request, "hours", asked), signal, async (shared) => {
       const [start, end] = [window.start / 1_000, window.end / 1_000];
       const slice = { tag: NIL_TAG_ID, scopes, from: floorToHour(from) / 1_000, end, start, width: HOUR_SECONDS };
-      const rows = await deps.read(countPerBucket, slice, shared);
+      const rows = await deps.read(countPerBucket(scopes.length), slice, shared);
       return new Map(rows.map(({ bucket, active_ips }) => [bucket, active_ips]));
     });
     const hours = tileHours(window, (hour) => ({ active_ips: counts.get(hour) ?? 0 }));

@@ -3,7 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
-import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { defineQuery, run, runForOne } from "@noisefloor/clickhouse/client/query.ts";
 import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { applyRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { TABLES, TRANSIENT_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
@@ -48,6 +48,32 @@ test("an empty server gets the whole schema, and a second run has nothing to do"
   expect(withoutIds(await schemaNow())).toEqual(before);
 });
 
+/** What the rollups that an update adds say of the tags that addresses had in an hour, and what the observations say. */
+const tagSamples = defineQuery({
+  name: "test-tag-samples",
+  sql: `SELECT
+      arraySort(groupUniqArray((CAST(tag_id, 'UUID'), dataset, workspace_id, hour, address))) AS stored,
+      (SELECT arraySort(groupUniqArray((arrayJoin(tags), dataset, workspace_id, toStartOfHour(observed_at, 'UTC'), source_ip)))
+        FROM observations) AS expected,
+      length(stored) AS places,
+      uniqExact(tag_id, dataset, workspace_id, hour, address, hash_from) AS ranges,
+      countIf(intHash32(toUInt32(address)) < hash_from) AS misplaced
+    FROM tag_samples ARRAY JOIN addresses AS address`,
+  params: z.object({}),
+  row: z.object({
+    stored: z.array(z.unknown()),
+    expected: z.array(z.unknown()),
+    places: z.int(),
+    ranges: z.int(),
+    misplaced: z.int(),
+  }),
+});
+async function expectSamples(count: number) {
+  const { stored, expected, ...counts } = await runForOne(client, tagSamples, {});
+  expect(stored).toEqual(expected);
+  expect(counts).toEqual({ places: count, ranges: count, misplaced: 0 });
+}
+
 test("an update fills a rollup that it adds from what the database has", async () => {
   const files = (await readdir(folder)).sort();
   const update = files.filter((file) => file >= "0034");
@@ -87,7 +113,9 @@ test("an update fills a rollup that it adds from what the database has", async (
     ["45.0.0.1", "45.0.0.2"].flatMap((ip) => [tag, other].sort().map((id) => [ip, id])),
   );
   expect(stored.every((row) => Math.abs(row.seen - seen) < 1_000)).toBe(true);
+  await expectSamples(6);
   await insert();
+  await expectSamples(6);
   expect(await run(client, expected, {}), "the same again changes nothing").toEqual(stored);
   const later = rows.slice(2, 3).map((row) => ({ ...row, observation_id: "later", source_ip: "45.0.0.9" }));
   await insert(later);
@@ -96,6 +124,7 @@ test("an update fills a rollup that it adds from what the database has", async (
     added.filter(({ ip }) => ip === "45.0.0.9").map(({ tag: id }) => id),
     "the view fills in more",
   ).toEqual([tag]);
+  await expectSamples(7);
 });
 
 test("every migration can be applied twice without a change", async () => {

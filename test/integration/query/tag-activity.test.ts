@@ -10,7 +10,8 @@ import { createWorld, makeTag, type World } from "../../support/worlds/world.ts"
 
 const NOW = Date.now();
 const HOUR = 3_600_000;
-const WORDS = MOST_IN_PROCESS.words;
+/** As little as possible is counted in the query process. */
+const COUNTED_BY_STORE: MostInProcess = { ...MOST_IN_PROCESS, rows: 1, addresses: 1 };
 const tag = makeTag("under-test", "suspicious");
 const bucketSchema = z.object({ active_ips: z.int(), ips: z.array(z.string()) });
 const answerSchema = z.object({
@@ -20,29 +21,29 @@ const answerSchema = z.object({
 });
 
 let world: World;
-/** List no bucket that they have not counted before, as for a tag with many rows; the second one bucket by bucket. */
+/** Answer as for a tag with many rows: the second one leaves lists, too, to the store. */
 let counting: FastifyInstance;
-let countingEach: FastifyInstance;
+let leavingLists: FastifyInstance;
 let key: string;
 beforeAll(async () => {
   world = await createWorld(() => NOW);
   await world.addTags([tag]);
-  const makeCounting = (words: number) =>
-    makeApp([], (made, metrics) => world.register(made, metrics, { mostInProcess: { rows: 1, addresses: 1, words } }));
-  counting = await makeCounting(WORDS);
-  countingEach = await makeCounting(1);
+  const makeWith = (mostInProcess: MostInProcess) =>
+    makeApp([], (made, metrics) => world.register(made, metrics, { mostInProcess }));
+  counting = await makeWith(COUNTED_BY_STORE);
+  leavingLists = await makeWith({ ...COUNTED_BY_STORE, candidates: 1 });
   key = await world.addCaller("unlimited");
 });
 afterAll(async () => {
   await counting.close();
-  await countingEach.close();
+  await leavingLists.close();
   await world.close();
 });
 
 /** The answer, which is the same in whatever way it is made. */
 async function ask(path: string): Promise<z.output<typeof answerSchema>> {
   const { body } = await world.get(path);
-  for (const app of [counting, countingEach]) {
+  for (const app of [counting, leavingLists]) {
     expect((await app.inject({ url: path, headers: { key } })).json()).toEqual(body);
   }
   return answerSchema.parse(body);
@@ -83,7 +84,7 @@ test("exactly 1,000 addresses are a complete list, not a truncated one", async (
   expect(answer.metadata.ips_truncated).toBe(false);
 });
 
-test("few rows are counted here, else the addresses; of too many addresses the store counts, and is not asked again", async () => {
+test("few rows are counted here, else the addresses; too many addresses are listed by hash value, and not read again", async () => {
   const few = makeTag("few", "malicious");
   const other = makeTag("other", "malicious");
   await world.addTags([few, other]);
@@ -116,12 +117,12 @@ test("few rows are counted here, else the addresses; of too many addresses the s
   const rows = ["tag-activity-rows answered"];
   expect(await queriesWith({})).toEqual([rows, rows]);
   const bits = ["tag-activity-bits answered"];
-  expect(await queriesWith({ mostInProcess: { rows: 3, addresses: 2, words: WORDS } })).toEqual([
+  expect(await queriesWith({ mostInProcess: { ...MOST_IN_PROCESS, rows: 3, addresses: 2 } })).toEqual([
     [...bits, "tag-activity-rows refused"],
     bits,
   ]);
-  const counted = ["tag-activity-sample answered", "tag-activity-total answered", "tag-activity-wide-counts answered"];
-  expect(await queriesWith({ mostInProcess: { rows: 3, addresses: 1, words: WORDS } })).toEqual([
+  const counted = ["sample-sizes", "samples", "total"].map((query) => `tag-activity-${query} answered`);
+  expect(await queriesWith({ mostInProcess: { ...MOST_IN_PROCESS, rows: 3, addresses: 1 } })).toEqual([
     ["tag-activity-bits refused", "tag-activity-rows refused", ...counted],
     counted,
   ]);
@@ -230,7 +231,7 @@ test("a window that reaches beyond retention lists what is not expired, and empt
   const ages = [10, 8, 6, 1];
   await world.store(ages.map((age) => tagged(`46.4.0.${age}`, NOW - age * 24 * HOUR, { tags: [old.slug] })));
   const url = `/v3/tags/${old.id}/activity?days=30&granularity=1h&include_ips=true`;
-  for (const more of [{}, { mostInProcess: { rows: 1, addresses: 1, words: WORDS } }]) {
+  for (const more of [{}, { mostInProcess: COUNTED_BY_STORE }]) {
     const app = await makeApp([], (made, metrics) =>
       world.register(made, metrics, { retentionDays: () => 7, ...more }),
     );
@@ -241,28 +242,61 @@ test("a window that reaches beyond retention lists what is not expired, and empt
   }
 });
 
-test("buckets whose addresses are too many to be listed together are listed in smaller groups", async () => {
+test("a query reads so many addresses for lists at most; a bucket that has more is left to the store", async () => {
   const spread = makeTag("spread", "malicious");
   await world.addTags([spread]);
-  const ages = Array.from({ length: 40 }, (_, number) => number * 12 + 1);
-  await world.store(ages.map((age) => tagged(`46.6.0.${age % 251}`, NOW - age * HOUR, { tags: [spread.slug] })));
-  const url = `/v3/tags/${spread.id}/activity?days=21&granularity=1h&include_ips=true`;
-  const listedBy = async (words: number) => {
+  const ages = [1, 2, 3, 30, 31, 60];
+  const sizes = [1, 2, 6, 3, 2, 1];
+  await world.store(
+    ages.flatMap((age, place) =>
+      Array.from({ length: sizes[place] ?? 0 }, (_, number) =>
+        tagged(`46.6.${place}.${number}`, NOW - age * HOUR, { tags: [spread.slug] }),
+      ),
+    ),
+  );
+  const url = `/v3/tags/${spread.id}/activity?days=3&granularity=1h&include_ips=true`;
+  const listedBy = async (candidates: number) => {
     const queries: string[] = [];
     const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
-    const mostInProcess = { rows: 1, addresses: 1, words };
+    const mostInProcess = { ...COUNTED_BY_STORE, candidates };
     const app = await makeApp([], (made, metrics) => world.register(made, metrics, { read, mostInProcess }));
     expect((await app.inject({ url, headers: { key } })).json()).toEqual((await world.get(url)).body);
     await app.close();
-    return queries.filter((query) => /sample|lowest/.test(query));
+    return queries.flatMap((query) => /samples|lowest/.exec(query)?.[0] ?? []).sort();
   };
-  const whole = "tag-activity-sample";
-  // 504 buckets take 16 words for each of 40 addresses, 128 take 4 for each of 11.
-  expect(await listedBy(16 * 40)).toEqual([whole]);
-  const groups = await listedBy(16 * 40 - 1);
-  expect(groups.length).toBeGreaterThan(4);
-  expect(new Set(groups)).toEqual(new Set([whole]));
-  expect(await listedBy(1)).toContain("tag-activity-lowest");
+  expect(await listedBy(15)).toEqual(["samples"]);
+  expect(await listedBy(14)).toEqual(["samples", "samples"]);
+  expect(await listedBy(6)).toEqual(["samples", "samples", "samples"]);
+  expect(await listedBy(5)).toEqual(["lowest", "samples", "samples", "samples"]);
+});
+
+test("a sample is complete even when the rows that were to have enough are replaced before they are read", async () => {
+  const replaced = makeTag("replaced", "unknown");
+  await world.addTags([replaced]);
+  const addresses = Array.from({ length: 6_000 }, (_, number) => `46.7.${number >> 8}.${number & 255}`);
+  await world.store(addresses.map((ip) => tagged(ip, NOW - HOUR, { tags: [replaced.slug] })));
+  const plain = reader(world.client, { maxSeconds: 60 });
+  const queries: string[] = [];
+  const read: typeof plain = async (definition, params, signal) => {
+    queries.push(definition.name);
+    if (definition.name === "tag-activity-samples") {
+      await world.client.command({
+        query: `DELETE FROM tag_samples WHERE tag_id = {tag:UUID} AND hash_from < ${2 ** 28}`,
+        query_params: { tag: replaced.id },
+      });
+    }
+    return plain(definition, params, signal);
+  };
+  const app = await makeApp([], (made, metrics) =>
+    world.register(made, metrics, { read, mostInProcess: COUNTED_BY_STORE }),
+  );
+  const url = `/v3/tags/${replaced.id}/activity?days=1&granularity=1h&include_ips=true`;
+  const { activity } = answerSchema.parse((await app.inject({ url, headers: { key } })).json());
+  await app.close();
+  expect(activity.unknown?.filter(({ active_ips }) => active_ips > 0)).toEqual([
+    { active_ips: 6_000, ips: sampleOf(new Set(addresses), 1_000) },
+  ]);
+  expect(queries).toContain("tag-activity-lowest");
 });
 
 test.each([
@@ -280,14 +314,14 @@ test.each([
     const plain = reader(world.client, { maxSeconds: 60 });
     let isGrown = false;
     const read: typeof plain = async (definition, params, signal) => {
-      if (definition.name === "tag-activity-sample" && !isGrown) {
+      if (definition.name === "tag-activity-samples" && !isGrown) {
         isGrown = true;
         await store(addresses.slice(before));
       }
       return plain(definition, params, signal);
     };
     const app = await makeApp([], (made, metrics) =>
-      world.register(made, metrics, { read, mostInProcess: { rows: 1, addresses: 1, words: WORDS } }),
+      world.register(made, metrics, { read, mostInProcess: COUNTED_BY_STORE }),
     );
     const url = `/v3/tags/${growing.id}/activity?days=1&granularity=1h&include_ips=true`;
     const { activity } = answerSchema.parse((await app.inject({ url, headers: { key } })).json());

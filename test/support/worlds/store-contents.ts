@@ -3,12 +3,16 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
 import { z } from "zod";
 
+/** SQL: the rows of a table, spelled alike whatever order their values were merged in. */
+const ROWS: Readonly<Record<string, string>> = {
+  tag_activity_hourly: `SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses)
+    FROM tag_activity_hourly GROUP BY tag_id, dataset, workspace_id, hour`,
+  tag_samples: "SELECT * REPLACE arraySort(addresses) AS addresses FROM tag_samples FINAL",
+};
+
 const rowsOf = (table: string) =>
-  table === "tag_activity_hourly"
-    ? `SELECT count() AS rows, toString(sum(cityHash64(tag_id, dataset, workspace_id, hour, addresses))) AS digest FROM (
-        SELECT tag_id, dataset, workspace_id, hour, uniqExactMerge(addresses) AS addresses
-        FROM tag_activity_hourly GROUP BY tag_id, dataset, workspace_id, hour)`
-    : `SELECT count() AS rows, toString(sum(cityHash64(toString(tuple(*))))) AS digest FROM ${table} FINAL`;
+  `SELECT count() AS rows, toString(sum(cityHash64(toString(tuple(*))))) AS digest
+    FROM (${ROWS[table] ?? `SELECT * FROM ${table} FINAL`})`;
 
 type Content = { readonly rows: number; readonly digest: string };
 

@@ -1,0 +1,61 @@
+import type { Window } from "@noisefloor/domain/time/window.ts";
+import { HIGHEST_HASH } from "./hash-threshold.ts";
+import type { SampleSizes } from "./queries.ts";
+
+/** What to read of a bucket for its list. */
+export type BucketPlan = {
+  readonly window: Window;
+  /** Rows that begin with hash values up to this have enough distinct addresses; up to the highest one, all have. */
+  readonly threshold: number;
+  /** How many addresses these rows have together. */
+  readonly candidates: number;
+  /** The distinct addresses of the bucket, where no two rows can have the same one. */
+  readonly count: number | undefined;
+};
+
+/** Plans to read `wanted` distinct addresses of each bucket, or all that it has, and few more. */
+export function planSamples(blocks: readonly SampleSizes[], windows: readonly Window[], wanted: number): BucketPlan[] {
+  const bands = [...new Set(blocks.flatMap(({ hash_from }) => [...hash_from]))].sort((one, other) => one - other);
+  const bandOf = new Map(bands.map((hashFrom, band) => [hashFrom, band]));
+  const largest = new Uint32Array(windows.length * bands.length);
+  const together = new Uint32Array(largest.length);
+  for (const block of blocks) {
+    for (let row = 0; row < block.bucket.length; row++) {
+      const at = (block.bucket[row] ?? 0) * bands.length + (bandOf.get(block.hash_from[row] ?? 0) ?? 0);
+      largest[at] = block.largest[row] ?? 0;
+      together[at] = block.together[row] ?? 0;
+    }
+  }
+  return windows.map((window, bucket) => {
+    const first = bucket * bands.length;
+    const sizes = { bands, largest: largest.subarray(first), together: together.subarray(first) };
+    return { window, ...planBucket(sizes, wanted) };
+  });
+}
+
+type BucketSizes = {
+  /** The lowest hash value of each row, ascending. */
+  readonly bands: readonly number[];
+  readonly largest: Uint32Array;
+  readonly together: Uint32Array;
+};
+
+/** Rows of different bands have different addresses, so their largest ones have so many distinct addresses at least. */
+function planBucket({ bands, largest, together }: BucketSizes, wanted: number): Omit<BucketPlan, "window"> {
+  let [distinct, candidates] = [0, 0];
+  let enough: Pick<BucketPlan, "threshold" | "candidates"> | undefined;
+  let isEachOnce = true;
+  for (const [band, hashFrom] of bands.entries()) {
+    const [most, all] = [largest[band] ?? 0, together[band] ?? 0];
+    if (all === 0) continue;
+    // There are further ones: what was enough before is not all.
+    if (enough === undefined && distinct >= wanted) enough = { threshold: hashFrom - 1, candidates };
+    isEachOnce &&= most === all;
+    distinct += most;
+    candidates += all;
+  }
+  return {
+    ...(enough ?? { threshold: HIGHEST_HASH, candidates }),
+    count: isEachOnce ? distinct : undefined,
+  };
+}
