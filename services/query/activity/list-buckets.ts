@@ -90,7 +90,7 @@ async function readLists(plan: ListPlan, grid: Grid, read: Read): Promise<Readon
     const blocks = await read(readSamples(grid.scopes.length), { ...part, highest, thresholds });
     const lists: BucketList[] = [];
     let untilYield = ADDRESSES_PER_TURN;
-    for (const list of listSamples(blocks, part, thresholds.length, MAX_IPS_PER_BUCKET)) {
+    for (const list of listSamples(blocks, part, thresholds, MAX_IPS_PER_BUCKET)) {
       lists.push(list);
       untilYield -= list.found;
       if (untilYield > 0) continue;

@@ -1,11 +1,17 @@
+import { scramble } from "../address-index/scramble.ts";
 import { addressHash } from "./address-hash.ts";
+import { WORD_BITS } from "./bucket-bits.ts";
 import type { Grid } from "./count-buckets.ts";
+import { HIGHEST_HASH } from "./hash-threshold.ts";
 import { nthLowest } from "./nth-lowest.ts";
 import { pick, placesByHalf } from "./places-by-half.ts";
 import type { SampleRows } from "./queries.ts";
 import { createSort } from "./sort-numbers.ts";
 
-/** How many distinct addresses were read of a bucket, and those that it lists, ascending. */
+/**
+ * The addresses that a bucket lists, ascending, and how many distinct ones were read of it: exactly, or at least so many
+ * where it was not read whole.
+ */
 export type BucketList = { readonly found: number; readonly ips: Uint32Array };
 
 /** Lists share arrays of so many addresses: to make an array for each takes longer than to fill it. */
@@ -15,37 +21,43 @@ const SHARED_LENGTH = 2 ** 16;
  * Lists the addresses of each bucket, from the first one on: all that were read or, where these are more than `cap`,
  * those with the lowest hash values and, where these are the same, the lowest addresses.
  * @param blocks rows in any order.
+ * @param thresholds for each bucket, up to which hash value its rows were read.
  */
 export function* listSamples(
   blocks: readonly SampleRows[],
   grid: Pick<Grid, "start" | "width">,
-  buckets: number,
+  thresholds: readonly number[],
   cap: number,
 ): Generator<BucketList> {
-  const { keys, bands, blockOf, starts, ends, mostOfBucket } = orderRows(blocks, grid, buckets);
+  const { keys, bands, blockOf, starts, ends, mostOfBucket } = orderRows(blocks, grid, thresholds.length);
   const sort = createSort();
   const room = new Uint32Array(mostOfBucket);
   const hashes = new Uint32Array(mostOfBucket);
+  const slots = new Uint32Array(2 ** slotBitsFor(mostOfBucket));
   let shared = new Uint32Array();
   let listed = 0;
-  for (let bucket = 0, row = 0; bucket < buckets; bucket++) {
+  let row = 0;
+  for (const [bucket, threshold] of thresholds.entries()) {
     const nextBucket = (bucket + 1) * bands;
+    const isWhole = threshold === HIGHEST_HASH;
     let [found, length] = [0, 0];
     while (row < keys.length && (keys[row] ?? 0) < nextBucket) {
       const [first, key] = [row, keys[row]];
+      if (length === cap && !isWhole) {
+        // Their hash values are higher than those of the list, and so many they are at least.
+        let most = 0;
+        for (; keys[row] === key; row++) most = Math.max(most, (ends[row] ?? 0) - (starts[row] ?? 0));
+        found += most;
+        continue;
+      }
       let end = length;
       for (; keys[row] === key; row++) {
         const values = blocks[blockOf[row] ?? 0]?.addresses.values ?? room;
         const last = ends[row] ?? 0;
         for (let place = starts[row] ?? 0; place < last; place++) room[end++] = values[place] ?? 0;
       }
-      if (row - first > 1) {
-        const addresses = room.subarray(length, end);
-        sort(addresses);
-        end = length + dropRepeated(addresses);
-      }
+      if (row - first > 1) end = dropRepeated(room, { from: length, end }, slots);
       found += end - length;
-      // Rows with higher hash values follow: these addresses come before all of theirs.
       if (end > cap && length < cap) keepLowest(room, { from: length, end }, cap - length, hashes);
       length = Math.min(cap, end);
     }
@@ -114,17 +126,38 @@ function orderRows(
   };
 }
 
-/** Leaves each number once, at the start of the array. @returns how many they are. @param sorted ascending. */
-function dropRepeated(sorted: Uint32Array): number {
-  let kept = 0;
-  for (let place = 0; place < sorted.length; place++) {
-    const number = sorted[place] ?? 0;
-    if (kept === 0 || sorted[kept - 1] !== number) sorted[kept++] = number;
+/** The places from one on; the end is exclusive. */
+type Part = { readonly from: number; readonly end: number };
+
+/** Of a hash table that is at most half full. */
+function slotBitsFor(addresses: number): number {
+  return addresses === 0 ? 1 : Math.ceil(Math.log2(2 * addresses));
+}
+
+/**
+ * Leaves each address of a part of an array once, at its start. To sort them takes three times as long.
+ * @param slots is overwritten: a hash table of their places, plus 1.
+ * @returns where they end.
+ */
+function dropRepeated(addresses: Uint32Array, { from, end }: Part, slots: Uint32Array): number {
+  const bits = slotBitsFor(end - from);
+  const [shift, lastSlot] = [WORD_BITS - bits, 2 ** bits - 1];
+  slots.fill(0, 0, lastSlot + 1);
+  let kept = from;
+  for (let place = from; place < end; place++) {
+    const address = addresses[place] ?? 0;
+    let slot = scramble(address) >>> shift;
+    let held = slots[slot] ?? 0;
+    while (held !== 0 && addresses[held - 1] !== address) {
+      slot = (slot + 1) & lastSlot;
+      held = slots[slot] ?? 0;
+    }
+    if (held !== 0) continue;
+    addresses[kept++] = address;
+    slots[slot] = kept;
   }
   return kept;
 }
-
-type Part = { readonly from: number; readonly end: number };
 
 /**
  * Leaves so many addresses of a part of an array, at its start: those with the lowest hash values and, where these are
