@@ -2,6 +2,7 @@ import { scramble } from "../address-index/scramble.ts";
 import { addressHash } from "./address-hash.ts";
 import { WORD_BITS } from "./bucket-bits.ts";
 import type { Grid } from "./count-buckets.ts";
+import { bandsOf } from "./hash-bands.ts";
 import { HIGHEST_HASH } from "./hash-threshold.ts";
 import { nthLowest } from "./nth-lowest.ts";
 import { pick, placesByHalf } from "./places-by-half.ts";
@@ -29,7 +30,8 @@ export function* listSamples(
   thresholds: readonly number[],
   cap: number,
 ): Generator<BucketList> {
-  const { keys, bands, blockOf, starts, ends, mostOfBucket } = orderRows(blocks, grid, thresholds.length);
+  const rows = orderRows(blocks, grid, thresholds.length);
+  const { keys, bands, mostOfBucket } = rows;
   const sort = createSort();
   const room = new Uint32Array(mostOfBucket);
   const hashes = new Uint32Array(mostOfBucket);
@@ -46,16 +48,12 @@ export function* listSamples(
       if (length === cap && !isWhole) {
         // Their hash values are higher than those of the list, and so many they are at least.
         let most = 0;
-        for (; keys[row] === key; row++) most = Math.max(most, (ends[row] ?? 0) - (starts[row] ?? 0));
+        for (; keys[row] === key; row++) most = Math.max(most, lengthOf(rows, row));
         found += most;
         continue;
       }
       let end = length;
-      for (; keys[row] === key; row++) {
-        const values = blocks[blockOf[row] ?? 0]?.addresses.values ?? room;
-        const last = ends[row] ?? 0;
-        for (let place = starts[row] ?? 0; place < last; place++) room[end++] = values[place] ?? 0;
-      }
+      for (; keys[row] === key; row++) end = append(rows, row, room, end);
       if (row - first > 1) end = dropRepeated(room, { from: length, end }, slots);
       found += end - length;
       if (end > cap && length < cap) keepLowest(room, { from: length, end }, cap - length, hashes);
@@ -74,11 +72,12 @@ export function* listSamples(
 }
 
 type OrderedRows = {
-  /** The bucket and the hash values of each row as one number, ascending. */
+  /** The bucket and the band of each row as one number, ascending. */
   readonly keys: Uint32Array;
-  /** How many different hash values the rows begin with. */
+  /** How many bands there are. */
   readonly bands: number;
-  /** The block of each row, and where its addresses are among those of the block. */
+  /** The addresses of each block, the block of each row, and where its addresses are among those of the block. */
+  readonly values: readonly Uint32Array[];
   readonly blockOf: Uint32Array;
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
@@ -86,14 +85,13 @@ type OrderedRows = {
   readonly mostOfBucket: number;
 };
 
-/** Puts rows in the order of their buckets, and those of a bucket in the order of their hash values. */
+/** Puts rows in the order of their buckets, and those of a bucket in the order of their bands. */
 function orderRows(
   blocks: readonly SampleRows[],
   { start, width }: Pick<Grid, "start" | "width">,
   buckets: number,
 ): OrderedRows {
-  const hashes = [...new Set(blocks.flatMap(({ hash_from }) => [...hash_from]))].sort((one, other) => one - other);
-  const bandOf = new Map(hashes.map((hashFrom, band) => [hashFrom, band]));
+  const { froms, numberOf } = bandsOf(blocks);
   const rows = blocks.reduce((sum, { hour }) => sum + hour.length, 0);
   const keys = new Uint32Array(rows);
   const blockOf = new Uint32Array(rows);
@@ -106,7 +104,7 @@ function orderRows(
     for (let place = 0; place < hour.length; place++) {
       const bucket = Math.floor(((hour[place] ?? 0) - start) / width);
       const end = addresses.ends[place] ?? 0;
-      keys[row] = bucket * hashes.length + (bandOf.get(hash_from[place] ?? 0) ?? 0);
+      keys[row] = bucket * froms.length + numberOf(hash_from[place] ?? 0);
       blockOf[row] = number;
       starts[row] = from;
       ends[row] = end;
@@ -118,12 +116,28 @@ function orderRows(
   const order = placesByHalf(keys, "upper", placesByHalf(keys, "lower"));
   return {
     keys: pick(keys, order),
-    bands: hashes.length,
+    bands: froms.length,
+    values: blocks.map(({ addresses }) => addresses.values),
     blockOf: pick(blockOf, order),
     starts: pick(starts, order),
     ends: pick(ends, order),
     mostOfBucket: ofBucket.reduce((most, addresses) => Math.max(most, addresses), 0),
   };
+}
+
+function lengthOf({ starts, ends }: OrderedRows, row: number): number {
+  return (ends[row] ?? 0) - (starts[row] ?? 0);
+}
+
+const NONE = new Uint32Array();
+
+/** Writes the addresses of a row to an array, from a place on. @returns where they end. */
+function append({ values, blockOf, starts, ends }: OrderedRows, row: number, to: Uint32Array, at: number): number {
+  const from = values[blockOf[row] ?? 0] ?? NONE;
+  const last = ends[row] ?? 0;
+  let end = at;
+  for (let place = starts[row] ?? 0; place < last; place++) to[end++] = from[place] ?? 0;
+  return end;
 }
 
 /** The places from one on; the end is exclusive. */

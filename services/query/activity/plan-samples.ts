@@ -1,4 +1,5 @@
 import type { Window } from "@noisefloor/domain/time/window.ts";
+import { bandsOf, type HashBands } from "./hash-bands.ts";
 import { HIGHEST_HASH } from "./hash-threshold.ts";
 import type { SampleSizes } from "./queries.ts";
 
@@ -15,37 +16,35 @@ export type BucketPlan = {
 
 /** Plans to read `wanted` distinct addresses of each bucket, or all that it has, and few more. */
 export function planSamples(blocks: readonly SampleSizes[], windows: readonly Window[], wanted: number): BucketPlan[] {
-  const bands = [...new Set(blocks.flatMap(({ hash_from }) => [...hash_from]))].sort((one, other) => one - other);
-  const bandOf = new Map(bands.map((hashFrom, band) => [hashFrom, band]));
-  const largest = new Uint32Array(windows.length * bands.length);
+  const { froms, numberOf } = bandsOf(blocks);
+  const largest = new Uint32Array(windows.length * froms.length);
   const together = new Uint32Array(largest.length);
   for (const block of blocks) {
     for (let row = 0; row < block.bucket.length; row++) {
-      const at = (block.bucket[row] ?? 0) * bands.length + (bandOf.get(block.hash_from[row] ?? 0) ?? 0);
+      const at = (block.bucket[row] ?? 0) * froms.length + numberOf(block.hash_from[row] ?? 0);
       largest[at] = block.largest[row] ?? 0;
       together[at] = block.together[row] ?? 0;
     }
   }
   return windows.map((window, bucket) => {
-    const first = bucket * bands.length;
-    const sizes = { bands, largest: largest.subarray(first), together: together.subarray(first) };
+    const first = bucket * froms.length;
+    const sizes = { froms, largest: largest.subarray(first), together: together.subarray(first) };
     return { window, ...planBucket(sizes, wanted) };
   });
 }
 
-type BucketSizes = {
-  /** The lowest hash value of each row, ascending. */
-  readonly bands: readonly number[];
+/** By band: of the largest row, and of all rows together. */
+type BucketSizes = Pick<HashBands, "froms"> & {
   readonly largest: Uint32Array;
   readonly together: Uint32Array;
 };
 
 /** Rows of different bands have different addresses, so their largest ones have so many distinct addresses at least. */
-function planBucket({ bands, largest, together }: BucketSizes, wanted: number): Omit<BucketPlan, "window"> {
+function planBucket({ froms, largest, together }: BucketSizes, wanted: number): Omit<BucketPlan, "window"> {
   let [distinct, candidates] = [0, 0];
   let enough: Pick<BucketPlan, "threshold" | "candidates"> | undefined;
   let isEachOnce = true;
-  for (const [band, hashFrom] of bands.entries()) {
+  for (const [band, hashFrom] of froms.entries()) {
     const [most, all] = [largest[band] ?? 0, together[band] ?? 0];
     if (all === 0) continue;
     // There are further ones: what was enough before is not all.

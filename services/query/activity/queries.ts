@@ -159,7 +159,7 @@ const sampleSizes = z.object({
   together: numberColumn,
 });
 /**
- * Columns by bucket and the lowest hash value of a row of `tag_samples`: how many addresses the largest of these rows
+ * Columns by bucket and by the lowest hash value of rows of `tag_samples`: how many addresses the largest of these rows
  * has, and all of them together, in which the same one may come repeatedly.
  */
 export type SampleSizes = z.output<typeof sampleSizes>;

@@ -65,13 +65,14 @@ export async function readTagActivity(
     const lists = query.includeIps ? await counted.list(MAX_IPS_PER_BUCKET) : [];
     return { buckets: toBuckets(windows, counted.counts, lists), totals: Promise.resolve(totalsOf(bySeverity)) };
   }
-  const lists = query.includeIps ? await planLists(windows, grid, most.candidates, read) : undefined;
+  const listPlan = query.includeIps ? await planLists(windows, grid, most.candidates, read) : undefined;
   // Before the totals, as it takes longer: beside others a query has one thread.
-  const counting = lists === undefined ? countBuckets(grid, read) : countOthers(lists, grid, read);
+  const counting = listPlan === undefined ? countBuckets(grid, read) : countOthers(listPlan, grid, read);
   const totals = plan.count(read).then(totalsOf);
   // Who reads the buckets may end with an error of theirs, and never await these.
   for (const result of [counting, totals]) result.catch(() => {});
-  const buckets = lists === undefined ? countedBuckets(windows, counting) : listBuckets(lists, counting, grid, read);
+  const buckets =
+    listPlan === undefined ? countedBuckets(windows, counting) : listBuckets(listPlan, counting, grid, read);
   return { buckets, totals };
 }
 

@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { observation } from "../../support/builders/observation.ts";
+import { eventually } from "../../support/eventually.ts";
 import { intHash32, sampleOf } from "../../support/oracle/oracle.ts";
 import { makeApp } from "../../support/worlds/http.ts";
 import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
@@ -301,7 +302,7 @@ test("a sample is complete even when the rows that were to have enough are repla
 
 test.each([
   ["all of them were to be read", 3, 1_500],
-  ["a sample of them was to be read", 2_500, 8_000],
+  ["a sample of them was to be read", 2_500, 20_000],
 ])(
   "a bucket whose addresses become many between its count and its list has the new count, when %s",
   async (_, before, after) => {
@@ -328,5 +329,34 @@ test.each([
     await app.close();
     const expected = { active_ips: after, ips: sampleOf(new Set(addresses), 1_000) };
     expect(activity.unknown?.filter(({ active_ips }) => active_ips > 0)).toEqual([expected]);
+  },
+);
+
+test.each(["tag-activity-total", "tag-activity-samples"])(
+  "when %s fails, what else was read is given up",
+  async (failing) => {
+    const broken = makeTag(`broken-${failing}`, "malicious");
+    await world.addTags([broken]);
+    await world.store(["46.8.0.1", "46.8.0.2"].map((ip) => tagged(ip, NOW - HOUR, { tags: [broken.slug] })));
+    const plain = reader(world.client, { maxSeconds: 60 });
+    const others = new Map<string, AbortSignal | undefined>();
+    const read: typeof plain = async (definition, params, signal) => {
+      if (!/total|samples$/.test(definition.name)) return plain(definition, params, signal);
+      others.set(definition.name, signal);
+      await eventually(async () => expect(others.size).toBe(2));
+      if (definition.name === failing) throw new Error("the store cannot answer this");
+      return plain(definition, params, signal);
+    };
+    const app = await makeApp([], (made, metrics) =>
+      world.register(made, metrics, { read, mostInProcess: COUNTED_BY_STORE }),
+    );
+    const { statusCode } = await app.inject({
+      url: `/v3/tags/${broken.id}/activity?include_ips=true`,
+      headers: { key },
+    });
+    await app.close();
+    expect(statusCode).toBe(500);
+    others.delete(failing);
+    expect([...others.values()].map((signal) => signal?.aborted)).toEqual([true]);
   },
 );
