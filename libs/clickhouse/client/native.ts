@@ -53,7 +53,8 @@ export async function* readNumberBlocks(answer: AsyncIterable<Uint8Array>): Asyn
     if (!isArray) return numbers(rows * bytes);
     // Of 64 bits each; a block has less than 2^32 values.
     const places = await numbers(rows * 8);
-    const ends = Uint32Array.from({ length: rows }, (_, row) => places[2 * row] ?? 0);
+    const ends = new Uint32Array(rows);
+    for (let row = 0; row < rows; row++) ends[row] = places[2 * row] ?? 0;
     return new ArrayColumn(ends, await numbers((ends.at(-1) ?? 0) * bytes));
   };
   try {

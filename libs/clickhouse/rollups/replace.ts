@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { chunksOf } from "@noisefloor/domain/chunks.ts";
 import { HOUR_MS, monthAt } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import type { ClickHouseClient } from "../client/connect.ts";
 import { defineQuery, run, runForOne } from "../client/query.ts";
+import { waitForInserts } from "../client/running-inserts.ts";
 import { identifier, literal } from "../client/sql-text.ts";
 import { replicasOf, shardsOf } from "../cluster/cluster.ts";
 import { createAlike, syncReplicas } from "../replicas/tables.ts";
@@ -148,27 +148,6 @@ async function dropSeconds(servers: readonly ClickHouseClient[]): Promise<void> 
 
 /** Without these the server does not drop a table of more than 50 GB, as a likely mistake. */
 const DROP_ANY_SIZE = { max_table_size_to_drop: "0", max_partition_size_to_drop: "0" } as const;
-
-const inserts = defineQuery({
-  name: "running-inserts",
-  sql: `SELECT query_id AS id FROM system.processes
-    WHERE query_kind = 'Insert' AND current_database = currentDatabase()`,
-  params: z.object({}),
-  row: z.object({ id: z.string() }),
-});
-const POLL_MS = 20;
-
-/** Inserts that began before a change of the views do not know of it: those that run now have to end. */
-async function waitForInserts(servers: readonly ClickHouseClient[]): Promise<void> {
-  for (const server of servers) {
-    const before = new Set((await run(server, inserts, {})).map(({ id }) => id));
-    while (before.size > 0) {
-      await sleep(POLL_MS);
-      const running = new Set((await run(server, inserts, {})).map(({ id }) => id));
-      for (const id of before) if (!running.has(id)) before.delete(id);
-    }
-  }
-}
 
 /** A row of `tag_addresses` is about so many hours. */
 const BLOCK_MS = 64 * HOUR_MS;

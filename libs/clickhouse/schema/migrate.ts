@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type ClickHouseClient, type ClickHouseConnection, connect } from "../client/connect.ts";
+import { type ClickHouseClient, type ClickHouseConnection, connect, LONG_REQUEST_MS } from "../client/connect.ts";
 import { isUnknownTable, StoreError } from "../client/errors.ts";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
+import { waitForInserts } from "../client/running-inserts.ts";
 import { askServers } from "../cluster/cluster.ts";
 import { type ExecuteStatement, migrateCluster } from "../cluster/migrate-cluster.ts";
 import { readUnfinished, type Unfinished } from "./unfinished-marker.ts";
@@ -114,7 +115,7 @@ async function migrateServer(
 ): Promise<Migration[]> {
   const migrations = await readMigrations(directory);
   await createDatabase(connection);
-  const client = connect(connection, "noisefloor-migrate");
+  const client = connect(connection, "noisefloor-migrate", LONG_REQUEST_MS);
   try {
     if (!options.isForRestore) await assertFinished(client);
     await client.command({
@@ -133,6 +134,8 @@ async function migrateServer(
     const done: Migration[] = [];
     try {
       for (const migration of missing) {
+        // It must not miss rows of an insert that began before there was a view for them.
+        if (migration.name.endsWith("_fill")) await waitForInserts([client]);
         await execute(client, migration.sql);
         done.push(migration);
         options.onApply?.(migration);

@@ -18,7 +18,7 @@ export type MostInProcess = {
   readonly candidates: number;
 };
 
-/** Six and ten megabytes on their way, 16 of bits, two for lists, and tens of milliseconds of this process. */
+/** Six and ten megabytes on their way, 16 of bits, ten for each query of lists, and tens of milliseconds. */
 export const MOST_IN_PROCESS: MostInProcess = {
   rows: 400_000,
   addresses: 500_000,

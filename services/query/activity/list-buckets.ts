@@ -5,15 +5,16 @@ import { inOrder } from "../in-order.ts";
 import { type Counts, countBuckets, type Grid } from "./count-buckets.ts";
 import { HIGHEST_HASH } from "./hash-threshold.ts";
 import { blocksOf } from "./hour-blocks.ts";
-import { type BucketList, listSamples } from "./list-samples.ts";
-import { type BucketPlan, planSamples } from "./plan-samples.ts";
-import { lowestAddresses, readSampleSizes, readSamples } from "./queries.ts";
+import { type BucketList, listSamples } from "./samples/list-samples.ts";
+import { type BucketPlan, planSamples } from "./samples/plan-samples.ts";
+import { readSampleSizes, readSamples } from "./samples/queries.ts";
+import { lowestAddresses } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;
 
-/** To list so many addresses takes some two milliseconds. */
-const ADDRESSES_PER_TURN = 64_000;
+/** To list buckets of so many addresses takes some two milliseconds. */
+const CANDIDATES_PER_TURN = 64_000;
 /** The store works on one while this process lists what another has found. */
 const QUERIES_AT_ONCE = 2;
 
@@ -58,50 +59,58 @@ function isWhole({ threshold, candidates }: BucketPlan, maxCandidates: number): 
 
 /** @param counting {@link countOthers}, under way. */
 export async function* listBuckets(
-  plan: ListPlan,
+  listPlan: ListPlan,
   counting: Promise<Counts>,
   grid: Grid,
   read: Read,
 ): AsyncGenerator<ActivityBucket, void, void> {
-  const [counts, lists] = await Promise.all([counting, readLists(plan, grid, read)]);
-  for (const [number, bucket] of plan.buckets.entries()) {
-    const { found, ips } = lists.get(number) ?? NOT_LISTED;
-    if (isWhole(bucket, plan.maxCandidates)) {
-      yield { ...bucket.window, activeIps: found, ips };
+  const [counts, lists] = await Promise.all([counting, readLists(listPlan, grid, read)]);
+  for (const [bucket, plan] of listPlan.buckets.entries()) {
+    const list = lists.get(bucket) ?? NOT_LISTED;
+    if (isWhole(plan, listPlan.maxCandidates)) {
+      yield { ...plan.window, activeIps: list.found, ips: list.ips };
       continue;
     }
-    const own = partOf(grid, { first: number, end: number + 1 });
-    let activeIps = bucket.count ?? counts.get(number) ?? 0;
-    // More than all were found, and not all were read: observations have arrived since it was counted.
-    if (found > activeIps) activeIps = Math.max(found, (await countBuckets(own, read)).get(0) ?? 0);
+    const own = partOf(grid, { first: bucket, end: bucket + 1 });
     // Fewer than planned are found where rows have been replaced since.
-    yield { ...bucket.window, activeIps, ips: found >= MAX_IPS_PER_BUCKET ? ips : await readLowest(own, read) };
+    const ips = list.found >= MAX_IPS_PER_BUCKET ? list.ips : await readLowest(own, read);
+    const isAll = ips.length < MAX_IPS_PER_BUCKET;
+    const counted = plan.count ?? counts.get(bucket) ?? 0;
+    yield { ...plan.window, activeIps: isAll ? ips.length : await countAgain(counted, list.found, own, read), ips };
   }
+}
+
+/** Counts a bucket again where more than were counted have been found: observations have arrived since. */
+async function countAgain(counted: number, found: number, bucket: Grid, read: Read): Promise<number> {
+  if (found <= counted) return counted;
+  return Math.max(found, (await countBuckets(bucket, read)).get(0) ?? 0);
 }
 
 const NOT_LISTED: BucketList = { found: 0, ips: new Uint32Array() };
 
 /** The lists of buckets by their numbers, without those that have too many candidates. */
-async function readLists(plan: ListPlan, grid: Grid, read: Read): Promise<ReadonlyMap<number, BucketList>> {
-  const listPart = async (buckets: Buckets) => {
-    const part = partOf(grid, buckets);
-    const thresholds = plan.buckets.slice(buckets.first, buckets.end).map(({ threshold }) => threshold);
+async function readLists(listPlan: ListPlan, grid: Grid, read: Read): Promise<ReadonlyMap<number, BucketList>> {
+  const listPart = async ({ first, end }: Buckets) => {
+    const part = partOf(grid, { first, end });
+    const plans = listPlan.buckets.slice(first, end);
+    const thresholds = plans.map(({ threshold }) => threshold);
     const highest = thresholds.reduce((most, threshold) => Math.max(most, threshold), 0);
     const blocks = await read(readSamples(grid.scopes.length), { ...part, highest, thresholds });
+    await ownTurn();
     const lists: BucketList[] = [];
-    let untilYield = ADDRESSES_PER_TURN;
+    let untilYield = CANDIDATES_PER_TURN;
     for (const list of listSamples(blocks, part, thresholds, MAX_IPS_PER_BUCKET)) {
+      untilYield -= plans[lists.length]?.candidates ?? 0;
       lists.push(list);
-      untilYield -= list.found;
       if (untilYield > 0) continue;
-      untilYield = ADDRESSES_PER_TURN;
+      untilYield = CANDIDATES_PER_TURN;
       await ownTurn();
     }
-    return { first: buckets.first, lists };
+    return { first, lists };
   };
   const lists = new Map<number, BucketList>();
-  for await (const part of inOrder(groupBuckets(plan), QUERIES_AT_ONCE, listPart)) {
-    for (const [bucket, list] of part.lists.entries()) lists.set(part.first + bucket, list);
+  for await (const part of inOrder(groupBuckets(listPlan), QUERIES_AT_ONCE, listPart)) {
+    for (const [place, list] of part.lists.entries()) lists.set(part.first + place, list);
   }
   return lists;
 }

@@ -1,4 +1,4 @@
-import { ArrayColumn, type NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
+import type { NumberColumn } from "@noisefloor/clickhouse/client/native.ts";
 import { defineQuery } from "@noisefloor/clickhouse/client/query.ts";
 import { DATASETS } from "@noisefloor/domain/access/scope.ts";
 import { z } from "zod";
@@ -13,14 +13,16 @@ export const slice = {
   from: z.int(),
   end: z.int(),
 };
-const grid = { ...slice, start: z.int(), width: z.int() };
+/** And numbers their buckets; see {@link BUCKET}. */
+export const grid = { ...slice, start: z.int(), width: z.int() };
 /** The blocks of hours of the slice: the start of the first, and for each the bits of its hours in the slice. */
 export const blocks = { first: z.int(), masks: z.array(z.bigint()).readonly() };
 
-/** @param scopes how many there are. */
-const inSlice = (scopes: number) => `tag_id = {tag:UUID} AND ${inScopes(scopes)}
+/** SQL: whether a row is of the slice. @param scopes how many there are. */
+export const inSlice = (scopes: number) => `tag_id = {tag:UUID} AND ${inScopes(scopes)}
       AND hour >= toDateTime({from:UInt32}, 'UTC') AND hour < toDateTime({end:UInt32}, 'UTC')`;
-const BUCKET = "intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32})";
+/** SQL: the number of the bucket that an hour is in, from 0 on; buckets are `width` seconds wide. */
+export const BUCKET = "intDiv(toUnixTimestamp(hour) - {start:UInt32}, {width:UInt32})";
 const inBlocksOfHours = (rows: string) => `${rows}
       AND start >= toDateTime({first:UInt32}, 'UTC') AND start < toDateTime({end:UInt32}, 'UTC')`;
 export const IN_BLOCKS_OF_HOURS = inBlocksOfHours(IN_SCOPES);
@@ -101,7 +103,6 @@ export const countPerWideBucket = (wide: WideBuckets) =>
   });
 
 export const numberColumn = z.custom<NumberColumn>((value) => value instanceof Uint32Array);
-const arrayColumn = z.instanceof(ArrayColumn);
 
 const addressBits = z.object({ source_ip: numberColumn, bits: numberColumn });
 /** Columns of addresses and the bits of their buckets, two or four words each. */
@@ -151,57 +152,6 @@ export const readRows = ({ most, scopes }: { readonly most: number; readonly sco
     format: "Native",
   });
 };
-
-const sampleSizes = z.object({
-  bucket: numberColumn,
-  hash_from: numberColumn,
-  largest: numberColumn,
-  together: numberColumn,
-});
-/**
- * Columns by bucket and by the lowest hash value of rows of `tag_samples`: how many addresses the largest of these rows
- * has, and all of them together, in which the same one may come repeatedly.
- */
-export type SampleSizes = z.output<typeof sampleSizes>;
-
-/** @param scopes how many there are. */
-export const readSampleSizes = (scopes: number) =>
-  defineQuery({
-    name: "tag-activity-sample-sizes",
-    sql: `SELECT toUInt32(${BUCKET}) AS bucket, hash_from, toUInt32(max(length(addresses))) AS largest,
-        toUInt32(least(sum(length(addresses)), ${0xffff_ffff})) AS together
-      FROM tag_samples WHERE ${inSlice(scopes)} GROUP BY bucket, hash_from`,
-    shards: {
-      // An address is on one shard: so many are in the rows at least.
-      merge: (shards) => `SELECT bucket, hash_from, toUInt32(sum(shard.largest)) AS largest,
-          toUInt32(least(sum(shard.together), ${0xffff_ffff})) AS together
-        FROM ${shards} AS shard GROUP BY bucket, hash_from`,
-    },
-    params: z.object(grid),
-    row: sampleSizes,
-    format: "Native",
-  });
-
-const sampleRows = z.object({ hash_from: numberColumn, hour: numberColumn, addresses: arrayColumn });
-/** Columns of rows of `tag_samples`. Several may be of the same hour and hash values. */
-export type SampleRows = z.output<typeof sampleRows>;
-
-/**
- * The rows of each bucket that begin with hash values up to its threshold. It skips the others, which makes large
- * buckets as cheap as small ones. `highest` is the highest of the `thresholds`.
- * @param scopes how many there are.
- */
-export const readSamples = (scopes: number) =>
-  defineQuery({
-    name: "tag-activity-samples",
-    sql: `SELECT hash_from, hour, addresses FROM tag_samples
-      WHERE ${inSlice(scopes)} AND hash_from <= {highest:UInt32}
-        AND hash_from <= {thresholds:Array(UInt32)}[${BUCKET} + 1]`,
-    shards: { merge: (shards) => `SELECT hash_from, hour, addresses FROM ${shards}` },
-    params: z.object({ ...grid, highest: z.int(), thresholds: z.array(z.int()).readonly() }),
-    row: sampleRows,
-    format: "Native",
-  });
 
 /** SQL: the addresses of a slice, each as often as there are rows of it. */
 export const ACTIVE = `SELECT source_ip FROM tag_addresses WHERE ${IN_BLOCKS} AND ${HOURS} != 0`;

@@ -69,7 +69,7 @@ export async function readTagActivity(
   // Before the totals, as it takes longer: beside others a query has one thread.
   const counting = listPlan === undefined ? countBuckets(grid, read) : countOthers(listPlan, grid, read);
   const totals = plan.count(read).then(totalsOf);
-  // Who reads the buckets may end with an error of theirs, and never await these.
+  // When the buckets fail, nobody awaits these: without a handler of their errors, Node would end the process.
   for (const result of [counting, totals]) result.catch(() => {});
   const buckets =
     listPlan === undefined ? countedBuckets(windows, counting) : listBuckets(listPlan, counting, grid, read);

@@ -333,7 +333,7 @@ test.each([
 );
 
 test.each(["tag-activity-total", "tag-activity-samples"])(
-  "when %s fails, what else was read is given up",
+  "when %s fails, its other queries are aborted",
   async (failing) => {
     const broken = makeTag(`broken-${failing}`, "malicious");
     await world.addTags([broken]);

@@ -1,11 +1,11 @@
-import { scramble } from "../address-index/scramble.ts";
-import { addressHash } from "./address-hash.ts";
-import { WORD_BITS } from "./bucket-bits.ts";
-import type { Grid } from "./count-buckets.ts";
+import { scramble } from "../../address-index/scramble.ts";
+import { addressHash } from "../address-hash.ts";
+import { WORD_BITS } from "../bucket-bits.ts";
+import type { Grid } from "../count-buckets.ts";
 import { bandsOf } from "./hash-bands.ts";
-import { HIGHEST_HASH } from "./hash-threshold.ts";
+import { HIGHEST_HASH } from "../hash-threshold.ts";
 import { nthLowest } from "./nth-lowest.ts";
-import { pick, placesByHalf } from "./places-by-half.ts";
+import { pick, placesByHalf } from "../places-by-half.ts";
 import type { SampleRows } from "./queries.ts";
 import { createSort } from "./sort-numbers.ts";
 
@@ -15,7 +15,7 @@ import { createSort } from "./sort-numbers.ts";
  */
 export type BucketList = { readonly found: number; readonly ips: Uint32Array };
 
-/** Lists share arrays of so many addresses: to make an array for each takes longer than to fill it. */
+/** Lists share arrays of up to so many addresses: to make an array for each takes longer than to fill it. */
 const SHARED_LENGTH = 2 ** 16;
 
 /**
@@ -33,7 +33,7 @@ export function* listSamples(
   const rows = orderRows(blocks, grid, thresholds.length);
   const { keys, bands, mostOfBucket } = rows;
   const sort = createSort();
-  const room = new Uint32Array(mostOfBucket);
+  const candidates = new Uint32Array(mostOfBucket);
   const hashes = new Uint32Array(mostOfBucket);
   const slots = new Uint32Array(2 ** slotBitsFor(mostOfBucket));
   let shared = new Uint32Array();
@@ -53,18 +53,18 @@ export function* listSamples(
         continue;
       }
       let end = length;
-      for (; keys[row] === key; row++) end = append(rows, row, room, end);
-      if (row - first > 1) end = dropRepeated(room, { from: length, end }, slots);
+      for (; keys[row] === key; row++) end = append(rows, row, candidates, end);
+      if (row - first > 1) end = dropRepeated(candidates, { from: length, end }, slots);
       found += end - length;
-      if (end > cap && length < cap) keepLowest(room, { from: length, end }, cap - length, hashes);
+      if (end > cap && length < cap) keepLowest(candidates, { from: length, end }, cap - length, hashes);
       length = Math.min(cap, end);
     }
     if (shared.length - listed < length) {
-      shared = new Uint32Array(Math.max(SHARED_LENGTH, length));
+      shared = new Uint32Array(Math.max(length, Math.min(SHARED_LENGTH, cap * (thresholds.length - bucket))));
       listed = 0;
     }
     const ips = shared.subarray(listed, listed + length);
-    for (let place = 0; place < length; place++) ips[place] = room[place] ?? 0;
+    for (let place = 0; place < length; place++) ips[place] = candidates[place] ?? 0;
     sort(ips);
     listed += length;
     yield { found, ips };

@@ -4,7 +4,7 @@ const counts = new Uint32Array(VALUES);
 
 /**
  * The lowest of the first `length` numbers for an `n` of 1, the next one for 2, and so on, those that are the same
- * included. Finds it digit by digit, in the same time for any so many numbers.
+ * included. Finds it digit by digit: how long that takes depends on how many numbers there are, not on their values.
  */
 export function nthLowest(numbers: Uint32Array, length: number, n: number): number {
   let [known, mask, left] = [0, 0, n];

@@ -2,8 +2,8 @@ import { ArrayColumn } from "@noisefloor/clickhouse/client/native.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { addressHash } from "./address-hash.ts";
-import { HIGHEST_HASH } from "./hash-threshold.ts";
+import { addressHash } from "../address-hash.ts";
+import { HIGHEST_HASH } from "../hash-threshold.ts";
 import { listSamples } from "./list-samples.ts";
 import { planSamples } from "./plan-samples.ts";
 import type { SampleRows, SampleSizes } from "./queries.ts";
@@ -137,9 +137,13 @@ test("addresses with the same hash value are listed in their order", () => {
     byHash.set(hash, address);
   }
   const [first, second] = pair;
-  const row = { hour: 0, hashFrom: bandOf(first), addresses: [second, first] };
-  const [list] = listSamples(blocksOf([row], 1), { start: START, width: HOUR }, [HIGHEST_HASH], 1);
-  expect(list).toEqual({ found: 2, ips: Uint32Array.of(first) });
+  const hashFrom = bandOf(first);
+  const row = { hour: 0, hashFrom, addresses: [second, first] };
+  const listOf = (rows: readonly Row[], cap: number) =>
+    listSamples(blocksOf(rows, 1), { start: START, width: HOUR }, [HIGHEST_HASH], cap).next().value;
+  expect(listOf([row], 1)).toEqual({ found: 2, ips: Uint32Array.of(first) });
+  const lower = { hour: 0, hashFrom: hashFrom - 1, addresses: [7] };
+  expect(listOf([row, lower], 2), "after those of a lower band").toEqual({ found: 3, ips: Uint32Array.of(7, first).sort() });
 });
 
 test("large buckets are read in part, small ones whole", () => {
