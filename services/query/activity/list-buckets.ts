@@ -5,10 +5,10 @@ import { inOrder } from "../in-order.ts";
 import { type Counts, countBuckets, type Grid } from "./count-buckets.ts";
 import { HIGHEST_HASH } from "./hash-threshold.ts";
 import { blocksOf } from "./hour-blocks.ts";
+import { lowestAddresses } from "./queries.ts";
 import { type BucketList, listSamples } from "./samples/list-samples.ts";
 import { type BucketPlan, planSamples } from "./samples/plan-samples.ts";
 import { readSampleSizes, readSamples } from "./samples/queries.ts";
-import { lowestAddresses } from "./queries.ts";
 
 /** SPEC, Limits: IP addresses per bucket. */
 export const MAX_IPS_PER_BUCKET = 1_000;

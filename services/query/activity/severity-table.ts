@@ -1,5 +1,6 @@
 import { scramble } from "../address-index/scramble.ts";
 import type { AddressSeverities } from "./classification-queries.ts";
+import { slotBitsFor } from "./drop-repeated.ts";
 import { inTurns } from "./turns.ts";
 
 /** Knows the worst severities of addresses, each one more than its place among INTENTIONS; 0 of those without any. */
@@ -15,7 +16,7 @@ export type WorstSeverities = {
  */
 export async function tabulate(blocks: readonly AddressSeverities[]): Promise<WorstSeverities> {
   const rows = blocks.reduce((sum, { source_ip }) => sum + source_ip.length, 0);
-  const bits = rows === 0 ? 1 : Math.ceil(Math.log2(2 * rows));
+  const bits = slotBitsFor(rows);
   const shift = 32 - bits;
   const addresses = new Uint32Array(2 ** bits);
   // 0 where no address is.

@@ -55,7 +55,7 @@ const tagSamples = defineQuery({
       SELECT DISTINCT CAST(tag_id, 'UUID') AS tag, dataset, workspace_id, hour, arrayJoin(addresses) AS source_ip, hash_from
       FROM tag_samples),
     bands AS (
-      SELECT hash_from, leadInFrame(hash_from, 1, ${2 ** 32}) OVER (ORDER BY hash_from ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS end
+      SELECT hash_from, leadInFrame(toUInt64(hash_from), 1, ${2 ** 32}) OVER (ORDER BY hash_from ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS end
       FROM (SELECT DISTINCT hash_from FROM tag_samples))
     SELECT
       (SELECT (count(), groupBitXor(cityHash64(tag, dataset, workspace_id, hour, source_ip))) FROM places)

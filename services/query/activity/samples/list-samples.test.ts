@@ -143,7 +143,10 @@ test("addresses with the same hash value are listed in their order", () => {
     listSamples(blocksOf(rows, 1), { start: START, width: HOUR }, [HIGHEST_HASH], cap).next().value;
   expect(listOf([row], 1)).toEqual({ found: 2, ips: Uint32Array.of(first) });
   const lower = { hour: 0, hashFrom: hashFrom - 1, addresses: [7] };
-  expect(listOf([row, lower], 2), "after those of a lower band").toEqual({ found: 3, ips: Uint32Array.of(7, first).sort() });
+  expect(listOf([row, lower], 2), "after those of a lower band").toEqual({
+    found: 3,
+    ips: Uint32Array.of(7, first).sort(),
+  });
 });
 
 test("large buckets are read in part, small ones whole", () => {

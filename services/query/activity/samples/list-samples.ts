@@ -1,11 +1,10 @@
-import { scramble } from "../../address-index/scramble.ts";
 import { addressHash } from "../address-hash.ts";
-import { WORD_BITS } from "../bucket-bits.ts";
 import type { Grid } from "../count-buckets.ts";
-import { bandsOf } from "./hash-bands.ts";
+import { dropRepeated, type Part, slotBitsFor } from "../drop-repeated.ts";
 import { HIGHEST_HASH } from "../hash-threshold.ts";
-import { nthLowest } from "./nth-lowest.ts";
 import { pick, placesByHalf } from "../places-by-half.ts";
+import { bandsOf } from "./hash-bands.ts";
+import { nthLowest } from "./nth-lowest.ts";
 import type { SampleRows } from "./queries.ts";
 import { createSort } from "./sort-numbers.ts";
 
@@ -138,39 +137,6 @@ function append({ values, blockOf, starts, ends }: OrderedRows, row: number, to:
   let end = at;
   for (let place = starts[row] ?? 0; place < last; place++) to[end++] = from[place] ?? 0;
   return end;
-}
-
-/** The places from one on; the end is exclusive. */
-type Part = { readonly from: number; readonly end: number };
-
-/** Of a hash table that is at most half full. */
-function slotBitsFor(addresses: number): number {
-  return addresses === 0 ? 1 : Math.ceil(Math.log2(2 * addresses));
-}
-
-/**
- * Leaves each address of a part of an array once, at its start. To sort them takes three times as long.
- * @param slots is overwritten: a hash table of their places, plus 1.
- * @returns where they end.
- */
-function dropRepeated(addresses: Uint32Array, { from, end }: Part, slots: Uint32Array): number {
-  const bits = slotBitsFor(end - from);
-  const [shift, lastSlot] = [WORD_BITS - bits, 2 ** bits - 1];
-  slots.fill(0, 0, lastSlot + 1);
-  let kept = from;
-  for (let place = from; place < end; place++) {
-    const address = addresses[place] ?? 0;
-    let slot = scramble(address) >>> shift;
-    let held = slots[slot] ?? 0;
-    while (held !== 0 && addresses[held - 1] !== address) {
-      slot = (slot + 1) & lastSlot;
-      held = slots[slot] ?? 0;
-    }
-    if (held !== 0) continue;
-    addresses[kept++] = address;
-    slots[slot] = kept;
-  }
-  return kept;
 }
 
 /**

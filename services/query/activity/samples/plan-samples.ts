@@ -1,6 +1,6 @@
 import type { Window } from "@noisefloor/domain/time/window.ts";
-import { bandsOf, type HashBands } from "./hash-bands.ts";
 import { HIGHEST_HASH } from "../hash-threshold.ts";
+import { bandsOf, type HashBands } from "./hash-bands.ts";
 import type { SampleSizes } from "./queries.ts";
 
 /** What to read of a bucket for its list. */
