@@ -74,16 +74,13 @@ export async function* listBuckets(
     const own = partOf(grid, { first: bucket, end: bucket + 1 });
     // Fewer than planned are found where rows have been replaced since.
     const ips = list.found >= MAX_IPS_PER_BUCKET ? list.ips : await readLowest(own, read);
-    const isAll = ips.length < MAX_IPS_PER_BUCKET;
-    const counted = plan.count ?? counts.get(bucket) ?? 0;
-    yield { ...plan.window, activeIps: isAll ? ips.length : await countAgain(counted, list.found, own, read), ips };
+    let activeIps = plan.count ?? counts.get(bucket) ?? 0;
+    const found = Math.max(list.found, ips.length);
+    if (ips.length < MAX_IPS_PER_BUCKET) activeIps = ips.length;
+    // Observations have arrived since it was counted.
+    else if (found > activeIps) activeIps = Math.max(found, (await countBuckets(own, read)).get(0) ?? 0);
+    yield { ...plan.window, activeIps, ips };
   }
-}
-
-/** Counts a bucket again where more than were counted have been found: observations have arrived since. */
-async function countAgain(counted: number, found: number, bucket: Grid, read: Read): Promise<number> {
-  if (found <= counted) return counted;
-  return Math.max(found, (await countBuckets(bucket, read)).get(0) ?? 0);
 }
 
 const NOT_LISTED: BucketList = { found: 0, ips: new Uint32Array() };

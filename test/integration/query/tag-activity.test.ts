@@ -301,11 +301,13 @@ test("a sample is complete even when the rows that were to have enough are repla
 });
 
 test.each([
-  ["all of them were to be read", 3, 1_500],
-  ["a sample of them was to be read", 2_500, 20_000],
+  ["all of them were to be read", 3, 1_500, {}],
+  ["a sample of them was to be read", 2_500, 20_000, {}],
+  ["the store was to list all of them", 4, 5, { candidates: 1 }],
+  ["the store was to list all of them, and lists a sample", 900, 1_500, { candidates: 1 }],
 ])(
   "a bucket whose addresses become many between its count and its list has the new count, when %s",
-  async (_, before, after) => {
+  async (_, before, after, most) => {
     const growing = makeTag(`growing-${before}`, "unknown");
     await world.addTags([growing]);
     const addresses = Array.from({ length: after }, (_, number) => `46.${before % 200}.${number >> 8}.${number & 255}`);
@@ -315,14 +317,14 @@ test.each([
     const plain = reader(world.client, { maxSeconds: 60 });
     let isGrown = false;
     const read: typeof plain = async (definition, params, signal) => {
-      if (definition.name === "tag-activity-samples" && !isGrown) {
+      if (/samples$|lowest$/.test(definition.name) && !isGrown) {
         isGrown = true;
         await store(addresses.slice(before));
       }
       return plain(definition, params, signal);
     };
     const app = await makeApp([], (made, metrics) =>
-      world.register(made, metrics, { read, mostInProcess: COUNTED_BY_STORE }),
+      world.register(made, metrics, { read, mostInProcess: { ...COUNTED_BY_STORE, ...most } }),
     );
     const url = `/v3/tags/${growing.id}/activity?days=1&granularity=1h&include_ips=true`;
     const { activity } = answerSchema.parse((await app.inject({ url, headers: { key } })).json());
