@@ -1,6 +1,6 @@
 -- The addresses of each tag and hour by hash value, for lists: each row has those with values from hash_from up to that
--- of the next row. To list a thousand of a large hour reads the lowest rows alone, of an hour with up to 1.2 million
--- addresses few more than a thousand of them. And the numbers of addresses in the rows of an hour add up to its count.
+-- of the next row. To list a thousand of a large hour reads the lowest rows alone: about two thousand addresses at most,
+-- where the hour has up to 1.2 million. And the numbers of addresses in the rows of an hour add up to its count.
 CREATE TABLE IF NOT EXISTS tag_samples
 (
     tag_id       LowCardinality(UUID),

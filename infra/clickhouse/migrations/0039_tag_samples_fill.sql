@@ -1,5 +1,5 @@
 -- What a database has that was made without the table. Its view fills in what comes from now on; a row of both counts once.
--- One block of 64 hours after the other: the groups of all together would take too much memory.
+-- One tag's block of 64 hours after the other, so that memory holds the addresses of one of these at a time.
 INSERT INTO tag_samples (tag_id, dataset, workspace_id, hash_from, hour, addresses)
 SELECT
     tag_id,

@@ -10,7 +10,7 @@ export function slotBitsFor(addresses: number): number {
 }
 
 /**
- * Leaves each address of a part of an array once, at its start. To sort them takes three times as long.
+ * Leaves each address of a part of an array once, at its start. To sort them takes several times as long.
  * @param slots is overwritten: a hash table of their places, plus 1.
  * @returns where they end.
  */

@@ -69,7 +69,7 @@ export async function readTagActivity(
   // Before the totals, as it takes longer: beside others a query has one thread.
   const counting = listPlan === undefined ? countBuckets(grid, read) : countOthers(listPlan, grid, read);
   const totals = plan.count(read).then(totalsOf);
-  // When the buckets fail, nobody awaits these: without a handler of their errors, Node would end the process.
+  // An error of the buckets ends the answer before it awaits these, and Node ends for an error that has no handler.
   for (const result of [counting, totals]) result.catch(() => {});
   const buckets =
     listPlan === undefined ? countedBuckets(windows, counting) : listBuckets(listPlan, counting, grid, read);

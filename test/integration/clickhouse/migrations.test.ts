@@ -10,6 +10,7 @@ import { TABLES, TRANSIENT_TABLES } from "@noisefloor/clickhouse/schema/tables.t
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { z } from "zod";
+import { eventually } from "../../support/eventually.ts";
 import { MIGRATIONS } from "../../support/worlds/databases.ts";
 
 const connection = () => ({ ...inject("clickhouse"), database });
@@ -52,10 +53,12 @@ test("an empty server gets the whole schema, and a second run has nothing to do"
 const tagSamples = defineQuery({
   name: "test-tag-samples",
   sql: `WITH places AS (
-      SELECT DISTINCT CAST(tag_id, 'UUID') AS tag, dataset, workspace_id, hour, arrayJoin(addresses) AS source_ip, hash_from
+      SELECT DISTINCT CAST(tag_id, 'UUID') AS tag, dataset, workspace_id, hour, arrayJoin(addresses) AS source_ip,
+        hash_from
       FROM tag_samples),
     bands AS (
-      SELECT hash_from, leadInFrame(toUInt64(hash_from), 1, ${2 ** 32}) OVER (ORDER BY hash_from ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS end
+      SELECT hash_from, leadInFrame(toUInt64(hash_from), 1, ${2 ** 32})
+        OVER (ORDER BY hash_from ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS end
       FROM (SELECT DISTINCT hash_from FROM tag_samples))
     SELECT
       (SELECT (count(), groupBitXor(cityHash64(tag, dataset, workspace_id, hour, source_ip))) FROM places)
@@ -64,10 +67,17 @@ const tagSamples = defineQuery({
             FROM observations)) AS areAll,
       (SELECT count() FROM bands) AS bands,
       (SELECT countIf(hash NOT BETWEEN hash_from AND end - 1) FROM
-        (SELECT intHash32(toUInt32(source_ip)) AS hash, hash_from, end FROM places JOIN bands USING (hash_from))) AS misplaced,
+        (SELECT intHash32(toUInt32(source_ip)) AS hash, hash_from, end
+          FROM places JOIN bands USING (hash_from))) AS misplaced,
       (SELECT count() FROM tag_samples) AS rows`,
   params: z.object({}),
   row: z.object({ areAll: z.int(), bands: z.int(), misplaced: z.int(), rows: z.int() }),
+});
+const runningLate = defineQuery({
+  name: "test-running",
+  sql: "SELECT query_id AS id FROM system.processes WHERE query_id = {id:String}",
+  params: z.object({ id: z.string() }),
+  row: z.object({ id: z.string() }),
 });
 /** @returns how many rows they are in. */
 async function expectSamples(): Promise<number> {
@@ -110,7 +120,16 @@ test("an update fills a rollup that it adds from what the database has", async (
     });
   await insert();
   await insertMany();
+  // Began before there is a view for its row, and ends after everything else.
+  const late = client.command({
+    query: `INSERT INTO observations (observation_id, observed_at, dataset, sensor_id, source_ip, tags)
+      SELECT 'late', now(), 'global', 's', toIPv4('46.0.0.1'), [{tag:UUID}] WHERE sleep(3) = 0`,
+    query_params: { tag },
+    query_id: `late-${database}`,
+  });
+  await eventually(async () => expect(await run(client, runningLate, { id: `late-${database}` })).toHaveLength(1));
   expect(await migrate(connection(), MIGRATIONS)).toHaveLength(update.length);
+  await late;
   const expected = defineQuery({
     name: "test-scope-tags",
     sql: `SELECT toString(source_ip) AS ip, toString(tag_id) AS tag, toUnixTimestamp64Milli(max(last_seen)) AS seen

@@ -9,8 +9,8 @@ import type { SampleRows } from "./queries.ts";
 import { createSort } from "./sort-numbers.ts";
 
 /**
- * The addresses that a bucket lists, ascending, and how many distinct ones were read of it: exactly, or at least so many
- * where it was not read whole.
+ * The addresses that a bucket lists, ascending, and how many distinct ones were read of it: all of them, or of a bucket
+ * that was not read whole at least so many.
  */
 export type BucketList = { readonly found: number; readonly ips: Uint32Array };
 

@@ -1,0 +1,135 @@
+import { reader } from "@noisefloor/clickhouse/client/query.ts";
+import { MOST_IN_PROCESS, type MostInProcess } from "@noisefloor/query/activity/count-in-process.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { observation } from "../../support/builders/observation.ts";
+import { eventually } from "../../support/eventually.ts";
+import { sampleOf } from "../../support/oracle/oracle.ts";
+import { makeApp } from "../../support/worlds/http.ts";
+import { createWorld, makeTag, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const HOUR = 3_600_000;
+/** As little as possible is counted in the query process: buckets are listed as those of a tag with many rows. */
+const COUNTED_BY_STORE: MostInProcess = { ...MOST_IN_PROCESS, rows: 1, addresses: 1 };
+const answerSchema = z.object({
+  activity: z.record(z.string(), z.array(z.object({ active_ips: z.int(), ips: z.array(z.string()) }))),
+});
+
+let world: World;
+let key: string;
+let plain: ReturnType<typeof reader>;
+beforeAll(async () => {
+  world = await createWorld(() => NOW);
+  key = await world.addCaller("unlimited");
+  plain = reader(world.client, { maxSeconds: 60 });
+});
+afterAll(() => world.close());
+
+const tagged = (ip: string, slug: string) => observation(ip, NOW - HOUR, { tags: [slug] });
+
+/** Asks a query process that reads the store in this way. */
+async function ask(url: string, read: ReturnType<typeof reader>, most: Partial<MostInProcess> = {}) {
+  const app = await makeApp([], (made, metrics) =>
+    world.register(made, metrics, { read, mostInProcess: { ...COUNTED_BY_STORE, ...most } }),
+  );
+  const answer = await app.inject({ url, headers: { key } });
+  await app.close();
+  return { statusCode: answer.statusCode, body: answer.json<unknown>() };
+}
+
+function activeBuckets(body: unknown) {
+  return answerSchema.parse(body).activity.unknown?.filter(({ active_ips }) => active_ips > 0);
+}
+
+test("a query reads so many addresses for lists at most; a bucket that has more is left to the store", async () => {
+  const spread = makeTag("spread", "malicious");
+  await world.addTags([spread]);
+  const ages = [1, 2, 3, 30, 31, 60];
+  const sizes = [1, 2, 6, 3, 2, 1];
+  await world.store(
+    ages.flatMap((age, place) =>
+      Array.from({ length: sizes[place] ?? 0 }, (_, number) =>
+        observation(`46.6.${place}.${number}`, NOW - age * HOUR, { tags: [spread.slug] }),
+      ),
+    ),
+  );
+  const url = `/v3/tags/${spread.id}/activity?days=3&granularity=1h&include_ips=true`;
+  const listedBy = async (candidates: number) => {
+    const queries: string[] = [];
+    const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
+    expect((await ask(url, read, { candidates })).body).toEqual((await world.get(url)).body);
+    return queries.flatMap((query) => /samples|lowest/.exec(query)?.[0] ?? []).sort();
+  };
+  expect(await listedBy(15)).toEqual(["samples"]);
+  expect(await listedBy(14)).toEqual(["samples", "samples"]);
+  expect(await listedBy(6)).toEqual(["samples", "samples", "samples"]);
+  expect(await listedBy(5)).toEqual(["lowest", "samples", "samples", "samples"]);
+});
+
+test("a sample is complete even when the rows that were to have enough are replaced before they are read", async () => {
+  const replaced = makeTag("replaced", "unknown");
+  await world.addTags([replaced]);
+  const addresses = Array.from({ length: 6_000 }, (_, number) => `46.7.${number >> 8}.${number & 255}`);
+  await world.store(addresses.map((ip) => tagged(ip, replaced.slug)));
+  const queries: string[] = [];
+  const read: typeof plain = async (definition, params, signal) => {
+    queries.push(definition.name);
+    if (definition.name === "tag-activity-samples") {
+      await world.client.command({
+        query: `DELETE FROM tag_samples WHERE tag_id = {tag:UUID} AND hash_from < ${2 ** 28}`,
+        query_params: { tag: replaced.id },
+      });
+    }
+    return plain(definition, params, signal);
+  };
+  const { body } = await ask(`/v3/tags/${replaced.id}/activity?days=1&granularity=1h&include_ips=true`, read);
+  expect(activeBuckets(body)).toEqual([{ active_ips: 6_000, ips: sampleOf(new Set(addresses), 1_000) }]);
+  expect(queries).toContain("tag-activity-lowest");
+});
+
+test.each([
+  ["all of them were to be read", 3, 1_500, {}],
+  ["a sample of them was to be read", 2_500, 20_000, {}],
+  ["the store was to list all of them", 4, 5, { candidates: 1 }],
+  ["the store was to list all of them, and lists a sample", 900, 1_500, { candidates: 1 }],
+])(
+  "a bucket whose addresses become many between its count and its list has the new count, when %s",
+  async (_, before, after, most) => {
+    const growing = makeTag(`growing-${before}`, "unknown");
+    await world.addTags([growing]);
+    const addresses = Array.from({ length: after }, (_, number) => `46.${before % 200}.${number >> 8}.${number & 255}`);
+    const store = (ips: readonly string[]) => world.store(ips.map((ip) => tagged(ip, growing.slug)));
+    await store(addresses.slice(0, before));
+    let isGrown = false;
+    const read: typeof plain = async (definition, params, signal) => {
+      if (/samples$|lowest$/.test(definition.name) && !isGrown) {
+        isGrown = true;
+        await store(addresses.slice(before));
+      }
+      return plain(definition, params, signal);
+    };
+    const { body } = await ask(`/v3/tags/${growing.id}/activity?days=1&granularity=1h&include_ips=true`, read, most);
+    expect(activeBuckets(body)).toEqual([{ active_ips: after, ips: sampleOf(new Set(addresses), 1_000) }]);
+  },
+);
+
+test.each(["tag-activity-total", "tag-activity-samples"])(
+  "when %s fails, its other queries are aborted",
+  async (failing) => {
+    const broken = makeTag(`broken-${failing}`, "malicious");
+    await world.addTags([broken]);
+    await world.store(["46.8.0.1", "46.8.0.2"].map((ip) => tagged(ip, broken.slug)));
+    const others = new Map<string, AbortSignal | undefined>();
+    const read: typeof plain = async (definition, params, signal) => {
+      if (!/total|samples$/.test(definition.name)) return plain(definition, params, signal);
+      others.set(definition.name, signal);
+      await eventually(async () => expect(others.size).toBe(2));
+      if (definition.name === failing) throw new Error("the store cannot answer this");
+      return plain(definition, params, signal);
+    };
+    expect((await ask(`/v3/tags/${broken.id}/activity?include_ips=true`, read)).statusCode).toBe(500);
+    others.delete(failing);
+    expect([...others.values()].map((signal) => signal?.aborted)).toEqual([true]);
+  },
+);
