@@ -3,7 +3,7 @@ const VALUES = 2 ** DIGIT_BITS;
 /** The first count of each of four digits. */
 const [SECOND, THIRD, FOURTH] = [VALUES, 2 * VALUES, 3 * VALUES];
 
-/** Sorts numbers of 32 bits in place, ascending. How long it takes depends on how many there are, not on their values. */
+/** Sorts numbers of 32 bits in place, ascending: how long it takes depends on their number, not on their values. */
 export type SortNumbers = (numbers: Uint32Array) => void;
 
 /**
