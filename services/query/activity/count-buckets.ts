@@ -2,10 +2,11 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { segmentCount, segmentsOf } from "./hour-blocks.ts";
-import { countPerBucket, countPerWideBucket, MAX_WIDE_BUCKETS } from "./queries.ts";
+import { countPerBand, countPerBucket, countPerWideBucket, MAX_WIDE_BUCKETS } from "./queries.ts";
 
-/** From this width on, counting bits is faster than merging the sets of a bucket's hours. */
-const MIN_WIDE_SECONDS = (17 * HOUR_MS) / 1_000;
+const HOUR_SECONDS = HOUR_MS / 1_000;
+/** From this width on, counting bits is faster than joining the addresses of a bucket's hours. */
+const MIN_WIDE_SECONDS = 17 * HOUR_SECONDS;
 
 /** Buckets of `width` from `start`, and the hours of them that are counted; times in seconds since 1970 UTC. */
 export type Grid = { tag: string; scopes: Scope[]; from: number; end: number; start: number; width: number };
@@ -15,8 +16,10 @@ export type Counts = ReadonlyMap<number, number>;
 /** Counts the addresses of each bucket. */
 export async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
   const wide = wideBuckets(grid);
+  const scopes = grid.scopes.length;
+  const count = scopes === 1 && grid.width === HOUR_SECONDS ? countPerBucket : countPerBand;
   const rows = await (wide === undefined
-    ? read(countPerBucket(grid.scopes.length), grid)
+    ? read(count(scopes), grid)
     : read(countPerWideBucket(wide.shape), wide.params));
   return new Map(rows.map(({ bucket, active_ips }) => [bucket, active_ips]));
 }
