@@ -37,77 +37,100 @@ export type NumberBlock = { readonly rows: number; readonly columns: NumberColum
  * @throws IncompleteAnswerError when a block is cut, or the answer holds anything else, such as an error's text.
  */
 export async function* readNumberBlocks(answer: AsyncIterable<Uint8Array>): AsyncGenerator<NumberBlock, void, void> {
-  const { take, isAtEnd, end } = byteReader(answer);
-  /** A number of seven bits a byte, the lowest first. */
-  const varint = async (): Promise<number> => {
-    for (let value = 0, unit = 1; ; unit *= 128) {
-      const [byte = 0] = await take(1);
-      value += (byte & 127) * unit;
-      if (byte < 128) return value;
-    }
-  };
-  const text = async () => Buffer.from(await take(await varint())).toString();
-  const numbers = async (bytes: number): Promise<NumberColumn> => new Uint32Array((await take(bytes)).buffer);
-  const column = async (rows: number) => {
-    const { bytes, isArray } = readType(await text());
-    if (!isArray) return numbers(rows * bytes);
-    // Of 64 bits each; a block has less than 2^32 values.
-    const places = await numbers(rows * 8);
-    const ends = new Uint32Array(rows);
-    for (let row = 0; row < rows; row++) ends[row] = places[2 * row] ?? 0;
-    return new ArrayColumn(ends, await numbers((ends.at(-1) ?? 0) * bytes));
-  };
+  const reader = new ByteReader(answer);
   try {
-    while (!(await isAtEnd())) {
-      const columns: Record<string, NumberColumn | ArrayColumn> = {};
-      let left = await varint();
-      const rows = await varint();
-      for (; left > 0; left--) columns[await text()] = await column(rows);
-      yield { rows, columns };
-    }
+    while (!(await reader.isAtEnd())) yield await readBlock(reader);
   } finally {
-    await end();
+    await reader.end();
   }
 }
 
-/** Takes bytes out of pieces of any size, each into memory of its own: numbers must begin at a multiple of their size. */
-function byteReader(answer: AsyncIterable<Uint8Array>) {
-  const coming = answer[Symbol.asyncIterator]();
-  const pieces: Uint8Array[] = [];
+async function readBlock(reader: ByteReader): Promise<NumberBlock> {
+  const columns: Record<string, NumberColumn | ArrayColumn> = {};
+  let left = await reader.varint();
+  const rows = await reader.varint();
+  for (; left > 0; left--) columns[await reader.text()] = await readColumn(reader, rows);
+  return { rows, columns };
+}
+
+async function readColumn(reader: ByteReader, rows: number): Promise<NumberColumn | ArrayColumn> {
+  const { bytes, isArray } = readType(await reader.text());
+  if (!isArray) return reader.numbers(rows * bytes);
+  // Of 64 bits each; a block has less than 2^32 values.
+  const places = await reader.numbers(rows * 8);
+  const ends = new Uint32Array(rows);
+  for (let row = 0; row < rows; row++) ends[row] = places[2 * row] ?? 0;
+  return new ArrayColumn(ends, await reader.numbers((ends.at(-1) ?? 0) * bytes));
+}
+
+/**
+ * Takes bytes out of pieces of any size, each time into memory of its own: numbers must begin at a multiple of their
+ * size. A class, as V8 compiles methods once: functions made anew for each answer cost tens of milliseconds.
+ */
+class ByteReader {
+  readonly #coming: AsyncIterator<Uint8Array>;
+  readonly #pieces: Uint8Array[] = [];
   /** Of the first piece, so many are taken. */
-  let taken = 0;
-  let left = 0;
-  let total = 0;
-  const has = async (length: number): Promise<boolean> => {
-    while (left < length) {
-      const next = await coming.next();
+  #taken = 0;
+  #left = 0;
+  #total = 0;
+
+  constructor(answer: AsyncIterable<Uint8Array>) {
+    this.#coming = answer[Symbol.asyncIterator]();
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    return !(await this.#has(1));
+  }
+
+  /** Frees the connection of an answer that is not read to its end. */
+  async end(): Promise<void> {
+    await this.#coming.return?.();
+  }
+
+  /** A number of seven bits a byte, the lowest first. */
+  async varint(): Promise<number> {
+    for (let value = 0, unit = 1; ; unit *= 128) {
+      const [byte = 0] = await this.#take(1);
+      value += (byte & 127) * unit;
+      if (byte < 128) return value;
+    }
+  }
+
+  async text(): Promise<string> {
+    return Buffer.from(await this.#take(await this.varint())).toString();
+  }
+
+  async numbers(bytes: number): Promise<NumberColumn> {
+    return new Uint32Array((await this.#take(bytes)).buffer);
+  }
+
+  async #take(length: number): Promise<Uint8Array<ArrayBuffer>> {
+    if (!(await this.#has(length))) {
+      throw new IncompleteAnswerError(`the answer ends after ${this.#total} bytes, in the middle of a block`);
+    }
+    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+    for (let at = 0; at < length; ) {
+      const piece = this.#pieces[0]?.subarray(this.#taken, this.#taken + length - at) ?? new Uint8Array();
+      bytes.set(piece, at);
+      at += piece.length;
+      this.#taken += piece.length;
+      if (this.#taken < (this.#pieces[0]?.length ?? 0)) break;
+      this.#pieces.shift();
+      this.#taken = 0;
+    }
+    this.#left -= length;
+    return bytes;
+  }
+
+  async #has(length: number): Promise<boolean> {
+    while (this.#left < length) {
+      const next = await this.#coming.next();
       if (next.done === true) return false;
-      pieces.push(next.value);
-      left += next.value.length;
-      total += next.value.length;
+      this.#pieces.push(next.value);
+      this.#left += next.value.length;
+      this.#total += next.value.length;
     }
     return true;
-  };
-  return {
-    isAtEnd: async () => !(await has(1)),
-    /** Frees the connection of an answer that is not read to its end. */
-    end: () => coming.return?.(),
-    async take(length: number): Promise<Uint8Array<ArrayBuffer>> {
-      if (!(await has(length))) {
-        throw new IncompleteAnswerError(`the answer ends after ${total} bytes, in the middle of a block`);
-      }
-      const bytes = new Uint8Array(length);
-      for (let at = 0; at < length; ) {
-        const piece = pieces[0]?.subarray(taken, taken + length - at) ?? new Uint8Array();
-        bytes.set(piece, at);
-        at += piece.length;
-        taken += piece.length;
-        if (taken < (pieces[0]?.length ?? 0)) break;
-        pieces.shift();
-        taken = 0;
-      }
-      left -= length;
-      return bytes;
-    },
-  };
+  }
 }

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dropRepeated, slotBitsFor } from "./drop-repeated.ts";
+import { dropRepeated, slotsFor } from "./drop-repeated.ts";
 
 const addresses = fc.array(fc.oneof(fc.nat(20), fc.integer({ min: 0xffff_fff0, max: 0xffff_ffff })));
 
 test("each address of a part is left once, in the order of the first ones, and what is before it stays", () => {
-  const slots = new Uint32Array(2 ** slotBitsFor(1_000)).fill(7);
+  const slots = slotsFor(1_000).fill(7);
   fc.assert(
     fc.property(addresses, addresses, (before, part) => {
       const all = Uint32Array.from([...before, ...part]);

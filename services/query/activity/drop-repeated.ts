@@ -9,13 +9,27 @@ export function slotBitsFor(addresses: number): number {
   return addresses === 0 ? 1 : Math.ceil(Math.log2(2 * addresses));
 }
 
+/** Slots of 64 KiB, which stay in the processor's cache. */
+const CACHED_BITS = 14;
+
+/** The same for fewer slots that are taken: to look for the next free one takes longer than to overwrite a few more. */
+function sparseSlotBitsFor(addresses: number): number {
+  const least = slotBitsFor(addresses);
+  return Math.max(least, Math.min(least + 2, CACHED_BITS));
+}
+
+/** Slots for up to so many addresses. */
+export function slotsFor(addresses: number): Uint32Array {
+  return new Uint32Array(2 ** sparseSlotBitsFor(addresses));
+}
+
 /**
  * Leaves each address of a part of an array once, at its start. To sort them takes several times as long.
- * @param slots is overwritten: a hash table of their places, plus 1.
+ * @param slots is overwritten: a hash table of their places, plus 1; see {@link slotsFor}.
  * @returns where they end.
  */
 export function dropRepeated(addresses: Uint32Array, { from, end }: Part, slots: Uint32Array): number {
-  const bits = slotBitsFor(end - from);
+  const bits = sparseSlotBitsFor(end - from);
   const [shift, lastSlot] = [WORD_BITS - bits, 2 ** bits - 1];
   slots.fill(0, 0, lastSlot + 1);
   let kept = from;

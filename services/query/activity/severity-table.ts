@@ -1,6 +1,7 @@
 import { scramble } from "../address-index/scramble.ts";
+import { WORD_BITS } from "./bucket-bits.ts";
 import type { AddressSeverities } from "./classification-queries.ts";
-import { slotBitsFor } from "./drop-repeated.ts";
+import { type Part, slotBitsFor } from "./drop-repeated.ts";
 import { inTurns } from "./turns.ts";
 
 /** Knows the worst severities of addresses, each one more than its place among INTENTIONS; 0 of those without any. */
@@ -15,36 +16,49 @@ export type WorstSeverities = {
  * @param blocks an address may be in several rows. All have been seen lately enough to count.
  */
 export async function tabulate(blocks: readonly AddressSeverities[]): Promise<WorstSeverities> {
-  const rows = blocks.reduce((sum, { source_ip }) => sum + source_ip.length, 0);
-  const bits = slotBitsFor(rows);
-  const shift = 32 - bits;
-  const addresses = new Uint32Array(2 ** bits);
-  // 0 where no address is.
-  const severities = new Uint8Array(2 ** bits);
-  const last = severities.length - 1;
-  /** Where an address is or, where it is not, may be put. */
-  const slotOf = (address: number) => {
-    let slot = scramble(address) >>> shift;
-    while (severities[slot] !== 0 && addresses[slot] !== address) slot = (slot + 1) & last;
-    return slot;
-  };
-  for (const { source_ip, severity } of blocks) {
-    await inTurns(source_ip.length, (from, end) => {
-      for (let row = from; row < end; row++) {
-        const address = source_ip[row] ?? 0;
-        const slot = slotOf(address);
-        addresses[slot] = address;
-        severities[slot] = Math.max(severities[slot] ?? 0, (severity[row] ?? 0) + 1);
-      }
-    });
+  const table = new SeverityTable(blocks.reduce((rows, { source_ip }) => rows + source_ip.length, 0));
+  for (const block of blocks) {
+    await inTurns(block.source_ip.length, (from, end) => table.add(block, { from, end }));
   }
-  return {
-    severitiesOf(asked) {
-      const found = new Uint8Array(asked.length);
-      for (let place = 0; place < asked.length; place++) {
-        found[place] = severities[slotOf(asked[place] ?? 0)] ?? 0;
-      }
-      return found;
-    },
-  };
+  return table;
+}
+
+/** A class, since V8 compiles methods once, and functions that each table made anew again for nearly every table. */
+class SeverityTable implements WorstSeverities {
+  readonly #addresses: Uint32Array;
+  /** 0 where no address is. */
+  readonly #severities: Uint8Array;
+  readonly #shift: number;
+
+  constructor(rows: number) {
+    const bits = slotBitsFor(rows);
+    this.#addresses = new Uint32Array(2 ** bits);
+    this.#severities = new Uint8Array(2 ** bits);
+    this.#shift = WORD_BITS - bits;
+  }
+
+  add({ source_ip, severity }: AddressSeverities, { from, end }: Part): void {
+    const [addresses, severities] = [this.#addresses, this.#severities];
+    for (let row = from; row < end; row++) {
+      const address = source_ip[row] ?? 0;
+      const slot = this.#slotOf(address);
+      addresses[slot] = address;
+      severities[slot] = Math.max(severities[slot] ?? 0, (severity[row] ?? 0) + 1);
+    }
+  }
+
+  severitiesOf(asked: Uint32Array): Uint8Array {
+    const severities = this.#severities;
+    const found = new Uint8Array(asked.length);
+    for (let place = 0; place < asked.length; place++) found[place] = severities[this.#slotOf(asked[place] ?? 0)] ?? 0;
+    return found;
+  }
+
+  /** Where an address is or, where it is not, may be put. */
+  #slotOf(address: number): number {
+    const [addresses, severities] = [this.#addresses, this.#severities];
+    let slot = scramble(address) >>> this.#shift;
+    while (severities[slot] !== 0 && addresses[slot] !== address) slot = (slot + 1) & (severities.length - 1);
+    return slot;
+  }
 }

@@ -1,12 +1,12 @@
 import { addressHash } from "../address-hash.ts";
 import type { Grid } from "../count-buckets.ts";
-import { dropRepeated, type Part, slotBitsFor } from "../drop-repeated.ts";
+import { dropRepeated, type Part, slotsFor } from "../drop-repeated.ts";
 import { HIGHEST_HASH } from "../hash-threshold.ts";
 import { pick, placesByHalf } from "../places-by-half.ts";
 import { bandsOf } from "./hash-bands.ts";
 import { nthLowest } from "./nth-lowest.ts";
 import type { SampleRows } from "./queries.ts";
-import { createSort } from "./sort-numbers.ts";
+import { sortNumbers } from "./sort-numbers.ts";
 
 /**
  * The addresses that a bucket lists, ascending, and how many distinct ones were read of it: all of them, or of a bucket
@@ -31,10 +31,9 @@ export function* listSamples(
 ): Generator<BucketList> {
   const rows = orderRows(blocks, grid, thresholds.length);
   const { keys, bands, mostOfBucket } = rows;
-  const sort = createSort();
   const candidates = new Uint32Array(mostOfBucket);
   const hashes = new Uint32Array(mostOfBucket);
-  const slots = new Uint32Array(2 ** slotBitsFor(mostOfBucket));
+  const slots = slotsFor(mostOfBucket);
   let shared = new Uint32Array();
   let listed = 0;
   let row = 0;
@@ -64,7 +63,7 @@ export function* listSamples(
     }
     const ips = shared.subarray(listed, listed + length);
     for (let place = 0; place < length; place++) ips[place] = candidates[place] ?? 0;
-    sort(ips);
+    sortNumbers(ips);
     listed += length;
     yield { found, ips };
   }

@@ -53,8 +53,6 @@ function planBucket({ froms, largest, together }: BucketSizes, wanted: number): 
     distinct += most;
     candidates += all;
   }
-  return {
-    ...(enough ?? { threshold: HIGHEST_HASH, candidates }),
-    count: isEachOnce ? distinct : undefined,
-  };
+  const count = isEachOnce ? distinct : undefined;
+  return enough === undefined ? { threshold: HIGHEST_HASH, candidates, count } : { ...enough, count };
 }
