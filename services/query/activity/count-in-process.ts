@@ -18,12 +18,12 @@ export type MostInProcess = {
   readonly candidates: number;
 };
 
-/** Six and ten megabytes on their way, 16 of bits, ten for each query of lists, and tens of milliseconds. */
+/** Six and ten megabytes on their way, 16 of bits, ten for each group of lists, and tens of milliseconds. */
 export const MOST_IN_PROCESS: MostInProcess = {
   rows: 400_000,
   addresses: 500_000,
   words: 2 ** 22,
-  candidates: 500_000,
+  candidates: 800_000,
 };
 
 export type CountedInProcess = {

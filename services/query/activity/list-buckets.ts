@@ -1,8 +1,9 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
+import { awaitedLater } from "../awaited-later.ts";
 import { inOrder } from "../in-order.ts";
-import { type Counts, countBuckets, type Grid } from "./count-buckets.ts";
+import { type Counts, countBuckets, type Grid, wideBuckets } from "./count-buckets.ts";
 import { HIGHEST_HASH } from "./hash-threshold.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { lowestAddresses } from "./queries.ts";
@@ -16,7 +17,7 @@ export const MAX_IPS_PER_BUCKET = 1_000;
 /** To list buckets of so many addresses takes some two milliseconds. */
 const CANDIDATES_PER_TURN = 64_000;
 /** The store works on one while this process lists what another has found. */
-const QUERIES_AT_ONCE = 2;
+const GROUPS_AT_ONCE = 2;
 
 export type ActivityBucket = Window & {
   /** Distinct addresses in the bucket, an exact count. */
@@ -25,106 +26,115 @@ export type ActivityBucket = Window & {
   readonly ips: Uint32Array;
 };
 
-/** How to list buckets. */
-export type ListPlan = {
-  readonly buckets: readonly BucketPlan[];
+/** What lists buckets. */
+type Lister = {
+  readonly plans: readonly BucketPlan[];
   /** A query reads so many addresses at most. Of a bucket with more, the store picks those that it lists. */
   readonly maxCandidates: number;
+  readonly grid: Grid;
+  readonly read: Read;
 };
 
-/** Finds out how many addresses the rows of buckets have: that says which of them to read, and counts many buckets. */
-export async function planLists(
+/**
+ * Counts the addresses of each bucket and lists them, some buckets at once: the caller has those before while the store
+ * works on further ones.
+ */
+export async function* listBuckets(
   windows: readonly Window[],
   grid: Grid,
   maxCandidates: number,
   read: Read,
-): Promise<ListPlan> {
+): AsyncGenerator<ActivityBucket, void, void> {
+  // How many addresses the rows of buckets have: that says which of them to read, and counts many buckets.
   const sizes = await read(readSampleSizes(grid.scopes.length), grid);
-  return { buckets: planSamples(sizes, windows, MAX_IPS_PER_BUCKET), maxCandidates };
+  const lister: Lister = { plans: planSamples(sizes, windows, MAX_IPS_PER_BUCKET), maxCandidates, grid, read };
+  // To count wide buckets is one question about each address.
+  const counting = wideBuckets(grid) && awaitedLater(countOthers({ first: 0, end: windows.length }, lister));
+  const readGroup = (group: Buckets) =>
+    Promise.all([group, readLists(group, lister), counting ?? countOthers(group, lister)]);
+  for await (const [{ first }, lists, counts] of inOrder(groupBuckets(lister), GROUPS_AT_ONCE, readGroup)) {
+    for (const [place, list] of lists.entries()) {
+      yield await toActivity(first + place, list, counts.get(first + place) ?? 0, lister);
+    }
+  }
 }
 
 /** Counts the buckets whose plan does not say how many addresses they have, and those between them. */
-export async function countOthers({ buckets, maxCandidates }: ListPlan, grid: Grid, read: Read): Promise<Counts> {
-  const isOther = (plan: BucketPlan) => plan.count === undefined && !isWhole(plan, maxCandidates);
-  const first = buckets.findIndex(isOther);
-  if (first < 0) return new Map();
-  const counts = await countBuckets(partOf(grid, { first, end: buckets.findLastIndex(isOther) + 1 }), read);
-  return new Map([...counts].map(([bucket, count]) => [first + bucket, count]));
+async function countOthers({ first, end }: Buckets, lister: Lister): Promise<Counts> {
+  const isOther = (plan: BucketPlan) => plan.count === undefined && !isWhole(plan, lister);
+  const group = lister.plans.slice(first, end);
+  const from = first + group.findIndex(isOther);
+  if (from < first) return new Map();
+  const part = partOf(lister.grid, { first: from, end: first + group.findLastIndex(isOther) + 1 });
+  const counts = await countBuckets(part, lister.read);
+  return new Map([...counts].map(([bucket, count]) => [from + bucket, count]));
 }
 
 /** Whether all addresses of a bucket are read, so that they need not be counted before. */
-function isWhole({ threshold, candidates }: BucketPlan, maxCandidates: number): boolean {
+function isWhole({ threshold, candidates }: BucketPlan, { maxCandidates }: Lister): boolean {
   return threshold === HIGHEST_HASH && candidates <= maxCandidates;
-}
-
-/** @param counting {@link countOthers}, under way. */
-export async function* listBuckets(
-  listPlan: ListPlan,
-  counting: Promise<Counts>,
-  grid: Grid,
-  read: Read,
-): AsyncGenerator<ActivityBucket, void, void> {
-  const [counts, lists] = await Promise.all([counting, readLists(listPlan, grid, read)]);
-  for (const [bucket, plan] of listPlan.buckets.entries()) {
-    const list = lists.get(bucket) ?? NOT_LISTED;
-    if (isWhole(plan, listPlan.maxCandidates)) {
-      yield { ...plan.window, activeIps: list.found, ips: list.ips };
-      continue;
-    }
-    const own = partOf(grid, { first: bucket, end: bucket + 1 });
-    // Fewer than planned are found where rows have been replaced since.
-    const ips = list.found >= MAX_IPS_PER_BUCKET ? list.ips : await readLowest(own, read);
-    let activeIps = plan.count ?? counts.get(bucket) ?? 0;
-    const found = Math.max(list.found, ips.length);
-    if (ips.length < MAX_IPS_PER_BUCKET) activeIps = ips.length;
-    // Observations have arrived since it was counted.
-    else if (found > activeIps) activeIps = Math.max(found, (await countBuckets(own, read)).get(0) ?? 0);
-    yield { ...plan.window, activeIps, ips };
-  }
-}
-
-const NOT_LISTED: BucketList = { found: 0, ips: new Uint32Array() };
-
-/** The lists of buckets by their numbers, without those that have too many candidates. */
-async function readLists(listPlan: ListPlan, grid: Grid, read: Read): Promise<ReadonlyMap<number, BucketList>> {
-  const listPart = async ({ first, end }: Buckets) => {
-    const part = partOf(grid, { first, end });
-    const plans = listPlan.buckets.slice(first, end);
-    const thresholds = plans.map(({ threshold }) => threshold);
-    const highest = thresholds.reduce((most, threshold) => Math.max(most, threshold), 0);
-    const blocks = await read(readSamples(grid.scopes.length), { ...part, highest, thresholds });
-    await ownTurn();
-    const lists: BucketList[] = [];
-    let untilYield = CANDIDATES_PER_TURN;
-    for (const list of listSamples(blocks, part, thresholds, MAX_IPS_PER_BUCKET)) {
-      untilYield -= plans[lists.length]?.candidates ?? 0;
-      lists.push(list);
-      if (untilYield > 0) continue;
-      untilYield = CANDIDATES_PER_TURN;
-      await ownTurn();
-    }
-    return { first, lists };
-  };
-  const lists = new Map<number, BucketList>();
-  for await (const part of inOrder(groupBuckets(listPlan), QUERIES_AT_ONCE, listPart)) {
-    for (const [place, list] of part.lists.entries()) lists.set(part.first + place, list);
-  }
-  return lists;
 }
 
 /** Neighbouring buckets: the number of the first one, and of the first after them. */
 type Buckets = { readonly first: number; readonly end: number };
 
-/** Groups buckets that a query reads together; leaves out those that have too many candidates alone. */
-function* groupBuckets({ buckets, maxCandidates }: ListPlan): Generator<Buckets> {
+/**
+ * Groups buckets that a query reads together; one that has too many candidates is alone. The groups have about as many
+ * candidates each, so that those that the store works on at once take equally long.
+ */
+function* groupBuckets({ plans, maxCandidates }: Lister): Generator<Buckets> {
+  const all = plans.reduce((sum, { candidates }) => sum + Math.min(candidates, maxCandidates), 0);
+  const areFew = all <= CANDIDATES_PER_TURN;
+  const perGroup = areFew ? all : all / (GROUPS_AT_ONCE * Math.ceil(all / (GROUPS_AT_ONCE * maxCandidates)));
   let [first, together] = [0, 0];
-  for (const [bucket, { candidates }] of buckets.entries()) {
+  for (const [bucket, { candidates }] of plans.entries()) {
+    const isFull = together + candidates > maxCandidates || together + candidates / 2 > perGroup;
+    if (bucket > first && isFull) {
+      yield { first, end: bucket };
+      [first, together] = [bucket, 0];
+    }
     together += candidates;
-    if (together <= maxCandidates) continue;
-    if (bucket > first) yield { first, end: bucket };
-    [first, together] = candidates <= maxCandidates ? [bucket, candidates] : [bucket + 1, 0];
   }
-  if (buckets.length > first) yield { first, end: buckets.length };
+  if (plans.length > first) yield { first, end: plans.length };
+}
+
+const NOT_LISTED: BucketList = { found: 0, ips: new Uint32Array() };
+
+/** Lists the buckets of a group, but for one with too many candidates. */
+async function readLists({ first, end }: Buckets, { plans, maxCandidates, grid, read }: Lister): Promise<BucketList[]> {
+  const group = plans.slice(first, end);
+  if (group.some(({ candidates }) => candidates > maxCandidates)) return [NOT_LISTED];
+  const part = partOf(grid, { first, end });
+  const thresholds = group.map(({ threshold }) => threshold);
+  const highest = thresholds.reduce((most, threshold) => Math.max(most, threshold), 0);
+  const blocks = await read(readSamples(grid.scopes.length), { ...part, highest, thresholds });
+  await ownTurn();
+  const lists: BucketList[] = [];
+  let untilYield = CANDIDATES_PER_TURN;
+  for (const list of listSamples(blocks, part, thresholds, MAX_IPS_PER_BUCKET)) {
+    untilYield -= group[lists.length]?.candidates ?? 0;
+    lists.push(list);
+    if (untilYield > 0) continue;
+    untilYield = CANDIDATES_PER_TURN;
+    await ownTurn();
+  }
+  return lists;
+}
+
+/** @param counted how many addresses the bucket had when it was counted, if it was. */
+async function toActivity(bucket: number, list: BucketList, counted: number, lister: Lister): Promise<ActivityBucket> {
+  const plan = lister.plans[bucket];
+  if (plan === undefined) throw new RangeError(`no bucket has the number ${bucket}`);
+  if (isWhole(plan, lister)) return { ...plan.window, activeIps: list.found, ips: list.ips };
+  const own = partOf(lister.grid, { first: bucket, end: bucket + 1 });
+  // Fewer than planned are found where rows have been replaced since.
+  const ips = list.found >= MAX_IPS_PER_BUCKET ? list.ips : await readLowest(own, lister.read);
+  let activeIps = plan.count ?? counted;
+  const found = Math.max(list.found, ips.length);
+  if (ips.length < MAX_IPS_PER_BUCKET) activeIps = ips.length;
+  // Observations have arrived since it was counted.
+  else if (found > activeIps) activeIps = Math.max(found, (await countBuckets(own, lister.read)).get(0) ?? 0);
+  return { ...plan.window, activeIps, ips };
 }
 
 /** The part of a grid with some buckets, renumbered from 0. */

@@ -3,10 +3,11 @@ import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { type Classification, INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
 import type { Tag } from "@noisefloor/domain/tags/tag.ts";
 import { floorToHour, HOUR_MS, retentionStart, tile, type Window } from "@noisefloor/domain/time/window.ts";
+import { awaitedLater } from "../awaited-later.ts";
 import { type ClassificationDeps, classifyWhole, planClassification } from "./classification.ts";
 import { type Counts, countBuckets } from "./count-buckets.ts";
 import { countInProcess, MOST_IN_PROCESS, type MostInProcess } from "./count-in-process.ts";
-import { type ActivityBucket, countOthers, listBuckets, MAX_IPS_PER_BUCKET, planLists } from "./list-buckets.ts";
+import { type ActivityBucket, listBuckets, MAX_IPS_PER_BUCKET } from "./list-buckets.ts";
 import type { CountsBySeverity } from "./worst-severities.ts";
 
 export type ActivityQuery = {
@@ -65,14 +66,10 @@ export async function readTagActivity(
     const lists = query.includeIps ? await counted.list(MAX_IPS_PER_BUCKET) : [];
     return { buckets: toBuckets(windows, counted.counts, lists), totals: Promise.resolve(totalsOf(bySeverity)) };
   }
-  const listPlan = query.includeIps ? await planLists(windows, grid, most.candidates, read) : undefined;
-  // Before the totals, as it takes longer: beside others a query has one thread.
-  const counting = listPlan === undefined ? countBuckets(grid, read) : countOthers(listPlan, grid, read);
-  const totals = plan.count(read).then(totalsOf);
-  // An error of the buckets ends the answer before it awaits these, and Node ends for an error that has no handler.
-  for (const result of [counting, totals]) result.catch(() => {});
-  const buckets =
-    listPlan === undefined ? countedBuckets(windows, counting) : listBuckets(listPlan, counting, grid, read);
+  // Counting begins before the totals, as it takes longer: beside others a query has one thread.
+  const counting = query.includeIps ? undefined : awaitedLater(countBuckets(grid, read));
+  const totals = awaitedLater(plan.count(read).then(totalsOf));
+  const buckets = counting ? countedBuckets(windows, counting) : listBuckets(windows, grid, most.candidates, read);
   return { buckets, totals };
 }
 

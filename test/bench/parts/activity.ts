@@ -46,12 +46,7 @@ const IN_TWO_DATASETS: readonly (Asked & { readonly limitMs?: number })[] = [
   ...HEAVY_IN_TWO_DATASETS,
   { tag: "ordinary", days: 30, hours: 24, ips: false },
 ];
-/** And these where addresses of the heavy tag may have worse ones, too. */
-const AMONG_WORSE: readonly Limited[] = [
-  ...HEAVY_IN_TWO_DATASETS,
-  { tag: "heavy", days: 90, hours: 1, ips: false, limitMs: 1_000 },
-  { tag: "heavy", days: 90, hours: 1, ips: true, limitMs: 1_300 },
-];
+const BOTH: readonly Dataset[] = ["global", "community"];
 /** Lists may make an answer so much slower. */
 const MOST_FOR_LISTS = 1.3;
 
@@ -115,19 +110,22 @@ async function measureOne(run: Run, world: World, duckDb: DuckDb, asked: Limited
 }
 
 async function measureLists(run: Run, world: World): Promise<Line[]> {
-  const measure = async (hours: number) => {
-    const asked = { days: 90, hours, tag: "heavy" } as const;
-    const ask = (ips: boolean) => () =>
-      timeOf(() => world.service.drain(pathOf(toQuestion(world, { ...asked, ips }))), run.pace);
-    const times = await inTurn({ listed: ask(true), counted: ask(false) }, run.pace);
-    const [listed, counted] = [nameOf({ ...asked, ips: true }), nameOf({ ...asked, ips: false })];
-    const named = { name: listed, unit: "ms", peer: "the same without addresses" } as const;
-    const line = against({ ...named, target: 1 / MOST_FOR_LISTS }, times.listed, times.counted);
-    return { line, limits: [within(counted, times.counted, 1_000), within(listed, times.listed, 1_300)] };
-  };
-  const [byHour, byDay] = [await measure(1), await measure(24)];
+  const byHour = await measureListed(run, world, 1);
+  const byDay = await measureListed(run, world, 24);
   // Those by day are measured beside their peers, who take minutes to list more than two thousand buckets.
   return [...byHour.limits, byHour.line, byDay.line];
+}
+
+/** Of 90 days of the heavy tag, with addresses and without. */
+async function measureListed(run: Run, world: World, hours: number, datasets?: readonly Dataset[], of = "") {
+  const asked = { days: 90, hours, tag: "heavy" } as const;
+  const ask = (ips: boolean) => () =>
+    timeOf(() => world.service.drain(pathOf(toQuestion(world, { ...asked, ips }), datasets)), run.pace);
+  const times = await inTurn({ listed: ask(true), counted: ask(false) }, run.pace);
+  const [listed, counted] = [`${nameOf({ ...asked, ips: true })}${of}`, `${nameOf({ ...asked, ips: false })}${of}`];
+  const named = { name: listed, unit: "ms", peer: "the same without addresses" } as const;
+  const line = against({ ...named, target: 1 / MOST_FOR_LISTS }, times.listed, times.counted);
+  return { line, limits: [within(counted, times.counted, 1_000), within(listed, times.listed, 1_300)] };
 }
 
 async function measureTwoDatasets(run: Run, world: World): Promise<Line[]> {
@@ -135,7 +133,7 @@ async function measureTwoDatasets(run: Run, world: World): Promise<Line[]> {
   for (const { limitMs, ...asked } of IN_TWO_DATASETS) {
     const ask = (datasets: readonly Dataset[]) => () =>
       timeOf(() => world.service.drain(pathOf(toQuestion(world, asked), datasets)), run.pace);
-    const times = await inTurn({ both: ask(["global", "community"]), global: ask(["global"]) }, run.pace);
+    const times = await inTurn({ both: ask(BOTH), global: ask(["global"]) }, run.pace);
     const name = `${nameOf(asked)}, two datasets`;
     lines.push(against({ name, unit: "ms", peer: "the same in the global dataset" }, times.both, times.global));
     if (limitMs !== undefined) lines.push(within(name, times.both, limitMs));
@@ -151,13 +149,15 @@ async function measureAmongWorse(run: Run, world: World): Promise<Line[]> {
       const classes = Object.keys(answer.classes ?? {});
       if (classes.length < 2) throw new Error(`no address has a worse tag: all are ${classes.join()}`);
     });
+    const of = ", two datasets, worse tags";
     const lines: Line[] = [];
-    for (const { limitMs, ...asked } of AMONG_WORSE) {
-      const path = pathOf(toQuestion(world, asked), ["global", "community"]);
+    for (const { limitMs, ...asked } of HEAVY_IN_TWO_DATASETS) {
+      const path = pathOf(toQuestion(world, asked), BOTH);
       const { ours } = await inTurn({ ours: () => timeOf(() => world.service.drain(path), run.pace) }, run.pace);
-      lines.push(within(`${nameOf(asked)}, two datasets, worse tags`, ours, limitMs));
+      lines.push(within(`${nameOf(asked)}${of}`, ours, limitMs));
     }
-    return lines;
+    const { line, limits } = await measureListed(run, world, 1, BOTH, of);
+    return [...lines, ...limits, line];
   } finally {
     await setIntention(world, world.heavy, world.heavy.intention);
   }

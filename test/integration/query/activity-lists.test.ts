@@ -21,7 +21,7 @@ let key: string;
 let plain: ReturnType<typeof reader>;
 beforeAll(async () => {
   world = await createWorld(() => NOW);
-  key = await world.addCaller("unlimited");
+  key = await world.addCaller("unlimited", ["community_dataset"]);
   plain = reader(world.client, { maxSeconds: 60 });
 });
 afterAll(() => world.close());
@@ -65,6 +65,45 @@ test("a query reads so many addresses for lists at most; a bucket that has more 
   expect(await listedBy(14)).toEqual(["samples", "samples"]);
   expect(await listedBy(6)).toEqual(["samples", "samples", "samples"]);
   expect(await listedBy(5)).toEqual(["lowest", "samples", "samples", "samples"]);
+});
+
+test("each bucket has its own count, whether it comes from one dataset or two, and whichever query lists it", async () => {
+  const counted = makeTag("counted", "unknown");
+  await world.addTags([counted]);
+  const hours = [13, 12, 11, 9, 8, 7, 5, 4, 3, 2, 1].map((age) => ({
+    age,
+    // The lower half of the hash values has a thousand.
+    global: age === 8 ? 0 : 2_600 + 50 * age,
+    community: age % 5 === 3 ? 2_700 + 20 * age : [900, 0, 30][age % 3],
+  }));
+  const expected = hours.map(({ age, global, community = 0 }, place) => {
+    const addressOf = (number: number) => `46.${100 + place}.${number >> 8}.${number & 255}`;
+    const seen = (dataset: "global" | "community", count: number, first: number) =>
+      Array.from({ length: count }, (_, number) =>
+        observation(addressOf(first + number), NOW - age * HOUR, { tags: [counted.slug], dataset }),
+      );
+    // Half of the fewer ones are in both.
+    const shared = Math.floor(Math.min(global, community) / 2);
+    const addresses = Array.from({ length: global + community - shared }, (_, number) => addressOf(number));
+    return { rows: [...seen("global", global, 0), ...seen("community", community, global - shared)], addresses };
+  });
+  await world.store(expected.flatMap(({ rows }) => rows));
+  const url = `/v3/tags/${counted.id}/activity?days=1&granularity=1h&include_ips=true&workspace_labels=global,community`;
+  for (const candidates of [2_000, 6_000, MOST_IN_PROCESS.candidates]) {
+    const queries = { counts: 0, samples: 0 };
+    const onEnd = (query: string) => {
+      if (query.endsWith("counts")) queries.counts++;
+      if (query.endsWith("samples")) queries.samples++;
+    };
+    const { body } = await ask(url, reader(world.client, { maxSeconds: 60, onEnd }), { candidates });
+    expect(activeBuckets(body)).toEqual(
+      expected.map(({ addresses }) => ({
+        active_ips: addresses.length,
+        ips: sampleOf(new Set(addresses), 1_000),
+      })),
+    );
+    expect(queries.counts, "no bucket is counted again").toBeLessThanOrEqual(queries.samples);
+  }
 });
 
 test("a sample is complete even when the rows that were to have enough are replaced before they are read", async () => {
