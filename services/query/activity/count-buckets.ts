@@ -2,7 +2,7 @@ import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { segmentCount, segmentsOf } from "./hour-blocks.ts";
-import { countPerBand, countPerBucket, countPerWideBucket, MAX_WIDE_BUCKETS } from "./queries.ts";
+import { type BucketCount, countPerBand, countPerBucket, countPerWideBucket, MAX_WIDE_BUCKETS } from "./queries.ts";
 
 const HOUR_SECONDS = HOUR_MS / 1_000;
 /** From this width on, counting bits is faster than joining the addresses of a bucket's hours. */
@@ -13,14 +13,23 @@ export type Grid = { tag: string; scopes: Scope[]; from: number; end: number; st
 /** Distinct addresses by bucket; without empty buckets. */
 export type Counts = ReadonlyMap<number, number>;
 
-/** Counts the addresses of each bucket. */
+/** Counts the addresses of each bucket: of one hour from the sets of its datasets, which of one alone is the fastest. */
 export async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
   const wide = wideBuckets(grid);
-  const scopes = grid.scopes.length;
-  const count = scopes === 1 && grid.width === HOUR_SECONDS ? countPerBucket : countPerBand;
-  const rows = await (wide === undefined
-    ? read(count(scopes), grid)
-    : read(countPerWideBucket(wide.shape), wide.params));
+  if (wide !== undefined) return toCounts(await read(countPerWideBucket(wide.shape), wide.params));
+  if (grid.width > HOUR_SECONDS) return countBands(grid, [], read);
+  return toCounts(await read(countPerBucket(grid.scopes.length), grid));
+}
+
+/**
+ * Counts the addresses of each bucket whose bands of hash values begin at some value or above it.
+ * @param lowest that value for each bucket; of those without one, all bands count.
+ */
+export async function countBands(grid: Grid, lowest: readonly number[], read: Read): Promise<Counts> {
+  return toCounts(await read(countPerBand(grid.scopes.length), { ...grid, lowest }));
+}
+
+function toCounts(rows: readonly BucketCount[]): Counts {
   return new Map(rows.map(({ bucket, active_ips }) => [bucket, active_ips]));
 }
 

@@ -3,7 +3,7 @@ import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
 import { awaitedLater } from "../awaited-later.ts";
 import { inOrder } from "../in-order.ts";
-import { type Counts, countBuckets, type Grid, wideBuckets } from "./count-buckets.ts";
+import { type Counts, countBands, countBuckets, type Grid, wideBuckets } from "./count-buckets.ts";
 import { HIGHEST_HASH } from "./hash-threshold.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { lowestAddresses } from "./queries.ts";
@@ -29,6 +29,8 @@ export type ActivityBucket = Window & {
 /** What lists buckets. */
 type Lister = {
   readonly plans: readonly BucketPlan[];
+  /** Whether all buckets are counted by one question about each address, and not from their bands of hash values. */
+  readonly areWide: boolean;
   /** A query reads so many addresses at most. Of a bucket with more, the store picks those that it lists. */
   readonly maxCandidates: number;
   readonly grid: Grid;
@@ -47,32 +49,46 @@ export async function* listBuckets(
 ): AsyncGenerator<ActivityBucket, void, void> {
   // How many addresses the rows of buckets have: that says which of them to read, and counts many buckets.
   const sizes = await read(readSampleSizes(grid.scopes.length), grid);
-  const lister: Lister = { plans: planSamples(sizes, windows, MAX_IPS_PER_BUCKET), maxCandidates, grid, read };
-  // To count wide buckets is one question about each address.
-  const counting = wideBuckets(grid) && awaitedLater(countOthers({ first: 0, end: windows.length }, lister));
+  const lister: Lister = {
+    plans: planSamples(sizes, windows, MAX_IPS_PER_BUCKET),
+    areWide: wideBuckets(grid) !== undefined,
+    maxCandidates,
+    grid,
+    read,
+  };
+  const countingAll = lister.areWide ? awaitedLater(countOthers({ first: 0, end: windows.length }, lister)) : undefined;
   const readGroup = (group: Buckets) =>
-    Promise.all([group, readLists(group, lister), counting ?? countOthers(group, lister)]);
+    Promise.all([group, readLists(group, lister), countingAll ?? countOthers(group, lister)]);
   for await (const [{ first }, lists, counts] of inOrder(groupBuckets(lister), GROUPS_AT_ONCE, readGroup)) {
     for (const [place, list] of lists.entries()) {
-      yield await toActivity(first + place, list, counts.get(first + place) ?? 0, lister);
+      const counted = counts.get(first + place) ?? 0;
+      yield await toActivity(first + place, list, lister.areWide ? counted : list.found + counted, lister);
     }
   }
-}
-
-/** Counts the buckets whose plan does not say how many addresses they have, and those between them. */
-async function countOthers({ first, end }: Buckets, lister: Lister): Promise<Counts> {
-  const isOther = (plan: BucketPlan) => plan.count === undefined && !isWhole(plan, lister);
-  const group = lister.plans.slice(first, end);
-  const from = first + group.findIndex(isOther);
-  if (from < first) return new Map();
-  const part = partOf(lister.grid, { first: from, end: first + group.findLastIndex(isOther) + 1 });
-  const counts = await countBuckets(part, lister.read);
-  return new Map([...counts].map(([bucket, count]) => [from + bucket, count]));
 }
 
 /** Whether all addresses of a bucket are read, so that they need not be counted before. */
 function isWhole({ threshold, candidates }: BucketPlan, { maxCandidates }: Lister): boolean {
   return threshold === HIGHEST_HASH && candidates <= maxCandidates;
+}
+
+/** Whether a bucket has to be counted: neither the sizes of its rows nor its list say how many addresses it has. */
+function isUncounted(plan: BucketPlan, lister: Lister): boolean {
+  return plan.count === undefined && !isWhole(plan, lister);
+}
+
+/** Counts buckets, or of narrow ones the addresses with higher hash values than those that are read for the list. */
+async function countOthers({ first, end }: Buckets, lister: Lister): Promise<Counts> {
+  const { plans, areWide, maxCandidates, grid, read } = lister;
+  const isOther = (plan: BucketPlan) => isUncounted(plan, lister) && (areWide || plan.candidates <= maxCandidates);
+  const group = plans.slice(first, end);
+  const from = group.findIndex(isOther);
+  if (from < 0) return new Map();
+  const others = group.slice(from, group.findLastIndex(isOther) + 1);
+  const part = partOf(grid, { first: first + from, end: first + from + others.length });
+  const above = others.map(({ threshold }) => Math.min(threshold + 1, HIGHEST_HASH));
+  const counts = await (areWide ? countBuckets(part, read) : countBands(part, above, read));
+  return new Map([...counts].map(([bucket, count]) => [first + from + bucket, count]));
 }
 
 /** Neighbouring buckets: the number of the first one, and of the first after them. */
@@ -101,7 +117,8 @@ function* groupBuckets({ plans, maxCandidates }: Lister): Generator<Buckets> {
 const NOT_LISTED: BucketList = { found: 0, ips: new Uint32Array() };
 
 /** Lists the buckets of a group, but for one with too many candidates. */
-async function readLists({ first, end }: Buckets, { plans, maxCandidates, grid, read }: Lister): Promise<BucketList[]> {
+async function readLists({ first, end }: Buckets, lister: Lister): Promise<BucketList[]> {
+  const { plans, areWide, maxCandidates, grid, read } = lister;
   const group = plans.slice(first, end);
   if (group.some(({ candidates }) => candidates > maxCandidates)) return [NOT_LISTED];
   const part = partOf(grid, { first, end });
@@ -109,9 +126,10 @@ async function readLists({ first, end }: Buckets, { plans, maxCandidates, grid, 
   const highest = thresholds.reduce((most, threshold) => Math.max(most, threshold), 0);
   const blocks = await read(readSamples(grid.scopes.length), { ...part, highest, thresholds });
   await ownTurn();
+  const enough = group.map((plan) => (areWide && !isWhole(plan, lister) ? MAX_IPS_PER_BUCKET : Infinity));
   const lists: BucketList[] = [];
   let untilYield = CANDIDATES_PER_TURN;
-  for (const list of listSamples(blocks, part, thresholds, MAX_IPS_PER_BUCKET)) {
+  for (const list of listSamples(blocks, part, enough, MAX_IPS_PER_BUCKET)) {
     untilYield -= group[lists.length]?.candidates ?? 0;
     lists.push(list);
     if (untilYield > 0) continue;
@@ -121,19 +139,20 @@ async function readLists({ first, end }: Buckets, { plans, maxCandidates, grid, 
   return lists;
 }
 
-/** @param counted how many addresses the bucket had when it was counted, if it was. */
+/** @param counted how many addresses the bucket had when it was counted, if its plan does not say it. */
 async function toActivity(bucket: number, list: BucketList, counted: number, lister: Lister): Promise<ActivityBucket> {
   const plan = lister.plans[bucket];
   if (plan === undefined) throw new RangeError(`no bucket has the number ${bucket}`);
   if (isWhole(plan, lister)) return { ...plan.window, activeIps: list.found, ips: list.ips };
   const own = partOf(lister.grid, { first: bucket, end: bucket + 1 });
   // Fewer than planned are found where rows have been replaced since.
-  const ips = list.found >= MAX_IPS_PER_BUCKET ? list.ips : await readLowest(own, lister.read);
-  let activeIps = plan.count ?? counted;
-  const found = Math.max(list.found, ips.length);
-  if (ips.length < MAX_IPS_PER_BUCKET) activeIps = ips.length;
-  // Observations have arrived since it was counted.
-  else if (found > activeIps) activeIps = Math.max(found, (await countBuckets(own, lister.read)).get(0) ?? 0);
+  const isListed = list.found >= MAX_IPS_PER_BUCKET;
+  const ips = isListed ? list.ips : await readLowest(own, lister.read);
+  const found = isListed ? list.found : ips.length;
+  if (found < MAX_IPS_PER_BUCKET) return { ...plan.window, activeIps: found, ips };
+  const known = plan.count ?? (isListed || lister.areWide ? counted : 0);
+  // Observations may have arrived since it was counted.
+  const activeIps = known >= found ? known : Math.max(found, (await countBuckets(own, lister.read)).get(0) ?? 0);
   return { ...plan.window, activeIps, ips };
 }
 

@@ -106,26 +106,34 @@ test("each bucket has its own count, whether it comes from one dataset or two, a
   }
 });
 
-test("a sample is complete even when the rows that were to have enough are replaced before they are read", async () => {
-  const replaced = makeTag("replaced", "unknown");
-  await world.addTags([replaced]);
-  const addresses = Array.from({ length: 6_000 }, (_, number) => `46.7.${number >> 8}.${number & 255}`);
-  await world.store(addresses.map((ip) => tagged(ip, replaced.slug)));
-  const queries: string[] = [];
-  const read: typeof plain = async (definition, params, signal) => {
-    queries.push(definition.name);
-    if (definition.name === "tag-activity-samples") {
-      await world.client.command({
-        query: `DELETE FROM tag_samples WHERE tag_id = {tag:UUID} AND hash_from < ${2 ** 28}`,
-        query_params: { tag: replaced.id },
-      });
-    }
-    return plain(definition, params, signal);
-  };
-  const { body } = await ask(`/v3/tags/${replaced.id}/activity?days=1&granularity=1h&include_ips=true`, read);
-  expect(activeBuckets(body)).toEqual([{ active_ips: 6_000, ips: sampleOf(new Set(addresses), 1_000) }]);
-  expect(queries).toContain("tag-activity-lowest");
-});
+test.each([
+  ["one dataset", "replaced", []],
+  ["two datasets", "replaced-in-both", [{ dataset: "community" }]],
+])(
+  "a sample is complete, and counted, even when the rows of %s that were to have enough are replaced before they are read",
+  async (_, slug, others) => {
+    const replaced = makeTag(slug, "unknown");
+    await world.addTags([replaced]);
+    const addresses = Array.from({ length: 6_000 }, (_, number) => `46.7.${number >> 8}.${number & 255}`);
+    await world.store(addresses.map((ip) => tagged(ip, slug)));
+    for (const other of others) await world.store(addresses.map((ip) => ({ ...tagged(ip, slug), ...other })));
+    const queries: string[] = [];
+    const read: typeof plain = async (definition, params, signal) => {
+      queries.push(definition.name);
+      if (definition.name === "tag-activity-samples") {
+        await world.client.command({
+          query: `DELETE FROM tag_samples WHERE tag_id = {tag:UUID} AND hash_from < ${2 ** 28}`,
+          query_params: { tag: replaced.id },
+        });
+      }
+      return plain(definition, params, signal);
+    };
+    const question = "days=1&granularity=1h&include_ips=true&workspace_labels=global,community";
+    const { body } = await ask(`/v3/tags/${replaced.id}/activity?${question}`, read);
+    expect(activeBuckets(body)).toEqual([{ active_ips: 6_000, ips: sampleOf(new Set(addresses), 1_000) }]);
+    expect(queries).toContain("tag-activity-lowest");
+  },
+);
 
 test.each([
   ["all of them were to be read", 3, 1_500, {}],

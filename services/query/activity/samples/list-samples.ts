@@ -1,17 +1,13 @@
 import { addressHash } from "../address-hash.ts";
 import type { Grid } from "../count-buckets.ts";
 import { dropRepeated, type Part, slotsFor } from "../drop-repeated.ts";
-import { HIGHEST_HASH } from "../hash-threshold.ts";
 import { pick, placesByHalf } from "../places-by-half.ts";
 import { bandsOf } from "./hash-bands.ts";
 import { nthLowest } from "./nth-lowest.ts";
 import type { SampleRows } from "./queries.ts";
 import { sortNumbers } from "./sort-numbers.ts";
 
-/**
- * The addresses that a bucket lists, ascending, and how many distinct ones were read of it: all of them, or of a bucket
- * that was not read whole at least so many.
- */
+/** The addresses that a bucket lists, ascending, and how many distinct ones its rows have, or at least have. */
 export type BucketList = { readonly found: number; readonly ips: Uint32Array };
 
 /** Lists share arrays of up to so many addresses: to make an array for each takes longer than to fill it. */
@@ -21,15 +17,16 @@ const SHARED_LENGTH = 2 ** 16;
  * Lists the addresses of each bucket, from the first one on: all that were read or, where these are more than `cap`,
  * those with the lowest hash values and, where these are the same, the lowest addresses.
  * @param blocks rows in any order.
- * @param thresholds for each bucket, up to which hash value its rows were read.
+ * @param enough for each bucket, how many distinct addresses to find, `cap` or more: of further rows only those are
+ *   counted that cannot be the same.
  */
 export function* listSamples(
   blocks: readonly SampleRows[],
   grid: Pick<Grid, "start" | "width">,
-  thresholds: readonly number[],
+  enough: readonly number[],
   cap: number,
 ): Generator<BucketList> {
-  const rows = orderRows(blocks, grid, thresholds.length);
+  const rows = orderRows(blocks, grid, enough.length);
   const { keys, bands, mostOfBucket } = rows;
   const candidates = new Uint32Array(mostOfBucket);
   const hashes = new Uint32Array(mostOfBucket);
@@ -37,17 +34,15 @@ export function* listSamples(
   let shared = new Uint32Array();
   let listed = 0;
   let row = 0;
-  for (const [bucket, threshold] of thresholds.entries()) {
+  for (const [bucket, most] of enough.entries()) {
     const nextBucket = (bucket + 1) * bands;
-    const isWhole = threshold === HIGHEST_HASH;
     let [found, length] = [0, 0];
     while (row < keys.length && (keys[row] ?? 0) < nextBucket) {
       const [first, key] = [row, keys[row]];
-      if (length === cap && !isWhole) {
-        // Their hash values are higher than those of the list, and so many they are at least.
-        let most = 0;
-        for (; keys[row] === key; row++) most = Math.max(most, lengthOf(rows, row));
-        found += most;
+      if (found >= most) {
+        let largest = 0;
+        for (; keys[row] === key; row++) largest = Math.max(largest, lengthOf(rows, row));
+        found += largest;
         continue;
       }
       let end = length;
@@ -58,7 +53,7 @@ export function* listSamples(
       length = Math.min(cap, end);
     }
     if (shared.length - listed < length) {
-      shared = new Uint32Array(Math.max(length, Math.min(SHARED_LENGTH, cap * (thresholds.length - bucket))));
+      shared = new Uint32Array(Math.max(length, Math.min(SHARED_LENGTH, cap * (enough.length - bucket))));
       listed = 0;
     }
     const ips = shared.subarray(listed, listed + length);
