@@ -1,8 +1,10 @@
+import { once } from "node:events";
 import { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { JsonBytes, jsonArrayMaker, serializeAnswer, streamPieces } from "./answer-body.ts";
 
 const unlimited = { grow: () => {}, shrink: () => {}, release: () => {} };
@@ -92,6 +94,30 @@ test("other requests get their turn while a large answer is written, however fas
   clearImmediate(immediate);
   // Several for each of the eight mebibytes; the wait before the first alone takes six.
   expect(turns).toBeGreaterThanOrEqual(24);
+});
+
+test("a written piece releases its memory when the next one is asked for, the last one with the end", async () => {
+  const pieces = Array.from({ length: 5 }, (_, place) => Buffer.alloc(64 * 1024 + place));
+  let released = 0;
+  const shrink = (bytes: number) => {
+    released += bytes;
+  };
+  let read = 0;
+  for await (const piece of streamPieces(pieces, { ...unlimited, shrink })) {
+    read += z.instanceof(Buffer).parse(piece).length;
+    expect(released).toBeLessThanOrEqual(read);
+  }
+  const all = pieces.reduce((sum, { length }) => sum + length, 0);
+  expect([read, released]).toEqual([all, all]);
+});
+
+test("a stream of pieces that is given up before its first turn closes without an error", async () => {
+  const stream = streamPieces([Buffer.alloc(10)], unlimited);
+  let pushed = 0;
+  stream.on("data", () => pushed++);
+  stream.destroy();
+  await once(stream, "close");
+  expect(pushed).toBe(0);
 });
 
 test("serialising stops when the client has disconnected", async () => {

@@ -8,7 +8,7 @@ test("hash values are those of ClickHouse's intHash32", () => {
   ).toEqual([4249604106, 1343103100, 2669100148, 1334432569, 3805774551, 1341182950, 3983947013]);
 });
 
-test("on two halves it is what it is on 64 bits", () => {
+test("the hash value computed on 32-bit halves is the one that is defined on 64 bits", () => {
   const rotated = (value: bigint, bits: bigint) => (value >> bits) | (value << (64n - bits));
   const hashOf = (address: number) => {
     const wrap = (value: bigint) => BigInt.asUintN(64, value);

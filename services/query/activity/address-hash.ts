@@ -35,7 +35,7 @@ export function addressHash(address: number): number {
   return (sum ^ ((sum >>> 22) | (high << 10))) >>> 0;
 }
 
-/** What a sum of 32 bits carries over: it is less than what was added, then. */
+/** 1 where a sum has gone beyond 32 bits: it is less than what was added to it, then. */
 function carryOf(sum: number, added: number): 0 | 1 {
   return sum >>> 0 < added >>> 0 ? 1 : 0;
 }

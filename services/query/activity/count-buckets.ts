@@ -1,10 +1,8 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import type { Scope } from "@noisefloor/domain/access/scope.ts";
-import { HOUR_MS } from "@noisefloor/domain/time/window.ts";
-import { segmentCount, segmentsOf } from "./hour-blocks.ts";
+import { HOUR_SECONDS, segmentCount, segmentsOf } from "./hour-blocks.ts";
 import { type BucketCount, countPerBand, countPerBucket, countPerWideBucket, MAX_WIDE_BUCKETS } from "./queries.ts";
 
-const HOUR_SECONDS = HOUR_MS / 1_000;
 /** From this width on, counting bits is faster than joining the addresses of a bucket's hours. */
 const MIN_WIDE_SECONDS = 17 * HOUR_SECONDS;
 
@@ -13,7 +11,11 @@ export type Grid = { tag: string; scopes: Scope[]; from: number; end: number; st
 /** Distinct addresses by bucket; without empty buckets. */
 export type Counts = ReadonlyMap<number, number>;
 
-/** Counts the addresses of each bucket: of one hour from the sets of its datasets, which of one alone is the fastest. */
+/**
+ * Counts the addresses of each bucket. Wide ones are counted by the bits of each address. An hour is counted from its
+ * sets: one alone is counted as it is; to merge those of several datasets takes longer than to join their bands, but
+ * less of the store's memory. Others are counted by bands.
+ */
 export async function countBuckets(grid: Grid, read: Read): Promise<Counts> {
   const wide = wideBuckets(grid);
   if (wide !== undefined) return toCounts(await read(countPerWideBucket(wide.shape), wide.params));

@@ -14,8 +14,9 @@ export type MostInProcess = {
   readonly addresses: number;
   /** Of the bits of addresses' buckets, 32 in each. */
   readonly words: number;
-  /** Addresses that a query reads for lists, repeated ones included. */
+  /** Addresses that a query reads for lists, repeated ones included, and how many of them of one bucket. */
   readonly candidates: number;
+  readonly candidatesPerBucket: number;
 };
 
 /** Six and ten megabytes on their way, 16 of bits, ten for each group of lists, and tens of milliseconds. */
@@ -24,6 +25,7 @@ export const MOST_IN_PROCESS: MostInProcess = {
   addresses: 500_000,
   words: 2 ** 22,
   candidates: 800_000,
+  candidatesPerBucket: 500_000,
 };
 
 export type CountedInProcess = {

@@ -12,7 +12,7 @@ export function slotBitsFor(addresses: number): number {
 /** Slots of 64 KiB, which stay in the processor's cache. */
 const CACHED_BITS = 14;
 
-/** The same for fewer slots that are taken: to look for the next free one takes longer than to overwrite a few more. */
+/** Up to four times as many, while they stay in the cache: to search past taken slots costs more than to clear more. */
 function sparseSlotBitsFor(addresses: number): number {
   const least = slotBitsFor(addresses);
   return Math.max(least, Math.min(least + 2, CACHED_BITS));

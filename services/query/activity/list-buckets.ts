@@ -1,9 +1,9 @@
 import type { Read } from "@noisefloor/clickhouse/client/query.ts";
 import { ownTurn } from "@noisefloor/domain/time/own-turn.ts";
 import type { Window } from "@noisefloor/domain/time/window.ts";
-import { awaitedLater } from "../awaited-later.ts";
 import { inOrder } from "../in-order.ts";
 import { type Counts, countBands, countBuckets, type Grid, wideBuckets } from "./count-buckets.ts";
+import type { MostInProcess } from "./count-in-process.ts";
 import { HIGHEST_HASH } from "./hash-threshold.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { lowestAddresses } from "./queries.ts";
@@ -26,68 +26,69 @@ export type ActivityBucket = Window & {
   readonly ips: Uint32Array;
 };
 
-/** What lists buckets. */
-type Lister = {
+/** What the groups of buckets of one answer share. */
+type ListContext = {
   readonly plans: readonly BucketPlan[];
-  /** Whether all buckets are counted by one question about each address, and not from their bands of hash values. */
+  /** Whether one query over `tag_addresses` counts all buckets; otherwise each group counts its own in `tag_samples`. */
   readonly areWide: boolean;
-  /** A query reads so many addresses at most. Of a bucket with more, the store picks those that it lists. */
-  readonly maxCandidates: number;
+  /** A query reads so many candidates at most, and so many of one bucket. Of a larger bucket, the store picks them. */
+  readonly mostPerQuery: number;
+  readonly mostPerBucket: number;
   readonly grid: Grid;
   readonly read: Read;
 };
 
 /**
- * Counts the addresses of each bucket and lists them, some buckets at once: the caller has those before while the store
- * works on further ones.
+ * Counts the addresses of each bucket and lists them, in groups: while the caller handles the buckets of one, the store
+ * works on the next ones.
  */
 export async function* listBuckets(
   windows: readonly Window[],
   grid: Grid,
-  maxCandidates: number,
+  most: Pick<MostInProcess, "candidates" | "candidatesPerBucket">,
   read: Read,
 ): AsyncGenerator<ActivityBucket, void, void> {
   // How many addresses the rows of buckets have: that says which of them to read, and counts many buckets.
   const sizes = await read(readSampleSizes(grid.scopes.length), grid);
-  const lister: Lister = {
+  const context: ListContext = {
     plans: planSamples(sizes, windows, MAX_IPS_PER_BUCKET),
     areWide: wideBuckets(grid) !== undefined,
-    maxCandidates,
+    mostPerQuery: most.candidates,
+    mostPerBucket: Math.min(most.candidates, most.candidatesPerBucket),
     grid,
     read,
   };
-  const countingAll = lister.areWide ? awaitedLater(countOthers({ first: 0, end: windows.length }, lister)) : undefined;
+  const countingAll = context.areWide ? countOthers({ first: 0, end: windows.length }, context) : undefined;
   const readGroup = (group: Buckets) =>
-    Promise.all([group, readLists(group, lister), countingAll ?? countOthers(group, lister)]);
-  for await (const [{ first }, lists, counts] of inOrder(groupBuckets(lister), GROUPS_AT_ONCE, readGroup)) {
+    Promise.all([group, readLists(group, context), countingAll ?? countOthers(group, context)]);
+  for await (const [{ first }, lists, counts] of inOrder(groupBuckets(context), GROUPS_AT_ONCE, readGroup)) {
     for (const [place, list] of lists.entries()) {
-      const counted = counts.get(first + place) ?? 0;
-      yield await toActivity(first + place, list, lister.areWide ? counted : list.found + counted, lister);
+      yield await toActivity(first + place, list, counts.get(first + place) ?? 0, context);
     }
   }
 }
 
-/** Whether all addresses of a bucket are read, so that they need not be counted before. */
-function isWhole({ threshold, candidates }: BucketPlan, { maxCandidates }: Lister): boolean {
-  return threshold === HIGHEST_HASH && candidates <= maxCandidates;
+/** Whether all addresses of a bucket are read, so that its list counts them. */
+function isWhole({ threshold, candidates }: BucketPlan, { mostPerBucket }: ListContext): boolean {
+  return threshold === HIGHEST_HASH && candidates <= mostPerBucket;
 }
 
-/** Whether a bucket has to be counted: neither the sizes of its rows nor its list say how many addresses it has. */
-function isUncounted(plan: BucketPlan, lister: Lister): boolean {
-  return plan.count === undefined && !isWhole(plan, lister);
-}
-
-/** Counts buckets, or of narrow ones the addresses with higher hash values than those that are read for the list. */
-async function countOthers({ first, end }: Buckets, lister: Lister): Promise<Counts> {
-  const { plans, areWide, maxCandidates, grid, read } = lister;
-  const isOther = (plan: BucketPlan) => isUncounted(plan, lister) && (areWide || plan.candidates <= maxCandidates);
+/**
+ * Counts the buckets that neither the sizes of their rows nor their lists count, and those between them: wide ones as a
+ * whole, and of narrow ones the addresses with higher hash values than those that are read for the lists.
+ */
+async function countOthers({ first, end }: Buckets, context: ListContext): Promise<Counts> {
+  const { plans, areWide, mostPerBucket, grid, read } = context;
+  const isOther = (plan: BucketPlan) =>
+    plan.count === undefined && !isWhole(plan, context) && (areWide || plan.candidates <= mostPerBucket);
   const group = plans.slice(first, end);
   const from = group.findIndex(isOther);
   if (from < 0) return new Map();
   const others = group.slice(from, group.findLastIndex(isOther) + 1);
   const part = partOf(grid, { first: first + from, end: first + from + others.length });
-  const above = others.map(({ threshold }) => Math.min(threshold + 1, HIGHEST_HASH));
-  const counts = await (areWide ? countBuckets(part, read) : countBands(part, above, read));
+  // From the highest value on there is no band: of a bucket between others that is read whole, nothing is counted.
+  const lowest = others.map(({ threshold }) => Math.min(threshold + 1, HIGHEST_HASH));
+  const counts = await (areWide ? countBuckets(part, read) : countBands(part, lowest, read));
   return new Map([...counts].map(([bucket, count]) => [first + from + bucket, count]));
 }
 
@@ -98,16 +99,18 @@ type Buckets = { readonly first: number; readonly end: number };
  * Groups buckets that a query reads together; one that has too many candidates is alone. The groups have about as many
  * candidates each, so that those that the store works on at once take equally long.
  */
-function* groupBuckets({ plans, maxCandidates }: Lister): Generator<Buckets> {
-  const all = plans.reduce((sum, { candidates }) => sum + Math.min(candidates, maxCandidates), 0);
-  const areFew = all <= CANDIDATES_PER_TURN;
-  const perGroup = areFew ? all : all / (GROUPS_AT_ONCE * Math.ceil(all / (GROUPS_AT_ONCE * maxCandidates)));
-  let [first, together] = [0, 0];
+function* groupBuckets({ plans, mostPerQuery, mostPerBucket }: ListContext): Generator<Buckets> {
+  const all = plans.reduce((sum, { candidates }) => sum + candidates, 0);
+  const groups = all <= CANDIDATES_PER_TURN ? 1 : GROUPS_AT_ONCE * Math.ceil(all / (GROUPS_AT_ONCE * mostPerQuery));
+  const perGroup = Math.ceil(all / groups);
+  let [first, together, before, number] = [0, 0, 0, 1];
   for (const [bucket, { candidates }] of plans.entries()) {
-    const isFull = together + candidates > maxCandidates || together + candidates / 2 > perGroup;
-    if (bucket > first && isFull) {
+    const isAlone = candidates > mostPerBucket || (plans[bucket - 1]?.candidates ?? 0) > mostPerBucket;
+    const isFull = together + candidates > mostPerQuery || before + together + candidates / 2 > perGroup * number;
+    if (bucket > first && (isAlone || isFull)) {
       yield { first, end: bucket };
-      [first, together] = [bucket, 0];
+      [first, together, before] = [bucket, 0, before + together];
+      number++;
     }
     together += candidates;
   }
@@ -116,17 +119,17 @@ function* groupBuckets({ plans, maxCandidates }: Lister): Generator<Buckets> {
 
 const NOT_LISTED: BucketList = { found: 0, ips: new Uint32Array() };
 
-/** Lists the buckets of a group, but for one with too many candidates. */
-async function readLists({ first, end }: Buckets, lister: Lister): Promise<BucketList[]> {
-  const { plans, areWide, maxCandidates, grid, read } = lister;
+/** Lists the buckets of a group; one with too many candidates, which is alone in it, gets an empty list. */
+async function readLists({ first, end }: Buckets, context: ListContext): Promise<BucketList[]> {
+  const { plans, areWide, mostPerBucket, grid, read } = context;
   const group = plans.slice(first, end);
-  if (group.some(({ candidates }) => candidates > maxCandidates)) return [NOT_LISTED];
+  if (group.some(({ candidates }) => candidates > mostPerBucket)) return group.map(() => NOT_LISTED);
   const part = partOf(grid, { first, end });
   const thresholds = group.map(({ threshold }) => threshold);
   const highest = thresholds.reduce((most, threshold) => Math.max(most, threshold), 0);
   const blocks = await read(readSamples(grid.scopes.length), { ...part, highest, thresholds });
   await ownTurn();
-  const enough = group.map((plan) => (areWide && !isWhole(plan, lister) ? MAX_IPS_PER_BUCKET : Infinity));
+  const enough = group.map((plan) => (areWide && !isWhole(plan, context) ? MAX_IPS_PER_BUCKET : Infinity));
   const lists: BucketList[] = [];
   let untilYield = CANDIDATES_PER_TURN;
   for (const list of listSamples(blocks, part, enough, MAX_IPS_PER_BUCKET)) {
@@ -139,20 +142,26 @@ async function readLists({ first, end }: Buckets, lister: Lister): Promise<Bucke
   return lists;
 }
 
-/** @param counted how many addresses the bucket had when it was counted, if its plan does not say it. */
-async function toActivity(bucket: number, list: BucketList, counted: number, lister: Lister): Promise<ActivityBucket> {
-  const plan = lister.plans[bucket];
+/** @param counted what {@link countOthers} has counted of the bucket. */
+async function toActivity(
+  bucket: number,
+  list: BucketList,
+  counted: number,
+  context: ListContext,
+): Promise<ActivityBucket> {
+  const plan = context.plans[bucket];
   if (plan === undefined) throw new RangeError(`no bucket has the number ${bucket}`);
-  if (isWhole(plan, lister)) return { ...plan.window, activeIps: list.found, ips: list.ips };
-  const own = partOf(lister.grid, { first: bucket, end: bucket + 1 });
+  if (isWhole(plan, context)) return { ...plan.window, activeIps: list.found, ips: list.ips };
+  const own = partOf(context.grid, { first: bucket, end: bucket + 1 });
   // Fewer than planned are found where rows have been replaced since.
   const isListed = list.found >= MAX_IPS_PER_BUCKET;
-  const ips = isListed ? list.ips : await readLowest(own, lister.read);
+  const ips = isListed ? list.ips : await readLowest(own, context.read);
   const found = isListed ? list.found : ips.length;
   if (found < MAX_IPS_PER_BUCKET) return { ...plan.window, activeIps: found, ips };
-  const known = plan.count ?? (isListed || lister.areWide ? counted : 0);
+  const total = context.areWide ? counted : list.found + counted;
+  const known = isListed || context.areWide ? (plan.count ?? total) : 0;
   // Observations may have arrived since it was counted.
-  const activeIps = known >= found ? known : Math.max(found, (await countBuckets(own, lister.read)).get(0) ?? 0);
+  const activeIps = known >= found ? known : Math.max(found, (await countBuckets(own, context.read)).get(0) ?? 0);
   return { ...plan.window, activeIps, ips };
 }
 

@@ -66,10 +66,11 @@ export async function readTagActivity(
     const lists = query.includeIps ? await counted.list(MAX_IPS_PER_BUCKET) : [];
     return { buckets: toBuckets(windows, counted.counts, lists), totals: Promise.resolve(totalsOf(bySeverity)) };
   }
-  // Counting begins before the totals, as it takes longer: beside others a query has one thread.
+  // Beside others a query has one thread. Without lists, counting takes longer than the totals and begins before them;
+  // with lists, these begin first, as the sizes of rows have to be read before anything is counted.
   const counting = query.includeIps ? undefined : awaitedLater(countBuckets(grid, read));
   const totals = awaitedLater(plan.count(read).then(totalsOf));
-  const buckets = counting ? countedBuckets(windows, counting) : listBuckets(windows, grid, most.candidates, read);
+  const buckets = counting ? countedBuckets(windows, counting) : listBuckets(windows, grid, most, read);
   return { buckets, totals };
 }
 

@@ -23,7 +23,10 @@ export async function tabulate(blocks: readonly AddressSeverities[]): Promise<Wo
   return table;
 }
 
-/** A class, since V8 compiles methods once, and functions that each table made anew again for nearly every table. */
+/**
+ * A class, and not closures: V8 drops the optimised code of closures with a full garbage collection, and would compile
+ * these loops again for nearly every table.
+ */
 class SeverityTable implements WorstSeverities {
   readonly #addresses: Uint32Array;
   /** 0 where no address is. */

@@ -52,12 +52,12 @@ const ADDRESSES_PER_TURN = 20_000;
 
 export async function countSeverities(addresses: Uint32Array, by: Classified): Promise<CountsBySeverity> {
   const counts = new Uint32Array(INTENTIONS.length);
-  const count = (from: number, end: number) => addTo(counts, severitiesOf(addresses.subarray(from, end), by));
+  const count = (from: number, end: number) => countInto(counts, severitiesOf(addresses.subarray(from, end), by));
   await inTurns(addresses.length, count, ADDRESSES_PER_TURN);
   return new Map(counts.entries());
 }
 
-function addTo(counts: Uint32Array, severities: Uint8Array): void {
+function countInto(counts: Uint32Array, severities: Uint8Array): void {
   for (let place = 0; place < severities.length; place++) {
     const severity = severities[place] ?? 0;
     counts[severity] = (counts[severity] ?? 0) + 1;

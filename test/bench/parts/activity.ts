@@ -117,12 +117,12 @@ async function measureLists(run: Run, world: World): Promise<Line[]> {
 }
 
 /** Of 90 days of the heavy tag, with addresses and without. */
-async function measureListed(run: Run, world: World, hours: number, datasets?: readonly Dataset[], of = "") {
+async function measureListed(run: Run, world: World, hours: number, datasets?: readonly Dataset[], suffix = "") {
   const asked = { days: 90, hours, tag: "heavy" } as const;
   const ask = (ips: boolean) => () =>
     timeOf(() => world.service.drain(pathOf(toQuestion(world, { ...asked, ips }), datasets)), run.pace);
   const times = await inTurn({ listed: ask(true), counted: ask(false) }, run.pace);
-  const [listed, counted] = [`${nameOf({ ...asked, ips: true })}${of}`, `${nameOf({ ...asked, ips: false })}${of}`];
+  const [listed, counted] = [`${nameOf({ ...asked, ips: true })}${suffix}`, `${nameOf({ ...asked, ips: false })}${suffix}`];
   const named = { name: listed, unit: "ms", peer: "the same without addresses" } as const;
   const line = against({ ...named, target: 1 / MOST_FOR_LISTS }, times.listed, times.counted);
   return { line, limits: [within(counted, times.counted, 1_000), within(listed, times.listed, 1_300)] };
@@ -149,14 +149,14 @@ async function measureAmongWorse(run: Run, world: World): Promise<Line[]> {
       const classes = Object.keys(answer.classes ?? {});
       if (classes.length < 2) throw new Error(`no address has a worse tag: all are ${classes.join()}`);
     });
-    const of = ", two datasets, worse tags";
+    const suffix = ", two datasets, worse tags";
     const lines: Line[] = [];
     for (const { limitMs, ...asked } of HEAVY_IN_TWO_DATASETS) {
       const path = pathOf(toQuestion(world, asked), BOTH);
       const { ours } = await inTurn({ ours: () => timeOf(() => world.service.drain(path), run.pace) }, run.pace);
-      lines.push(within(`${nameOf(asked)}${of}`, ours, limitMs));
+      lines.push(within(`${nameOf(asked)}${suffix}`, ours, limitMs));
     }
-    const { line, limits } = await measureListed(run, world, 1, BOTH, of);
+    const { line, limits } = await measureListed(run, world, 1, BOTH, suffix);
     return [...lines, ...limits, line];
   } finally {
     await setIntention(world, world.heavy, world.heavy.intention);

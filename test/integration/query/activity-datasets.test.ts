@@ -72,7 +72,7 @@ beforeAll(async () => {
   const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
   withIndex = (more) => makeApp([], (made, metrics) => world.register(made, metrics, { read, index, ...more }));
   // The limits of 1 are those of the store, for which 0 is none.
-  const mostInProcess = { rows: 1, addresses: 1, words: 0, candidates: 10_000 };
+  const mostInProcess = { rows: 1, addresses: 1, words: 0, candidates: 10_000, candidatesPerBucket: 10_000 };
   ways = [
     {},
     { mostInProcess },

@@ -7,8 +7,12 @@ import { nthLowest } from "./nth-lowest.ts";
 import type { SampleRows } from "./queries.ts";
 import { sortNumbers } from "./sort-numbers.ts";
 
-/** The addresses that a bucket lists, ascending, and how many distinct ones its rows have, or at least have. */
-export type BucketList = { readonly found: number; readonly ips: Uint32Array };
+export type BucketList = {
+  /** How many distinct addresses its rows have; once enough were found, they may have more. */
+  readonly found: number;
+  /** Those that it lists, ascending. */
+  readonly ips: Uint32Array;
+};
 
 /** Lists share arrays of up to so many addresses: to make an array for each takes longer than to fill it. */
 const SHARED_LENGTH = 2 ** 16;
@@ -34,12 +38,12 @@ export function* listSamples(
   let shared = new Uint32Array();
   let listed = 0;
   let row = 0;
-  for (const [bucket, most] of enough.entries()) {
+  for (const [bucket, wanted] of enough.entries()) {
     const nextBucket = (bucket + 1) * bands;
     let [found, length] = [0, 0];
     while (row < keys.length && (keys[row] ?? 0) < nextBucket) {
       const [first, key] = [row, keys[row]];
-      if (found >= most) {
+      if (found >= wanted) {
         let largest = 0;
         for (; keys[row] === key; row++) largest = Math.max(largest, lengthOf(rows, row));
         found += largest;
