@@ -122,7 +122,10 @@ async function measureListed(run: Run, world: World, hours: number, datasets?: r
   const ask = (ips: boolean) => () =>
     timeOf(() => world.service.drain(pathOf(toQuestion(world, { ...asked, ips }), datasets)), run.pace);
   const times = await inTurn({ listed: ask(true), counted: ask(false) }, run.pace);
-  const [listed, counted] = [`${nameOf({ ...asked, ips: true })}${suffix}`, `${nameOf({ ...asked, ips: false })}${suffix}`];
+  const [listed, counted] = [
+    `${nameOf({ ...asked, ips: true })}${suffix}`,
+    `${nameOf({ ...asked, ips: false })}${suffix}`,
+  ];
   const named = { name: listed, unit: "ms", peer: "the same without addresses" } as const;
   const line = against({ ...named, target: 1 / MOST_FOR_LISTS }, times.listed, times.counted);
   return { line, limits: [within(counted, times.counted, 1_000), within(listed, times.listed, 1_300)] };

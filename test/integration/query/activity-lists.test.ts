@@ -55,16 +55,17 @@ test("a query reads so many addresses for lists at most; a bucket that has more 
     ),
   );
   const url = `/v3/tags/${spread.id}/activity?days=3&granularity=1h&include_ips=true`;
-  const listedBy = async (candidates: number) => {
+  const listedBy = async (candidates: number, candidatesPerBucket = candidates) => {
     const queries: string[] = [];
     const read = reader(world.client, { maxSeconds: 60, onEnd: (query) => void queries.push(query) });
-    expect((await ask(url, read, { candidates })).body).toEqual((await world.get(url)).body);
+    expect((await ask(url, read, { candidates, candidatesPerBucket })).body).toEqual((await world.get(url)).body);
     return queries.flatMap((query) => /samples|lowest/.exec(query)?.[0] ?? []).sort();
   };
   expect(await listedBy(15)).toEqual(["samples"]);
   expect(await listedBy(14)).toEqual(["samples", "samples"]);
   expect(await listedBy(6)).toEqual(["samples", "samples", "samples"]);
   expect(await listedBy(5)).toEqual(["lowest", "samples", "samples", "samples"]);
+  expect(await listedBy(15, 5)).toEqual(["lowest", "samples", "samples"]);
 });
 
 test("each bucket has its own count, whether it comes from one dataset or two, and whichever query lists it", async () => {

@@ -91,7 +91,13 @@ async function deliver(world: World, seen: readonly Seen[], random: Random): Pro
 /** Some tags have more addresses, others fewer. */
 const MAX_LISTED = 1_000;
 /** The same for counting and lists: by default those of any tag here are counted in the query process, from its rows. */
-const MOST_IN_PROCESS = { rows: 1_500, addresses: 2_500, words: 2 ** 22, candidates: 3_000, candidatesPerBucket: 2_500 };
+const MOST_IN_PROCESS = {
+  rows: 1_500,
+  addresses: 2_500,
+  words: 2 ** 22,
+  candidates: 3_000,
+  candidatesPerBucket: 2_500,
+};
 
 async function openIndexed(world: World) {
   const key = await world.addCaller("unlimited", ["community_dataset"]);
