@@ -203,8 +203,8 @@ export function streamPieces(pieces: readonly Buffer[], memory: AnswerReservatio
 }
 
 /**
- * Pushes a piece each time that one is asked for, and releases the memory of the one before. With hundreds of pieces, an
- * asynchronous generator would take several milliseconds more.
+ * Pushes a piece each time that one is asked for, and releases the memory of the one before. With hundreds of pieces,
+ * an asynchronous generator would take several milliseconds more.
  */
 class PieceStream extends Readable {
   readonly #left: Buffer[];

@@ -29,7 +29,7 @@ export type ActivityBucket = Window & {
 /** What the groups of buckets of one answer share. */
 type ListContext = {
   readonly plans: readonly BucketPlan[];
-  /** Whether one query over `tag_addresses` counts all buckets; otherwise each group counts its own in `tag_samples`. */
+  /** Whether one query over `tag_addresses` counts all buckets; else each group counts its own in `tag_samples`. */
   readonly areWide: boolean;
   /** A query reads so many candidates at most, and so many of one bucket. Of a larger bucket, the store picks them. */
   readonly mostPerQuery: number;
