@@ -110,7 +110,7 @@ class ByteReader {
     if (!(await this.#has(length))) {
       throw new IncompleteAnswerError(`the answer ends after ${this.#total} bytes, in the middle of a block`);
     }
-    const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+    const bytes = new Uint8Array(length);
     for (let at = 0; at < length; ) {
       const piece = this.#pieces[0]?.subarray(this.#taken, this.#taken + length - at) ?? new Uint8Array();
       bytes.set(piece, at);

@@ -4,6 +4,7 @@ import type { Window } from "@noisefloor/domain/time/window.ts";
 import { inOrder } from "../in-order.ts";
 import { type Counts, countBands, countBuckets, type Grid, wideBuckets } from "./count-buckets.ts";
 import type { MostInProcess } from "./count-in-process.ts";
+import { type Buckets, groupBuckets } from "./group-buckets.ts";
 import { HIGHEST_HASH } from "./hash-threshold.ts";
 import { blocksOf } from "./hour-blocks.ts";
 import { lowestAddresses } from "./queries.ts";
@@ -61,7 +62,11 @@ export async function* listBuckets(
   const countingAll = context.areWide ? countOthers({ first: 0, end: windows.length }, context) : undefined;
   const readGroup = (group: Buckets) =>
     Promise.all([group, readLists(group, context), countingAll ?? countOthers(group, context)]);
-  for await (const [{ first }, lists, counts] of inOrder(groupBuckets(context), GROUPS_AT_ONCE, readGroup)) {
+  const groups = groupBuckets(
+    context.plans.map(({ candidates }) => candidates),
+    { ...context, groupsAtOnce: GROUPS_AT_ONCE, few: CANDIDATES_PER_TURN },
+  );
+  for await (const [{ first }, lists, counts] of inOrder(groups, GROUPS_AT_ONCE, readGroup)) {
     for (const [place, list] of lists.entries()) {
       yield await toActivity(first + place, list, counts.get(first + place) ?? 0, context);
     }
@@ -90,31 +95,6 @@ async function countOthers({ first, end }: Buckets, context: ListContext): Promi
   const lowest = others.map(({ threshold }) => Math.min(threshold + 1, HIGHEST_HASH));
   const counts = await (areWide ? countBuckets(part, read) : countBands(part, lowest, read));
   return new Map([...counts].map(([bucket, count]) => [first + from + bucket, count]));
-}
-
-/** Neighbouring buckets: the number of the first one, and of the first after them. */
-type Buckets = { readonly first: number; readonly end: number };
-
-/**
- * Groups buckets that a query reads together; one that has too many candidates is alone. The groups have about as many
- * candidates each, so that those that the store works on at once take equally long.
- */
-function* groupBuckets({ plans, mostPerQuery, mostPerBucket }: ListContext): Generator<Buckets> {
-  const all = plans.reduce((sum, { candidates }) => sum + candidates, 0);
-  const groups = all <= CANDIDATES_PER_TURN ? 1 : GROUPS_AT_ONCE * Math.ceil(all / (GROUPS_AT_ONCE * mostPerQuery));
-  const perGroup = Math.ceil(all / groups);
-  let [first, together, before, number] = [0, 0, 0, 1];
-  for (const [bucket, { candidates }] of plans.entries()) {
-    const isAlone = candidates > mostPerBucket || (plans[bucket - 1]?.candidates ?? 0) > mostPerBucket;
-    const isFull = together + candidates > mostPerQuery || before + together + candidates / 2 > perGroup * number;
-    if (bucket > first && (isAlone || isFull)) {
-      yield { first, end: bucket };
-      [first, together, before] = [bucket, 0, before + together];
-      number++;
-    }
-    together += candidates;
-  }
-  if (plans.length > first) yield { first, end: plans.length };
 }
 
 const NOT_LISTED: BucketList = { found: 0, ips: new Uint32Array() };
