@@ -38,7 +38,7 @@ export async function openAccessCache(client: ClickHouseClient, options: Polling
       }
       return { byHash, byKey: new Map<string, Caller>(), isEmpty: workspaces.length === 0 && keys.length === 0 };
     },
-    { ...options, isEmpty: (content) => content.isEmpty },
+    { ...options, tables: ["workspaces", "api_keys"], isEmpty: (content) => content.isEmpty },
   );
   const callerOf = (key: string) => {
     const { byHash, byKey } = current();

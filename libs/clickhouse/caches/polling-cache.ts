@@ -1,4 +1,5 @@
 import { StoreError } from "../client/errors.ts";
+import type { TableChanges } from "./table-changes.ts";
 
 /** A small table's content, kept in memory and refreshed by polling. */
 export type PollingCache<T> = {
@@ -13,26 +14,36 @@ export type PollingCache<T> = {
 
 export type PollingOptions = {
   readonly intervalMs?: number;
+  /** Asked before each poll: while the content's tables are quiet, it is up to date. */
+  readonly changes?: TableChanges;
   /** Called once when polls begin to fail; meanwhile the cached content is served. */
   readonly onError?: (error: unknown) => void;
   /** Called when polls succeed again. */
   readonly onRecovery?: () => void;
 };
 
-/** Recognises empty content: a store that was lost or cut off reads as empty, too. */
-type EmptyCheck<T> = { readonly isEmpty?: (content: T) => boolean };
+type ContentOptions<T> = {
+  /** The tables that all of the content comes from; without them every poll reads the version. */
+  readonly tables?: readonly string[];
+  /** Recognises empty content: a store that was lost or cut off reads as empty, too. */
+  readonly isEmpty?: (content: T) => boolean;
+};
+
+/** With the timeout of a poll, less than the five seconds after which a revoked key must not work. */
+const POLL_MS = 2_000;
 
 /**
- * Reads something and polls every second whether it has changed, so that a change made anywhere shows here soon.
+ * Reads something and polls every two seconds whether it has changed, so that a change made anywhere shows here soon.
  * @param readVersion anything cheap that changes whenever the content does.
  * @param options `isEmpty`: content that was not empty is never replaced by content that is; that is an error instead.
  */
 export async function openPollingCache<T>(
   readVersion: () => Promise<string>,
   read: () => Promise<T>,
-  options: PollingOptions & EmptyCheck<T> = {},
+  options: PollingOptions & ContentOptions<T> = {},
 ): Promise<PollingCache<T>> {
-  const { isEmpty = () => false } = options;
+  const { isEmpty = () => false, tables } = options;
+  const readQuiet = tables && options.changes?.(tables);
   let version = await readVersion();
   let content = await read();
   let polledAt = performance.now();
@@ -53,22 +64,29 @@ export async function openPollingCache<T>(
   const { refresh, isPolling } = oneAtATime(poll);
   let isStopped = false;
   let isFailing = false;
-  const tick = () => {
-    // A server that does not answer must not gather one more query each second.
-    if (isPolling()) return;
-    refresh().then(
-      () => {
-        if (isFailing) options.onRecovery?.();
-        isFailing = false;
-      },
-      (error: unknown) => {
-        // A poll that is running at the stop fails because its connection is closed.
-        if (!isFailing && !isStopped) options.onError?.(error);
-        isFailing = true;
-      },
-    );
+  let isTicking = false;
+  const refreshUnlessQuiet = async () => {
+    const quiet = await readQuiet?.();
+    if (quiet?.isQuiet) polledAt = Math.max(polledAt, quiet.askedAt);
+    else await refresh();
   };
-  const timer = setInterval(tick, options.intervalMs ?? 1_000);
+  const tick = async () => {
+    // A server that does not answer must not gather one more query at each tick.
+    if (isTicking || isPolling()) return;
+    isTicking = true;
+    try {
+      await refreshUnlessQuiet();
+      if (isFailing) options.onRecovery?.();
+      isFailing = false;
+    } catch (error) {
+      // A poll that is running at the stop fails because its connection is closed.
+      if (!isFailing && !isStopped) options.onError?.(error);
+      isFailing = true;
+    } finally {
+      isTicking = false;
+    }
+  };
+  const timer = setInterval(() => void tick(), options.intervalMs ?? POLL_MS);
   timer.unref();
   return {
     current: () => content,

@@ -2,6 +2,9 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { readRetention } from "../schema/retention.ts";
 import { openPollingCache, type PollingCache, type PollingOptions } from "./polling-cache.ts";
 
+/** It changes rarely, and each poll reads the definition of a large table. */
+const POLL_MS = 10_000;
+
 /**
  * The retention in days, kept up to date: an intake that went by a longer one from before would take in observations
  * that the server deletes at once.
@@ -13,6 +16,6 @@ export function openRetentionCache(
   return openPollingCache(
     async () => String(await readRetention(client)),
     () => readRetention(client),
-    options,
+    { intervalMs: POLL_MS, ...options },
   );
 }

@@ -34,7 +34,7 @@ export async function openSensorKeyCache(
       );
       return { senders, needKey, isEmpty: keys.length === 0 };
     },
-    { ...options, isEmpty: (content) => content.isEmpty },
+    { ...options, tables: ["sensor_keys"], isEmpty: (content) => content.isEmpty },
   );
   return {
     senderOf: (key) => current().senders.get(hashKey(key)),

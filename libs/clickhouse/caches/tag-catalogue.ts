@@ -29,7 +29,7 @@ export async function openTagCatalogue(client: ClickHouseClient, options: Pollin
         bySlug: new Map(tags.map((tag) => [tag.slug, tag])),
       };
     },
-    { ...options, isEmpty: ({ tags }) => tags.length === 0 },
+    { ...options, tables: ["tags"], isEmpty: ({ tags }) => tags.length === 0 },
   );
   const byId = (id: string) => current().byId.get(id.toLowerCase());
   return {

@@ -66,7 +66,7 @@ const queries = [
   "SELECT * FROM gate",
   ...(options.includes("--tcp_port") ? ["SYSTEM START LISTEN TCP"] : []),
   "SYSTEM START LISTEN HTTP",
-  "SELECT sleep(3) FROM system.numbers SETTINGS max_block_size = 1 FORMAT Null",
+  "SELECT sleep(3) FROM system.numbers SETTINGS max_block_size = 1, interactive_delay = 3000000 FORMAT Null",
 ];
 const argv = ["clickhouse", ...options, "--query", queries.join("; ")];
 if (isOpen) argv.push("--interactive", "--disable_suggestion");

@@ -22,6 +22,9 @@ export type SightingChanges = SightingColumns & {
   readonly version: string;
 };
 
+/** The tables that sightings are made of. */
+export const SIGHTING_TABLES = ["address_tags", "address_changes", "tags"] as const;
+
 /** Goes before large queries: the index is used only while its polls succeed in time. */
 const FOREGROUND = { priority: "1", readonly: "2" };
 

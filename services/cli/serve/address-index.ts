@@ -1,3 +1,4 @@
+import { watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { shardsOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { readOwnShards } from "@noisefloor/clickhouse/cluster/servers.ts";
@@ -25,7 +26,7 @@ export type OpenAddressIndex = AddressIndex & {
 export async function openAddressIndex(
   context: ServiceContext,
   client: ClickHouseClient,
-  { catalogue, retentionDays }: Pick<Caches, "catalogue" | "retentionDays">,
+  { catalogue, retentionDays, changes }: Pick<Caches, "catalogue" | "retentionDays" | "changes">,
 ): Promise<OpenAddressIndex | undefined> {
   const { roles, settings, log, metrics, closeStack } = context;
   const limit = settings.lookupIndexAddresses;
@@ -36,6 +37,8 @@ export async function openAddressIndex(
     limit: Math.ceil(limit / shards.length),
     retentionDays,
     now: Date.now,
+    // The parts of a cluster's tables are those of one shard.
+    changes: shard === client ? changes : watchTableChanges(shard),
     onError: (error) => log.warn({ err: error }, "refresh of the address index failed; querying ClickHouse per lookup"),
     onRecovery: () => log.info("refresh of the address index succeeded again"),
     onLoaded: (addresses, seconds) => {

@@ -1,6 +1,8 @@
 import { type AccessCache, openAccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts";
+import type { PollingOptions } from "@noisefloor/clickhouse/caches/polling-cache.ts";
 import { openRetentionCache } from "@noisefloor/clickhouse/caches/retention-cache.ts";
 import { openSensorKeyCache, type SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-cache.ts";
+import { type TableChanges, watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { cacheBenignNetworks, type NetworksCache } from "@noisefloor/query/address/benign-networks.ts";
@@ -20,17 +22,20 @@ export type Caches = {
   readonly networks: NetworksCache | undefined;
   /** By the names that metrics call them. */
   readonly byName: ReadonlyMap<string, Cache>;
+  /** Of the server that the caches are read from. */
+  readonly changes: TableChanges;
 };
 
 /** Opens the polling caches that the roles need. */
 export async function openCaches(context: ServiceContext, client: ClickHouseClient): Promise<Caches> {
   const { roles, log, closeStack } = context;
   const byName = new Map<string, Cache>();
+  const changes = watchTableChanges(client);
   const open = async <T extends Cache & { stop(): void }>(
     name: string,
-    openCache: (client: ClickHouseClient, options: RefreshEvents) => Promise<T>,
+    openCache: (client: ClickHouseClient, options: PollingOptions) => Promise<T>,
   ): Promise<T> => {
-    const cache = await openCache(client, logRefreshes(name, log));
+    const cache = await openCache(client, { changes, ...logRefreshes(name, log) });
     closeStack.add(cache.stop);
     byName.set(name, cache);
     return cache;
@@ -40,7 +45,7 @@ export async function openCaches(context: ServiceContext, client: ClickHouseClie
   const sensors = roles.ingest ? await open("sensors", openSensorKeyCache) : undefined;
   const access = roles.query ? await open("keys", openAccessCache) : undefined;
   const networks = roles.query ? await open("networks", cacheBenignNetworks) : undefined;
-  return { catalogue, retentionDays: retention.current, sensors, access, networks, byName };
+  return { catalogue, retentionDays: retention.current, sensors, access, networks, byName, changes };
 }
 
 type RefreshEvents = { readonly onError: (error: unknown) => void; readonly onRecovery: () => void };

@@ -1,8 +1,8 @@
 import { type ClickHouseClient, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-/** Shorter than the five seconds within which a revoked key must stop working. */
-const POLLING_TIMEOUT_MS = 4_000;
+/** With the interval of polls, no longer than the five seconds within which a revoked key must stop working. */
+const POLLING_TIMEOUT_MS = 3_000;
 /** The index reads all addresses, a slice at a time. */
 const INDEX_TIMEOUT_MS = 60_000;
 

@@ -1,10 +1,12 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import type { TableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import {
   countSightings,
   readSightingsAfter,
   readSightingsBetween,
   readSightingsVersion,
+  SIGHTING_TABLES,
   type SightingColumns,
 } from "@noisefloor/clickhouse/tables/address-tags.ts";
 import { NO_BLOCKS } from "@noisefloor/clickhouse/tables/known-blocks.ts";
@@ -40,6 +42,8 @@ export type SightingsCacheOptions = {
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   readonly intervalMs?: number;
+  /** Asked before each poll: while the tables of sightings are quiet, nothing is read. */
+  readonly changes?: TableChanges;
   /** New addresses and tags must show within this time: older content is not current. */
   readonly maxAgeMs?: number;
   /** Called for the first failed poll in a row. */
@@ -49,6 +53,7 @@ export type SightingsCacheOptions = {
   readonly onTooLarge?: (limit: number) => void;
 };
 
+const POLL_MS = 1_000;
 const MAX_AGE_MS = 5_000;
 /** After a longer gap everything is loaded again. `address_changes` has a TTL three times as long. */
 const MAX_GAP_MS = 5 * 60_000;
@@ -58,10 +63,11 @@ const MAX_SLICES = 1_024;
 /** Recording blocks the event loop: this many take a millisecond, and up to 25 where tables of 20 million grow. */
 const RECORDS_PER_TURN = 1_000;
 
-/** Loads all sightings and then polls for changes every second. Returns at once, in the state `loading`. */
+/** Loads all sightings and then polls for changes. Returns at once, in the state `loading`. */
 export function startSightingsCache(client: ClickHouseClient, options: SightingsCacheOptions): SightingsCache {
-  const { limit, retentionDays, now, intervalMs = 1_000, maxAgeMs = MAX_AGE_MS } = options;
+  const { limit, retentionDays, now, intervalMs = POLL_MS, maxAgeMs = MAX_AGE_MS } = options;
   const sightings = createSightings();
+  const readQuiet = options.changes?.(SIGHTING_TABLES);
   const stopping = new AbortController();
   const { signal } = stopping;
   let state: "loading" | "loaded" | "too-large" = "loading";
@@ -70,6 +76,7 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
   let loadedDays = 0;
   let currentAt = performance.now();
   let evictedAt = performance.now();
+  let isQuiet = false;
 
   const recordAll = async ({ addresses, severities, seconds, milliseconds }: SightingColumns) => {
     for (let index = 0; index < addresses.length; index++) {
@@ -122,7 +129,12 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
   const poll = async () => {
     const hasGap = performance.now() - currentAt > MAX_GAP_MS;
     if (state === "loading" || hasGap || retentionDays() > loadedDays || sightings.size() > limit) await load();
-    else await readChanges();
+    else {
+      const quiet = await readQuiet?.();
+      isQuiet = quiet?.isQuiet ?? false;
+      if (quiet?.isQuiet) currentAt = quiet.askedAt;
+      else await readChanges();
+    }
     if (performance.now() - evictedAt > HOUR_MS) await evictExpired();
   };
   const pollUntilStopped = async () => {
@@ -137,7 +149,7 @@ export function startSightingsCache(client: ClickHouseClient, options: Sightings
         isFailing = true;
       }
       const mustReload = state === "loading" && !isFailing;
-      const pause = state === "too-large" ? RETRY_TOO_LARGE_MS : mustReload ? 0 : intervalMs;
+      const pause = state === "too-large" ? RETRY_TOO_LARGE_MS : mustReload ? 0 : isQuiet ? 2 * intervalMs : intervalMs;
       await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
       if (state === "too-large") state = "loading";
     }

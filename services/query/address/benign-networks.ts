@@ -34,7 +34,7 @@ export function cacheBenignNetworks(client: ClickHouseClient, options: PollingOp
       const [service, actor] = await Promise.all([read("service"), read("actor")]);
       return { service: service.find, actor: actor.find, hasActors: !actor.isEmpty };
     },
-    options,
+    { ...options, tables: ["network_lists", "network_generations", "network_ranges"] },
   );
 }
 
