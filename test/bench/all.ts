@@ -2,8 +2,9 @@ import type { Part } from "./part.ts";
 import { activity } from "./parts/activity.ts";
 import { addresses } from "./parts/addresses.ts";
 import { growth } from "./parts/growth.ts";
+import { idle } from "./parts/idle.ts";
 import { ingest } from "./parts/ingest.ts";
 import { lookup } from "./parts/lookup.ts";
 
 /** In the order in which they are measured. */
-export const ALL_PARTS: readonly Part[] = [lookup, activity, addresses, ingest, growth];
+export const ALL_PARTS: readonly Part[] = [lookup, activity, addresses, ingest, growth, idle];
