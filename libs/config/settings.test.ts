@@ -55,7 +55,8 @@ describe("with nothing set", () => {
       logLevel: "info",
       retentionDays: undefined,
       isDurable: undefined,
-      clickhouse: { server: undefined, dataDir: "./.data", grafanaWorkspaces: [] },
+      clickhouse: { server: undefined, dataDir: "./.data" },
+      grafanaWorkspaces: [],
       http: { host: "127.0.0.1", port: 8080, tls: undefined, publicUrl: undefined, sensorKeys: [] },
       kafka: undefined,
     });

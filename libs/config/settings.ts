@@ -211,6 +211,7 @@ export function readSettings(env: Environment, file?: ConfigFile) {
     reverseDns: variables.REVERSE_DNS === "on" ? { servers: variables.DNS_SERVERS } : undefined,
     updatesBenignDaily: variables.BENIGN_UPDATE === "daily",
     clickhouse: clickhouseSettings(variables),
+    grafanaWorkspaces: variables.GRAFANA_WORKSPACES,
     http: {
       host: variables.HTTP_HOST,
       port: variables.HTTP_PORT,
@@ -257,7 +258,7 @@ function clickhouseSettings(variables: Variables) {
           database: variables.CLICKHOUSE_DATABASE,
           cluster: variables.CLICKHOUSE_CLUSTER,
         };
-  return { server, dataDir: variables.DATA_DIR, grafanaWorkspaces: variables.GRAFANA_WORKSPACES };
+  return { server, dataDir: variables.DATA_DIR };
 }
 
 /** Undefined without keys: ClickHouse then uses its own credentials. */

@@ -47,6 +47,7 @@ export async function openStore(
   try {
     const applied = await migrate(server.connection, MIGRATIONS_DIRECTORY, {
       onApply: ({ version, name }) => log.debug({ version, name }, "migration applied"),
+      dashboardWorkspaces: settings.grafanaWorkspaces,
     });
     if (applied.length > 0) log.info({ migrations: applied.length }, "the schema was brought up to date");
     await assertPlacement(client);

@@ -18,21 +18,21 @@ export const activity = new DashboardBuilder("Noisefloor: activity")
   .withPanel(
     stat(
       { title: "Addresses", span: 6, description: "Distinct addresses in the range" },
-      `SELECT uniqExactMerge(addresses) AS addresses FROM tag_activity_hourly
+      `SELECT uniqExactMerge(addresses) AS addresses FROM activity_states
 WHERE ${ANY_TAG} AND ${IN_SCOPES} AND ${IN_RANGE}`,
     ),
   )
   .withPanel(
     stat(
       { title: "Addresses with the chosen tags", span: 6, description: "Distinct addresses in the range" },
-      `SELECT uniqExactMerge(addresses) AS addresses FROM tag_activity_hourly
+      `SELECT uniqExactMerge(addresses) AS addresses FROM activity_states
 WHERE NOT ${ANY_TAG} AND ${CHOSEN_TAGS} AND ${IN_SCOPES} AND ${IN_RANGE}`,
     ),
   )
   .withPanel(
     bars(
       { title: "Addresses over time", span: 24, description: "Distinct addresses of each bucket, in UTC" },
-      `SELECT ${bucketOf("hour")}, uniqExactMerge(addresses) AS addresses FROM tag_activity_hourly
+      `SELECT ${bucketOf("hour")}, uniqExactMerge(addresses) AS addresses FROM activity_states
 WHERE ${ANY_TAG} AND ${IN_SCOPES} AND ${IN_RANGE}
 GROUP BY time ORDER BY time`,
     ),
@@ -46,9 +46,9 @@ GROUP BY time ORDER BY time`,
       },
       `SELECT time, catalogue.tag AS tag, counted.addresses AS addresses
 FROM (
-  SELECT ${bucketOf("hour")}, tag_id, uniqExactMerge(addresses) AS addresses FROM tag_activity_hourly
+  SELECT ${bucketOf("hour")}, tag_id, uniqExactMerge(addresses) AS addresses FROM activity_states
   WHERE ${IN_SCOPES} AND ${IN_RANGE} AND tag_id IN (
-    SELECT tag_id FROM tag_activity_hourly
+    SELECT tag_id FROM activity_states
     WHERE NOT ${ANY_TAG} AND ${CHOSEN_TAGS} AND ${IN_SCOPES} AND ${IN_RANGE}
     GROUP BY tag_id ORDER BY uniqExactMerge(addresses) DESC, toString(tag_id) LIMIT 10
   )
@@ -63,7 +63,7 @@ ORDER BY time, tag`,
       { title: "Tags", span: 12, description: "Distinct addresses in the range" },
       `SELECT catalogue.tag AS tag, catalogue.name AS name, catalogue.intention AS intention, counted.addresses AS addresses
 FROM (
-  SELECT tag_id, uniqExactMerge(addresses) AS addresses FROM tag_activity_hourly
+  SELECT tag_id, uniqExactMerge(addresses) AS addresses FROM activity_states
   WHERE NOT ${ANY_TAG} AND ${CHOSEN_TAGS} AND ${IN_SCOPES} AND ${IN_RANGE}
   GROUP BY tag_id
 ) AS counted
@@ -87,7 +87,7 @@ GROUP BY classification ORDER BY addresses DESC, classification`,
   .withPanel(
     table(
       { title: "Networks", span: 8, description: SINCE },
-      `SELECT asn, max(organization) AS organization, uniqExact(source_ip) AS addresses FROM address_networks
+      `SELECT asn, max(organization) AS organization, uniqExact(source_ip) AS addresses FROM network_states
 WHERE ${IN_SCOPES} AND ${seenSince("last_seen")} AND asn != 0
 GROUP BY asn ORDER BY addresses DESC, asn LIMIT 50`,
     ),
@@ -95,7 +95,7 @@ GROUP BY asn ORDER BY addresses DESC, asn LIMIT 50`,
   .withPanel(
     table(
       { title: "Countries", span: 8, description: SINCE },
-      `SELECT country, uniqExact(source_ip) AS addresses FROM address_networks
+      `SELECT country, uniqExact(source_ip) AS addresses FROM network_states
 WHERE ${IN_SCOPES} AND ${seenSince("last_seen")} AND country != ''
 GROUP BY country ORDER BY addresses DESC, country LIMIT 50`,
     ),

@@ -4,8 +4,7 @@ import { bucketOf, IN_SCOPES } from "./sql.ts";
 import { ip, scope, service, width } from "./variables.ts";
 
 const THIS_ADDRESS = "source_ip = toIPv4OrDefault(${ip:singlequote})";
-/** FINAL: an observation that was sent twice counts once. */
-const OBSERVATIONS = `observations FINAL
+const OBSERVATIONS = `observations_seen
 WHERE ${THIS_ADDRESS} AND ${IN_SCOPES} AND $__timeFilter(observed_at)`;
 
 /** All about one address. */

@@ -62,8 +62,8 @@ GROUP BY sensor, source, key ORDER BY rejected DESC, accepted DESC, sensor, sour
   .withPanel(
     table(
       { title: "Dead letters", span: 8, description: "Received in the range, without those that a retry has stored" },
-      `SELECT reason, count() AS records FROM dead_letters FINAL
-WHERE $__timeFilter(received_at) AND id NOT IN (SELECT id FROM dead_letter_retries FINAL WHERE is_done)
+      `SELECT reason, count() AS records FROM dead_letters_received
+WHERE $__timeFilter(received_at) AND NOT is_stored
 GROUP BY reason ORDER BY records DESC, reason`,
     ),
   );

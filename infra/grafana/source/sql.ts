@@ -1,6 +1,6 @@
 import { NIL_TAG_ID } from "../../../libs/domain/tags/nil-tag.ts";
 
-/** `tag_activity_hourly` has every address under this tag. */
+/** `activity_states` has every address under this tag. */
 export const ANY_TAG = `tag_id = toUUID('${NIL_TAG_ID}')`;
 export const IN_SCOPES = "dataset IN (${scope:singlequote})";
 export const IN_RANGE = "$__timeFilter(hour)";

@@ -8,6 +8,7 @@ import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 import { waitForInserts } from "../client/running-inserts.ts";
 import { askServers } from "../cluster/cluster.ts";
 import { type ExecuteStatement, migrateCluster } from "../cluster/migrate-cluster.ts";
+import { createDashboardViews } from "./dashboard-views.ts";
 import { readUnfinished, type Unfinished } from "./unfinished-marker.ts";
 
 /** One numbered file with one idempotent statement, so that none can be applied by half. */
@@ -56,11 +57,6 @@ export function viewsOf(migrations: readonly Migration[]): string[] {
   return migrations.flatMap(({ sql }) => /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
 }
 
-/** The views that dashboards read. */
-export function dashboardViewsOf(migrations: readonly Migration[]): string[] {
-  return migrations.flatMap(({ sql }) => /^CREATE VIEW IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? []);
-}
-
 /**
  * The migrations among these that were applied to a database.
  * @throws MigrationError when it has others, or one that has changed since.
@@ -79,6 +75,8 @@ type MigrateOptions = {
   readonly onApply?: (migration: Migration) => void;
   /** A restore may migrate a database that an interrupted one has mixed, and make lost tables and views again. */
   readonly isForRestore?: boolean;
+  /** Whose personal data the views for dashboards have, beside shared data; none's, if left out. */
+  readonly dashboardWorkspaces?: readonly string[];
 };
 
 /**
@@ -125,7 +123,7 @@ async function migrateServer(
     });
     const applied = new Set(await readApplied(client, migrations));
     const made = [...applied];
-    const lost = await readLost(client, [...tablesOf(made), ...viewsOf(made), ...dashboardViewsOf(made)]);
+    const lost = await readLost(client, [...tablesOf(made), ...viewsOf(made)]);
     const isLost = lost.length > 0;
     if (isLost && !options.isForRestore) {
       throw new MigrationError(`the database has lost ${lost.join(", ")}: restore a backup, which creates them again`);
@@ -145,6 +143,7 @@ async function migrateServer(
       // changes nothing.
       await recordMigrations(client, done);
     }
+    await createDashboardViews(client, options.dashboardWorkspaces ?? []);
     return missing;
   } finally {
     await client.close();

@@ -3,16 +3,14 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { perShardName } from "../cluster/distributed-tables.ts";
 import { dashboardGrants } from "../server/dashboard-rights.ts";
-import { dashboardViewsOf, readMigrations, tablesOf, viewsOf } from "./migrate.ts";
+import { COUNT_VIEWS, DASHBOARD_VIEWS } from "./dashboard-views.ts";
+import { readMigrations, tablesOf, viewsOf } from "./migrate.ts";
 import {
   AGEING_TABLES,
-  COUNT_VIEWS,
-  DASHBOARD_GRANTS,
-  DASHBOARD_VIEWS,
   DERIVED_TABLES,
   KEY_TABLES,
-  SCOPED_TABLES,
   SHARDED_TABLES,
+  SHARED_TABLES,
   TABLES,
   TRANSIENT_TABLES,
 } from "./tables.ts";
@@ -20,10 +18,10 @@ import {
 const infra = (path: string) => fileURLToPath(new URL(`../../../infra/clickhouse/${path}`, import.meta.url));
 
 /** The grants of the user for dashboards in a users.xml. */
-async function grantsIn(path: string) {
+async function grantsIn(path: string): Promise<string[]> {
   const users = await readFile(infra(path), "utf8");
   const grafana = users.slice(users.indexOf("<grafana>"));
-  return { grafana, grants: [...grafana.matchAll(/<query>(.+)<\/query>/g)].map(([, grant = ""]) => grant).sort() };
+  return [...grafana.matchAll(/<query>(.+)<\/query>/g)].map(([, grant = ""]) => grant).sort();
 }
 const migrations = await readMigrations(infra("migrations"));
 
@@ -54,34 +52,23 @@ test("every table of keys has what a restore needs to keep them revoked", () => 
     for (const column of ["key_id", "is_revoked", "updated_at"])
       expect(made, table).toMatch(new RegExp(`\\b${column} `));
   }
-  const granted = DASHBOARD_GRANTS.map(({ table }) => table);
-  expect(granted.filter((table) => KEY_TABLES.includes(table))).toEqual([]);
 });
 
-test("the registry has every view for dashboards, and each reads with the rights of the asking user", () => {
-  expect(dashboardViewsOf(migrations)).toEqual([...DASHBOARD_VIEWS]);
-  for (const view of DASHBOARD_VIEWS) {
-    const made = migrations.find(({ sql }) => sql.includes(`CREATE VIEW IF NOT EXISTS ${view} `))?.sql;
-    expect(made, view).toContain(`${view} SQL SECURITY INVOKER AS`);
+test("no table that dashboards may read has a column that names a workspace, a key or a sensor", () => {
+  expect(SHARED_TABLES).toContain("tags");
+  for (const table of SHARED_TABLES) {
+    const made = migrations.find(({ sql }) => sql.includes(`EXISTS ${table}\n`))?.sql;
+    expect(made, table).toContain(`CREATE TABLE IF NOT EXISTS ${table}\n`);
+    expect(made, table).not.toMatch(/^ +(?:workspace_id|publish_right|key_id|sensor_id) /m);
   }
 });
 
-test("dashboards read only some rows of every table that has rows of workspaces", () => {
-  const granted = DASHBOARD_GRANTS.map(({ table }) => table);
-  const withScopes = migrations.filter(({ sql }) => /^ +workspace_id +LowCardinality/m.test(sql));
-  const names = withScopes.map(({ sql }) => /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(sql)?.[1] ?? "");
-  expect(names.filter((name) => granted.includes(name)).sort()).toEqual([...SCOPED_TABLES].sort());
-});
-
 test("the container's dashboards may read the same as the embedded server's", async () => {
-  const { grafana, grants } = await grantsIn("config/users.xml");
-  expect(grants).toEqual(dashboardGrants("noisefloor").sort());
-  const filtered = [...grafana.matchAll(/<(\w+)>\s*<filter from_env="GRAFANA_ROWS"\/>/g)].map(([, table]) => table);
-  expect(filtered.sort()).toEqual([...SCOPED_TABLES].sort());
+  expect(await grantsIn("config/users.xml")).toEqual(dashboardGrants("noisefloor").sort());
 });
 
 test("dashboards over a cluster may read the same of each shard, and the tables and views over all of them", async () => {
-  const { grants } = await grantsIn("../cluster/clickhouse/users.xml");
+  const grants = await grantsIn("../cluster/clickhouse/users.xml");
   const isOverShards = (grant: string) =>
     [...SHARDED_TABLES, ...DASHBOARD_VIEWS].some((name) => grant.endsWith(`.${name}`));
   const overShards = dashboardGrants("noisefloor_cluster").filter(isOverShards);

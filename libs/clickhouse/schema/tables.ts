@@ -12,10 +12,8 @@ type TableProperties = {
    * `<table>_mv`, and leaves a `transient` one as it is.
    */
   readonly backup: "copied" | "derived" | "transient";
-  /** Whether dashboards may read it, all or some of its columns: not workspaces, keys or what senders sent. */
-  readonly isForDashboards: boolean | readonly string[];
-  /** Its rows may belong to workspaces, and dashboards read those that are for them. */
-  readonly hasScopes?: true;
+  /** Dashboards may read it: all its rows are shared data. Of other tables they read views. */
+  readonly isShared?: true;
   /** Its rows are keys: a restore keeps revoked what was revoked since the backup. */
   readonly holdsKeys?: true;
   /**
@@ -29,77 +27,51 @@ type TableProperties = {
 const BY_ID = { shardBy: "cityHash64(id)" };
 const HOURLY = { time: "hour", from: "(hour + toIntervalHour(1))" };
 const LAST_SEEN = { time: "last_seen", from: "toDateTime(last_seen, 'UTC')" };
-const DERIVED = { backup: "derived", isForDashboards: true, hasScopes: true } as const;
-const COPIED = { backup: "copied", isForDashboards: true } as const;
-const PRIVATE = { backup: "copied", isForDashboards: false } as const;
+const DERIVED = { backup: "derived" } as const;
+const COPIED = { backup: "copied" } as const;
+const SHARED = { ...COPIED, isShared: true } as const;
 
 /**
- * Every table that the migrations make. A test compares this list with the migrations and with the grants of users.xml.
+ * Every table that the migrations make. A test compares this list with the migrations.
  */
 export const TABLES: Readonly<Record<string, TableProperties>> = {
-  schema_migrations: PRIVATE,
-  tags: COPIED,
-  tag_rules: COPIED,
-  network_lists: COPIED,
-  network_prefixes: COPIED,
-  network_ranges: COPIED,
-  network_generations: COPIED,
-  workspaces: PRIVATE,
-  api_keys: { ...PRIVATE, holdsKeys: true },
-  sensor_keys: { ...PRIVATE, holdsKeys: true },
+  schema_migrations: COPIED,
+  tags: SHARED,
+  tag_rules: SHARED,
+  network_lists: SHARED,
+  network_prefixes: SHARED,
+  network_ranges: SHARED,
+  network_generations: SHARED,
+  workspaces: COPIED,
+  api_keys: { ...COPIED, holdsKeys: true },
+  sensor_keys: { ...COPIED, holdsKeys: true },
   tag_activity_hourly: { ...DERIVED, ageing: HOURLY },
   tag_addresses: { ...DERIVED, ageing: { time: "start", from: "(start + toIntervalHour(64))" } },
   address_tags: { ...DERIVED, ageing: LAST_SEEN },
   address_networks: { ...DERIVED, ageing: LAST_SEEN },
-  // For queries of the service: address_tags and tag_addresses have their rows, too.
-  scope_tags: { ...DERIVED, isForDashboards: false, ageing: LAST_SEEN },
-  tag_samples: { ...DERIVED, isForDashboards: false, ageing: HOURLY },
-  address_changes: { backup: "transient", isForDashboards: false },
+  scope_tags: { ...DERIVED, ageing: LAST_SEEN },
+  tag_samples: { ...DERIVED, ageing: HOURLY },
+  address_changes: { backup: "transient" },
   dead_letters: {
     ...COPIED,
     ...BY_ID,
-    // Without the bytes and the texts that may quote them: nothing says whose personal data these are.
-    isForDashboards: ["received_at", "source", "reason", "key_id", "sensor_id", "payload_bytes", "id"],
     ageing: { time: "received_at", from: "toDateTime(received_at, 'UTC')" },
   },
   dead_letter_retries: {
     ...COPIED,
     ...BY_ID,
-    isForDashboards: ["id", "retried_at", "is_done", "reason"],
     ageing: { time: "retried_at", from: "toDateTime(retried_at, 'UTC')" },
   },
-  sensor_activity: { ...COPIED, shardBy: "cityHash64(sensor_id)", hasScopes: true, ageing: HOURLY },
-  consumer_lag: { ...COPIED, shardBy: "cityHash64(topic)" },
-  backups: PRIVATE,
+  sensor_activity: { ...COPIED, shardBy: "cityHash64(sensor_id)", ageing: HOURLY },
+  consumer_lag: { ...SHARED, shardBy: "cityHash64(topic)" },
+  backups: COPIED,
   observations: {
     ...COPIED,
-    hasScopes: true,
     // All that is derived from an address's observations is on one shard: distinct addresses of all shards add up.
     shardBy: "toUInt32(source_ip)",
     ageing: { time: "observed_at", from: "toDateTime(observed_at, 'UTC')" },
   },
 };
-
-/**
- * The views for dashboards. They hold nothing: backups leave them out, and the migration of a restore makes them. On a
- * cluster all servers have the rows of a `reference` view, one shard has a row of a `row` view, and of a `count` view
- * each shard counts its own addresses, for the same row.
- */
-const VIEWS: Readonly<Record<string, "reference" | "row" | "count">> = {
-  tag_catalogue: "reference",
-  activity_hourly: "count",
-  addresses_hourly: "count",
-  addresses_daily: "count",
-  addresses_seen: "row",
-  address_tags_seen: "row",
-  networks_seen: "row",
-  sensors_hourly: "row",
-};
-export const DASHBOARD_VIEWS: readonly string[] = Object.keys(VIEWS);
-const viewsWith = (rows: string) => DASHBOARD_VIEWS.filter((name) => VIEWS[name] === rows);
-export const REFERENCE_VIEWS = viewsWith("reference");
-export const ROW_VIEWS = viewsWith("row");
-export const COUNT_VIEWS = viewsWith("count");
 
 const entries = Object.entries(TABLES);
 const namesOf = (isWanted: (properties: TableProperties) => boolean) =>
@@ -108,17 +80,8 @@ const namesOf = (isWanted: (properties: TableProperties) => boolean) =>
 export const COPIED_TABLES = namesOf(({ backup }) => backup === "copied");
 export const DERIVED_TABLES = namesOf(({ backup }) => backup === "derived");
 export const TRANSIENT_TABLES = namesOf(({ backup }) => backup === "transient");
-/** What dashboards may read, as a GRANT names it: a table, or some of its columns. */
-export const DASHBOARD_GRANTS: readonly { readonly table: string; readonly columns: readonly string[] }[] = [
-  ...entries.flatMap(([table, { isForDashboards: what }]) =>
-    what === false ? [] : [{ table, columns: what === true ? [] : what }],
-  ),
-  ...DASHBOARD_VIEWS.map((table) => ({ table, columns: [] })),
-];
-/** The tables of which dashboards read only the rows of some scopes. */
-export const SCOPED_TABLES = namesOf(
-  ({ isForDashboards, hasScopes }) => isForDashboards !== false && hasScopes === true,
-);
+/** The tables that dashboards may read. */
+export const SHARED_TABLES = namesOf(({ isShared }) => isShared === true);
 /** The tables whose rows are spread over the shards of a cluster. */
 export const SHARDED_TABLES = namesOf(({ backup, shardBy }) => shardBy !== undefined || backup !== "copied");
 export const KEY_TABLES = namesOf(({ holdsKeys }) => holdsKeys === true);

@@ -1,4 +1,4 @@
-import { dashboardGrants, dashboardRowPolicies } from "./dashboard-rights.ts";
+import { dashboardGrants } from "./dashboard-rights.ts";
 
 /** What the embedded server's configuration depends on. Passwords go in as hex SHA-256. */
 export type EmbeddedSettings = {
@@ -7,8 +7,6 @@ export type EmbeddedSettings = {
   readonly database: string;
   readonly writerSha256: string;
   readonly grafanaSha256: string;
-  /** Whose personal data dashboards may read, too. */
-  readonly grafanaWorkspaces: readonly string[];
 };
 
 /**
@@ -36,9 +34,11 @@ export function embeddedConfigXml(settings: EmbeddedSettings): string {
   <!-- Reading the memory of the process twenty times a second takes half the processor time of an idle server. -->
   <memory_worker_period_ms>500</memory_worker_period_ms>
   <max_server_memory_usage_to_ram_ratio>0.6</max_server_memory_usage_to_ram_ratio>
-  <!-- grafana may change some settings although it may only read: that takes this. -->
+  <!-- grafana may change some settings although it may only read: that takes the first. With the second, as in the
+       container, it reads nothing of what the server knows about itself. -->
   <access_control_improvements>
     <settings_constraints_replace_previous>true</settings_constraints_replace_previous>
+    <select_from_system_db_requires_grant>true</select_from_system_db_requires_grant>
   </access_control_improvements>
   <profiles>
     <default/>
@@ -82,9 +82,6 @@ export function embeddedConfigXml(settings: EmbeddedSettings): string {
       <grants>${dashboardGrants(settings.database)
         .map((grant) => `<query>${grant}</query>`)
         .join("")}</grants>
-      <databases><${settings.database}>${dashboardRowPolicies(settings.grafanaWorkspaces)
-        .map(({ table, filter }) => `<${table}><filter>${xml(filter)}</filter></${table}>`)
-        .join("")}</${settings.database}></databases>
     </grafana>
   </users>
 </clickhouse>

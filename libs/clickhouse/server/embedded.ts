@@ -27,7 +27,7 @@ const START_TIMEOUT_MS = 20_000;
 
 export type EmbeddedClickHouse = {
   readonly connection: ClickHouseConnection;
-  /** For dashboards on this machine: reads the tables that the registry gives them. */
+  /** For dashboards on this machine: reads their views, and tables of shared data. */
   readonly grafana: ClickHouseConnection;
   readonly tcpPort: number | undefined;
   /** The server process, which is a child of ours; another one after a restart. */
@@ -46,8 +46,6 @@ export type EmbeddedOptions = {
   readonly tcpPort?: number;
   readonly startTimeoutMs?: number;
   readonly purpose?: Purpose;
-  /** Whose personal data the user for dashboards may read. */
-  readonly grafanaWorkspaces?: readonly string[] | undefined;
   /** Given, a server that ends unexpectedly is started again. */
   readonly restart?: RestartOptions;
 };
@@ -78,7 +76,7 @@ async function startLocked(
   files: EmbeddedFiles,
   options: EmbeddedOptions,
 ): Promise<EmbeddedClickHouse> {
-  const credentials = await usingDirectory(dataDir, () => prepareFiles(files, options.grafanaWorkspaces ?? []));
+  const credentials = await usingDirectory(dataDir, () => prepareFiles(files));
   const httpPort = options.httpPort ?? (await getPort({ host: "127.0.0.1" }));
   const connection = {
     url: `http://127.0.0.1:${httpPort}`,
@@ -168,7 +166,7 @@ async function usingDirectory<T>(dataDir: string, work: () => Promise<T>): Promi
 }
 
 /** Writes the server's configuration. @returns its passwords. */
-async function prepareFiles(files: EmbeddedFiles, grafanaWorkspaces: readonly string[]): Promise<EmbeddedCredentials> {
+async function prepareFiles(files: EmbeddedFiles): Promise<EmbeddedCredentials> {
   const credentials = await readOrMakeCredentials(files.credentials);
   await writePrivately(
     files.config,
@@ -178,7 +176,6 @@ async function prepareFiles(files: EmbeddedFiles, grafanaWorkspaces: readonly st
       database: DATABASE,
       writerSha256: sha256(credentials.writer),
       grafanaSha256: sha256(credentials.grafana),
-      grafanaWorkspaces,
     }),
   );
   return credentials;

@@ -11,8 +11,6 @@ import { isAlive } from "./start-lock.ts";
 export type ClickHouseChoice = {
   readonly server?: ClickHouseConnection | undefined;
   readonly dataDir: string;
-  /** Whose personal data the embedded server's user for dashboards may read. */
-  readonly grafanaWorkspaces?: readonly string[];
 };
 
 export type OpenClickHouse = {
@@ -69,11 +67,7 @@ export async function openClickHouse(choice: ClickHouseChoice, options: OpenOpti
       try {
         const events = options.onRestart?.(embeddedFiles(choice.dataDir).log) ?? {};
         const purpose = isLook ? "command" : options.purpose;
-        const embedded = await startEmbedded(choice.dataDir, {
-          purpose,
-          restart: events,
-          grafanaWorkspaces: choice.grafanaWorkspaces,
-        });
+        const embedded = await startEmbedded(choice.dataDir, { purpose, restart: events });
         return { connection: embedded.connection, origin: "embedded", ended: embedded.ended, close: embedded.stop };
       } catch (error) {
         // Another process was faster. It writes down where its server listens as soon as that is up.

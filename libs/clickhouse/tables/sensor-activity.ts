@@ -71,13 +71,18 @@ const activitySchema = z.object({
 export type SensorActivity = z.infer<typeof activitySchema>;
 
 /**
- * Records of no workspace are shown with the empty one. A rejected record without a key is of no workspace: of a sensor
- * that writes to one which is not shown, it would give away the name.
+ * SQL: whether a row is shown to those who see some workspaces. Records of no workspace are shown with the empty one. A
+ * rejected record without a key is of no workspace: of a sensor that writes to one which is not shown, it would give away
+ * the name.
+ * @param workspaces SQL: a list or an array.
+ * @param since SQL: which rows say where a sensor writes to; all, if left out.
  */
-const IS_SHOWN = `(workspace_id IN {workspaces:Array(String)}
+export const isShownActivity = (workspaces: string, since = "1") =>
+  `(workspace_id IN ${workspaces}
         AND (workspace_id != '' OR outcome = 'accepted' OR (source, key_id, sensor_id) NOT IN (
           SELECT source, key_id, sensor_id FROM sensor_activity
-          WHERE hour >= toDateTime({week:UInt32}, 'UTC') AND workspace_id NOT IN {workspaces:Array(String)})))`;
+          WHERE ${since} AND workspace_id NOT IN ${workspaces})))`;
+const IS_SHOWN = isShownActivity("{workspaces:Array(String)}", "hour >= toDateTime({week:UInt32}, 'UTC')");
 
 /** The inner query makes one count of those of a process. `sumMap` would leave out outcomes without records. */
 export const sensorActivity = defineQuery({

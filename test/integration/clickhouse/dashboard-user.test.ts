@@ -3,49 +3,17 @@ import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
-import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { DASHBOARD_VIEWS, SCOPED_TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
-import { startEmbedded } from "@noisefloor/clickhouse/server/embedded.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startComposeClickHouse } from "../../support/servers/compose-clickhouse.ts";
+import { ask, readNames, SERVERS, startUsers, type Users } from "../../support/grafana/users.ts";
 import { atVolume } from "../../support/volume.ts";
-import { MIGRATIONS } from "../../support/worlds/databases.ts";
 
 const SECRET = "a-password-that-is-in-a-file";
-
-/** Whose personal data dashboards may show. */
-const WORKSPACES = ["shown", "also-shown"];
 
 /** Names of functions that may reach files or machines. */
 const SUSPECT = /file|dict|get|catboost|bayes|^ai|show|join|certificate|read|load|server|serial/i;
 
 /** Table functions that reach files, other machines or programs, and those that generate rows. */
 const REACHING = /^(?:file|url|s3|remote|executable|mysql|postgresql|mongodb|redis|sqlite|hdfs|cluster|values|SQLSt)/;
-
-type Users = { writer: ClickHouseConnection; grafana: ClickHouseConnection; stop: () => Promise<void> };
-
-async function startServer(kind: "embedded" | "compose", folder: string): Promise<Users> {
-  if (kind === "compose") {
-    const { connectionAs, stop } = await startComposeClickHouse(WORKSPACES);
-    return { writer: connectionAs("noisefloor"), grafana: connectionAs("grafana"), stop };
-  }
-  const { connection, grafana, stop } = await startEmbedded(folder, { grafanaWorkspaces: WORKSPACES });
-  return { writer: connection, grafana, stop };
-}
-
-/** Queries as the data source does, over HTTP with settings in the URL. */
-async function ask(user: ClickHouseConnection, sql: string, settings: Record<string, string> = {}) {
-  const response = await fetch(`${user.url}/?${new URLSearchParams(settings)}`, {
-    method: "POST",
-    body: sql,
-    headers: { authorization: `Basic ${btoa(`${user.username}:${user.password}`)}` },
-  });
-  return { isAnswered: response.ok, text: (await response.text()).trim() };
-}
-
-/** Both have the same rights, from two sources. */
-const SERVERS = atVolume<("embedded" | "compose")[]>(["embedded"], ["embedded", "compose"]);
 
 describe.each(SERVERS)("the dashboards' user of the %s server", (kind) => {
   let folder: string;
@@ -64,8 +32,7 @@ describe.each(SERVERS)("the dashboards' user of the %s server", (kind) => {
     await once(listener, "listening");
     const at = listener.address();
     address = `127.0.0.1:${at !== null && typeof at === "object" ? at.port : 0}`;
-    users = await startServer(kind, folder);
-    await migrate(users.writer, MIGRATIONS);
+    users = await startUsers(kind, folder);
   });
   afterAll(async () => {
     await users.stop();
@@ -88,14 +55,9 @@ describe.each(SERVERS)("the dashboards' user of the %s server", (kind) => {
     return found;
   }
 
-  async function names(table: string): Promise<string[]> {
-    const { text } = await ask(users.writer, `SELECT DISTINCT name FROM ${table}`);
-    return text.split("\n");
-  }
-
   test("reads no file and reaches no machine by any table function, and writes by none", async () => {
     const secret = `'${join(folder, "secret")}'`;
-    const functions = await names("system.table_functions");
+    const functions = await readNames(users.writer, "system.table_functions");
     expect(functions).toEqual(expect.arrayContaining(["file", "url", "s3", "remote", "executable", "mysql"]));
     // Every function at full volume alone: which there are changes with the engine.
     const tried = functions.filter((name) => atVolume(REACHING.test(name), true));
@@ -124,7 +86,9 @@ describe.each(SERVERS)("the dashboards' user of the %s server", (kind) => {
 
   test("reads no file by any function, and by no name of a table", async () => {
     const secret = `'${join(folder, "secret")}'`;
-    const functions = (await names("system.functions WHERE NOT is_aggregate")).filter((name) => /^\w+$/.test(name));
+    const functions = (await readNames(users.writer, "system.functions WHERE NOT is_aggregate")).filter((name) =>
+      /^\w+$/.test(name),
+    );
     expect(functions).toEqual(expect.arrayContaining(["file", "catboostEvaluate", "dictGet"]));
     const suspects = functions.filter((name) => SUSPECT.test(name));
     // At full volume every function once; else, and on the second server of the same engine, those with such names.
@@ -157,74 +121,10 @@ describe.each(SERVERS)("the dashboards' user of the %s server", (kind) => {
     ]) {
       expect(await ask(users.grafana, sql), sql).toMatchObject({ isAnswered: false });
     }
-    for (const column of ["*", "payload", "detail", "value", "kafka_key", "kafka_headers"]) {
-      const sql = `SELECT ${column} FROM noisefloor.dead_letters`;
-      expect(await ask(users.grafana, sql), sql).toMatchObject({ isAnswered: false });
-    }
-    expect(await ask(users.grafana, "SELECT reason, count() FROM noisefloor.dead_letters GROUP BY reason")).toEqual({
-      isAnswered: true,
-      text: "",
-    });
     const filters = "{'noisefloor.tags': '0 < (SELECT count() FROM noisefloor.api_keys)'}";
     expect(
       await ask(users.grafana, "SELECT * FROM noisefloor.tags", { additional_table_filters: filters }),
     ).toMatchObject({ isAnswered: false, text: expect.stringContaining("ACCESS_DENIED") });
-  });
-
-  test("reads personal rows of the named workspaces alone, from every table and through every view", async () => {
-    const scopes = ["global", "community", "personal/shown", "personal/also-shown", "personal/other", "personal/show"];
-    const rows = scopes.map((scope, number) => {
-      const [dataset, workspace_id = ""] = scope.split("/");
-      const tags = ["11111111-1111-4111-8111-111111111111"];
-      return JSON.stringify({
-        observation_id: scope,
-        observed_at: new Date().toISOString().slice(0, -1),
-        dataset,
-        workspace_id,
-        sensor_id: "s",
-        source_ip: `45.0.0.${number}`,
-        tags,
-      });
-    });
-    const inserted = await ask(
-      users.writer,
-      `INSERT INTO noisefloor.observations SETTINGS async_insert = 0 FORMAT JSONEachRow ${rows.join("\n")}`,
-    );
-    expect(inserted, inserted.text).toMatchObject({ isAnswered: true });
-    const scopesIn = (table: string, user: ClickHouseConnection) =>
-      ask(
-        user,
-        `SELECT DISTINCT if(workspace_id = '', toString(dataset), concat(dataset, '/', workspace_id)) AS scope
-          FROM noisefloor.${table} ORDER BY scope`,
-      );
-    const shown = scopes.slice(0, 4).sort().join("\n");
-    const ofSensors = ["sensor_activity", "sensors_hourly"];
-    for (const table of [...SCOPED_TABLES, ...DASHBOARD_VIEWS]) {
-      if (table === "tag_catalogue" || ofSensors.includes(table)) continue;
-      expect((await scopesIn(table, users.grafana)).text, table).toBe(shown);
-      expect((await scopesIn(table, users.writer)).text, table).toBe([...scopes].sort().join("\n"));
-    }
-    const activity = ["", "shown", "also-shown", "other", "show"].map(
-      (workspace) => `(toStartOfHour(now()), 'kafka', '${workspace}', 's', 'accepted', 1)`,
-    );
-    const columns = "hour, source, workspace_id, sensor_id, outcome, records";
-    const written = await ask(users.writer, `INSERT INTO noisefloor.sensor_activity (${columns}) VALUES ${activity}`);
-    expect(written, written.text).toMatchObject({ isAnswered: true });
-    for (const table of ofSensors) {
-      const sql = `SELECT workspace_id FROM noisefloor.${table} ORDER BY workspace_id`;
-      expect((await ask(users.grafana, sql)).text.trim(), table).toBe("also-shown\nshown");
-      expect((await ask(users.writer, sql)).text.trim(), table).toBe("also-shown\nother\nshow\nshown");
-    }
-    const counted = async (sql: string) => (await ask(users.grafana, sql)).text;
-    expect(await counted("SELECT count() FROM noisefloor.observations")).toBe("4");
-    expect(await counted("SELECT sum(addresses) FROM noisefloor.addresses_daily")).toBe("4");
-    // Neither a filter nor an error that a panel brings along sees the others' rows.
-    const thrown = "throwIf(workspace_id = 'other')";
-    expect(await counted(`SELECT count() FROM noisefloor.observations WHERE NOT ${thrown}`)).toBe("4");
-    const filters = "{'noisefloor.observations': '1 = 1 OR workspace_id = \\'other\\''}";
-    expect(
-      await ask(users.grafana, "SELECT count() FROM noisefloor.observations", { additional_table_filters: filters }),
-    ).toEqual({ isAnswered: true, text: "4" });
   });
 
   test("may send the settings that Grafana's data source sends, and no others", async () => {

@@ -5,8 +5,6 @@ import { fileURLToPath } from "node:url";
 import { answers, type ClickHouseConnection } from "@noisefloor/clickhouse/client/connect.ts";
 import { startServerProcess } from "@noisefloor/clickhouse/server/embedded-process.ts";
 import getPort from "get-port";
-import { parse } from "yaml";
-import { z } from "zod";
 
 const CONFIG = fileURLToPath(new URL("../../../infra/clickhouse/config", import.meta.url));
 
@@ -30,17 +28,6 @@ export type ComposeClickHouse = {
   connectionAs(user: keyof typeof PASSWORDS): ClickHouseConnection;
   stop(): Promise<void>;
 };
-
-const COMPOSE = new URL("../../../docker-compose.yml", import.meta.url);
-const composeSchema = z.object({
-  services: z.object({ clickhouse: z.object({ environment: z.object({ GRAFANA_ROWS: z.string() }) }) }),
-});
-
-/** Which rows dashboards may read, as the container gets it. */
-async function rowFilter(workspaces: readonly string[]): Promise<string> {
-  const { services } = composeSchema.parse(parse(await readFile(COMPOSE, "utf8")));
-  return services.clickhouse.environment.GRAFANA_ROWS.replace(/\$\{GRAFANA_WORKSPACES:-\}/, workspaces.join(","));
-}
 
 /** Files of ours, by what they are called in the folder into which a container gets them. */
 type ConfigFiles = { readonly [folder in "config.d" | "users.d"]: Readonly<Record<string, string>> };
@@ -66,7 +53,7 @@ export async function writeImageConfig(folder: string, files: ConfigFiles): Prom
 export const readConfig = (name: "server.xml" | "users.xml") => readFile(join(CONFIG, name), "utf8");
 
 /** A real engine with the configuration of docker-compose.yml. */
-export async function startComposeClickHouse(workspaces: readonly string[] = []): Promise<ComposeClickHouse> {
+export async function startComposeClickHouse(): Promise<ComposeClickHouse> {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-compose-"));
   const config = await writeImageConfig(folder, {
     "config.d": { "noisefloor.xml": await readConfig("server.xml") },
@@ -88,7 +75,6 @@ export async function startComposeClickHouse(workspaces: readonly string[] = [])
       NOISEFLOOR_PASSWORD: PASSWORDS.noisefloor,
       NOISEFLOOR_READER_PASSWORD: PASSWORDS.noisefloor_reader,
       GRAFANA_PASSWORD: PASSWORDS.grafana,
-      GRAFANA_ROWS: await rowFilter(workspaces),
     },
     isReady: () => answers(connectionAs("noisefloor")),
     timeoutMs: 20_000,

@@ -26,9 +26,8 @@ export type InfraCluster = {
 /**
  * Real engines with the configuration of infra/cluster/docker-compose.yml; hosts, ports and Keeper alone are of this
  * machine.
- * @param grafanaRows SQL: which rows the user for dashboards may read.
  */
-export async function startInfraCluster(grafanaRows = "workspace_id = ''"): Promise<InfraCluster> {
+export async function startInfraCluster(): Promise<InfraCluster> {
   const folder = await mkdtemp(join(tmpdir(), "noisefloor-infra-cluster-"));
   const ports = { httpPort: await getPort(), tcpPort: await getPort() };
   const zookeeper = await startZooKeeper();
@@ -82,7 +81,6 @@ export async function startInfraCluster(grafanaRows = "workspace_id = ''"): Prom
           NOISEFLOOR_READER_PASSWORD: PASSWORDS.noisefloor_reader,
           CLUSTER_SECRET: "shards",
           GRAFANA_PASSWORD: PASSWORDS.grafana,
-          GRAFANA_ROWS: grafanaRows,
         },
         isReady: () => answers(connectionAs("noisefloor", host)),
         timeoutMs: 30_000,
