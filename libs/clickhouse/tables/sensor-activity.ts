@@ -129,9 +129,13 @@ export function activityParams(now: number, workspaces?: readonly string[]): z.i
   };
 }
 
-/** What every sensor sent in the last 7 days. @param now milliseconds since 1970 UTC. */
-export function readSensorActivity(client: ClickHouseClient, now: number): Promise<SensorActivity[]> {
-  return run(client, sensorActivity, activityParams(now));
+/** What every sensor sent in the last 7 days. The parameters are those of {@link activityParams}. */
+export function readSensorActivity(
+  client: ClickHouseClient,
+  now: number,
+  workspaces?: readonly string[],
+): Promise<SensorActivity[]> {
+  return run(client, sensorActivity, activityParams(now, workspaces));
 }
 
 const lastAccepted = defineQuery({

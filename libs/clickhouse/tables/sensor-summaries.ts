@@ -27,9 +27,17 @@ export type SensorSummary = Pick<
   readonly perHour: number;
 };
 
-/** Every sensor that has sent anything in the last 7 days. @param now milliseconds since 1970 UTC. */
-export async function readSensorSummaries(client: ClickHouseClient, now: number): Promise<SensorSummary[]> {
-  const [activity, keys] = await Promise.all([readSensorActivity(client, now), readSensorKeys(client)]);
+/**
+ * Every sensor that has sent anything in the last 7 days.
+ * @param now milliseconds since 1970 UTC.
+ * @param workspaces whose records are wanted, with an empty text for those of no workspace; left out, all are.
+ */
+export async function readSensorSummaries(
+  client: ClickHouseClient,
+  now: number,
+  workspaces?: readonly string[],
+): Promise<SensorSummary[]> {
+  const [activity, keys] = await Promise.all([readSensorActivity(client, now, workspaces), readSensorKeys(client)]);
   return summarize(activity, keys, now);
 }
 

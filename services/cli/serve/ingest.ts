@@ -43,6 +43,7 @@ export async function openIngest(
     now: Date.now,
   });
   closeStack.add(ingest.stop);
-  closeStack.add(startSensorReport(clients.polling, { metrics, log, now: Date.now }).stop);
+  const isPublic = settings.http.metricsToken === undefined;
+  closeStack.add(startSensorReport(clients.polling, { metrics, log, now: Date.now, isPublic }).stop);
   return ingest;
 }

@@ -25,18 +25,28 @@ export type SensorReportOptions = {
   readonly log: Pick<Logger, "info" | "warn">;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
+  /** Whether metrics are given to everyone: then they name no sensor and no key of personal data. */
+  readonly isPublic: boolean;
 };
+
+/** The workspaces of shared data. */
+const SHARED = [""];
 
 const LABELS = ["sensor", "source", "key"] as const;
 
 /** Polls what the sensors sent, for metrics and alerts: who fell silent, and whose records are rejected. */
-export function startSensorReport(client: ClickHouseClient, { metrics, log, now }: SensorReportOptions): SensorReport {
+export function startSensorReport(
+  client: ClickHouseClient,
+  { metrics, log, now, isPublic }: SensorReportOptions,
+): SensorReport {
   let sensors: readonly SensorSummary[] = [];
+  let named: readonly SensorSummary[] = [];
   let silent = new Set<string>();
   let [isFailing, isStopped] = [false, false];
   const readOnce = async () => {
     try {
       sensors = await readSensorSummaries(client, now());
+      named = isPublic ? await readSensorSummaries(client, now(), SHARED) : sensors;
       isFailing = false;
     } catch (error) {
       // A poll that is running at the stop fails because its connection is closed.
@@ -44,9 +54,9 @@ export function startSensorReport(client: ClickHouseClient, { metrics, log, now 
       isFailing = true;
       return;
     }
-    const named = new Map(sensors.map((one) => [labelsOf(one).join("\n"), one]));
-    const nowSilent = new Set([...named].filter(([, one]) => one.isSilent).map(([name]) => name));
-    for (const name of nowSilent) if (!silent.has(name)) logSilence(named.get(name), log);
+    const byName = new Map(sensors.map((one) => [labelsOf(one).join("\n"), one]));
+    const nowSilent = new Set([...byName].filter(([, one]) => one.isSilent).map(([name]) => name));
+    for (const name of nowSilent) if (!silent.has(name)) logSilence(byName.get(name), log);
     for (const name of silent) {
       const [sensor, source, key] = name.split("\n");
       if (!nowSilent.has(name)) log.info({ sensor, source, key }, "the sensor is no longer silent");
@@ -61,7 +71,7 @@ export function startSensorReport(client: ClickHouseClient, { metrics, log, now 
     });
     return reading;
   };
-  const shown = () => mostImportant(sensors).filter(({ isRest }) => !isRest);
+  const shown = () => mostImportant(named).filter(({ isRest }) => !isRest);
   metrics.gauge("noisefloor_sensors", "Sensors that have sent anything in the last 7 days", () => sensors.length);
   metrics.gauge(
     "noisefloor_sensors_silent",
@@ -85,7 +95,7 @@ export function startSensorReport(client: ClickHouseClient, { metrics, log, now 
     `The share of a sensor's records that were rejected in the present and the last hour, from ${LEAST_RECORDS} on; of the same sensors`,
     LABELS,
     () =>
-      mostImportant(sensors)
+      mostImportant(named)
         .filter(({ recent }) => recent.accepted + recent.rejected >= LEAST_RECORDS)
         .map((one) => [labelsOf(one), rejectedShare(one.recent)]),
   );

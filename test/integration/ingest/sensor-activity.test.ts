@@ -125,7 +125,7 @@ test("a sensor that falls silent is in the log once and in the metrics, whatever
   const metrics = createMetrics();
   const warned: object[] = [];
   const log = { warn: (fields: object) => void warned.push(fields), info: silent.info.bind(silent) };
-  const report = startSensorReport(keys.world.client, { metrics, log, now: () => at });
+  const report = startSensorReport(keys.world.client, { metrics, log, now: () => at, isPublic: true });
   await report.refresh();
   await report.refresh();
   report.stop();
@@ -135,4 +135,36 @@ test("a sensor that falls silent is in the log once and in the metrics, whatever
   expect(text).toContain("noisefloor_sensors_silent 3");
   expect(text).toContain('noisefloor_sensor_silent{sensor="by-http",source="http",key=""} 1');
   expect((await listed()).map(({ state }) => state)).toEqual(["silent", "silent", "silent"]);
+});
+
+test("metrics that everyone may read name no sensor and no key of personal data, but count and log them", async () => {
+  const lastAt = Date.now() - 40 * HOUR;
+  const rowOf = (sensorId: string, own: Partial<ActivityRow> = {}): ActivityRow[] =>
+    [0, 2, 4].map((ago) => ({
+      ...{ hour: Math.floor(lastAt / HOUR - ago) * HOUR, source: "http", keyId: "", workspaceId: "", sensorId },
+      ...{ isRest: false, format: "", outcome: "accepted", process: "11111111-1111-4111-8111-111111111111" },
+      ...{ records: 100, lastAt: lastAt - ago * HOUR, ...own },
+    }));
+  await writeActivity(keys.world.client, [
+    ...rowOf("of-all"),
+    ...rowOf("of-a-team", { workspaceId: "team", keyId: "key-of-team" }),
+    ...rowOf("by-topic", { workspaceId: "team", source: "kafka" }),
+    // Without a key, a rejected record is of no workspace.
+    ...rowOf("by-topic", { source: "kafka", outcome: "not-permitted" }),
+  ]);
+  const scrape = async (isPublic: boolean) => {
+    const metrics = createMetrics();
+    const warned: object[] = [];
+    const log = { warn: (fields: object) => void warned.push(fields), info: silent.info.bind(silent) };
+    const report = startSensorReport(keys.world.client, { metrics, log, now: Date.now, isPublic });
+    await report.refresh();
+    report.stop();
+    expect(warned).toHaveLength(3);
+    const text = await metrics.text();
+    expect(text).toContain("noisefloor_sensors 3");
+    expect(text).toContain('noisefloor_sensor_silent{sensor="of-all",source="http",key=""} 1');
+    return text;
+  };
+  expect(await scrape(true)).not.toMatch(/of-a-team|key-of-team|by-topic/);
+  expect(await scrape(false)).toContain('sensor="of-a-team",source="http",key="key-of-team"} 1');
 });
