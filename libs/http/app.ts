@@ -11,6 +11,7 @@ import Fastify, {
 } from "fastify";
 import type { Logger } from "pino";
 import { forbidCaching, setNoCache } from "./cache-headers.ts";
+import { compressBodies } from "./compression.ts";
 import { OPENAPI_PATH, registerDocs } from "./docs.ts";
 import { sendErrorResponse, type ToHttpError } from "./error-handler.ts";
 import { HttpError } from "./errors.ts";
@@ -95,6 +96,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
     reply.code(404).send({ message: "Not found" });
   app.setNotFoundHandler(notFound);
   logRequests(app, logRequest);
+  compressBodies(app);
   forbidCaching(app);
   registerLimits(app, metrics, trustedProxies, options.limits);
   setSecurityHeaders(app, corsOrigins.length > 0);
@@ -173,7 +175,7 @@ async function allowOrigins(app: FastifyInstance, corsOrigins: readonly string[]
   await app.register(cors, {
     origin: corsOrigins.includes("*") ? "*" : [...corsOrigins],
     methods: ["GET", "POST"],
-    allowedHeaders: ["key", "content-type"],
+    allowedHeaders: ["key", "authorization", "content-type"],
     exposedHeaders: ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", UNKNOWN_PARAMETERS, "x-request-id"],
     maxAge: 86_400,
     // An OPTIONS request that is no preflight is an ordinary request.

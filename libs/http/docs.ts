@@ -1,6 +1,7 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
+import { isNotModified } from "./etag.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 
 export const OPENAPI_PATH = "/openapi.json";
@@ -21,6 +22,7 @@ const PAGE_SECURITY_POLICY = {
  */
 export async function registerDocs(app: FastifyInstance, describe: () => OpenApiDocument): Promise<void> {
   let described: OpenApiDocument | undefined;
+  let text: string | undefined;
   const document = () => {
     described ??= describe();
     return described;
@@ -29,7 +31,11 @@ export async function registerDocs(app: FastifyInstance, describe: () => OpenApi
   if (!app.hasRoute({ method: "GET", url: "/" })) {
     app.get("/", { config: { operation: "toDocs" } }, async (_request, reply) => reply.redirect(`.${DOCS_PATH}`, 303));
   }
-  app.get(OPENAPI_PATH, { config: { operation: "openapi" } }, async () => document());
+  app.get(OPENAPI_PATH, { config: { operation: "openapi" } }, async (request, reply) => {
+    text ??= JSON.stringify(document());
+    if (isNotModified(request, reply, text)) return reply.code(304).send();
+    return reply.type("application/json; charset=utf-8").send(text);
+  });
   // The pages need this plugin, which would describe the routes; the document made from our operations replaces that.
   await app.register(swagger);
   await app.register(swaggerUi, {

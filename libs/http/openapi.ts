@@ -68,6 +68,7 @@ export function describeOperations(operations: readonly Operation[], program?: s
           name: "key",
           description: "A workspace's key. Without one, or with an empty one, the plan is `unauthenticated`.",
         },
+        bearerKey: { type: "http", scheme: "bearer", description: "The same key, for clients that send it this way." },
         sensorKey: {
           type: "apiKey",
           in: "header",
@@ -93,7 +94,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
     tags: [operation.group],
     summary: operation.summary,
     ...(operation.description === undefined ? {} : { description: operation.description }),
-    security: [{}, { [operation.keyOf === "sensor" ? "sensorKey" : "workspaceKey"]: [] }],
+    security: [{}, { [operation.keyOf === "sensor" ? "sensorKey" : "workspaceKey"]: [] }, { bearerKey: [] }],
     parameters: [
       ...Object.entries(operation.pathParameters).map(([name, { description, schema, example }]) => ({
         in: "path" as const,
@@ -117,9 +118,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
           requestBody: {
             required: true,
             description: body.description,
-            content: Object.fromEntries(
-              body.mediaTypes.map((type) => [type, { schema: body.schema, example: body.example }]),
-            ),
+            content: { [body.mediaType ?? "application/json"]: { schema: body.schema, example: body.example } },
           },
         }),
     responses: Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)])),

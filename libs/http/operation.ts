@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
 import type { z } from "zod";
 import { type JsonArray, jsonArrayMaker, serializeAnswer, streamPieces, type ToJsonArray } from "./answer-body.ts";
+import { acceptedEncoding, compressPieces, varyByEncoding } from "./compression.ts";
+import { isNotModified } from "./etag.ts";
 import type { AnswerReservation } from "./limits/answer-memory.ts";
 import type { Parameter, PathParameter, RawQuery } from "./parameters.ts";
 import { type Deadline, runWithDeadline } from "./requests/deadline.ts";
@@ -54,7 +56,8 @@ export type Operation<Path extends string = string, Body extends z.ZodType = z.Z
   readonly pathParameters: Readonly<Record<NamesIn<Path>, PathParameter>>;
   readonly queryParameters: readonly Parameter<unknown>[];
   readonly body?: {
-    readonly mediaTypes: readonly string[];
+    /** JSON unless given. Generated clients know only these two. */
+    readonly mediaType?: "application/octet-stream";
     readonly description: string;
     readonly schema: z.ZodType;
     readonly example: unknown;
@@ -105,17 +108,20 @@ export function routeOf({ path }: Pick<Operation, "path">): string {
   return path.replace(/\{(\w+)\}/g, ":$1");
 }
 
+type OperationOptions = RouteShorthandOptions & { readonly deadlineMs?: number; readonly hasEtag?: boolean };
+
 /**
  * Adds an operation to an application. The handler resolves to the body of the success response. For an error response
  * it throws an HttpError, or resolves to an {@link ErrorAnswer}. The compiler and the tests check the bodies of
  * successes against the schema; at run time nothing does.
  * @param deadlineMs how long the operation may take before its response is a 503; the application's limit by default.
+ * @param hasEtag whether successes carry an `ETag`, and clients that have the body already get a 304.
  */
 export function registerOperation<Path extends string, Body extends z.ZodType>(
   app: FastifyInstance,
   operation: Operation<Path, Body>,
   handler: OperationHandler<Path, NoInfer<Body>>,
-  { deadlineMs = app.deadlineMs, onRequest, ...options }: RouteShorthandOptions & { readonly deadlineMs?: number } = {},
+  { deadlineMs = app.deadlineMs, hasEtag = false, onRequest, ...options }: OperationOptions = {},
 ): void {
   const known = new Set(operation.queryParameters.map(({ name }) => name));
   app.route<{ Params: Record<NamesIn<Path>, string>; Querystring: RawQuery }>({
@@ -132,11 +138,20 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
         const body = await runWithDeadline(reply.raw, deadlineMs, async (deadline) => {
           const success = reply.code(operation.success.status);
           const answer = await handler(request, success, deadline, jsonArrayMaker(memory, deadline));
-          if (!(answer instanceof ErrorAnswer)) return await serializeAnswer(answer, memory, deadline);
-          reply.code(answer.status);
-          return JSON.stringify(answer.body);
+          if (answer instanceof ErrorAnswer) {
+            reply.code(answer.status);
+            return JSON.stringify(answer.body);
+          }
+          const plain = await serializeAnswer(answer, memory, deadline);
+          if (hasEtag && isNotModified(request, reply, plain)) return undefined;
+          if (typeof plain === "string" || plain.length === 1) return plain;
+          varyByEncoding(reply);
+          const encoding = acceptedEncoding(request);
+          if (encoding === undefined) return plain;
+          reply.header("content-encoding", encoding);
+          return await compressPieces(plain, encoding, memory, deadline);
         });
-        return sendable(body, reply, memory);
+        return body === undefined ? reply.code(304).send() : sendable(body, reply, memory);
       } catch (error) {
         memory.release();
         throw error;

@@ -23,6 +23,8 @@ export type PathParameter = {
   readonly description: string;
   /** The message of the 400 for a text that the schema rejects. */
   readonly errorMessage: string;
+  /** Why the schema rejects a text, to follow the message; undefined when the message says all. */
+  readonly reasonOf?: (text: string) => string | undefined;
   readonly example: string;
 };
 
@@ -37,7 +39,8 @@ export function readParameter<T>(query: RawQuery, parameter: Parameter<T>): T {
 export function readPath(text: string, parameter: PathParameter): string {
   const parsed = parameter.schema.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new HttpError(400, parameter.errorMessage);
+  const reason = parameter.reasonOf?.(text);
+  throw new HttpError(400, reason === undefined ? parameter.errorMessage : `${parameter.errorMessage} (${reason})`);
 }
 
 /** A parameter's text, undefined when it was left out. @throws HttpError 400 when it was given more than once. */

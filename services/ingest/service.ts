@@ -27,6 +27,7 @@ import type { HpfeedsSettings, Subscriber } from "./sources/hpfeeds/subscriber.t
 import {
   getSplunkHealth,
   getSplunkHealthVersioned,
+  postObservationLines,
   postObservations,
   postSplunkEvents,
   postSplunkEventsUnversioned,
@@ -70,6 +71,7 @@ export type IngestOptions = SensorKeys & {
 /** Every operation of the intake. */
 export const INGEST_OPERATIONS: readonly Operation[] = [
   postObservations,
+  postObservationLines,
   postTpotBatch,
   postSplunkEvents,
   postSplunkEventsUnversioned,

@@ -2,6 +2,7 @@ import type { AccessCache } from "@noisefloor/clickhouse/caches/access-cache.ts"
 import type { Caller } from "@noisefloor/domain/access/caller.ts";
 import { type PlanLimits, type Plans, UNAUTHENTICATED_PLAN } from "@noisefloor/domain/access/plan.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
+import { keyOf } from "@noisefloor/http/requests/key.ts";
 import type { FastifyRequest } from "fastify";
 
 /** A caller with the limits of its plan. */
@@ -16,8 +17,8 @@ export function authenticator(accessCache: AccessCache, plans: Plans): Authentic
   const unauthenticatedLimits = plans.get(UNAUTHENTICATED_PLAN);
   if (unauthenticatedLimits === undefined) throw new Error(`the plan ${UNAUTHENTICATED_PLAN} is missing`);
   return (request) => {
-    const key = request.headers.key;
-    const caller = key === undefined || key === "" ? UNAUTHENTICATED : accessCache.callerOf(String(key));
+    const key = keyOf(request.headers);
+    const caller = key === "" ? UNAUTHENTICATED : accessCache.callerOf(key);
     if (caller === undefined) throw new HttpError(401, "Unauthorized");
     request.workspaceId = caller.workspaceId;
     const { workspaceId, plan, entitlements } = caller;

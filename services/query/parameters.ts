@@ -1,8 +1,11 @@
+import { isIPv6 } from "node:net";
 import { parseScopes, type RequestedScopes } from "@noisefloor/domain/access/scope.ts";
-import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { isIpv4, isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { MAX_DAYS } from "@noisefloor/domain/time/window.ts";
 import { type Parameter, type PathParameter, wholeNumber } from "@noisefloor/http/parameters.ts";
 import { z } from "zod";
+
+export const NOT_ROUTABLE = "not routable: private, reserved and multicast addresses are no sources on the Internet";
 
 /** The path parameter of an address. Operations differ in the error message. */
 export function addressParameter(errorMessage: string): PathParameter {
@@ -14,7 +17,11 @@ export function addressParameter(errorMessage: string): PathParameter {
   };
 }
 
-export const ADDRESS = addressParameter("Invalid parameter: ip");
+/** Existing clients know the beginning of the message, which is all of it for a text that is no address. */
+export const ADDRESS: PathParameter = {
+  ...addressParameter("Invalid parameter: ip"),
+  reasonOf: (text) => (isIpv4(text) ? NOT_ROUTABLE : isIPv6(text) ? "IPv6 is not supported" : undefined),
+};
 
 /** How many days back an operation looks, `most` at most. */
 export const daysBack = (most: number) =>

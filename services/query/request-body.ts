@@ -11,7 +11,6 @@ const addressesSchema = z.object({ ips: z.array(z.string()).min(1).max(MAX_ADDRE
 
 /** The request body of operations on many addresses. */
 export const ADDRESSES_BODY = {
-  mediaTypes: ["application/json"],
   description: `1 to ${MAX_ADDRESSES} addresses in at most 1 MiB. Parsed as JSON, whatever its Content-Type.`,
   schema: addressesSchema,
   example: { ips: ["192.175.48.6", "8.8.8.8"] },

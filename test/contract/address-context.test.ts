@@ -168,10 +168,21 @@ test("quick takes Python's True and False beside true, false, 1 and 0, and nothi
   }
 });
 
-test("an invalid address is 400 with the text clients know", async () => {
-  for (const ip of ["10.0.0.1", "1.2.3", "::1", "x"]) {
+test("what is no address is 400 with the text clients know", async () => {
+  for (const ip of ["1.2.3", "10.0.0.256", "x"]) {
     const answer = await fetch(`${world.url}/v3/ip/${ip}`);
     expect([answer.status, await answer.text()]).toEqual([400, '{"message":"Invalid parameter: ip"}']);
+  }
+});
+
+test.each([
+  ...["10.0.0.1", "127.0.0.1", "192.168.1.1", "203.0.113.9", "224.0.0.1"].map((ip) => [ip, "not routable"]),
+  ...["::1", "2001:db8::1"].map((ip) => [ip, "IPv6 is not supported"]),
+] as [string, string][])("the 400 for the address %s begins with that text and says why: %s", async (ip, why) => {
+  for (const path of [`ip/${ip}`, `noise/ips/${ip}/timeline`, `noise/ips/${ip}/tags`]) {
+    const answer = await fetch(`${world.url}/v3/${path}`);
+    expect([path, answer.status]).toEqual([path, 400]);
+    expect(await answer.json()).toStrictEqual({ message: expect.stringContaining(`Invalid parameter: ip (${why}`) });
   }
 });
 

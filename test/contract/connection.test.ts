@@ -163,7 +163,7 @@ test("an invalid percent-encoding is no address, no id and no path", async () =>
   for (const text of ["%zz", "%", "8.8.8.8%", "%c3%28", "%ed%a0%80"]) {
     expect(await said(`/v3/community/${text}`)).toEqual([400, "Request is not a valid routable IPv4 address"]);
     expect(await said(`/v3/ip/${text}`)).toEqual([400, "Invalid parameter: ip"]);
-    expect(await said(`/v3/tags/${text}/activity`)).toEqual([400, "Invalid parameter: id takes a tag's UUID"]);
+    expect(await said(`/v3/tags/${text}/activity`)).toEqual([400, "Invalid parameter: id takes a tag's UUID or slug"]);
     expect(await said(`/v3/${text}`)).toEqual([404, "Not found"]);
   }
 });

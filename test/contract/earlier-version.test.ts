@@ -76,6 +76,27 @@ test("the quick lookup of many answers with an array, in the order asked, each o
   expect([answer.status, await answer.json()]).toEqual([200, CODES]);
 });
 
+test.each(["ips=%s", "ips=,%s,", "ips= %s"])(
+  "the quick lookup of many by %s answers as the one by POST does",
+  async (query) => {
+    const ips = [...CODES, ...CODES].map(({ ip }) => ip).join(", ");
+    expect(await get(`/v2/noise/multi/quick?${query.replace("%s", ips)}`)).toEqual({ status: 200, body: CODES });
+  },
+);
+
+test("without addresses it is a 400 that says what it takes", async () => {
+  for (const query of ["", "?ips=", "?ips=,", `?ips=${CODES[0]?.ip}&ips=${CODES[1]?.ip}`]) {
+    const { status, body } = await get(`/v2/noise/multi/quick${query}`);
+    expect([query, status]).toEqual([query, 400]);
+    expect(body).toEqual({ message: expect.stringMatching(/\bips\b/) });
+  }
+});
+
+test("ping under its earlier path is the same, also without a valid key", async () => {
+  expect(await get("/v2/meta/ping")).toEqual(await get("/ping"));
+  expect(await get("/v2/meta/ping", {})).toEqual({ status: 401, body: { message: "Unauthorized" } });
+});
+
 test("riot: a hit with the list's description, a miss with riot: false", async () => {
   expect(await get("/v2/riot/8.8.8.8")).toEqual({
     status: 200,

@@ -71,6 +71,8 @@ test("many addresses at once are one lookup for each distinct routable one", asy
     ]);
     expect([path, ...(await caller.costOf(path, ["x", "10.0.0.1"]))]).toEqual([path, 200, 0]);
   }
+  const ips = `${NOISE},${NOISE},${RIOT},${UNKNOWN},x,10.0.0.1`;
+  expect(await caller.costOf(`/v2/noise/multi/quick?ips=${ips}`)).toEqual([200, 3]);
 });
 
 test("a network is one lookup for each address that is listed, and one if none is", async () => {
@@ -105,6 +107,9 @@ test("rejected requests, tags, tag activity and everything else that is no looku
     ["/v3/ip?workspace_labels=global", 403, [NOISE]],
     ["/v3/ip", 400, []],
     ["/v2/noise/context/10.0.0.1", 400],
+    ["/v2/noise/multi/quick", 400],
+    ["/v2/meta/ping", 401],
+    [`/v3/tags/${worm.slug}/activity`, 200],
   ];
   for (const [path, status, ips] of free) {
     expect([path, ...(await caller.costOf(path, ips))]).toEqual([path, status, "none"]);

@@ -147,6 +147,29 @@ test("checks come in their order: id, parameters, unknown scope, entitlement, wo
   expect([unknown.status, await unknown.json()]).toEqual([404, { message: "Tag not found" }]);
 });
 
+test("a slug stands for the id: the same answer, and the same checks", async () => {
+  const bySlug = await send("?days=2&include_ips=true", { key }, tag.slug);
+  expect([bySlug.status, await bySlug.json()]).toEqual([200, await ask("?days=2&include_ips=true")]);
+  expect((await send("?days=0", { key }, tag.slug)).status).toBe(400);
+  expect((await send("?workspace_labels=community", { key: plain }, tag.slug)).status).toBe(403);
+  for (const [malformed, message] of [
+    ["no-such-tag", /no tag has this slug/],
+    ["Worm", /\bid takes\b/],
+    [`${tag.id}0`, /\bid takes\b/],
+  ] as const) {
+    const answer = await send("", { key }, malformed);
+    expect([malformed, answer.status]).toEqual([malformed, 400]);
+    expect(await answer.json()).toEqual({ message: expect.stringMatching(message) });
+  }
+});
+
+test("a UUID is an id, also when a tag has it as its slug", async () => {
+  const other = makeTag(UNKNOWN, "unknown");
+  await world.addTags([tag, other]);
+  expect((await send("", { key }, UNKNOWN)).status).toBe(404);
+  expect((await send("", { key }, other.id)).status).toBe(200);
+});
+
 test("a scope list may be empty, have white space, repeat itself and use the alias; the id may be upper case", async () => {
   const expected = await ask("?days=2");
   for (const labels of ["", " ", "greynoise", " global , greynoise,global"]) {

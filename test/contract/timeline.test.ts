@@ -120,6 +120,6 @@ test("scopes need no entitlement here; personal needs a workspace and is 400 wit
 });
 
 test("an invalid address is 400 with the text clients know", async () => {
-  const answer = await send("", { key }, "10.0.0.1");
+  const answer = await send("", { key }, "1.2.3");
   expect([answer.status, await answer.text()]).toEqual([400, '{"message":"Invalid parameter: ip"}']);
 });

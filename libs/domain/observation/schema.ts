@@ -201,7 +201,7 @@ export const observationSchema = z
     rdns_validated: z.boolean().optional().describe("Whether that name leads back to the source."),
     metadata: z.record(z.string(), z.unknown()).optional().describe("Anything else, at most 8 KiB as JSON."),
   })
-  .meta({ id: "Observation", title: "Noisefloor observation, wire schema v1" });
+  .meta({ id: "Observation", description: "What a sensor saw: wire schema v1." });
 
 /** Is this text valid as a `sensor_id`? */
 export function isSensorId(text: string): boolean {

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
 import { HEALTH_PATH, READY_PATH } from "../health.ts";
+import { keyOf } from "./key.ts";
 
 /** Where an application is reached, and whether it accepts observations without a key. */
 export type SiteOptions = {
@@ -66,7 +67,7 @@ export function rejectCrossSite(
 
 /** Only on routes that check the key: elsewhere it could be any text. */
 function carriesKey({ headers, routeOptions }: FastifyRequest): boolean {
-  return routeOptions.config.keyOf !== undefined && headers.key !== undefined && headers.key !== "";
+  return routeOptions.config.keyOf !== undefined && keyOf(headers) !== "";
 }
 
 /** The host without its port, normalized as URLs are; `.` when it is no host at all. */

@@ -1,6 +1,7 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
+import type { CataloguedTag } from "@noisefloor/clickhouse/tables/tags.ts";
 import { INTENTIONS } from "@noisefloor/domain/tags/classification.ts";
-import { UUID_PATTERN } from "@noisefloor/domain/tags/tag.ts";
+import { slugSchema, UUID_PATTERN } from "@noisefloor/domain/tags/tag.ts";
 import {
   activityWindow,
   formatTimestamp,
@@ -27,9 +28,9 @@ import { createRefusals } from "./refusals.ts";
 import { createSharedAnswers } from "./shared-runs.ts";
 
 const ID: PathParameter = {
-  schema: z.string().regex(UUID_PATTERN).meta({ format: "uuid" }),
-  description: "The tag's UUID, its `id` in the tag list.",
-  errorMessage: "Invalid parameter: id takes a tag's UUID",
+  schema: z.string().regex(UUID_PATTERN).or(slugSchema),
+  description: "The tag's UUID, its `id` in the tag list; or its slug.",
+  errorMessage: "Invalid parameter: id takes a tag's UUID or slug",
   example: "7b534ff7-b117-53a3-8bde-9b3216036829",
 };
 const INCLUDE_IPS = boolean({
@@ -129,7 +130,7 @@ export const getTagActivity = defineOperation({
     },
   },
   errorResponses: {
-    400: errorResponse("The id is no UUID, or a parameter is invalid.", "Invalid parameter: id takes a tag's UUID"),
+    400: errorResponse("The id is no UUID and no tag's slug, or a parameter is invalid.", ID.errorMessage),
     403: NOT_ENTITLED,
     404: errorResponse("There is no tag with this id.", "Tag not found"),
   },
@@ -146,12 +147,11 @@ export function registerTagActivity(app: FastifyInstance, options: TagActivityDe
   registerOperation(app, getTagActivity, async (request, _reply, { signal }, toJsonArray) => {
     const caller = deps.authenticate(request);
     // API.md prescribes the order of these checks, and that all of them precede any query.
-    const id = readPath(request.params.id, ID);
+    const tag = findTag(readPath(request.params.id, ID), deps.catalogue);
     const days = readParameter(request.query, DAYS);
     const widthHours = readParameter(request.query, GRANULARITY);
     const includeIps = readParameter(request.query, INCLUDE_IPS);
     const scopes = readScopes("tag-activity", request.query, caller);
-    const tag = deps.catalogue.byId(id);
     if (tag === undefined) throw new HttpError(404, "Tag not found");
 
     const window = activityWindow(deps.now(), Math.min(days, caller.limits.reach_days));
@@ -175,6 +175,18 @@ export function registerTagActivity(app: FastifyInstance, options: TagActivityDe
       },
     };
   });
+}
+
+/**
+ * A UUID is never a slug.
+ * @returns undefined for a UUID that no tag has.
+ * @throws HttpError 400 for the slug of no tag: SPEC has it as a malformed UUID.
+ */
+function findTag(reference: string, catalogue: TagCatalogue): CataloguedTag | undefined {
+  if (UUID_PATTERN.test(reference)) return catalogue.byId(reference);
+  const tag = catalogue.resolve(reference);
+  if (tag === undefined) throw new HttpError(400, `${ID.errorMessage}; no tag has this slug`);
+  return tag;
 }
 
 const IPS_INCLUDED = { ips_included: true, ips_per_bucket: MAX_IPS_PER_BUCKET } as const;

@@ -43,8 +43,8 @@ export const getIp = defineOperation({
     status: 200,
     description: "The context, in the full or the short form.",
     schema: z.union([
-      fullContextSchema.extend({ request_metadata: requestMetadataSchema }),
-      quickContextSchema.extend({ request_metadata: requestMetadataSchema }),
+      fullContextSchema.extend({ request_metadata: requestMetadataSchema }).meta({ id: "AddressAnswer" }),
+      quickContextSchema.extend({ request_metadata: requestMetadataSchema }).meta({ id: "QuickAnswer" }),
     ]),
     example: { ...EXAMPLE_CONTEXT, request_metadata: REQUEST_METADATA },
     headers: LIMIT_HEADERS,
@@ -54,7 +54,7 @@ export const getIp = defineOperation({
 
 /** `POST /v3/ip`: the full contexts of up to 10,000 addresses. API, operation 5. */
 export const getIps = defineOperation({
-  id: "getIPs",
+  id: "getIPBatch",
   method: "POST",
   path: "/v3/ip",
   group: "Addresses",
@@ -66,10 +66,12 @@ export const getIps = defineOperation({
   success: {
     status: 200,
     description: "The contexts of the addresses found, in the order of the request, and the list of all others.",
-    schema: z.strictObject({
-      data: z.union([z.array(fullContextSchema), z.array(quickContextSchema)]),
-      request_metadata: requestMetadataSchema.extend({ message: z.string(), ips_not_found: texts }),
-    }),
+    schema: z
+      .strictObject({
+        data: z.union([z.array(fullContextSchema), z.array(quickContextSchema)]),
+        request_metadata: requestMetadataSchema.extend({ message: z.string(), ips_not_found: texts }),
+      })
+      .meta({ id: "AddressBatch" }),
     example: {
       data: [EXAMPLE_CONTEXT],
       request_metadata: { ...REQUEST_METADATA, message: "", ips_not_found: ["8.8.8.8"] },

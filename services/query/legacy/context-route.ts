@@ -46,7 +46,7 @@ const multiContext = defineOperation({
   success: {
     status: 200,
     description: "The contexts of the addresses that were seen, in the order of the request, each once.",
-    schema: z.strictObject({ message: z.literal("ok"), data: z.array(seenSchema) }),
+    schema: z.strictObject({ message: z.literal("ok"), data: z.array(seenSchema) }).meta({ id: "LegacyContexts" }),
     example: { message: "ok", data: [EXAMPLE_SEEN] },
     headers: LIMIT_HEADERS,
   },

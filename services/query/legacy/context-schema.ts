@@ -4,50 +4,54 @@ import { classification, count, date, ip, texts } from "../wire.ts";
 const fingerprints = z.array(z.strictObject({ fingerprint: z.string(), port: count }));
 
 /** API, section 7: the v2 context. Every member is always present: clients read `metadata.city` without a check. */
-export const seenSchema = z.strictObject({
-  ip,
-  seen: z.literal(true),
-  first_seen: date,
-  last_seen: date,
-  actor: z.string(),
-  classification,
-  spoofable: z.boolean(),
-  bot: z.boolean(),
-  vpn: z.boolean(),
-  vpn_service: z.string(),
-  tor: z.boolean(),
-  tags: texts.describe("The names of the tags."),
-  cve: texts,
-  metadata: z.strictObject({
-    asn: z.string(),
-    organization: z.string(),
-    category: z.string(),
-    city: z.string(),
-    country: z.string(),
-    country_code: z.string(),
-    source_country: z.string().describe("The same as `country`."),
-    source_country_code: z.string().describe("The same as `country_code`."),
-    region: z.string(),
-    rdns: z.string(),
-    os: z.string(),
+export const seenSchema = z
+  .strictObject({
+    ip,
+    seen: z.literal(true),
+    first_seen: date,
+    last_seen: date,
+    actor: z.string(),
+    classification,
+    spoofable: z.boolean(),
+    bot: z.boolean(),
+    vpn: z.boolean(),
+    vpn_service: z.string(),
     tor: z.boolean(),
-    sensor_count: count.describe("Distinct sensors."),
-    sensor_hits: count.describe("Observations."),
-    destination_countries: texts,
-    destination_country_codes: texts,
-  }),
-  raw_data: z.strictObject({
-    scan: z.array(z.strictObject({ port: count, protocol: z.string().describe("In capitals.") })),
-    web: z.strictObject({ paths: texts, useragents: texts }),
-    ja3: fingerprints,
-    hassh: fingerprints,
-  }),
-});
+    tags: texts.describe("The names of the tags."),
+    cve: texts,
+    metadata: z.strictObject({
+      asn: z.string(),
+      organization: z.string(),
+      category: z.string(),
+      city: z.string(),
+      country: z.string(),
+      country_code: z.string(),
+      source_country: z.string().describe("The same as `country`."),
+      source_country_code: z.string().describe("The same as `country_code`."),
+      region: z.string(),
+      rdns: z.string(),
+      os: z.string(),
+      tor: z.boolean(),
+      sensor_count: count.describe("Distinct sensors."),
+      sensor_hits: count.describe("Observations."),
+      destination_countries: texts,
+      destination_country_codes: texts,
+    }),
+    raw_data: z.strictObject({
+      scan: z.array(z.strictObject({ port: count, protocol: z.string().describe("In capitals.") })),
+      web: z.strictObject({ paths: texts, useragents: texts }),
+      ja3: fingerprints,
+      hassh: fingerprints,
+    }),
+  })
+  .meta({ id: "LegacySeenAddress" });
 export type SeenAddress = z.input<typeof seenSchema>;
 
-export const contextSchema = z.union([z.strictObject({ ip, seen: z.literal(false) }), seenSchema]).meta({
-  id: "LegacyContext",
-});
+export const contextSchema = z
+  .union([z.strictObject({ ip, seen: z.literal(false) }).meta({ id: "LegacyUnseenAddress" }), seenSchema])
+  .meta({
+    id: "LegacyContext",
+  });
 
 export const EXAMPLE_SEEN: SeenAddress = {
   ip: "192.175.48.6",

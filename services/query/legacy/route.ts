@@ -2,17 +2,24 @@ import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
 import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { DAY_MS, formatDate, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
-import { readPath } from "@noisefloor/http/parameters.ts";
+import { type Parameter, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { type SummaryDeps, streamSummaries } from "../address/read-contexts.ts";
 import type { AddressSummary, LookUpAddress, RiotRecord } from "../address/records.ts";
 import { bulkCost } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
-import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import { LIMIT_HEADERS, type RequestedLookups, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
 import { rejectUnread } from "../reject-unread.ts";
-import { ADDRESSES_BODY, ADDRESSES_ROUTE, BODY_ERROR_RESPONSES, readAddresses } from "../request-body.ts";
+import {
+  ADDRESSES_BODY,
+  ADDRESSES_ROUTE,
+  BODY_ERROR_RESPONSES,
+  MAX_ADDRESSES,
+  readAddresses,
+} from "../request-body.ts";
 import { EXAMPLE_TAG, toWireTag, wireTagSchema } from "../tags/wire-tag.ts";
 import { BAD_ADDRESS } from "../wire.ts";
 import { CONTEXT_OPERATIONS, type LegacyContextDeps, registerLegacyContext } from "./context-route.ts";
@@ -23,6 +30,24 @@ const ANY_STRING = {
   description: "An address. The code for any other text is 0x07.",
   errorMessage: "Invalid parameter: ip",
   example: "192.175.48.6",
+};
+
+const IPS: Parameter<readonly string[]> = {
+  name: "ips",
+  description: "The addresses.",
+  takes: `1 to ${MAX_ADDRESSES} addresses, separated by commas`,
+  schema: z
+    .string()
+    .default("")
+    .transform((text) =>
+      text
+        .split(",")
+        .map((ip) => ip.trim())
+        .filter((ip) => ip !== ""),
+    )
+    .pipe(z.array(z.string()).min(1).max(MAX_ADDRESSES)),
+  describedBy: "input",
+  example: "192.175.48.6,8.8.8.8",
 };
 
 const ping = defineOperation({
@@ -36,6 +61,9 @@ const ping = defineOperation({
   success: { status: 200, description: "The key is valid.", schema: pingSchema, example: EXAMPLE_PING },
   errorResponses: {},
 });
+
+/** The same under the path of the earlier version. */
+const metaPing = defineOperation({ ...ping, id: "legacyPing", path: "/v2/meta/ping" });
 
 const quick = defineOperation({
   ...LEGACY,
@@ -72,6 +100,23 @@ const multiQuick = defineOperation({
   errorResponses: { ...BODY_ERROR_RESPONSES, 429: TOO_MANY_LOOKUPS },
 });
 
+/** `GET` of the same path, as older clients ask. */
+const multiQuickByQuery = defineOperation({
+  ...LEGACY,
+  id: "legacyMultiQuickByQuery",
+  method: "GET",
+  path: "/v2/noise/multi/quick",
+  summary: "Noise and riot of some addresses, as codes",
+  description: "For more addresses than fit into a URL, use POST.",
+  pathParameters: {},
+  queryParameters: [IPS],
+  success: multiQuick.success,
+  errorResponses: {
+    400: errorResponse("There are no addresses.", `Invalid parameter: ips takes ${IPS.takes}`),
+    429: TOO_MANY_LOOKUPS,
+  },
+});
+
 const riot = defineOperation({
   ...LEGACY,
   id: "legacyRiot",
@@ -99,13 +144,22 @@ const metadata = defineOperation({
   success: {
     status: 200,
     description: "The tags.",
-    schema: z.strictObject({ metadata: z.array(wireTagSchema) }),
+    schema: z.strictObject({ metadata: z.array(wireTagSchema) }).meta({ id: "LegacyMetadata" }),
     example: { metadata: [EXAMPLE_TAG] },
   },
   errorResponses: {},
 });
 
-export const LEGACY_OPERATIONS = [ping, quick, multiQuick, riot, ...CONTEXT_OPERATIONS, metadata];
+export const LEGACY_OPERATIONS = [
+  ping,
+  metaPing,
+  quick,
+  multiQuick,
+  multiQuickByQuery,
+  riot,
+  ...CONTEXT_OPERATIONS,
+  metadata,
+];
 
 /** Keys do not expire, but clients check that this date is in the future. */
 const EXPIRATION_DAYS = 365;
@@ -113,11 +167,13 @@ const EXPIRATION_DAYS = 365;
 export type LegacyDeps = LegacyContextDeps & SummaryDeps & { readonly lookUp: LookUpAddress };
 
 export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
-  registerOperation(app, ping, async (request) => {
-    const { plan, workspaceId } = deps.authenticate(request);
-    if (workspaceId === undefined) throw new HttpError(401, "Unauthorized");
-    return toPing(request.ip, plan, deps.now());
-  });
+  for (const operation of [ping, metaPing]) {
+    registerOperation(app, operation, async (request) => {
+      const { plan, workspaceId } = deps.authenticate(request);
+      if (workspaceId === undefined) throw new HttpError(401, "Unauthorized");
+      return toPing(request.ip, plan, deps.now());
+    });
+  }
 
   registerOperation(app, quick, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
@@ -130,25 +186,35 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
     return toQuick(ip, record);
   });
 
+  const lookUpMany = async (ips: readonly string[], call: Omit<RequestedLookups, "lookups">) => {
+    const distinct = [...new Set(ips)];
+    const valid = distinct.filter(isRoutableIpv4);
+    const { request, deadline } = call;
+    const summaryOf = await deps.countLookups({ ...call, lookups: valid.length }, () =>
+      app.admission.run(request, bulkCost(valid.length, true), deadline.signal, async () => {
+        const found = new Map<string, AddressSummary>();
+        const summaries = streamSummaries(valid, [GLOBAL_SCOPE], deps, deadline.signal);
+        for await (const [ip, summary] of summaries) found.set(ip, summary);
+        return found;
+      }),
+    );
+    return distinct.map((ip) => toQuick(ip, summaryOf.get(ip)));
+  };
+
   registerOperation(
     app,
     multiQuick,
     async (request, reply, deadline) => {
       const caller = deps.authenticate(request);
-      const distinct = [...new Set(readAddresses(request.body))];
-      const valid = distinct.filter(isRoutableIpv4);
-      const summaryOf = await deps.countLookups({ request, reply, caller, lookups: valid.length, deadline }, () =>
-        app.admission.run(request, bulkCost(valid.length, true), deadline.signal, async () => {
-          const found = new Map<string, AddressSummary>();
-          const summaries = streamSummaries(valid, [GLOBAL_SCOPE], deps, deadline.signal);
-          for await (const [ip, summary] of summaries) found.set(ip, summary);
-          return found;
-        }),
-      );
-      return distinct.map((ip) => toQuick(ip, summaryOf.get(ip)));
+      return lookUpMany(readAddresses(request.body), { request, reply, caller, deadline });
     },
     { ...ADDRESSES_ROUTE, preParsing: rejectUnread(app, deps.authenticate) },
   );
+
+  registerOperation(app, multiQuickByQuery, async (request, reply, deadline) => {
+    const caller = deps.authenticate(request);
+    return lookUpMany(readParameter(request.query, IPS), { request, reply, caller, deadline });
+  });
 
   registerOperation(app, riot, async (request, reply, deadline) => {
     const caller = deps.authenticate(request);
@@ -159,10 +225,15 @@ export function registerLegacy(app: FastifyInstance, deps: LegacyDeps): void {
 
   registerLegacyContext(app, deps);
 
-  registerOperation(app, metadata, async (request) => {
-    deps.authenticate(request);
-    return { metadata: deps.catalogue.all().map((tag) => toWireTag(tag, deps.catalogue)) };
-  });
+  registerOperation(
+    app,
+    metadata,
+    async (request) => {
+      deps.authenticate(request);
+      return { metadata: deps.catalogue.all().map((tag) => toWireTag(tag, deps.catalogue)) };
+    },
+    { hasEtag: true },
+  );
 }
 
 function toQuick(ip: string, record: AddressSummary | undefined): z.input<typeof quickSchema> {

@@ -45,18 +45,20 @@ export const EXAMPLE_QUICK: z.input<typeof quickSchema> = {
 
 export const riotSchema = z
   .union([
-    z.strictObject({ ip, riot: z.literal(false) }),
-    z.strictObject({
-      ip,
-      riot: z.literal(true),
-      category: z.string(),
-      name: z.string(),
-      description: z.string(),
-      explanation: z.string(),
-      last_updated: timestamp,
-      reference: z.string(),
-      trust_level: z.string(),
-    }),
+    z.strictObject({ ip, riot: z.literal(false) }).meta({ id: "LegacyRiotMiss" }),
+    z
+      .strictObject({
+        ip,
+        riot: z.literal(true),
+        category: z.string(),
+        name: z.string(),
+        description: z.string(),
+        explanation: z.string(),
+        last_updated: timestamp,
+        reference: z.string(),
+        trust_level: z.string(),
+      })
+      .meta({ id: "LegacyRiotHit" }),
   ])
   .meta({ id: "LegacyRiot" });
 

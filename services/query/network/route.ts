@@ -9,7 +9,7 @@ import type { LookupRow } from "../address/lookup-queries.ts";
 import { refreshOutdated, toRecord } from "../address/store-lookup.ts";
 import { STATS_COST } from "../costs.ts";
 import type { NoiseDeps } from "../noise/route.ts";
-import { ADDRESS, LIMIT } from "../parameters.ts";
+import { ADDRESS, LIMIT, NOT_ROUTABLE } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
 import { getNetwork, LENGTH, NETWORK_ADDRESS } from "./operation.ts";
 import { countNetwork, listNetwork } from "./queries.ts";
@@ -49,7 +49,9 @@ function readNetwork(params: { readonly ip: string; readonly length: string }) {
   const first = address - (address % 2 ** (32 - length));
   const last = lastAddress({ first, length });
   // No network of these lengths has addresses that are routed between a first and a last one that are not.
-  if (![first, last].some((end) => isRoutableIpv4(numberToIpv4(end)))) throw new HttpError(400, ADDRESS.errorMessage);
+  if (![first, last].some((end) => isRoutableIpv4(numberToIpv4(end)))) {
+    throw new HttpError(400, `${ADDRESS.errorMessage} (${NOT_ROUTABLE})`);
+  }
   return { text: `${numberToIpv4(first)}/${length}`, first, last };
 }
 

@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { acceptedEncoding, varyByEncoding } from "@noisefloor/http/compression.ts";
+import { isNotModified } from "@noisefloor/http/etag.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 /** The built pages of services/explorer. */
@@ -53,7 +55,10 @@ export function registerAssets(app: FastifyInstance, { assets }: Explorer): stri
     const url = `/assets/${name}`;
     app.get(url, { config: { operation: "explorerAsset" } }, async (request, reply) => {
       reply.type(type);
-      if (!/\bgzip\b/i.test(request.headers["accept-encoding"] ?? "")) return plain;
+      if (isNotModified(request, reply, [plain])) return reply.code(304).send();
+      // Packed tighter than an answer could be while its client waits, so brotli would be no shorter.
+      if (acceptedEncoding(request, ["gzip", "identity"]) !== "gzip") return plain;
+      varyByEncoding(reply);
       reply.header("content-encoding", "gzip");
       return gzip;
     });
@@ -63,8 +68,8 @@ export function registerAssets(app: FastifyInstance, { assets }: Explorer): stri
 
 /** Sends the document, which makes itself the page of the URL. @param base the prefix, without a trailing slash. */
 export function sendDocument(reply: FastifyReply, { document }: Explorer, base: string): FastifyReply {
-  return reply
-    .header("content-security-policy", EXPLORER_SECURITY_POLICY)
-    .type("text/html; charset=utf-8")
-    .send(document.replaceAll(BASE, () => base));
+  const page = document.replaceAll(BASE, () => base);
+  reply.header("content-security-policy", EXPLORER_SECURITY_POLICY).type("text/html; charset=utf-8");
+  if (reply.statusCode === 200 && isNotModified(reply.request, reply, page)) return reply.code(304).send();
+  return reply.send(page);
 }

@@ -40,6 +40,10 @@ const FORM_ADDRESS: Parameter<string> = {
   example: ADDRESS.example,
 };
 
+/** A crawler would follow every address, and each page of one is a lookup. */
+const ROBOTS_PATH = "/robots.txt";
+const NO_ROBOTS = "User-agent: *\nDisallow: /\n";
+
 export type PagesDeps = LookupDeps & {
   readonly catalogue: TagCatalogue;
   readonly authenticate: Authenticate;
@@ -86,9 +90,12 @@ export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
     const ip = readPath(readParameter(request.query, FORM_ADDRESS), ADDRESS);
     return reply.redirect(`${base}/ip/${ip}${PLAIN_QUERY}`, 303);
   });
+  app.get(ROBOTS_PATH, { config: { operation: "robots" } }, async (_request, reply) =>
+    reply.type("text/plain; charset=utf-8").send(NO_ROBOTS),
+  );
   const explorerUrls = explorer === undefined ? [] : registerExplorer(site, explorer);
   // After the intake's routes, which take POST on the first of them.
-  app.after(() => sealRoutes(app, ["/", "/plans", "/ip/:ip", "/riot/:ip", "/lookup", ...explorerUrls]));
+  app.after(() => sealRoutes(app, ["/", "/plans", "/ip/:ip", "/riot/:ip", "/lookup", ROBOTS_PATH, ...explorerUrls]));
   app.notFoundPage.send = (request, reply) => {
     if (!wantsHtml(request)) return undefined;
     reply.code(404);

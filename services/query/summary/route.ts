@@ -77,15 +77,19 @@ export const getTagSummary = defineOperation({
   success: {
     status: 200,
     description: "The tags, possibly none.",
-    schema: z.strictObject({
-      tags: z.array(summarySchema),
-      metadata: z.strictObject({
-        sort: z.enum(SORTS),
-        start_date: timestamp.describe("The start of the window, which the caller's plan may have limited."),
-        end_date: timestamp,
-        previous_start_date: timestamp.describe("The start of the window before, which ends where the window starts."),
-      }),
-    }),
+    schema: z
+      .strictObject({
+        tags: z.array(summarySchema),
+        metadata: z.strictObject({
+          sort: z.enum(SORTS),
+          start_date: timestamp.describe("The start of the window, which the caller's plan may have limited."),
+          end_date: timestamp,
+          previous_start_date: timestamp.describe(
+            "The start of the window before, which ends where the window starts.",
+          ),
+        }),
+      })
+      .meta({ id: "TagSummaries" }),
     example: {
       tags: [
         {

@@ -18,13 +18,14 @@ export const listTags = defineOperation({
   path: "/v3/tags",
   group: "Tags",
   summary: "The tag catalogue",
-  description: "Filters combine with AND. Ordered by slug.",
+  description:
+    "Filters combine with AND. Ordered by slug. With the `ETag` of an answer in `If-None-Match`, the same answer is a 304.",
   pathParameters: {},
   queryParameters: [NAME, SLUG, CVE],
   success: {
     status: 200,
     description: "The matching tags, possibly none.",
-    schema: z.strictObject({ tags: z.array(wireTagSchema) }),
+    schema: z.strictObject({ tags: z.array(wireTagSchema) }).meta({ id: "TagList" }),
     example: { tags: [EXAMPLE_TAG] },
   },
   errorResponses: {
@@ -36,16 +37,21 @@ export function registerTags(
   app: FastifyInstance,
   deps: { readonly catalogue: TagCatalogue; readonly authenticate: Authenticate },
 ): void {
-  registerOperation(app, listTags, async (request) => {
-    deps.authenticate(request);
-    const name = readParameter(request.query, NAME)?.toLowerCase();
-    const slug = readParameter(request.query, SLUG);
-    const cve = readParameter(request.query, CVE)?.toUpperCase();
-    const tags = deps.catalogue
-      .all()
-      .filter((tag) => name === undefined || tag.name.toLowerCase().includes(name))
-      .filter((tag) => slug === undefined || tag.slug === slug)
-      .filter((tag) => cve === undefined || tag.cves.includes(cve));
-    return { tags: tags.map((tag) => toWireTag(tag, deps.catalogue)) };
-  });
+  registerOperation(
+    app,
+    listTags,
+    async (request) => {
+      deps.authenticate(request);
+      const name = readParameter(request.query, NAME)?.toLowerCase();
+      const slug = readParameter(request.query, SLUG);
+      const cve = readParameter(request.query, CVE)?.toUpperCase();
+      const tags = deps.catalogue
+        .all()
+        .filter((tag) => name === undefined || tag.name.toLowerCase().includes(name))
+        .filter((tag) => slug === undefined || tag.slug === slug)
+        .filter((tag) => cve === undefined || tag.cves.includes(cve));
+      return { tags: tags.map((tag) => toWireTag(tag, deps.catalogue)) };
+    },
+    { hasEtag: true },
+  );
 }

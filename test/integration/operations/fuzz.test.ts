@@ -24,7 +24,7 @@ const AT_ONCE = 16;
 const BATCHES: Readonly<Record<string, number>> = {
   getCommunityIP: 35,
   getIP: 40,
-  getIPs: 100,
+  getIPBatch: 100,
   getTagActivity: 70,
   postObservations: 75,
   listTags: 140,

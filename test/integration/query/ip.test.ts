@@ -60,7 +60,7 @@ test.each(["true", "True", "1"])(
   },
 );
 
-test.each(["10.0.0.1", "1.2.3", "::1", "x"])("the address %s is a 400", async (ip) => {
+test.each(["1.2.3", "x"])("the address %s is a 400", async (ip) => {
   expect(await world.get(`/v3/ip/${ip}`)).toEqual({ status: 400, body: { message: "Invalid parameter: ip" } });
 });
 

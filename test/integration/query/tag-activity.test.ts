@@ -175,7 +175,7 @@ test("a malformed id comes before everything else, an unknown tag after everythi
   const unknown = "00000000-0000-4000-8000-000000000000";
   expect(await world.get("/v3/tags/mirai/activity?days=0")).toEqual({
     status: 400,
-    body: { message: "Invalid parameter: id takes a tag's UUID" },
+    body: { message: "Invalid parameter: id takes a tag's UUID or slug; no tag has this slug" },
   });
   expect((await world.get(`/v3/tags/${unknown}/activity?days=0`)).status).toBe(400);
   expect(await world.get(`/v3/tags/${unknown}/activity`)).toEqual({ status: 404, body: { message: "Tag not found" } });

@@ -34,7 +34,7 @@ export function operationsOf({ paths }: z.infer<typeof descriptionSchema>): Desc
       method: method.toUpperCase(),
       path,
       parameters: operation.parameters,
-      body: operation.requestBody?.content["application/json"]?.schema,
+      body: Object.values(operation.requestBody?.content ?? {})[0]?.schema,
       statuses: Object.keys(operation.responses).map(Number),
     })),
   );

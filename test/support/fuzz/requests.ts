@@ -94,6 +94,7 @@ export function hasOwnFormat(
   query: Readonly<Record<string, string | undefined>> = {},
 ): boolean {
   if (operation.id === "postObservations") return query.format !== undefined && query.format !== "observations";
+  if (operation.id === "postObservationLines") return true;
   return operation.body !== undefined && (operation.path === "/" || operation.path.startsWith("/services/"));
 }
 

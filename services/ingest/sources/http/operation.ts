@@ -74,7 +74,6 @@ export const postObservations = defineOperation({
   pathParameters: {},
   queryParameters: [FORMAT, SENSOR],
   body: {
-    mediaTypes: ["application/json", "application/x-ndjson"],
     description: "Observations.",
     schema: z.union([observationSchema, z.array(observationSchema)]),
     example: {
@@ -120,6 +119,21 @@ export const postObservations = defineOperation({
   },
 });
 
+/** `POST /v1/observations/lines`: the same, described as bytes. Generated clients drop NDJSON beside JSON. */
+export const postObservationLines = defineOperation({
+  ...postObservations,
+  id: "postObservationLines",
+  path: "/v1/observations/lines",
+  summary: "Store what sensors saw, from lines",
+  description: "The same as `POST /v1/observations`, whose answers it has, for a body that is no JSON as a whole.",
+  body: {
+    mediaType: "application/octet-stream",
+    description: "Observations or records of `format`, one a line: NDJSON, or the text log of a sensor.",
+    schema: z.string().meta({ format: "binary" }),
+    example: '{"observed_at":"2026-11-20T14:03:09.5Z","sensor_id":"my-sensor","source_ip":"192.175.48.6"}\n',
+  },
+});
+
 /** `POST /`: what a T-Pot sensor sends when its `TPOT_HIVE_IP` names us. */
 export const postTpotBatch = defineOperation({
   id: "postTpotBatch",
@@ -134,7 +148,6 @@ export const postTpotBatch = defineOperation({
   pathParameters: {},
   queryParameters: [],
   body: {
-    mediaTypes: ["application/json"],
     description: "Records of T-Pot's Logstash.",
     schema: z.array(z.looseObject({})),
     example: [{ type: "Cowrie", "@timestamp": "2026-11-20T14:03:09.5Z", src_ip: "192.175.48.6", dest_port: 22 }],
@@ -160,7 +173,6 @@ export const postSplunkEvents = defineOperation({
   pathParameters: {},
   queryParameters: [],
   body: {
-    mediaTypes: ["application/json"],
     description: "Envelopes with an `event` each.",
     schema: z.looseObject({ event: z.union([z.string(), z.looseObject({})]), sourcetype: z.string().optional() }),
     example: {

@@ -20,6 +20,7 @@ import {
   LISTED_REJECTIONS,
   MAX_BODY_BYTES,
   NONE_ACCEPTED,
+  postObservationLines,
   postObservations,
   postSplunkEvents,
   postSplunkEventsUnversioned,
@@ -130,16 +131,18 @@ function registerRoutes(
     const named = typeof query.format === "string" ? findFormats(query.format, options.formats) : undefined;
     return named ?? findFormats(readParameter(query, FORMAT), options.formats) ?? options.formats;
   };
-  registerOperation(
-    scope,
-    postObservations,
-    async (request, _reply, { signal }) => {
-      const formats = formatsOf(request.query);
-      const sensorId = readParameter(request.query, SENSOR);
-      return answer(await ingest(request, splitBody(request.body), { formats, sensorId }, signal));
-    },
-    routeOptions,
-  );
+  for (const operation of [postObservations, postObservationLines]) {
+    registerOperation(
+      scope,
+      operation,
+      async (request, _reply, { signal }) => {
+        const formats = formatsOf(request.query);
+        const sensorId = readParameter(request.query, SENSOR);
+        return answer(await ingest(request, splitBody(request.body), { formats, sensorId }, signal));
+      },
+      routeOptions,
+    );
+  }
   for (const operation of [getSplunkHealth, getSplunkHealthVersioned]) {
     registerOperation(scope, operation, async () => HEALTHY);
   }

@@ -4,6 +4,7 @@ import type { SensorKeyCache } from "@noisefloor/clickhouse/caches/sensor-key-ca
 import type { Sender } from "@noisefloor/domain/access/publishing.ts";
 import { clientNetwork } from "@noisefloor/domain/address/client-address.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
+import { keyOf } from "@noisefloor/http/requests/key.ts";
 import type { FastifyRequest } from "fastify";
 
 export type SensorKeys = {
@@ -22,13 +23,11 @@ const WORKSPACE_KEY =
 
 const NO_SENSOR_KEY = 'Unauthorized: send a valid sensor key (nfs_...) in the header "key"';
 
-/**
- * A request's key: the header `key`, else what `Authorization` carries, as the password of Basic authentication or
- * behind `Splunk` or `Bearer`. Empty when there is none.
- */
-function keyOf({ headers }: FastifyRequest): string {
-  if (typeof headers.key === "string" && headers.key !== "") return headers.key;
-  const [, scheme = "", credentials = ""] = /^(Basic|Splunk|Bearer) +(\S+) *$/i.exec(headers.authorization ?? "") ?? [];
+/** As {@link keyOf}; sensors may also send it as the password of Basic authentication or behind `Splunk`. */
+function sensorKeyOf({ headers }: FastifyRequest): string {
+  const key = keyOf(headers);
+  if (key !== "") return key;
+  const [, scheme = "", credentials = ""] = /^(Basic|Splunk) +(\S+) *$/i.exec(headers.authorization ?? "") ?? [];
   if (scheme.toLowerCase() !== "basic") return credentials;
   return Buffer.from(credentials, "base64")
     .toString("utf8")
@@ -48,7 +47,7 @@ export function isIntakeOpen({ sensorKeys, sensors }: SensorKeys): boolean {
 export function readSenders(keys: SensorKeys): (request: FastifyRequest) => Promise<Sender> {
   const shared = keys.sensorKeys.map((key) => ({ digest: sha256(key), sender: openSenderOfSettings(key) }));
   return async (request) => {
-    const key = keyOf(request);
+    const key = sensorKeyOf(request);
     if (key === "" && isIntakeOpen(keys)) return { right: "shared-datasets" };
     const sender = keys.sensors.senderOf(key);
     if (sender !== undefined) return sender;
@@ -82,7 +81,7 @@ function openSenderOfSettings(key: string): () => Promise<Sender> {
  * Who shares in the memory budget: a request's key, which was checked before, or its address while none is required.
  */
 export function budgetShareOf(request: FastifyRequest): string {
-  const key = keyOf(request);
+  const key = sensorKeyOf(request);
   if (key !== "") return `key ${key}`;
   return clientNetwork(request.ip, request.socket.remoteAddress);
 }
