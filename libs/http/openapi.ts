@@ -107,6 +107,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
       ...operation.queryParameters.map(({ name, description, takes, schema, describedBy, example }) => ({
         in: "query" as const,
         name,
+        ...(schema.safeParse(undefined).success ? {} : { required: true }),
         // In the description, not as `example`: documentation pages would fill that in and send it.
         description: `${description} Takes ${takes}; for example \`${example}\`.`,
         schema: createSchema(schema, { io: describedBy }).schema,

@@ -3,6 +3,14 @@ import { requestMetrics } from "./request-metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
+export type MetricDescription = {
+  readonly name: string;
+  /** As Prometheus names it: counter, gauge or histogram. */
+  readonly type: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+};
+
 type LabelledValues = Iterable<readonly [label: string, value: number]>;
 
 /**
@@ -28,6 +36,14 @@ export function createMetrics() {
     /** The body of a scrape, and its media type. */
     text: () => Registry.merge([nodeRegistry, registry]).metrics(),
     contentType: registry.contentType,
+    /** Every metric that has been added, Node's own left out. */
+    describe: (): MetricDescription[] =>
+      registry.getMetricsAsArray().map((metric) => ({
+        name: metric.name,
+        type: String(metric.type),
+        help: metric.help,
+        labels: "labelNames" in metric && Array.isArray(metric.labelNames) ? metric.labelNames.map(String) : [],
+      })),
 
     httpRequests: requestMetrics(registers, DURATION_BUCKETS),
     httpRejected: new Counter({

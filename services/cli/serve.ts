@@ -28,10 +28,16 @@ export type RunningService = ListenUrls & {
 };
 
 /** Runs intake, query or both on one port, and further ones for HTTPS if configured, over a store that is ready. */
-export async function serve(roles: Roles, store: Store, settings: Settings, log: Logger): Promise<RunningService> {
+export async function serve(
+  roles: Roles,
+  store: Store,
+  settings: Settings,
+  log: Logger,
+  metrics = createMetrics(),
+): Promise<RunningService> {
   const closeStack = createCloseStack();
   try {
-    const running = await openServices({ roles, store, settings, log, metrics: createMetrics(), closeStack });
+    const running = await openServices({ roles, store, settings, log, metrics, closeStack });
     return { ...running, stop: closeStack.closeAll };
   } catch (error) {
     // A part left open would go on polling a store that the caller closes, and log errors.

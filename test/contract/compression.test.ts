@@ -55,7 +55,6 @@ test.each([
   ["the description of the interface", "/openapi.json", {}],
   ["metrics", "/metrics", {}],
   ["a page", "/plans?plain=true", PAGE],
-  ["the documentation", "/docs/", PAGE],
 ] as const)(
   "%s comes compressed to clients that accept it, plain to all others, and is the same",
   async (_, path, accept) => {

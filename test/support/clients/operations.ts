@@ -1,0 +1,76 @@
+import { describeOperations } from "@noisefloor/http/openapi.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import { z } from "zod";
+
+/** The time that examples of observations have: long past when they are sent. */
+const EXAMPLE_TIME = "2026-11-20T14:03:09.5Z";
+/** Of query parameters that must be there: the description has no examples that documentation pages would send. */
+const REQUIRED: Readonly<Record<string, string>> = { ips: "192.175.48.6,8.8.8.8" };
+
+/** How an operation is called, out of the description alone. */
+export type Call = {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly isIntake: boolean;
+  /** Of a success. */
+  readonly status: number;
+  readonly pathParameters: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  /** Whether the body is bytes, not JSON. */
+  readonly isBytes: boolean;
+};
+
+const documentSchema = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({
+        operationId: z.string(),
+        tags: z.array(z.string()),
+        parameters: z
+          .array(
+            z.object({
+              in: z.string(),
+              name: z.string(),
+              required: z.boolean().optional(),
+              example: z.unknown().optional(),
+            }),
+          )
+          .default([]),
+        requestBody: z
+          .object({ content: z.record(z.string(), z.object({ example: z.unknown().optional() })) })
+          .optional(),
+        responses: z.record(z.string(), z.unknown()),
+      }),
+    ),
+  ),
+});
+
+/** The description of all operations. @param now for observations in examples. */
+export function describedInterface(now: number): { readonly document: unknown; readonly calls: readonly Call[] } {
+  const text = JSON.stringify(describeOperations([...QUERY_OPERATIONS, ...INGEST_OPERATIONS]));
+  const document: unknown = JSON.parse(text.replaceAll(EXAMPLE_TIME, new Date(now - 60_000).toISOString()));
+  const { paths } = documentSchema.parse(document);
+  const calls = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, tags, parameters, requestBody, responses }]): Call => {
+      const named = (place: string) => parameters.filter(({ in: at, required }) => at === place && required);
+      const [[mediaType, content] = ["", { example: undefined }]] = Object.entries(requestBody?.content ?? {});
+      return {
+        id: operationId,
+        method,
+        path,
+        isIntake: tags.includes("Intake"),
+        status: Number(Object.keys(responses).find((status) => status.startsWith("2"))),
+        pathParameters: Object.fromEntries(named("path").map(({ name, example }) => [name, example])),
+        query: Object.fromEntries(named("query").map(({ name }) => [name, REQUIRED[name] ?? ""])),
+        body: content.example,
+        isBytes: mediaType === "application/octet-stream",
+      };
+    }),
+  );
+  return { document, calls };
+}
