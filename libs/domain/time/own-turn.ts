@@ -38,9 +38,10 @@ export function createPace(bytesBeforeYield: number): Pace {
   };
 }
 
-/** What is done of a batch before others get their turn. Bytes count too: few records can take as long as many. */
+/** What is done of a batch before others get their turn. Few records can take as long as many, by bytes or by shape. */
 const RECORDS_BEFORE_YIELD = 500;
 const BYTES_BEFORE_YIELD = 256 * 1024;
+const MS_BEFORE_YIELD = 10;
 
 /**
  * The pace of work on a batch's records.
@@ -50,13 +51,30 @@ const BYTES_BEFORE_YIELD = 256 * 1024;
 export function createRecordPace(): (bytes: number) => Promise<void> | undefined {
   let records = 0;
   let bytesDone = 0;
+  let since = performance.now();
+  const yieldTurn = async () => {
+    await ownTurn();
+    since = performance.now();
+  };
   return (bytes) => {
-    const isDue = records >= RECORDS_BEFORE_YIELD || bytesDone >= BYTES_BEFORE_YIELD;
+    const isDue =
+      records >= RECORDS_BEFORE_YIELD ||
+      bytesDone >= BYTES_BEFORE_YIELD ||
+      performance.now() - since >= MS_BEFORE_YIELD;
     if (isDue) [records, bytesDone] = [0, 0];
     records++;
     bytesDone += bytes;
-    return isDue ? ownTurn() : undefined;
+    return isDue ? yieldTurn() : undefined;
   };
+}
+
+/** Does work that yields after every few milliseconds, each piece in a turn of its own. @returns its result. */
+export async function runInTurns<T>(work: Iterator<void, T>): Promise<T> {
+  for (;;) {
+    const piece = work.next();
+    if (piece.done) return piece.value;
+    await ownTurn();
+  }
 }
 
 function callNext(): void {

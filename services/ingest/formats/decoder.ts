@@ -1,6 +1,7 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { isFields } from "./fields.ts";
 import type { Decoded, DecodeOptions, FileRecord, LogFormat } from "./format.ts";
+import { parseJson, rejectOversize } from "./json/parse.ts";
 import { parseRecord } from "./json/split.ts";
 import { observationsFormat } from "./observations.ts";
 import { explainOtherFormat } from "./recognize.ts";
@@ -22,23 +23,20 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
   const decodeText = openText(formats);
   return (bytes) => {
     if (only === observationsFormat) return decodeOwn(bytes);
-    if (bytes.length > MAX_SENSOR_RECORD_BYTES) {
-      return reject(
-        bytes,
-        "oversize",
-        `the record has ${bytes.length} bytes, at most ${MAX_SENSOR_RECORD_BYTES} are accepted`,
-      );
-    }
+    const oversize = rejectOversize(bytes, MAX_SENSOR_RECORD_BYTES);
+    if (oversize !== undefined) return { bytes, rejection: oversize };
     const text = bytes.toString("utf8");
-    const isJson = bytes[0] === OPEN_BRACE;
-    if (!isJson || (only !== undefined && only.json === undefined)) {
-      const other = isJson && only !== undefined ? explainOtherFormat(only, parse(text)) : undefined;
+    const parsed = bytes[0] === OPEN_BRACE ? parseJson(text) : undefined;
+    if (parsed === undefined || (only !== undefined && only.json === undefined)) {
+      const value = parsed !== undefined && "value" in parsed ? parsed.value : undefined;
+      const other = only && explainOtherFormat(only, value);
       if (other !== undefined) return reject(bytes, "unknown-format", other);
       const decoded = decodeText(text, options);
       if (decoded === undefined) return undefined;
       return decoded === "unknown" ? reject(bytes, ...unknownText(only)) : toRecord(bytes, decoded, decoded.format);
     }
-    const value = parse(text);
+    if ("reason" in parsed) return { bytes, rejection: parsed };
+    const { value } = parsed;
     if (!isFields(value)) return reject(bytes, "not-json", "the record is not JSON");
     const other = only && explainOtherFormat(only, value);
     if (other !== undefined) return reject(bytes, "unknown-format", other);
@@ -86,12 +84,4 @@ function openText(formats: readonly LogFormat[]) {
     const decoded = decode(line, options);
     return decoded && { ...decoded, format: current.name };
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -101,7 +101,7 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
     country: draft.country !== undefined && /^[A-Z]{2}$/.test(draft.country) ? draft.country : undefined,
     city: clip(draft.city, MAX_LENGTH.place),
     rdns: clip(draft.rdns, MAX_LENGTH.rdns),
-    metadata: draft.metadata && orUndefined(defined(draft.metadata)),
+    metadata: draft.metadata && orUndefined(scalars(draft.metadata)),
   };
   const content = defined(observation);
   const key = JSON.stringify(draft.key === undefined ? content : [draft.format, sensor, ...draft.key]);
@@ -171,7 +171,9 @@ function identifierText(text: string | undefined): string | undefined {
 
 /** The first characters of a text; undefined for none. Cutting may leave half a surrogate pair. */
 function clip(text: string | undefined, length: number): string | undefined {
-  return text === undefined || text === "" ? undefined : text.slice(0, length).toWellFormed();
+  if (text === undefined || text === "") return undefined;
+  // A copy: a slice would keep the whole text in memory, which may be a mebibyte.
+  return text.length <= length ? text.toWellFormed() : Buffer.from(text.slice(0, length)).toString();
 }
 
 function clipTexts(texts: readonly string[] | undefined, length: number, each: number): string[] | undefined {
@@ -199,6 +201,15 @@ function clipList<T, U>(values: readonly T[] | undefined, length: number, map: (
 /** Without the members that are undefined. */
 function defined(fields: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+}
+
+/** The members that are texts, numbers or booleans: an object would take many times the memory of its bytes. */
+function scalars(fields: Fields): Record<string, unknown> {
+  const clipped = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === "string" ? clip(value, MAX_LENGTH.body) : typeof value === "object" ? undefined : value,
+  ]);
+  return defined(Object.fromEntries(clipped));
 }
 
 function orUndefined(fields: Fields): Fields | undefined {

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { openDecoder } from "./decoder.ts";
 import type { DecodeOptions, FileRecord, LogFormat } from "./format.ts";
-import { splitPayload } from "./json/split.ts";
+import { splitInTurns } from "./json/split.ts";
 import { readLines } from "./lines.ts";
 
 const OPEN_BRACKET = 0x5b;
@@ -14,7 +14,7 @@ export async function* readRecordsOf(
 ): AsyncGenerator<FileRecord> {
   const decode = openDecoder(formats, options);
   for await (const line of readLines(stream)) {
-    const parts = line[0] === OPEN_BRACKET ? splitPayload(line, Number.POSITIVE_INFINITY) : [line];
+    const parts = line[0] === OPEN_BRACKET ? await splitInTurns(line, Number.POSITIVE_INFINITY) : [line];
     for (const bytes of Array.isArray(parts) ? parts : [line]) {
       const record = decode(bytes);
       if (record !== undefined) yield record;

@@ -7,7 +7,7 @@ const MOST_SECONDS = 1e11;
 
 /**
  * A sensor's time as RFC 3339. A text without a zone is UTC; a number counts seconds or milliseconds since 1970; a
- * MongoDB export wraps its times. Anything else is returned as it is, so that the rejection shows it.
+ * MongoDB export wraps its times. Another text is returned as it is, so that the rejection shows it.
  */
 export function toTime(value: unknown): unknown {
   if (isFields(value) && "$date" in value) return toTime(value.$date);
@@ -18,7 +18,8 @@ export function toTime(value: unknown): unknown {
     return Number.isNaN(time.getTime()) ? String(value) : time.toISOString();
   }
   const parts = typeof value === "string" ? TIME.exec(value.trim()) : null;
-  if (parts === null) return value;
+  // An object would take many times the memory of its bytes.
+  if (parts === null) return typeof value === "object" ? undefined : value;
   const [, year, month, day, clock, fraction = "", zone = "Z"] = parts;
   const offset = /^[+-]\d{4}$/.test(zone) ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase();
   return `${year}-${month}-${day}T${clock}${fraction === "" ? "" : `.${fraction}`}${offset === "UTC" ? "Z" : offset}`;

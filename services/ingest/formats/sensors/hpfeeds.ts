@@ -1,6 +1,8 @@
+import { MAX_ITEMS } from "@noisefloor/domain/observation/schema.ts";
 import { toObservation } from "../draft.ts";
 import { at, type Fields, isFields, listAt, portAt, textAt, textsAt, toText } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
+import { parseJson } from "../json/parse.ts";
 import { readHttpRequest } from "./payload.ts";
 
 /** Messages of hpfeeds brokers, as collectors export them: channel, publisher and what it published. */
@@ -64,7 +66,8 @@ function sessionOf(payload: Fields, channel: string) {
     Array.isArray(pair) ? [{ username: toText(pair[0]), password: toText(pair[1]) }] : [],
   );
   const session = textAt(payload, "session");
-  const commands = textsAt(payload, "commands");
+  // More are not kept, and comparing them with thousands of words takes seconds.
+  const commands = textsAt(payload, "commands").slice(0, MAX_ITEMS.commands);
   // Cowrie lists the words that it does not know beside the lines that they stand in, Kippo instead of them.
   const unknown = textsAt(payload, "unknownCommands").filter(
     (word) => !commands.some((line) => line.includes(word.trim())),
@@ -90,12 +93,8 @@ function sessionOf(payload: Fields, channel: string) {
 /** The payload is an object, or the text of one. */
 function readPublished(payload: unknown): Fields | undefined {
   if (isFields(payload)) return payload;
-  try {
-    const parsed: unknown = JSON.parse(toText(payload) ?? "");
-    return isFields(parsed) ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = parseJson(toText(payload) ?? "");
+  return "value" in parsed && isFields(parsed.value) ? parsed.value : undefined;
 }
 
 /** Many payloads carry no time: the collector's counts then, else the present. */

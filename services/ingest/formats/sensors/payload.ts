@@ -7,6 +7,9 @@ export type PayloadFacts = {
   readonly sshBanner?: string;
 };
 
+/** How much of a request is read: of its head, body and fields less is kept. */
+const MAX_REQUEST_LENGTH = 64 * 1024;
+
 const REQUEST_LINE = /^([A-Z]{3,16}) (\S{1,8192}) HTTP\/\d/;
 
 /** Recognises the commonest openings: a request, an SSH banner, TLS, RDP, SMB, SIP. */
@@ -27,7 +30,8 @@ export function readPayload(bytes: Buffer): PayloadFacts {
 }
 
 /** Reads an HTTP request as it came over the wire; undefined when it is none. */
-export function readHttpRequest(text: string): HttpDraft | undefined {
+export function readHttpRequest(whole: string): HttpDraft | undefined {
+  const text = whole.slice(0, MAX_REQUEST_LENGTH);
   const [line, method, target] = REQUEST_LINE.exec(text) ?? [];
   if (line === undefined) return undefined;
   const end = text.search(/\r?\n\r?\n/);

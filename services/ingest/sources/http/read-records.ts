@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { idNamespaceOf, type Sender } from "@noisefloor/domain/access/publishing.ts";
+import { MAX_JSON_VALUES } from "@noisefloor/domain/text/json-bounds.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Reservation } from "@noisefloor/http/requests/memory-budget.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
-import { splitPayload } from "../../formats/json/split.ts";
+import { countBrackets } from "../../formats/json/count-elements.ts";
+import { splitInTurns } from "../../formats/json/split.ts";
 import { observationsFormat } from "../../formats/observations.ts";
 import { requestRecordId } from "../../record-id.ts";
 import type { IncomingRecord } from "../../types.ts";
@@ -13,6 +15,8 @@ import { MAX_RECORDS } from "./operation.ts";
 
 /** Measured: 330 to 410 for one that is rejected, if only of two bytes, and 580 to 900 for one that is stored. */
 const RECORD_BYTES = 500;
+/** What an empty object takes in memory and in the array that holds it: a record may hold one in every third byte. */
+const CONTAINER_BYTES = 64;
 
 export const BUSY = "The intake is busy: send the request again in a few seconds";
 
@@ -40,9 +44,9 @@ export type ReadOptions = {
 };
 
 /** Splits a body into the bytes of its records. @throws HttpError 400 or 413. */
-export function splitBody(body: unknown): Buffer[] {
+export async function splitBody(body: unknown): Promise<Buffer[]> {
   if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "The request body is empty");
-  const parts = splitPayload(body, MAX_RECORDS);
+  const parts = await splitInTurns(body, MAX_RECORDS);
   if ("reason" in parts && parts.reason === "too-many-observations") {
     throw new HttpError(413, `The request body has more than ${MAX_RECORDS} observations`);
   }
@@ -51,11 +55,16 @@ export function splitBody(body: unknown): Buffer[] {
   return parts;
 }
 
+/** Reserves memory for what is made of a body. @throws HttpError 503 when it is short. */
+export function reserve(reservation: Reservation | undefined, bytes: number): void {
+  if (!reservation?.grow(bytes)) throw new HttpError(503, BUSY);
+}
+
 /** Decodes the records of a request. @throws HttpError 503 when memory is short. */
 export async function readRecords(parts: readonly Buffer[], options: ReadOptions): Promise<RequestRecords> {
   const { sender, reservation, formats } = options;
   // Before anything else is made of them: a hundred bytes of gzip may hold as many records as a request may have.
-  if (!reservation?.grow(parts.length * RECORD_BYTES)) throw new HttpError(503, BUSY);
+  reserve(reservation, parts.length * RECORD_BYTES);
   const origin = randomUUID();
   const idNamespace = idNamespaceOf(sender);
   const records: RequestRecord[] = [];
@@ -67,13 +76,14 @@ export async function readRecords(parts: readonly Buffer[], options: ReadOptions
   const decode = openDecoder(formats, { ...options.decode, sensorId });
   const pace = createRecordPace();
   for (const [index, bytes] of parts.entries()) {
+    const pause = pace(bytes.length);
+    if (pause !== undefined) await pause;
+    reserve(reservation, Math.min(countBrackets(bytes), MAX_JSON_VALUES) * CONTAINER_BYTES);
     const common = { origin, position: index + 1, fallbackId: requestRecordId(origin, index), idNamespace, sender };
     if (isOurs) {
       records.push({ bytes, ...common });
       continue;
     }
-    const pause = pace(bytes.length);
-    if (pause !== undefined) await pause;
     const decoded = decode(bytes);
     if (decoded?.ignored !== undefined) ignored.set(decoded.ignored, (ignored.get(decoded.ignored) ?? 0) + 1);
     else if (decoded !== undefined) records.push({ ...decoded, ...common });

@@ -138,7 +138,7 @@ function registerRoutes(
       async (request, _reply, { signal }) => {
         const formats = formatsOf(request.query);
         const sensorId = readParameter(request.query, SENSOR);
-        return answer(await ingest(request, splitBody(request.body), { formats, sensorId }, signal));
+        return answer(await ingest(request, await splitBody(request.body), { formats, sensorId }, signal));
       },
       routeOptions,
     );
@@ -150,7 +150,7 @@ function registerRoutes(
     scope,
     postTpotBatch,
     async (request, _reply, { signal }) =>
-      answer(await ingest(request, splitBody(request.body), { formats: [tpot] }, signal)),
+      answer(await ingest(request, await splitBody(request.body), { formats: [tpot] }, signal)),
     routeOptions,
   );
   for (const operation of [postSplunkEvents, postSplunkEventsUnversioned, postSplunkEventsVersioned]) {
@@ -158,7 +158,7 @@ function registerRoutes(
       scope,
       operation,
       async (request, _reply, { signal }) => {
-        const { events, sourcetype } = readSplunkEvents(request.body);
+        const { events, sourcetype } = await readSplunkEvents(request.body, request.reservation);
         const formats = (sourcetype && findFormats(sourcetype, options.formats)) || options.formats;
         const { accepted, rejected } = await ingest(request, events, { formats }, signal);
         const [problem] = rejected;

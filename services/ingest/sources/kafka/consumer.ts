@@ -6,7 +6,7 @@ import type { SourceActivity } from "../../activity/activity.ts";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
-import { splitMessage } from "../../formats/json/split.ts";
+import { splitMessageInTurns } from "../../formats/json/split.ts";
 import { type BatchOptions, type IngestedRecords, ingestBatch } from "../../pipeline.ts";
 import { FALLBACK_ID_HEADER, idNamespaceOfMessage, messageRecordId } from "../../record-id.ts";
 import type { RejectedRecord } from "../../types.ts";
@@ -131,7 +131,8 @@ async function* unpack(
     // Records to be decoded have their own.
     const pause = raw === undefined ? pace(payload.length) : undefined;
     if (pause !== undefined) await pause;
-    const parts = message.damage === undefined ? splitMessage(payload) : unreadableBatch(message.damage);
+    const split = message.damage === undefined ? splitMessageInTurns(payload) : unreadableBatch(message.damage);
+    const parts = split instanceof Promise ? await split : split;
     const idNamespace = idNamespaceOfMessage(message);
     const toRecord = (bytes: Buffer, index: number): MessageRecord => ({
       bytes,
