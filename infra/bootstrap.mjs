@@ -34,17 +34,12 @@ if (!isInstalled()) {
 }
 const platformPackage = `@chdb/lib-${process.platform}-${process.arch}${process.platform === "linux" ? "-gnu" : ""}`;
 if (!process.env.CLICKHOUSE_URL && !existsSync(`${root}node_modules/${platformPackage}`)) {
-  // A lock file made on one platform may lack the others' packages.
-  const { optionalDependencies } = JSON.parse(readFileSync(`${root}libs/clickhouse/package.json`, "utf8"));
-  const version = optionalDependencies[platformPackage];
-  console.error(`noisefloor: installing the embedded ClickHouse (${platformPackage}) ...`);
-  if (
-    version === undefined ||
-    !npm("install", "--no-save", "--no-audit", "--no-fund", `${platformPackage}@${version}`)
-  ) {
-    console.error(
-      "noisefloor: it is not to be had for this platform: set CLICKHOUSE_URL to a ClickHouse server instead",
-    );
+  const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, "utf8"));
+  // Without its checksum in the lock file nothing is fetched unasked: the command then says what to install.
+  if (packages[`node_modules/${platformPackage}`]?.integrity) {
+    console.error(`noisefloor: installing the embedded ClickHouse (${platformPackage}) ...`);
+    if (!npm("ci", "--include=optional", "--prefer-offline", "--no-audit", "--no-fund"))
+      console.error("noisefloor: it could not be installed: set CLICKHOUSE_URL to a ClickHouse server instead");
   }
 }
 

@@ -21,6 +21,7 @@ import { describeOperations } from "./openapi.ts";
 import { type Operation, routeOf } from "./operation.ts";
 import { rejectCrossSite, type SiteOptions } from "./requests/cross-site.ts";
 import { discardUnreadBodies } from "./requests/discard-bodies.ts";
+import { boundJsonBodies } from "./requests/json-bodies.ts";
 import { BODY_CHECK_MS, limitDefaultBodies, REQUEST_TIMEOUT_MS } from "./requests/request-bodies.ts";
 import { type LogRequest, logRequests, logUnrouted, requestLogger } from "./requests/request-log.ts";
 import { normalizeRequestTarget } from "./requests/request-target.ts";
@@ -113,6 +114,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   rejectCrossSite(app, { ...site, corsOrigins });
   discardUnreadBodies(app);
   limitDefaultBodies(app);
+  boundJsonBodies(app);
   return app;
 }
 

@@ -1,4 +1,5 @@
 import { HttpError } from "@noisefloor/http/errors.ts";
+import { JsonExcessError } from "@noisefloor/http/requests/json-bodies.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import type { FastifyError, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -34,8 +35,12 @@ export const ADDRESSES_ROUTE = {
   errorHandler: rejectBody,
 };
 
+const notAddresses = () =>
+  new HttpError(400, `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`);
+
 /** A body that is too large is a 400 as well, not a 413. */
 function rejectBody(error: FastifyError): never {
+  if (error instanceof JsonExcessError) throw notAddresses();
   throw error.code === "FST_ERR_CTP_BODY_TOO_LARGE"
     ? new HttpError(400, "The request body is larger than 1 MiB")
     : error;
@@ -50,7 +55,7 @@ function rejectBody(error: FastifyError): never {
 export function readAddresses(body: unknown): readonly string[] {
   const ips: unknown = typeof body === "object" && body !== null && "ips" in body ? body.ips : undefined;
   if (Array.isArray(ips) && ips.length > 0 && ips.length <= MAX_ADDRESSES && ips.every(isString)) return ips;
-  throw new HttpError(400, `The request body must be {"ips": [...]} with 1 to ${MAX_ADDRESSES} addresses`);
+  throw notAddresses();
 }
 
 function isString(value: unknown): value is string {

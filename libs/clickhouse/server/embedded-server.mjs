@@ -6,6 +6,8 @@ import { setPriority } from "node:os";
 import { DataType, load, open } from "ffi-rs";
 
 const [library, ...options] = process.argv.slice(2);
+// What the engine writes, backups among it, holds hashes of keys: no other user of the machine may read it.
+process.umask(0o077);
 /** The file descriptor that the parent closes to let the server listen. */
 const GATE = 3;
 const [O_RDWR, O_NOCTTY] = [2, process.platform === "darwin" ? 0x20000 : 0x100];

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { createMetrics } from "@noisefloor/telemetry/metrics.ts";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
@@ -102,6 +104,35 @@ test.each([
     }
     for (const path of ["/healthz", "/readyz"]) expect(await ask("GET", { host }, path)).toBe(200);
   }
+});
+
+test.each([
+  ["a second Host", "GET /things HTTP/1.1\r\nHost: localhost\r\nHost: foreign.example"],
+  ["a first Host", "GET /things HTTP/1.1\r\nHost: foreign.example\r\nhost: localhost"],
+  ["an absolute target", "GET http://foreign.example/things HTTP/1.1\r\nHost: localhost"],
+  [
+    "an absolute target with a port and a user",
+    "GET http://localhost@foreign.example:80/things HTTP/1.1\r\nHost: localhost",
+  ],
+])("a foreign name in %s is rejected as one in Host alone", async (_where, head) => {
+  const app = await createHttpApp({
+    log: pino({ level: "silent" }),
+    metrics: createMetrics(),
+    deadlineMs: 1_000,
+    site: LOCAL,
+  });
+  onTestFinished(() => app.close());
+  for (const each of OPERATIONS) registerOperation(app, each, async () => ({}));
+  const url = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));
+  const statusOf = async (text: string) => {
+    const socket = connect(Number(url.port), "127.0.0.1").setEncoding("utf8");
+    socket.write(`${text}\r\nConnection: close\r\n\r\n`);
+    const [answer] = await once(socket, "data");
+    socket.destroy();
+    return String(answer).slice(9, 12);
+  };
+  expect(await statusOf(head)).toBe("403");
+  expect(await statusOf(head.replaceAll("foreign.example", "localhost")), "and our own name is not").toBe("200");
 });
 
 test("the name of a container is known in its network, and not on loopback", async () => {

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HttpError } from "../errors.ts";
 import { HEALTH_PATH, READY_PATH } from "../health.ts";
 import { keyOf } from "./key.ts";
+import { authorityOf } from "./request-target.ts";
 
 /** Where an application is reached, and whether it accepts observations without a key. */
 export type SiteOptions = {
@@ -57,9 +58,7 @@ export function rejectCrossSite(
     if (request.method === "POST" && request.routeOptions.config.keyOf !== undefined && isForeignPage(request)) {
       return new HttpError(403, "Web pages of other origins may not send this: CORS_ORIGINS does not list the origin");
     }
-    const { host } = request.headers;
-    // HTTP 1.0 allows none, and no browser sends such a request.
-    if (host === undefined || !(isLocal || isIntakeOpen()) || isOurs(nameIn(host))) return undefined;
+    if (!(isLocal || isIntakeOpen()) || hostsOf(request).every((host) => isOurs(nameIn(host)))) return undefined;
     return new HttpError(403, "The name in Host is not known here: neither PUBLIC_URL nor ALLOWED_HOSTS has it");
   };
   app.addHook("onRequest", (request, _reply, done) => done(check(request)));
@@ -68,6 +67,18 @@ export function rejectCrossSite(
 /** Only on routes that check the key: elsewhere it could be any text. */
 function carriesKey({ headers, routeOptions }: FastifyRequest): boolean {
   return routeOptions.config.keyOf !== undefined && keyOf(headers) !== "";
+}
+
+/**
+ * Every host that a request names, in its target or in a field, of which Node reads the first alone. HTTP 1.0 allows
+ * none, and no browser sends such a request.
+ */
+function hostsOf({ raw, originalUrl }: FastifyRequest): string[] {
+  const hosts = raw.rawHeaders.filter(
+    (_, index) => index % 2 === 1 && raw.rawHeaders[index - 1]?.toLowerCase() === "host",
+  );
+  const inTarget = authorityOf(originalUrl);
+  return inTarget === undefined ? hosts : [...hosts, inTarget];
 }
 
 /** The host without its port, normalized as URLs are; `.` when it is no host at all. */

@@ -24,6 +24,11 @@ function isDecodable(segment: string): boolean {
   }
 }
 
+/** The host in the absolute form of a target, as clients send it to a proxy: `http://host/path`. */
+export function authorityOf(target: string): string | undefined {
+  return /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1];
+}
+
 /** A target without its query string, for logs: some clients put secrets into the query. */
 export function pathOf(target: string): string {
   const end = target.indexOf("?");

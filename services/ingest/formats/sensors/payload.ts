@@ -10,6 +10,9 @@ export type PayloadFacts = {
 /** How much of a request is read: of its head, body and fields less is kept. */
 const MAX_REQUEST_LENGTH = 64 * 1024;
 
+/** How many cookies are read: the first names are kept. */
+const MAX_COOKIES = 1_000;
+
 const REQUEST_LINE = /^([A-Z]{3,16}) (\S{1,8192}) HTTP\/\d/;
 
 /** Recognises the commonest openings: a request, an SSH banner, TLS, RDP, SMB, SIP. */
@@ -47,7 +50,9 @@ export function readHttpRequest(whole: string): HttpDraft | undefined {
 /** What rules need of a request's header fields. */
 export function readHeaderFields(fields: readonly (readonly [name: string, value: string])[]): HttpDraft {
   const fieldValue = (wanted: string) => fields.find(([name]) => name.toLowerCase() === wanted)?.[1];
-  const cookies = (fieldValue("cookie") ?? "").split(";").flatMap((cookie) => cookie.split("=")[0]?.trim() || []);
+  const cookies = (fieldValue("cookie") ?? "")
+    .split(";", MAX_COOKIES)
+    .flatMap((cookie) => cookie.split("=", 1)[0]?.trim() || []);
   return {
     host: fieldValue("host"),
     userAgent: fieldValue("user-agent"),

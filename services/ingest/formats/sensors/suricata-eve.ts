@@ -100,9 +100,14 @@ function labelsOf(record: Fields, event: string): string[] {
   ];
 }
 
+/** How much of a text with ids of CVEs is read: more labels are not kept. */
+const MAX_CVE_LENGTH = 4096;
+
 /** Rule writers spell them `CVE_2021_44228` and `2021-44228`; T-Pot lists several in one text. */
 export function cveLabels(text: string): string[] {
-  return [...text.matchAll(/(\d{4})[_-](\d{4,7})/g)].map(([, year, number]) => `cve:CVE-${year}-${number}`);
+  return [...text.slice(0, MAX_CVE_LENGTH).matchAll(/(\d{4})[_-](\d{4,7})/g)].map(
+    ([, year, number]) => `cve:CVE-${year}-${number}`,
+  );
 }
 
 function httpOf(record: Fields) {

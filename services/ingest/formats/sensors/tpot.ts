@@ -1,6 +1,6 @@
 import { MAX_ITEMS, MAX_LENGTH } from "@noisefloor/domain/observation/schema.ts";
 import { toObservation } from "../draft.ts";
-import { at, type Fields, portAt, textAt, textsAt, toText } from "../fields.ts";
+import { type Fields, objectAt, portAt, textAt, textsAt, toText } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 import { decodeCowrie } from "./cowrie.ts";
 import { decodeDionaea } from "./dionaea.ts";
@@ -71,7 +71,7 @@ function decodeGeneric(record: Fields, type: string, options: DecodeOptions): De
   const isLogin = username !== undefined || password !== undefined;
   const raw = readHttpRequest(textAt(record, "request", "payload_printable", "raw")?.replace(/^"/, "") ?? "");
   const target = textAt(record, "http.url", "url", "path", "uri", "request_uri");
-  const fields = Object.entries(at(record, "headers") ?? {}).map(([name, value]): [string, string] => [
+  const fields = Object.entries(objectAt(record, "headers")).map(([name, value]): [string, string] => [
     name,
     toText(value) ?? "",
   ]);

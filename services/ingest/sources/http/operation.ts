@@ -214,7 +214,11 @@ export const postSplunkEventsVersioned = defineOperation({
   path: "/services/collector/event/1.0",
 });
 
-/** `GET /services/collector/health`: shippers ask it before they send. */
+/** Splunk's own words, by which shippers tell the two apart. */
+export const HEC_HEALTHY = { text: "HEC is healthy", code: 17 };
+export const HEC_UNHEALTHY = { text: "HEC is unhealthy, queues are full", code: 18 };
+
+/** `GET /services/collector/health`: shippers ask it before they send, without a key. */
 export const getSplunkHealth = defineOperation({
   id: "getSplunkHealth",
   method: "GET",
@@ -222,15 +226,13 @@ export const getSplunkHealth = defineOperation({
   keyOf: "sensor",
   group: "Intake",
   summary: "Whether the event collector takes events",
+  description: "Needs no key. A 503 while nothing can be stored, as when the disk is full.",
   pathParameters: {},
   queryParameters: [],
-  success: {
-    status: 200,
-    description: "It does.",
-    schema: hecAnswerSchema,
-    example: { text: "HEC is healthy", code: 17 },
+  success: { status: 200, description: "It does.", schema: hecAnswerSchema, example: HEC_HEALTHY },
+  errorResponses: {
+    503: { description: "It does not.", schema: hecAnswerSchema, example: HEC_UNHEALTHY },
   },
-  errorResponses: {},
 });
 
 /** The same, as Vector asks it. */

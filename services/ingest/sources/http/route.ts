@@ -15,8 +15,6 @@ import { type BatchOptions, type BatchResult, countReasons, ingestBatch } from "
 import type { RejectedRecord } from "../../types.ts";
 import {
   FORMAT,
-  getSplunkHealth,
-  getSplunkHealthVersioned,
   LISTED_REJECTIONS,
   MAX_BODY_BYTES,
   NONE_ACCEPTED,
@@ -31,6 +29,7 @@ import {
 import { BUSY, type RequestRecord, type RequestRecords, readRecords, splitBody } from "./read-records.ts";
 import { budgetShareOf, readSenders, type SensorKeys } from "./senders.ts";
 import { readSplunkEvents } from "./splunk-events.ts";
+import { registerSplunkHealth } from "./splunk-health.ts";
 
 /**
  * How long storing may take. Longer than a query: after a timeout a client sends the whole request again, and
@@ -70,6 +69,7 @@ type RequestResult = BatchResult<RequestRecord> & { readonly ignored: number };
 export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions): void {
   const budget = memoryBudget(options.memoryBytes ?? MEMORY_BYTES);
   const senderOf = readSenders(options);
+  registerSplunkHealth(app, options);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
@@ -100,8 +100,6 @@ export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions)
 
 /** What the records of a request are. */
 type Given = { readonly formats: readonly LogFormat[]; readonly sensorId?: string | undefined };
-
-const HEALTHY = { text: "HEC is healthy", code: 17 };
 
 function registerRoutes(
   scope: FastifyInstance,
@@ -142,9 +140,6 @@ function registerRoutes(
       },
       routeOptions,
     );
-  }
-  for (const operation of [getSplunkHealth, getSplunkHealthVersioned]) {
-    registerOperation(scope, operation, async () => HEALTHY);
   }
   registerOperation(
     scope,
