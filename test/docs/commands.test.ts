@@ -10,7 +10,7 @@ type Line = { readonly document: string; readonly text: string; readonly isWhole
 
 /** The ways in which documents call the command line, each followed by its arguments. */
 const CALLS = [
-  /^(?:.*\s)?npx noisefloor (.+)$/,
+  /^(?:.*\s)?\.\/noisefloor (.+)$/,
   /^noisefloor (.+)$/,
   /\/noisefloor\.js (.+)$/,
   /^docker compose run --rm migrate (.+)$/,
@@ -57,6 +57,12 @@ test("every command in the documents exists, with its options and arguments", ()
     .map((line, index) => ({ ...line, problem: checked.problems[index] ?? "" }))
     .filter(({ isWhole, problem }) => problem !== "" && (isWhole || !incomplete.includes(problem)));
   expect(wrong).toEqual([]);
+});
+
+test("no document has npm fetch a package of another's, and a line to copy names the command of the checkout", () => {
+  const fetching = lines.filter(({ text }) => /\bnp(?:x|m exec)\b.*\bnoisefloor\b/.test(text));
+  const elsewhere = lines.filter(({ text, isWhole }) => isWhole && /^noisefloor /.test(text));
+  expect([...fetching, ...elsewhere]).toEqual([]);
 });
 
 test("docs/cli.md has every command with every option, and no other", async () => {

@@ -13,7 +13,11 @@ process.on("SIGINT", () => process.exit(130)).on("SIGTERM", () => process.exit(1
 
 const program = await ensureBuilt().catch((error) => {
   console.error(`noisefloor: the program could not be built in dist: ${error.message}`);
-  console.error('noisefloor: whoever may write there runs "npm run build" once');
+  console.error(
+    error.code === "ERR_MODULE_NOT_FOUND"
+      ? 'noisefloor: the packages are not installed: run "npm start" or "npm ci" once'
+      : 'noisefloor: whoever may write there runs "npm run build" once',
+  );
   process.exit(1);
 });
 await import(pathToFileURL(program).href);

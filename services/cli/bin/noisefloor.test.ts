@@ -15,6 +15,7 @@ async function makeCheckout() {
   for (const file of ["infra/build.mjs", "services/cli/bin/noisefloor.js", "package.json", "package-lock.json"]) {
     await cp(join(ROOT, file), join(folder, file));
   }
+  await cp(join(ROOT, "noisefloor"), join(folder, "noisefloor"), { verbatimSymlinks: true });
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
   const server = join(folder, "libs/clickhouse/server");
   await mkdir(server, { recursive: true });
@@ -26,7 +27,7 @@ async function makeCheckout() {
     folder,
     write: (text: string) => writeFile(join(folder, "services/cli/main.ts"), `console.log("${text}" as string);\n`),
     async run() {
-      const { stdout } = await promisify(execFile)(process.execPath, [join(folder, "services/cli/bin/noisefloor.js")]);
+      const { stdout } = await promisify(execFile)("./noisefloor", { cwd: folder });
       return stdout;
     },
   };
@@ -48,4 +49,17 @@ test("where there are no sources, as in the image, what was built runs", async (
   await rm(join(checkout.folder, "services/cli/main.ts"));
   for (const sources of ["libs", "services/explorer"]) await rm(join(checkout.folder, sources), { recursive: true });
   expect(await checkout.run()).toBe("built\n");
+});
+
+test("in a fresh clone the command says what is missing, and npx runs it instead of another's package", async () => {
+  const checkout = await makeCheckout();
+  await checkout.write("never");
+  await rm(join(checkout.folder, "node_modules"));
+  const missing = {
+    stderr: expect.stringContaining('the packages are not installed: run "npm start" or "npm ci" once'),
+  };
+  await expect(checkout.run()).rejects.toMatchObject(missing);
+  const env = { ...process.env, npm_config_cache: join(checkout.folder, "cache"), npm_config_offline: "true" };
+  const npx = promisify(execFile)("npx", ["noisefloor"], { cwd: checkout.folder, env });
+  await expect(npx).rejects.toMatchObject(missing);
 });

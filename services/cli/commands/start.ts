@@ -76,7 +76,7 @@ async function printWelcome(
   const belongs = "It belongs to the workspace default, which may see everything.";
   if (first?.file !== undefined) print(`The first key is in ${first.file}, and nowhere else. ${belongs}`);
   else if (first !== undefined) print(`The key is shown this once. ${belongs}`);
-  print("Another key: npx noisefloor keys create default");
+  print("Another key: ./noisefloor keys create default");
   print("Ctrl-C stops it.");
 }
 
