@@ -136,7 +136,10 @@ export async function createIngest(options: IngestOptions): Promise<Ingest> {
   const storedActivity = storeActivity(counter, options.client, log, options.activityFlushMs);
   return {
     failure: kafka?.failure ?? new Promise<never>(() => {}),
-    checks: kafka === undefined ? {} : { kafka: kafka.assertAlive },
+    checks: {
+      ...(kafka !== undefined && { kafka: kafka.assertAlive }),
+      ...(options.disk !== undefined && { disk: async () => options.disk?.assertSpace() }),
+    },
     register(app) {
       registerIntake(app, {
         ...validation,

@@ -4,43 +4,55 @@ import { defineQuery, runForOne } from "../client/query.ts";
 import { literal } from "../client/sql-text.ts";
 import { SIMULATION } from "../tables/sensor-activity.ts";
 
-const growth = defineQuery({
-  name: "store-growth",
-  sql: `SELECT bytes, rows, accepted, seconds FROM (
-      SELECT sum(total_bytes) AS bytes, sumIf(total_rows, name = 'observations') AS rows
-      FROM system.tables WHERE database = currentDatabase()
-    ) AS sizes CROSS JOIN (
-      SELECT sum(records) AS accepted, if(count() = 0, 0, dateDiff('second', min(hour), now())) AS seconds FROM (
-        SELECT hour, max(records) AS records FROM sensor_activity
-        WHERE outcome = 'accepted' AND source != ${literal(SIMULATION)} AND hour >= now() - INTERVAL 7 DAY
-        GROUP BY hour, source, key_id, workspace_id, sensor_id, is_rest, format, process)
-    ) AS activity`,
+const size = defineQuery({
+  name: "store-size",
+  sql: `SELECT sum(total_bytes) AS bytes, sumIf(total_rows, name = 'observations') AS observations
+    FROM system.tables WHERE database = currentDatabase()`,
   shards: {
-    merge: (shards) => `SELECT sum(shard.bytes) AS bytes, sum(shard.rows) AS rows, sum(shard.accepted) AS accepted,
-      max(shard.seconds) AS seconds FROM ${shards} AS shard`,
+    merge: (shards) =>
+      `SELECT sum(shard.bytes) AS bytes, sum(shard.observations) AS observations FROM ${shards} AS shard`,
   },
   params: z.object({}),
-  row: z.object({
-    bytes: z.int().nullable(),
-    rows: z.int().nullable(),
-    accepted: z.int(),
-    seconds: z.int(),
-  }),
+  row: z.object({ bytes: z.int().nullable(), observations: z.int().nullable() }),
 });
 
-export type StoreGrowth = {
-  readonly bytes: number;
-  readonly observations: number;
-  /** Bytes that a day adds, by the records accepted in the last 7 days; undefined when there were none. */
-  readonly bytesPerDay: number | undefined;
-};
+export type StoreSize = { readonly bytes: number; readonly observations: number };
 
-/** How large the store is, and by how much it grows a day. */
-export async function readGrowth(client: ClickHouseClient): Promise<StoreGrowth> {
-  const { bytes, rows, accepted, seconds } = await runForOne(client, growth, {});
-  const [size, observations] = [bytes ?? 0, rows ?? 0];
-  const days = Math.max(seconds, 3_600) / 86_400;
-  const isKnown = accepted > 0 && observations > 0;
-  const bytesPerDay = isKnown ? Math.round(((size / observations) * accepted) / days) : undefined;
-  return { bytes: size, observations, bytesPerDay };
+/** How large the store is. */
+export async function readSize(client: ClickHouseClient): Promise<StoreSize> {
+  const { bytes, observations } = await runForOne(client, size, {});
+  return { bytes: bytes ?? 0, observations: observations ?? 0 };
+}
+
+/** What comes later after it was seen comes from a file: sensors deliver within hours, also after an outage. */
+const LIVE_HOURS = 6;
+
+/** A record counts as often as it comes and on each of its ways, so what is stored is counted. */
+const arrivals = defineQuery({
+  name: "store-arrivals",
+  sql: `SELECT stored, seconds FROM (
+      SELECT count() AS stored FROM observations
+      WHERE observed_at >= now() - INTERVAL 7 DAY AND received_at < observed_at + INTERVAL ${LIVE_HOURS} HOUR
+        AND NOT startsWith(sensor_id, {simulated:String})
+    ) AS observed CROSS JOIN (
+      SELECT if(count() = 0, 0, dateDiff('second', min(hour), now())) AS seconds FROM sensor_activity
+      WHERE outcome = 'accepted' AND source NOT IN ('file', ${literal(SIMULATION)}) AND hour >= now() - INTERVAL 7 DAY
+    ) AS activity`,
+  shards: {
+    merge: (shards) => `SELECT sum(shard.stored) AS stored, max(shard.seconds) AS seconds FROM ${shards} AS shard`,
+  },
+  params: z.object({ simulated: z.string() }),
+  row: z.object({ stored: z.int(), seconds: z.int() }),
+});
+
+const DAY_SECONDS = 86_400;
+
+/**
+ * How many observations a day brings, by those that sensors sent in the last 7 days; undefined before a whole day has
+ * passed since the first of them. What was replayed or simulated does not come again tomorrow, and does not count.
+ * @param simulated with what the names of simulated sensors begin.
+ */
+export async function readDailyObservations(client: ClickHouseClient, simulated: string): Promise<number | undefined> {
+  const { stored, seconds } = await runForOne(client, arrivals, { simulated });
+  return seconds < DAY_SECONDS ? undefined : (stored * DAY_SECONDS) / seconds;
 }

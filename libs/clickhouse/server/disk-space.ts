@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from "@clickhouse/client";
+import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { z } from "zod";
 import { openPollingCache, type PollingOptions } from "../caches/polling-cache.ts";
 import { explainMissingRight, StoreError, StoreFullError } from "../client/errors.ts";
@@ -99,7 +100,7 @@ export async function openDiskGuard(client: ClickHouseClient, options: DiskGuard
       const space = current();
       if (space !== undefined && space.freeBytes < floorFor(space)) {
         throw new StoreFullError(
-          `the disk of the store has ${space.freeBytes} bytes free, less than the ${floorFor(space)} that are kept free`,
+          `the disk of the store has ${formatBytes(space.freeBytes)} free, less than the ${formatBytes(floorFor(space))} that are kept free`,
         );
       }
     },

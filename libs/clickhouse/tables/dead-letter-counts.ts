@@ -5,17 +5,16 @@ import { defineQuery, run, toDateTime64 } from "../client/query.ts";
 /** Without FINAL, which would order all rows: an id that came again counts once all the same. */
 const countsSince = defineQuery({
   name: "dead-letter-counts-since",
-  sql: `SELECT reason, uniqExact(id) AS records FROM dead_letters
+  sql: `SELECT reason, uniqExact(id) AS records, uniqExactIf(id, source = 'file') AS replayed FROM dead_letters
     WHERE received_at >= toDateTime64({since:String}, 3, 'UTC') GROUP BY reason ORDER BY records DESC, reason`,
   params: z.object({ since: z.string() }),
-  row: z.object({ reason: z.string(), records: z.int() }),
+  row: z.object({ reason: z.string(), records: z.int(), replayed: z.int() }),
 });
 
+/** Dead letters of one reason, and how many of them are of files that were replayed. */
+export type DeadLetterCount = z.output<typeof countsSince.row>;
+
 /** How many dead letters came since a time, by reason, the most first. @param since milliseconds since 1970 UTC. */
-export async function countDeadLettersSince(
-  client: ClickHouseClient,
-  since: number,
-): Promise<ReadonlyMap<string, number>> {
-  const rows = await run(client, countsSince, { since: toDateTime64(since) });
-  return new Map(rows.map(({ reason, records }) => [reason, records]));
+export function countDeadLettersSince(client: ClickHouseClient, since: number): Promise<DeadLetterCount[]> {
+  return run(client, countsSince, { since: toDateTime64(since) });
 }

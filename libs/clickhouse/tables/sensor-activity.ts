@@ -2,7 +2,6 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
 import { z } from "zod";
 import { defineQuery, run, toDateTime64 } from "../client/query.ts";
-import { literal } from "../client/sql-text.ts";
 
 /** The `source` of what `noisefloor simulate` has stored, which no service took in. */
 export const SIMULATION = "simulation";
@@ -136,17 +135,4 @@ export function readSensorActivity(
   workspaces?: readonly string[],
 ): Promise<SensorActivity[]> {
   return run(client, sensorActivity, activityParams(now, workspaces));
-}
-
-const lastAccepted = defineQuery({
-  name: "last-accepted",
-  sql: `SELECT toUnixTimestamp64Milli(max(last_at)) AS at FROM sensor_activity
-    WHERE outcome = 'accepted' AND source NOT IN ('file', ${literal(SIMULATION)}) HAVING count() > 0`,
-  params: z.object({}),
-  row: z.object({ at: z.int() }),
-});
-
-/** When a service accepted a record last, in milliseconds since 1970 UTC; undefined when none ever did. */
-export async function readLastAccepted(client: ClickHouseClient): Promise<number | undefined> {
-  return (await run(client, lastAccepted, {}))[0]?.at;
 }

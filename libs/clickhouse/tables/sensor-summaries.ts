@@ -18,6 +18,8 @@ export type SensorSummary = Pick<
 > & {
   /** Undefined for keys of the settings, and without a key. */
   readonly key: SensorKey | undefined;
+  /** Whether files were replayed rather than sent by the sensor, whose state they say nothing about. */
+  readonly isReplayed: boolean;
   readonly isSilent: boolean;
   readonly today: Counts;
   readonly week: Counts;
@@ -48,14 +50,23 @@ export function summarize(
   now: number,
 ): SensorSummary[] {
   const keysById = new Map(keys.map((key) => [key.keyId, key]));
+  const fromFiles = new Map(activity.filter(isReplay).map(({ sensorId, week }) => [sensorId, week.accepted ?? 0]));
   return activity.map((one) => {
     const { source, keyId, sensorId, isRest, lastSeen, formats } = one;
     const key = keysById.get(keyId);
-    // What has no name cannot be told apart, so neither can its silence; and a simulation ends.
+    // The topic brings what is replayed into it, by the name of its sensor.
+    const isReplayed =
+      isReplay(one) || (source === "kafka" && (one.week.accepted ?? 0) <= (fromFiles.get(sensorId) ?? -1));
+    // What has no name cannot be told apart, so neither can its silence; a simulation ends, and so does a replay.
     const isWatched =
-      source !== SIMULATION && !isRest && (sensorId !== "" || key !== undefined) && key?.isRevoked !== true;
+      source !== SIMULATION &&
+      !isReplayed &&
+      !isRest &&
+      (sensorId !== "" || key !== undefined) &&
+      key?.isRevoked !== true;
     return {
       ...{ source, keyId, sensorId, isRest, lastSeen, formats, key },
+      isReplayed,
       isSilent: isWatched && isSilent(one, key?.sensorId === sensorId && sensorId !== "", now),
       today: toCounts(one.today),
       week: toCounts(one.week),
@@ -64,6 +75,8 @@ export function summarize(
     };
   });
 }
+
+const isReplay = ({ source }: SensorActivity) => source === "file";
 
 function toCounts({ accepted = 0, ignored = 0, ...reasons }: Record<string, number>): Counts {
   return { accepted, ignored, rejected: Object.values(reasons).reduce((sum, count) => sum + count, 0), reasons };

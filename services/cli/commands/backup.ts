@@ -9,12 +9,13 @@ import { backUpPart } from "@noisefloor/clickhouse/backup/plain-copy.ts";
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainLoss, openClickHouse } from "@noisefloor/clickhouse/server/open.ts";
 import { type MadeBackupRecord, writeBackup } from "@noisefloor/clickhouse/tables/backups.ts";
+import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { type MakePart, makeParts } from "../backup-parts.ts";
 import { readBackupPlace } from "../backup-place.ts";
 import { PLACE_HELP } from "../backup-place-help.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
-import { formatBytes, type OutputOptions } from "../framework/output.ts";
+import type { OutputOptions } from "../framework/output.ts";
 import { fractionBar } from "../framework/progress.ts";
 import { asCommand, assertStoreExists } from "../store.ts";
 

@@ -11,7 +11,7 @@ import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import type { IngestedRecords } from "@noisefloor/ingest/pipeline.ts";
 import { type LogFile, openLogFiles, type ReadFileOptions } from "@noisefloor/ingest/sources/file/log-files.ts";
 import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
-import { ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sources/file/replay.ts";
+import { EXPIRED, ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sources/file/replay.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/types.ts";
 import { readSensorFormats } from "../formats.ts";
 import { type CloseStack, createCloseStack } from "../framework/close-stack.ts";
@@ -81,8 +81,6 @@ export async function runReplay(
         rate: options.rate,
         stop: signal,
         stopAfterRejected: options.keepGoing ? undefined : MAX_REJECTED,
-        // With the newest at a time of the user's choice, older ones are no sign of a mistake.
-        expectedReason: shiftTo === undefined ? undefined : "older-than-retention",
         onProgress: ({ accepted, rejected }) => progress.note(`${accepted} ${target.verb}, ${rejected} rejected`),
       });
       progress.end();
@@ -167,8 +165,9 @@ function formatInterruption({ dryRun, shiftTo: given }: ReplayOptions, shiftTo: 
 
 /** Throws a UserError when there were records and none was accepted. */
 function assertUseful(summary: ReplaySummary, { format, dryRun, shiftTo }: ReplayOptions): void {
-  if (summary.rejected === 0 || summary.accepted > 0) return;
-  const [reason = ""] = Object.entries(summary.reasons).sort(([, one], [, other]) => other - one)[0] ?? [];
+  const reasons = { ...summary.reasons, [EXPIRED]: summary.ignored[EXPIRED] ?? 0 };
+  const [[reason, records] = ["", 0]] = Object.entries(reasons).sort(([, one], [, other]) => other - one);
+  if (records === 0 || summary.accepted > 0) return;
   const remedy = REMEDIES[reason]?.(format, shiftTo) ?? (dryRun ? "" : 'see "noisefloor dead-letters list"');
   const outcome = summary.isHopeless
     ? `none of the first ${summary.rejected} records was accepted, the rest was not read`
@@ -177,7 +176,7 @@ function assertUseful(summary: ReplaySummary, { format, dryRun, shiftTo }: Repla
   throw new UserError(`${outcome}${remedy === "" ? "" : `: ${remedy}`}${further}`);
 }
 
-/** What most likely helps when all records are rejected for the same reason, by that reason. */
+/** What most likely helps when no record is accepted for the same reason, by that reason. */
 const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undefined) => string>> = {
   "older-than-retention": (_format, shiftTo) =>
     shiftTo === undefined

@@ -1,9 +1,10 @@
 import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
 import { countOlderRows, readTableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
+import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { CommandContext } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
-import { formatBytes, type OutputOptions, show } from "../framework/output.ts";
+import { type OutputOptions, show } from "../framework/output.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { isMuch } from "../retention-loss.ts";
 import { closingAfter, openPreparedStore } from "../store.ts";

@@ -52,15 +52,3 @@ export function showNewKey(
   print(`key  ${created.key}`);
   print("Keep the key: it is stored nowhere and cannot be shown again.");
 }
-
-/** In units of 1,024, with one digit after the point. */
-export function formatBytes(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1_024 && unit < units.length - 1) {
-    size /= 1_024;
-    unit++;
-  }
-  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
-}

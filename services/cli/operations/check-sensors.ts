@@ -7,7 +7,7 @@ import type { StoreFacts } from "./probe-store.ts";
 const LEAST_RECORDS = 20;
 const NAMED = 5;
 
-/** Sensors that fell silent, and those of which more than half is rejected. */
+/** Sensors that fell silent, and those of which more than half is rejected. What was replayed says nothing about either. */
 export function checkSensors({ sensors }: StoreFacts, now: number): Finding[] {
   const check = "sensors";
   if ("error" in sensors) return [unknown(check, sensors.error, "grant the user SELECT on the table sensor_activity")];
@@ -27,7 +27,8 @@ export function checkSensors({ sensors }: StoreFacts, now: number): Finding[] {
     );
   }
   const rejected = all.filter(
-    ({ recent }) => recent.rejected + recent.accepted >= LEAST_RECORDS && rejectedShare(recent) > 0.5,
+    ({ isReplayed, recent }) =>
+      !isReplayed && recent.rejected + recent.accepted >= LEAST_RECORDS && rejectedShare(recent) > 0.5,
   );
   if (rejected.length > 0) {
     const names = list(
@@ -49,11 +50,15 @@ export function checkSensors({ sensors }: StoreFacts, now: number): Finding[] {
 export function checkDeadLetters({ deadLetters, sensors }: StoreFacts): Finding[] {
   const check = "dead letters";
   if ("error" in deadLetters) return [unknown(check, deadLetters.error)];
-  const reasons = [...deadLetters.value];
-  const count = reasons.reduce((sum, [, records]) => sum + records, 0);
-  if (count === 0) return [ok(check, "none today (UTC)")];
-  const text = `${count} today (UTC): ${reasons.map(([reason, records]) => `${reason} ${records}`).join(", ")}`;
-  const today = "value" in sensors ? sensors.value.map((one) => one.today) : [];
+  const reasons = deadLetters.value.flatMap(({ reason, records, replayed }) =>
+    records > replayed ? [[reason, records - replayed] as const] : [],
+  );
+  const count = sum(reasons.map(([, records]) => records));
+  const replayed = sum(deadLetters.value.map((one) => one.replayed));
+  const ofFiles = replayed === 0 ? "" : `; ${replayed} more are of replayed files`;
+  if (count === 0) return [ok(check, `none today (UTC)${ofFiles}`)];
+  const text = `${count} today (UTC): ${reasons.map(([reason, records]) => `${reason} ${records}`).join(", ")}${ofFiles}`;
+  const today = "value" in sensors ? sensors.value.filter((one) => !one.isReplayed).map((one) => one.today) : [];
   const [accepted, rejected] = [sum(today.map((one) => one.accepted)), sum(today.map((one) => one.rejected))];
   const remedies = reasons.map(([reason]) => REMEDIES[reason]).filter((remedy) => remedy !== undefined);
   const remedy = ['"noisefloor dead-letters list --since 24h" shows them', ...remedies].join("; ");

@@ -131,10 +131,10 @@ export function checkBenignUpdates(facts: Facts): Finding[] {
   return [warning("benign lists", text, 'try "noisefloor benign update", which says why; the lists stay as they are')];
 }
 
-/** The newest time at which any running service stored observations, in milliseconds since 1970 UTC. */
+/** When observations were stored last, by whichever way they came, in milliseconds since 1970 UTC. */
 export function lastInsertOf(facts: Facts): number | undefined {
   const times = samplesOf(facts, "noisefloor_last_insert_timestamp_seconds").map(({ value }) => value * 1_000);
-  const stored = "value" in facts.store.facts ? knownOf(facts.store.facts.value.lastAccepted) : undefined;
+  const stored = "value" in facts.store.facts ? knownOf(facts.store.facts.value.newestReceipt) : undefined;
   const newest = Math.max(0, ...times, stored ?? 0);
   return newest === 0 ? undefined : newest;
 }

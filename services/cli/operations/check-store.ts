@@ -1,10 +1,10 @@
 import { join } from "node:path";
+import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
-import { formatBytes } from "../framework/output.ts";
 import { HIGH_LOAD } from "./check-services.ts";
 import { type Finding, failure, ok, unknown, warning } from "./finding.ts";
 import type { Facts } from "./gather.ts";
-import { daysUntilFull, formatAge, formatSkew } from "./measures.ts";
+import { daysUntilFull, formatAge, formatFull, formatSkew } from "./measures.ts";
 import { isLate } from "./probe.ts";
 import type { StoreFacts } from "./probe-store.ts";
 
@@ -100,8 +100,9 @@ export function checkReplicas({ replicas }: StoreFacts): Finding[] {
   return found.length === 0 ? [ok(check, `all ${all.length} are complete`)] : found;
 }
 
-export function checkDisk({ disk, growth, retentionDays }: StoreFacts): Finding[] {
+export function checkDisk(facts: StoreFacts): Finding[] {
   const check = "disk";
+  const { disk } = facts;
   if ("error" in disk) return [unknown(check, disk.error, "grant the user SELECT on system.disks")];
   const { freeBytes, totalBytes, floorBytes } = disk.value;
   const text = `${formatBytes(freeBytes)} of ${formatBytes(totalBytes)} free`;
@@ -115,8 +116,8 @@ export function checkDisk({ disk, growth, retentionDays }: StoreFacts): Finding[
       ),
     ];
   }
-  const days = daysUntilFull(disk.value, growth, retentionDays);
-  const until = days === undefined ? "" : `, full in about ${Math.floor(days)} days at the present rate`;
+  const days = daysUntilFull(facts);
+  const until = formatFull(days);
   if (freeBytes < 5 * floorBytes || (days !== undefined && days < FULL_SOON_DAYS)) {
     return [warning(check, text + until, remedy)];
   }

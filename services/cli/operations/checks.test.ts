@@ -26,11 +26,12 @@ const STORE: StoreFacts = {
   clock: { skewMs: 3, version: "26.7", uptimeSeconds: 60 },
   schema: { value: 21 },
   disk: { value: { freeBytes: 100 * GIB, totalBytes: 200 * GIB, floorBytes: 4 * GIB } },
-  growth: { value: { bytes: GIB, observations: 1_000_000, bytesPerDay: GIB / 100 } },
+  size: { value: { bytes: GIB, observations: 1_000_000 } },
+  perDay: { value: 10_000 },
   retentionDays: { value: 100 },
-  lastAccepted: { value: NOW - 60_000 },
+  newestReceipt: { value: NOW - 60_000 },
   lastBackup: { value: { madeAt: NOW - 10 * HOUR, place: "/backups/one", bytes: GIB } },
-  deadLetters: { value: new Map() },
+  deadLetters: { value: [] },
   sensors: { value: summarize([activity()], [], NOW) },
   replicas: { value: [] },
 };
@@ -97,7 +98,7 @@ test.each<[string, Facts, RegExp]>([
   ],
   [
     "the disk is full in a week",
-    facts({}, { growth: { value: { bytes: GIB, observations: 1, bytesPerDay: 13 * GIB } } }),
+    facts({}, { perDay: { value: 13_000_000 } }),
     /^warning disk: .* full in about 7 days/,
   ],
   [
@@ -214,7 +215,7 @@ test.each<[string, Facts, RegExp]>([
     facts(
       {},
       {
-        deadLetters: { value: new Map([["not-json", 9]]) },
+        deadLetters: { value: [{ reason: "not-json", records: 9, replayed: 0 }] },
         sensors: { value: summarize([activity({ today: { accepted: 1, "not-json": 9 } })], [], NOW) },
       },
     ),
@@ -233,4 +234,29 @@ test("what was not answered in time is unknown, and no failure of its own", () =
   expect(faults(facts({}, { schema: failed("no answer within 1 s") }))).toEqual([
     "unknown schema: no answer within 1 s",
   ]);
+});
+
+test("the growth is what the stored observations take, and a disk that is full already fills in no time", () => {
+  const lines = (store: Partial<StoreFacts>) => Object.fromEntries(statusLines(facts({}, store)));
+  const grown = lines({ perDay: { value: 13_000_000 } });
+  expect(grown.store).toContain("1000000 observations, 1.0 GiB, 13.0 GiB a day");
+  expect(grown.disk).toContain("full in about 7 days at the present rate");
+  const soon = lines({ perDay: { value: 500_000_000 } });
+  expect(soon.disk).toContain("full in about 4 hours at the present rate");
+  const disk = { value: { freeBytes: 3 * GIB, totalBytes: 200 * GIB, floorBytes: 4 * GIB } };
+  const full = lines({ perDay: { value: 13_000_000 }, disk }).disk;
+  expect(full).toBe("FULL: 3.0 GiB of 200.0 GiB free, below 4.0 GiB (MIN_FREE_DISK_MIB) nothing is stored");
+  expect(lines({ perDay: { value: undefined } })).not.toMatchObject({ store: expect.stringContaining("a day") });
+});
+
+test("a replay blames no sensor: neither for its silence, nor for old times or what is rejected", () => {
+  const replayed = { keyId: "", lastSeen: NOW - 50 * HOUR, recent: { accepted: 1, "in-the-future": 500 } };
+  const today = { accepted: 1, "in-the-future": 500 };
+  const sensors = (...more: SensorActivity[]) => ({ sensors: { value: summarize(more, [], NOW) } });
+  const deadLetters = { value: [{ reason: "in-the-future", records: 500, replayed: 500 }] };
+  const file = activity({ source: "file", ...replayed, today });
+  // With brokers, the replay comes out of the topic under the sensor's name, too.
+  const topic = activity({ source: "kafka", ...replayed });
+  expect(faults(facts({}, { ...sensors(file, topic), deadLetters }))).toEqual([]);
+  expect(faults(facts({}, sensors(activity({ source: "kafka", ...replayed }))))).toHaveLength(2);
 });

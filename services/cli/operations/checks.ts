@@ -1,4 +1,4 @@
-import { formatBytes } from "../framework/output.ts";
+import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { checkDeadLetters, checkSensors } from "./check-sensors.ts";
 import {
   checkBenignUpdates,

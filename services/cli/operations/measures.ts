@@ -1,20 +1,33 @@
-import type { StoreGrowth } from "@noisefloor/clickhouse/schema/growth.ts";
-import type { Probe } from "./probe.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import { knownOf } from "./probe.ts";
+import type { StoreFacts } from "./probe-store.ts";
+
+/** How many bytes a day adds, by what the stored observations take; undefined when that is not known. */
+export function bytesPerDay({ size, perDay }: Pick<StoreFacts, "size" | "perDay">): number | undefined {
+  const { bytes = 0, observations = 0 } = knownOf(size) ?? {};
+  const added = knownOf(perDay);
+  return added === undefined || observations === 0 ? undefined : Math.round((bytes / observations) * added);
+}
 
 /**
  * In how many days the disk has no more space than is kept free, at the present rate; undefined when that is not known,
- * or when the retention deletes as much before.
+ * when the retention deletes as much before, and on a disk that is full already.
  */
 export function daysUntilFull(
-  { freeBytes, floorBytes }: { readonly freeBytes: number; readonly floorBytes: number },
-  growth: Probe<StoreGrowth>,
-  retentionDays: Probe<number>,
+  facts: Pick<StoreFacts, "disk" | "size" | "perDay" | "retentionDays">,
 ): number | undefined {
-  if ("error" in growth || "error" in retentionDays || growth.value.bytesPerDay === undefined) return undefined;
-  const { bytes, bytesPerDay } = growth.value;
-  const space = Math.max(0, freeBytes - floorBytes);
-  if (bytesPerDay * retentionDays.value <= bytes + space) return undefined;
-  return space / bytesPerDay;
+  const [disk, kept, rate] = [knownOf(facts.disk), knownOf(facts.retentionDays), bytesPerDay(facts)];
+  if (disk === undefined || kept === undefined || rate === undefined || disk.freeBytes < disk.floorBytes)
+    return undefined;
+  const space = disk.freeBytes - disk.floorBytes;
+  return rate * kept <= (knownOf(facts.size)?.bytes ?? 0) + space ? undefined : space / rate;
+}
+
+/** As `full in about 3 days`, with a comma before it; empty when that is not known. */
+export function formatFull(days: number | undefined): string {
+  return days === undefined
+    ? ""
+    : `, full in about ${formatAge(Math.max(days * DAY_MS, 3_600_000))} at the present rate`;
 }
 
 /** As `3 minutes`; a moment that lies ahead is `0 seconds` ago. */

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse/replicas/report.ts";
-import { readGrowth, type StoreGrowth } from "@noisefloor/clickhouse/schema/growth.ts";
+import { readDailyObservations, readSize, type StoreSize } from "@noisefloor/clickhouse/schema/growth.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { readServerClock, type ServerClock } from "@noisefloor/clickhouse/server/clock.ts";
@@ -11,12 +11,13 @@ import { readServerNote } from "@noisefloor/clickhouse/server/embedded-files.ts"
 import { explainUnusable } from "@noisefloor/clickhouse/server/open.ts";
 import { isAlive } from "@noisefloor/clickhouse/server/start-lock.ts";
 import { type MadeBackupRecord, readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";
-import { countDeadLettersSince } from "@noisefloor/clickhouse/tables/dead-letter-counts.ts";
-import { readLastAccepted } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import { countDeadLettersSince, type DeadLetterCount } from "@noisefloor/clickhouse/tables/dead-letter-counts.ts";
+import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
 import { readSensorSummaries, type SensorSummary } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
+import { SENSOR_PREFIX } from "../simulation/fleet.ts";
 import { formatReason, PROBE_MS, type Probe, probe } from "./probe.ts";
 
 /** What ClickHouse says. A part that the user may not read, or that the schema lacks, has an error of its own. */
@@ -25,12 +26,15 @@ export type StoreFacts = {
   /** Its value is the number of the last migration. */
   readonly schema: Probe<number>;
   readonly disk: Probe<DiskSpace & { readonly floorBytes: number }>;
-  readonly growth: Probe<StoreGrowth>;
+  readonly size: Probe<StoreSize>;
+  /** Observations that a day brings; undefined while that cannot be known. */
+  readonly perDay: Probe<number | undefined>;
   readonly retentionDays: Probe<number>;
-  readonly lastAccepted: Probe<number | undefined>;
+  /** Whichever way the newest observation came. */
+  readonly newestReceipt: Probe<number | undefined>;
   readonly lastBackup: Probe<MadeBackupRecord | undefined>;
   /** Today's, since midnight UTC, by reason. */
-  readonly deadLetters: Probe<ReadonlyMap<string, number>>;
+  readonly deadLetters: Probe<readonly DeadLetterCount[]>;
   readonly sensors: Probe<readonly SensorSummary[]>;
   /** None of a store without replicas. */
   readonly replicas: Probe<readonly ReplicaReport[]>;
@@ -91,7 +95,7 @@ async function askStore(
 async function askDatabase(client: ClickHouseClient, floorBytes: number | undefined) {
   const now = Date.now();
   const ask = <T>(read: () => Promise<T>) => probe(() => read().catch(explain));
-  const [schema, disk, growth, retentionDays, lastAccepted, lastBackup, deadLetters, sensors, replicas] =
+  const [schema, disk, size, perDay, retentionDays, newestReceipt, lastBackup, deadLetters, sensors, replicas] =
     await Promise.all([
       ask(async () => {
         const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
@@ -103,15 +107,16 @@ async function askDatabase(client: ClickHouseClient, floorBytes: number | undefi
         if (space instanceof Error) throw space;
         return { ...space, floorBytes: floorBytes ?? floorOf(space) };
       }),
-      ask(() => readGrowth(client)),
+      ask(() => readSize(client)),
+      ask(() => readDailyObservations(client, SENSOR_PREFIX)),
       ask(() => readRetention(client)),
-      ask(() => readLastAccepted(client)),
+      ask(() => readNewestReceipt(client)),
       ask(() => readLastBackup(client)),
       ask(() => countDeadLettersSince(client, Math.floor(now / DAY_MS) * DAY_MS)),
       ask(() => readSensorSummaries(client, now)),
       ask(() => readReplicas(client)),
     ]);
-  return { schema, disk, growth, retentionDays, lastAccepted, lastBackup, deadLetters, sensors, replicas };
+  return { schema, disk, size, perDay, retentionDays, newestReceipt, lastBackup, deadLetters, sensors, replicas };
 }
 
 function explain(error: unknown): never {

@@ -1,17 +1,18 @@
 import { nameOf } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
+import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
-import { formatBytes } from "../framework/output.ts";
 import { formatReasons, sensorToJson } from "../sensors/list.ts";
 import { lastInsertOf } from "./check-services.ts";
 import { type Facts, samplesOf } from "./gather.ts";
-import { daysUntilFull, formatAge, formatSkew } from "./measures.ts";
+import { bytesPerDay, daysUntilFull, formatAge, formatFull, formatSkew } from "./measures.ts";
 import { knownOf, type Probe } from "./probe.ts";
 import type { StoreFacts } from "./probe-store.ts";
 
 const timeOf = (time: number | undefined) => (time === undefined ? null : formatTimestamp(time));
 const errorOf = (result: Probe<unknown> | undefined) =>
   result !== undefined && "error" in result ? result.error : null;
-const total = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((sum, count) => sum + count, 0);
+const total = (counts: StoreFacts["deadLetters"]) =>
+  (knownOf(counts) ?? []).reduce((sum, { records }) => sum + records, 0);
 
 /** What is known, as JSON: what is not is null. */
 export function statusToJson(facts: Facts) {
@@ -61,7 +62,7 @@ export function statusToJson(facts: Facts) {
 
 function storeToJson(asked: Probe<StoreFacts>) {
   if ("error" in asked) return {};
-  const { clock, schema, disk, growth, retentionDays } = asked.value;
+  const { clock, schema, disk, size, retentionDays } = asked.value;
   return {
     version: clock.version,
     uptime_seconds: clock.uptimeSeconds,
@@ -69,13 +70,13 @@ function storeToJson(asked: Probe<StoreFacts>) {
     migration: knownOf(schema) ?? null,
     schema_error: errorOf(schema),
     retention_days: knownOf(retentionDays) ?? null,
-    bytes: knownOf(growth)?.bytes ?? null,
-    observations: knownOf(growth)?.observations ?? null,
-    bytes_per_day: knownOf(growth)?.bytesPerDay ?? null,
+    bytes: knownOf(size)?.bytes ?? null,
+    observations: knownOf(size)?.observations ?? null,
+    bytes_per_day: bytesPerDay(asked.value) ?? null,
     free_bytes: knownOf(disk)?.freeBytes ?? null,
     total_bytes: knownOf(disk)?.totalBytes ?? null,
     floor_bytes: knownOf(disk)?.floorBytes ?? null,
-    days_until_full: "value" in disk ? (daysUntilFull(disk.value, growth, retentionDays) ?? null) : null,
+    days_until_full: daysUntilFull(asked.value) ?? null,
   };
 }
 
@@ -84,7 +85,10 @@ function countsToJson(asked: Probe<StoreFacts>) {
   const backup = knownOf(facts?.lastBackup);
   const deadLetters = knownOf(facts?.deadLetters);
   return {
-    dead_letters_today: deadLetters === undefined ? null : Object.fromEntries(deadLetters),
+    dead_letters_today:
+      deadLetters === undefined
+        ? null
+        : Object.fromEntries(deadLetters.map(({ reason, records }) => [reason, records])),
     last_backup:
       backup === undefined ? null : { made: timeOf(backup.madeAt), place: backup.place, bytes: backup.bytes },
     sensors: knownOf(facts?.sensors)?.map(sensorToJson) ?? null,
@@ -140,13 +144,11 @@ function describeService({ url, note, isAlive, health, failing }: Facts["service
 function storeLines({ store }: Facts): (readonly [string, string])[] {
   const { facts, url } = store;
   if ("error" in facts) return [["ClickHouse", url === undefined ? facts.error : `${url}: ${facts.error}`]];
-  const { clock, schema, disk, growth, retentionDays } = facts.value;
-  const size = knownOf(growth);
-  const space = knownOf(disk);
-  const days = space && daysUntilFull(space, growth, retentionDays);
+  const { clock, schema, disk, retentionDays } = facts.value;
+  const size = knownOf(facts.value.size);
   const kept = knownOf(retentionDays);
-  const full = days === undefined ? "" : `, full in about ${Math.floor(days)} days`;
-  const rate = size?.bytesPerDay === undefined ? "" : `, ${formatBytes(size.bytesPerDay)} a day`;
+  const perDay = bytesPerDay(facts.value);
+  const rate = perDay === undefined ? "" : `, ${formatBytes(perDay)} a day`;
   return [
     ["ClickHouse", `${clock.version} at ${url}, up for ${formatAge(clock.uptimeSeconds * 1_000)}`],
     ["clock", `ClickHouse's is ${formatSkew(clock.skewMs)}`],
@@ -159,10 +161,18 @@ function storeLines({ store }: Facts): (readonly [string, string])[] {
             `${size.observations} observations, ${formatBytes(size.bytes)}${rate}, kept ${kept ?? "?"} days`,
           ] as const,
         ]),
-    space === undefined
-      ? ["disk", errorOf(disk) ?? "unknown"]
-      : ["disk", `${formatBytes(space.freeBytes)} of ${formatBytes(space.totalBytes)} free${full}`],
+    ["disk", "error" in disk ? disk.error : describeDisk(disk.value, daysUntilFull(facts.value))],
   ];
+}
+
+function describeDisk(
+  { freeBytes, totalBytes, floorBytes }: { freeBytes: number; totalBytes: number; floorBytes: number },
+  days: number | undefined,
+): string {
+  const text = `${formatBytes(freeBytes)} of ${formatBytes(totalBytes)} free`;
+  return freeBytes < floorBytes
+    ? `FULL: ${text}, below ${formatBytes(floorBytes)} (MIN_FREE_DISK_MIB) nothing is stored`
+    : `${text}${formatFull(days)}`;
 }
 
 function describeCertificate(certificate: Probe<number>, now: number): string {
@@ -181,12 +191,12 @@ function countLines({ store, now }: Facts): (readonly [string, string])[] {
   const deadLetters = knownOf(facts.deadLetters);
   const backup = knownOf(facts.lastBackup);
   const sensors = knownOf(facts.sensors);
-  const reasons = deadLetters && [...deadLetters].map(([reason, count]) => `${reason} ${count}`).join(", ");
+  const reasons = deadLetters?.map(({ reason, records }) => `${reason} ${records}`).join(", ");
   const shown = [...(sensors ?? [])].sort((one, other) => Number(other.isSilent) - Number(one.isSilent));
   return [
     [
       "dead letters",
-      deadLetters === undefined ? "unknown" : `${total(deadLetters)} today${reasons ? `: ${reasons}` : ""}`,
+      deadLetters === undefined ? "unknown" : `${total(facts.deadLetters)} today${reasons ? `: ${reasons}` : ""}`,
     ],
     [
       "last backup",

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type DiskGuard, openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
+import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { logRefreshes } from "./caches.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -11,8 +12,14 @@ export async function openDisk(context: ServiceContext, client: ClickHouseClient
     floorBytes: settings.minFreeDiskBytes,
     onFloor: (isBelow, freeBytes) =>
       isBelow
-        ? log.error({ freeBytes }, "ClickHouse's disk is nearly full; the intake stores nothing until space is freed")
-        : log.info({ freeBytes }, "ClickHouse's disk has space again; the intake stores again"),
+        ? log.error(
+            { freeBytes },
+            `ClickHouse's disk is nearly full, ${formatBytes(freeBytes)} free; the intake stores nothing until there is more`,
+          )
+        : log.info(
+            { freeBytes },
+            `ClickHouse's disk has space again, ${formatBytes(freeBytes)} free; the intake stores again`,
+          ),
     onUnknown: (error) =>
       log.warn({ err: error }, "cannot read the free disk space; the intake will not stop before the disk is full"),
   });

@@ -96,7 +96,7 @@ export function startSensorReport(
     LABELS,
     () =>
       mostImportant(named)
-        .filter(({ recent }) => recent.accepted + recent.rejected >= LEAST_RECORDS)
+        .filter(({ isReplayed, recent }) => !isReplayed && recent.accepted + recent.rejected >= LEAST_RECORDS)
         .map((one) => [labelsOf(one), rejectedShare(one.recent)]),
   );
   void read();

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
 import { type DeadLetterSource, readBytesSince } from "@noisefloor/clickhouse/tables/dead-letters.ts";
+import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { DAY_MS, formatTimestamp } from "@noisefloor/domain/time/window.ts";
 import type { Logger } from "pino";
 import { retry, unlessAborted } from "../retry.ts";
@@ -155,7 +156,7 @@ function sampleOf(deadLetter: DeadLetter): DeadLetter {
 function toDeadLetter({ sample, since, records, bytes, reasons }: BeyondQuota, bytesPerDay: number): DeadLetter {
   const { reason, detail } = sample.rejection;
   const counts = [...reasons].map(([name, count]) => `${name} ${count}`).join(", ");
-  const note = `sample of ${records} records with ${bytes} bytes since ${formatTimestamp(since)} (${counts}), beyond the quota of ${bytesPerDay} bytes a day; its own reason: `;
+  const note = `sample of ${records} records with ${formatBytes(bytes)} since ${formatTimestamp(since)} (${counts}), beyond the quota of ${formatBytes(bytesPerDay)} a day; its own reason: `;
   return { ...sample, rejection: { reason, detail: note + detail } };
 }
 

@@ -7,7 +7,7 @@ import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { connectionsOf, readShards } from "@noisefloor/clickhouse/cluster/servers.ts";
 import { type Shard, shardOfAddress } from "@noisefloor/clickhouse/cluster/shard.ts";
-import { readGrowth } from "@noisefloor/clickhouse/schema/growth.ts";
+import { readSize } from "@noisefloor/clickhouse/schema/growth.ts";
 import { migrate, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readTableStatistics, type TableStatistics } from "@noisefloor/clickhouse/schema/table-statistics.ts";
 import { SHARDED_TABLES, TABLES } from "@noisefloor/clickhouse/schema/tables.ts";
@@ -136,7 +136,7 @@ async function check() {
 
 test("sizes are those of all shards", async () => {
   const rows = (await addressesIn("observations")).flat().length;
-  expect(await readGrowth(world.client)).toMatchObject({ observations: rows });
+  expect(await readSize(world.client)).toMatchObject({ observations: rows });
   const sizes = await onEachServer(readTableStatistics);
   const bytes = (all: readonly TableStatistics[]) => all.reduce((sum, { bytesOnDisk }) => sum + bytesOnDisk, 0);
   const together = await readTableStatistics(world.client);

@@ -73,7 +73,7 @@ test("beyond a key's daily quota only a sample with counts is kept; other keys h
   expect(greedy).toMatchObject({ keyId: "greedy", count: 19 });
   expect(greedy?.notes).toEqual([
     expect.stringMatching(
-      /^sample of 82 records with 82000 bytes since .* \(not-json \d+, oversize \d+\), beyond the quota of 20000/,
+      /^sample of 82 records with 80.1 KiB since .* \(not-json \d+, oversize \d+\), beyond the quota of 19.5 KiB a day/,
     ),
   ]);
   expect(counted).toEqual({ bytes: 22 * 1_103, beyond: 82 });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ReplayOptions, runReplay } from "@noisefloor/cli/commands/replay.ts";
 import { run } from "@noisefloor/clickhouse/client/query.ts";
+import { readSensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observationLine as line } from "../../support/builders/observation.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -53,27 +54,44 @@ test("an interrupted shifted replay continues with the time that it printed, and
 });
 
 test("a replay without an accepted record fails, and stops reading early unless --keep-going is given", async () => {
-  const old = Array.from({ length: 10_500 }, (_, index) => line("45.0.0.1", 1_000 + index));
-  const file = join(folder, "old.ndjson");
-  await writeFile(file, [...old, line("45.0.0.2", NOW)].join("\n"));
+  const file = join(folder, "rubbish.ndjson");
+  await writeFile(file, [...Array.from({ length: 10_500 }, () => "rubbish"), line("45.0.0.2", NOW)].join("\n"));
   const dry = await replayCommand([file], { dryRun: true });
   expect(dry.failure).toBe(
-    "none of the first 10000 records was accepted, the rest was not read: they are older than the retention; " +
-      "--shift-to now moves all times to the present. With --keep-going the rest is read all the same",
+    "none of the first 10000 records was accepted, the rest was not read: they cannot be read as observations; " +
+      "look at --format. With --keep-going the rest is read all the same",
   );
   expect(dry.output).toContain("read      10000\naccepted  0\nrejected  10000\n");
   const whole = await replayCommand([file], { keepGoing: true, dryRun: true });
   expect(whole).toMatchObject({ failure: "", output: expect.stringContaining("read      10501\naccepted  1\n") });
-  const long = await replayCommand([file], { shiftTo: "now", dryRun: true });
-  expect(long, "in a shifted file, all records but the last may be too old").toMatchObject({
-    failure: "",
-    output: expect.stringContaining("accepted  1\nrejected  10500\n"),
-  });
   const short = join(folder, "short.ndjson");
   await writeFile(short, "rubbish");
   expect((await replayCommand([short], {})).failure).toBe(
     "no record was accepted: they cannot be read as observations; look at --format",
   );
+});
+
+test("of an old log, what is older than the retention is counted as such and makes no dead letters; the rest is stored", async () => {
+  const old = Array.from({ length: 10_500 }, (_, index) => line("45.0.0.1", 1_000 + index));
+  const file = join(folder, "old.ndjson");
+  await writeFile(file, [...old, "rubbish", line("45.0.0.2", NOW)].join("\n"));
+  const summary =
+    "read      10502\nstored    1\nrejected  1\n  not-json               1\nignored   10500\n  older-than-retention   10500\n";
+  expect(await replayCommand([file], {})).toMatchObject({ failure: "", output: expect.stringContaining(summary) });
+  expect(await run(world.client, readBackObservations, {})).toMatchObject([{ ip: "45.0.0.2" }]);
+  expect(await run(world.client, readBackDeadLetters, {})).toMatchObject([{ reason: "not-json" }]);
+  expect(await replayCommand([file], { shiftTo: "now", dryRun: true })).toMatchObject({
+    failure: "",
+    output: expect.stringContaining("accepted  1\nrejected  1\n"),
+  });
+  await writeFile(file, old.slice(0, 3).join("\n"));
+  expect((await replayCommand([file], {})).failure).toBe(
+    "no record was accepted: they are older than the retention; --shift-to now moves all times to the present",
+  );
+  expect((await readSensorActivity(world.client, Date.now())).map(({ week }) => week)).toEqual([
+    { accepted: 1 },
+    { "not-json": 1 },
+  ]);
 });
 
 test("a dry run reports what would be accepted and rejected, and changes nothing", async () => {

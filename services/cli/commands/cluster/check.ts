@@ -7,9 +7,10 @@ import type { Shard } from "@noisefloor/clickhouse/cluster/shard.ts";
 import type { ReplicaState } from "@noisefloor/clickhouse/replicas/choose.ts";
 import { readReplicaState } from "@noisefloor/clickhouse/replicas/replica-cache.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
+import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
 import { z } from "zod";
 import { type CommandContext, UserError } from "../../framework/command.ts";
-import { formatBytes, type OutputOptions, show } from "../../framework/output.ts";
+import { type OutputOptions, show } from "../../framework/output.ts";
 import { MIGRATIONS_DIRECTORY } from "../../paths.ts";
 import { openConnection } from "../../store.ts";
 

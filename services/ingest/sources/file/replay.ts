@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RejectionReason } from "@noisefloor/domain/observation/observation.ts";
 import { type BatchOptions, countReasons, ingestBatch } from "../../pipeline.ts";
+import type { RejectedRecord } from "../../types.ts";
 import type { ReplayRecord } from "./records.ts";
 
 /** A batch is no larger, unless a single record is: lines may be long, and an insert is one string in memory. */
@@ -14,12 +15,14 @@ export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal"> & {
   readonly rate?: number | undefined;
   /** After so many rejected records, and none accepted, no more are read: something is wrong with all of them. */
   readonly stopAfterRejected?: number | undefined;
-  /** Records rejected for this do not count towards that: of a long file only the end may be young enough. */
-  readonly expectedReason?: RejectionReason | undefined;
   readonly onProgress?: (summary: ReplaySummary) => void;
   /** Aborted, nothing more is read; what was read is still stored. */
   readonly stop?: AbortSignal;
 };
+
+/** Of a long log only the end may be young enough: the rest is no fault of any record, and no dead letter. */
+export const EXPIRED: RejectionReason = "older-than-retention";
+const isFaulty = ({ rejection }: RejectedRecord<ReplayRecord>) => rejection.reason !== EXPIRED;
 
 export type ReplaySummary = {
   read: number;
@@ -27,7 +30,7 @@ export type ReplaySummary = {
   accepted: number;
   rejected: number;
   reasons: Record<string, number>;
-  /** Records of a sensor's log that are no observations, by reason. */
+  /** Records of a sensor's log that are no observations, and those that are {@link EXPIRED}, by reason. */
   ignored: Record<string, number>;
   /** Whether it ended before the last record, because nothing was accepted. */
   isHopeless: boolean;
@@ -46,7 +49,7 @@ export class ReplayError extends Error {
 }
 
 /**
- * Ingests records batch by batch. When it resolves, each record is accepted or stored as a dead letter.
+ * Ingests records batch by batch. When it resolves, each record is accepted, ignored or stored as a dead letter.
  * @throws ReplayError when the records cannot be read to their end, or not be stored.
  */
 export async function replay(records: AsyncIterable<ReplayRecord>, options: ReplayOptions): Promise<ReplaySummary> {
@@ -65,13 +68,24 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
   let batchBytes = 0;
   const batchSize = Math.max(1, Math.min(BATCH_RECORDS, options.rate ?? BATCH_RECORDS));
 
+  const count = (counts: Record<string, number>, reason: string, records: number) => {
+    counts[reason] = (counts[reason] ?? 0) + records;
+  };
+  const batchOptions: BatchOptions<ReplayRecord> = {
+    ...options,
+    storeDeadLetters: async (rejected) => {
+      const faulty = rejected.filter(isFaulty);
+      if (faulty.length > 0) await options.storeDeadLetters(faulty);
+    },
+    onRecords: ({ accepted, rejected }) => options.onRecords?.({ accepted, rejected: rejected.filter(isFaulty) }),
+  };
   const send = async (some: readonly ReplayRecord[]) => {
-    const { accepted, rejected } = await ingestBatch(some, options);
+    const { accepted, rejected } = await ingestBatch(some, batchOptions);
+    const faulty = rejected.filter(isFaulty);
     summary.accepted += accepted;
-    summary.rejected += rejected.length;
-    for (const [reason, count] of countReasons(rejected)) {
-      summary.reasons[reason] = (summary.reasons[reason] ?? 0) + count;
-    }
+    summary.rejected += faulty.length;
+    for (const [reason, records] of countReasons(faulty)) count(summary.reasons, reason, records);
+    if (faulty.length < rejected.length) count(summary.ignored, EXPIRED, rejected.length - faulty.length);
     options.onProgress?.(summary);
   };
   const flush = async () => {
@@ -84,13 +98,12 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
       })
       .finally(() => sending.delete(sent));
     sending.add(sent);
-    const { stopAfterRejected, expectedReason, rate } = options;
+    const { stopAfterRejected, rate } = options;
     const isDoubtful = stopAfterRejected !== undefined && summary.accepted === 0;
     if (isDoubtful) await Promise.all(sending);
     else if (sending.size >= CONCURRENT_BATCHES) await Promise.race(sending);
     if (failure !== undefined) throw failure;
-    const expected = expectedReason === undefined ? 0 : (summary.reasons[expectedReason] ?? 0);
-    summary.isHopeless = isDoubtful && summary.accepted === 0 && summary.rejected - expected >= stopAfterRejected;
+    summary.isHopeless = isDoubtful && summary.accepted === 0 && summary.rejected >= stopAfterRejected;
     if (rate !== undefined) await keepRate(summary, rate, options.now());
   };
 
@@ -100,7 +113,7 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
       if (batch.length > 0 && batchBytes + record.bytes.length > BATCH_BYTES) await flush();
       summary.read++;
       if (record.ignored !== undefined) {
-        summary.ignored[record.ignored] = (summary.ignored[record.ignored] ?? 0) + 1;
+        count(summary.ignored, record.ignored, 1);
         continue;
       }
       batch.push(record);
