@@ -4,6 +4,7 @@
 // Plain JavaScript without a dependency, as it runs before there are any.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -27,7 +28,21 @@ function isInstalled() {
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 19)) fail(`Node 20.19 or newer is needed, this is ${process.versions.node}`);
 
+/** Before hundreds of megabytes are fetched; the program itself checks all of its ports. */
+function assertPortFree() {
+  const [host, port] = [process.env.HTTP_HOST || "127.0.0.1", Number(process.env.HTTP_PORT || 8080)];
+  return new Promise((settle) => {
+    const server = createServer();
+    server.once("error", ({ code }) =>
+      code === "EADDRINUSE" ? fail(`HTTP_PORT: another process listens on port ${port} of ${host} already`) : settle(),
+    );
+    server.listen({ host, port }, () => server.close(settle));
+  });
+}
+
 if (!isInstalled()) {
+  const isConfigured = process.argv.some((argument) => argument.startsWith("--config"));
+  if (process.argv[2] === "start" && !isConfigured) await assertPortFree();
   console.error("noisefloor: installing packages (the first time this fetches about 440 MB) ...");
   if (!npm("ci", "--prefer-offline", "--no-audit", "--no-fund"))
     fail("the packages could not be installed: see npm's message above");

@@ -3,6 +3,7 @@ import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { isNotModified } from "./etag.ts";
 import type { OpenApiDocument } from "./openapi.ts";
+import { LOGGED_AT_DEBUG } from "./requests/request-log.ts";
 
 export const OPENAPI_PATH = "/openapi.json";
 const DOCS_PATH = "/docs";
@@ -29,7 +30,9 @@ export async function registerDocs(app: FastifyInstance, describe: () => OpenApi
   };
   // People open a service's address in a browser; the query interface has a start page of its own.
   if (!app.hasRoute({ method: "GET", url: "/" })) {
-    app.get("/", { config: { operation: "toDocs" } }, async (_request, reply) => reply.redirect(`.${DOCS_PATH}`, 303));
+    app.get("/", { config: { operation: "toDocs" }, ...LOGGED_AT_DEBUG }, async (_request, reply) =>
+      reply.redirect(`.${DOCS_PATH}`, 303),
+    );
   }
   app.get(OPENAPI_PATH, { config: { operation: "openapi" } }, async (request, reply) => {
     text ??= JSON.stringify(document());
@@ -39,6 +42,7 @@ export async function registerDocs(app: FastifyInstance, describe: () => OpenApi
   // The pages need this plugin, which would describe the routes; the document made from our operations replaces that.
   await app.register(swagger);
   await app.register(swaggerUi, {
+    ...LOGGED_AT_DEBUG,
     routePrefix: DOCS_PATH,
     transformSpecification: () => ({ ...document() }),
     theme: { title: "Noisefloor" },

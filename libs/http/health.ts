@@ -4,6 +4,7 @@ import type { Metrics } from "@noisefloor/telemetry/metrics.ts";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { HttpError } from "./errors.ts";
+import { LOGGED_AT_DEBUG } from "./requests/request-log.ts";
 
 export const HEALTH_PATH = "/healthz";
 export const READY_PATH = "/readyz";
@@ -40,7 +41,7 @@ export function registerHealth(
   app: FastifyInstance,
   { checks, version, metrics, metricsToken, log }: HealthOptions,
 ): void {
-  const route = (operation: string) => ({ logLevel: "debug" as const, config: { operation } });
+  const route = (operation: string) => ({ ...LOGGED_AT_DEBUG, config: { operation } });
   let lastFailing = "";
   const failing = cached(async () => {
     const failures = await findFailing(checks);

@@ -2,8 +2,26 @@ import { type Logger, pino } from "pino";
 import pretty from "pino-pretty";
 import type { LogLevel } from "./logger.ts";
 
-/** A logger on standard error whose lines a person can read. */
-export function createTerminalLogger(name: string, level: LogLevel): Logger {
-  const options = { destination: 2, sync: true, ignore: "pid,hostname,name", translateTime: "SYS:HH:MM:ss" };
-  return pino({ name, level, timestamp: pino.stdTimeFunctions.isoTime }, pretty(options));
+/** A logger on standard error whose lines a person can read: one an event, and behind an error its stack. */
+export function createTerminalLogger(
+  name: string,
+  level: LogLevel,
+  destination: pretty.PrettyOptions["destination"] = 2,
+): Logger {
+  const options: pretty.PrettyOptions = {
+    ...{ destination, sync: true, singleLine: true, translateTime: "SYS:HH:MM:ss" },
+    ignore: "pid,hostname,name,answer",
+    messageFormat: (log, messageKey) => String(log.answer ?? log[messageKey]),
+  };
+  const formatters = { log: foldAnswer };
+  return pino({ name, level, formatters, timestamp: pino.stdTimeFunctions.isoTime }, pretty(options));
+}
+
+/** Of the line of an answered request, which has many fields, makes a sentence; of other lines nothing. */
+function foldAnswer(fields: Record<string, unknown>): Record<string, unknown> {
+  const { method, path, status, ms, workspace, client, requestId } = fields;
+  if (method === undefined || ms === undefined) return fields;
+  const from = client === undefined ? "" : ` from ${client}`;
+  const by = workspace === undefined ? "" : `, workspace ${workspace}`;
+  return { answer: `${method} ${path}${from}: ${status} in ${ms} ms${by}, request ${requestId}` };
 }

@@ -1,11 +1,18 @@
 import { dropAbandonedScratch } from "@noisefloor/clickhouse/backup/scratch-database.ts";
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { StoreError } from "@noisefloor/clickhouse/client/errors.ts";
+import { isUnknownTable, StoreError } from "@noisefloor/clickhouse/client/errors.ts";
 import { assertPlacement } from "@noisefloor/clickhouse/cluster/placement.ts";
+import { readDefinitions } from "@noisefloor/clickhouse/schema/definitions.ts";
 import { applyDurability } from "@noisefloor/clickhouse/schema/durability.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
-import { applyRetention, readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
+import {
+  applyRetention,
+  DEFAULT_RETENTION_DAYS,
+  parseRetention,
+  readRetention,
+} from "@noisefloor/clickhouse/schema/retention.ts";
 import { readLoss } from "@noisefloor/clickhouse/schema/retention-loss.ts";
+import { holdsStore } from "@noisefloor/clickhouse/server/embedded.ts";
 import { explainLoss, type OpenClickHouse, type OpenOptions } from "@noisefloor/clickhouse/server/open.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
 import type { Logger } from "@noisefloor/telemetry/logger.ts";
@@ -24,6 +31,15 @@ export type PreparedStore = Store & {
 /** Throws unless the user confirms. @param effect what would be deleted, as a sentence without its full stop. */
 export type ConfirmLoss = (effect: string, days: number) => Promise<void>;
 
+/** Throws when what the user wants needs a longer retention. Called before anything is changed. */
+export type AssertRetention = (days: number) => void;
+
+export type PrepareOptions = {
+  /** Called before a shorter retention deletes more than a tenth of what is stored; by default a setting confirms it. */
+  readonly confirmLoss?: ConfirmLoss;
+  readonly assertRetention?: AssertRetention | undefined;
+};
+
 function confirmBySetting({ retentionConfirm }: Settings): ConfirmLoss {
   return async (effect, days) => {
     if (retentionConfirm === days) return;
@@ -35,16 +51,19 @@ function confirmBySetting({ retentionConfirm }: Settings): ConfirmLoss {
  * Opens the configured or embedded ClickHouse for `start`, `ingest` or `migrate`, which alone prepare a store: they
  * make one where there is none, bring its schema up to date, set its retention and durability, and add what a new store
  * starts with: tags, and lists of benign networks.
- * @param confirmLoss called before a shorter retention deletes more than a tenth of what is stored.
  */
 export async function openStore(
   context: Context,
   options: OpenOptions = asCommand(context),
-  confirmLoss: ConfirmLoss = confirmBySetting(context.settings),
+  { confirmLoss = confirmBySetting(context.settings), assertRetention }: PrepareOptions = {},
 ): Promise<PreparedStore> {
   const { settings, log } = context;
+  const isNew = settings.clickhouse.server === undefined && !(await holdsStore(settings.clickhouse.dataDir));
+  const wanted = settings.retentionDays ?? (isNew ? DEFAULT_RETENTION_DAYS : undefined);
+  if (wanted !== undefined) assertRetention?.(wanted);
   const { server, client, close } = await openConnection(settings, options);
   try {
+    if (wanted === undefined) assertRetention?.(await readStoredRetention(client));
     const applied = await migrate(server.connection, MIGRATIONS_DIRECTORY, {
       onApply: ({ version, name }) => log.debug({ version, name }, "migration applied"),
       dashboardWorkspaces: settings.grafanaWorkspaces,
@@ -65,6 +84,15 @@ export async function openStore(
     await close();
     throw explained;
   }
+}
+
+/** Also of a store that an earlier version made, or of a database that has no tables yet. */
+async function readStoredRetention(client: ClickHouseClient): Promise<number> {
+  const definitions = await readDefinitions(client, ["observations"]).catch((error: unknown) => {
+    if (isUnknownTable(error)) return new Map<string, string>();
+    throw error;
+  });
+  return parseRetention(definitions.get("observations") ?? "") ?? DEFAULT_RETENTION_DAYS;
 }
 
 /** Frees what restores and backups that were killed have left. Nothing depends on it, so a failure is only logged. */

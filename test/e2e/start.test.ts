@@ -82,7 +82,7 @@ test("replay without a service runs the store for as long as it needs, and repor
   );
 });
 
-test("a first start that fails late creates no key; the next one writes it to a private file and not to its output", async () => {
+test("a first start that fails creates no key; the next one writes it to a private file and not to its output", async () => {
   const blocker = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void blocker.close());
   await once(blocker, "listening");

@@ -17,6 +17,9 @@ declare module "fastify" {
 /** The label of requests to unknown paths: the paths themselves must not become labels. */
 const NO_OPERATION = "none";
 
+/** Options of a route that is asked for every few seconds, or many times by a page: at info its lines hide all others. */
+export const LOGGED_AT_DEBUG = { logLevel: "debug" } as const;
+
 export type RequestLogOptions = {
   readonly log: Logger;
   readonly metrics: Pick<Metrics, "httpRequests">;
@@ -34,7 +37,7 @@ export function requestLogger({ log, metrics, logsClientAddresses }: RequestLogO
     request.isLogged = true;
     const operation = request.routeOptions.config.operation ?? NO_OPERATION;
     metrics.httpRequests.record(operation, status, reply.elapsedTime / 1_000);
-    const level = request.routeOptions.logLevel === "debug" ? "debug" : "info";
+    const level = request.routeOptions.logLevel === LOGGED_AT_DEBUG.logLevel ? "debug" : "info";
     if (!log.isLevelEnabled(level)) return;
     log[level](
       {

@@ -1,5 +1,5 @@
 import type { Server as HttpsServer } from "node:https";
-import type { Server, Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { completeRequests, socketsOf } from "./connections.ts";
 
@@ -14,7 +14,7 @@ export class ListenError extends Error {
   override name = "ListenError";
 }
 
-type Endpoint = {
+export type Endpoint = {
   readonly host: string;
   readonly port: number;
   /** The environment variable that sets the port. */
@@ -34,6 +34,15 @@ function toListenError(error: unknown, endpoint: Endpoint): unknown {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   const describe = LISTEN_ERRORS[code];
   return describe === undefined ? error : new ListenError(describe(endpoint), { cause: error });
+}
+
+/** Before anything is prepared for a service that could not listen. @throws ListenError */
+export async function assertFree(endpoint: Endpoint): Promise<void> {
+  const server = createServer();
+  await listen(server, endpoint.host, endpoint.port).catch((error: unknown) => {
+    throw toListenError(error, endpoint);
+  });
+  await closeServer(server);
 }
 
 /** A server beside the application's own, and where it listens. */
@@ -116,6 +125,6 @@ export async function closeHttpApp(app: FastifyInstance, tls: readonly HttpsServ
 }
 
 /** Resolves when the last connection has ended. An error would only say that the server never listened. */
-function closeServer(server: Server): Promise<void> {
+function closeServer(server: Pick<Server, "close">): Promise<void> {
   return new Promise((settle) => server.close(() => settle()));
 }

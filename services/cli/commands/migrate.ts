@@ -16,13 +16,14 @@ type MigrateOptions = { readonly yes: boolean } & Partial<OutputOptions>;
 /** `noisefloor migrate`. */
 export async function runMigrate(options: MigrateOptions, context: CommandContext): Promise<void> {
   const { settings, print } = context;
-  const store = await openStore(context, undefined, (effect, days) =>
-    confirm(
-      effect,
-      { yes: options.yes || settings.retentionConfirm === days, instead: `set RETENTION_CONFIRM=${days}` },
-      context,
-    ),
-  );
+  const store = await openStore(context, undefined, {
+    confirmLoss: (effect, days) =>
+      confirm(
+        effect,
+        { yes: options.yes || settings.retentionConfirm === days, instead: `set RETENTION_CONFIRM=${days}` },
+        context,
+      ),
+  });
   await store.close();
   const { migrations, tags, networks } = store.prepared;
   const { retentionDays } = store;

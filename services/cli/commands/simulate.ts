@@ -67,7 +67,7 @@ export async function runSimulate(options: SimulateOptions, context: CommandCont
   if (options.to !== "store") return work(remoteTarget(options, context));
   const store = await openPreparedStore(settings, asCommand(context, signal));
   await closingAfter(store, async () => {
-    assertKept(options.days ?? DEFAULTS.days, until, now, store);
+    assertKept("--days", options.days ?? DEFAULTS.days, now - until, store.retentionDays);
     await work((internet) => storeTarget(internet, context, store));
   });
 }
@@ -101,7 +101,7 @@ async function remove({ json }: Partial<OutputOptions>, context: CommandContext)
 /** Stores `days` of a simulated sensor fleet, with the defaults of the command. */
 export async function simulateInto(store: Store, days: number, context: CommandContext): Promise<void> {
   const now = Date.now();
-  assertKept(days, now, now, store);
+  assertKept("--demo", days, 0, store.retentionDays);
   const open: OpenTarget = (internet) => storeTarget(internet, context, store);
   await run(open, { ...DEFAULTS, days, until: now, now }, context);
 }
@@ -123,9 +123,10 @@ function readUntil(text: string | undefined, now: number): number {
   return time;
 }
 
-function assertKept(days: number, until: number, now: number, { retentionDays }: Store): void {
-  if (until - days * DAY_MS >= now - retentionDays * DAY_MS) return;
-  throw new UserError(`only ${retentionDays} days are kept, and --days ${days} goes further back`);
+/** @param ageMs how old the newest of them will be. @throws UserError when the retention would delete some of them. */
+export function assertKept(option: string, days: number, ageMs: number, retentionDays: number): void {
+  if (days * DAY_MS + ageMs <= retentionDays * DAY_MS) return;
+  throw new UserError(`only ${retentionDays} days are kept, and ${option} ${days} goes further back`);
 }
 
 type RunOptions = Omit<SimulateOptions, "until" | "remove" | "to"> & { readonly until: number; readonly now: number };

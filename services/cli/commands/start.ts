@@ -10,7 +10,7 @@ import { positiveInteger } from "../framework/positive-integer.ts";
 import { runServices } from "../serve/run-services.ts";
 import type { RunningService } from "../serve.ts";
 import type { Store } from "../store.ts";
-import { simulateInto } from "./simulate.ts";
+import { assertKept, simulateInto } from "./simulate.ts";
 
 const DEMO_DAYS = 30;
 
@@ -25,12 +25,16 @@ type StartOptions = { readonly demo?: true | number };
 
 /** `noisefloor start`: intake and queries in one process, which prints how to try them. */
 async function runStart({ demo }: StartOptions, context: CommandContext): Promise<void> {
-  await runServices({ ingest: true, query: true }, context, async (service, store) => {
+  const days = demo === true ? DEMO_DAYS : demo;
+  const onReady = async (service: RunningService, store: Store) => {
     // Only once the services listen: if the start fails, the user never sees the key.
     const first = await createFirstKey(store, context);
     if (first !== undefined) await service.refreshKeys();
-    await printWelcome(service, store, first, context);
-    if (demo !== undefined) await simulateInto(store, demo === true ? DEMO_DAYS : demo, context);
+    await printWelcome(service, store, first, context, days);
+    if (days !== undefined) await simulateInto(store, days, context);
+  };
+  await runServices({ ingest: true, query: true }, context, onReady, (kept) => {
+    if (days !== undefined) assertKept("--demo", days, 0, kept);
   });
 }
 
@@ -64,6 +68,7 @@ async function printWelcome(
   store: Store,
   first: FirstKey | undefined,
   { settings, print }: CommandContext,
+  demoDays: number | undefined,
 ): Promise<void> {
   print("Noisefloor: self-hosted Internet scan-noise intelligence");
   print();
@@ -77,6 +82,7 @@ async function printWelcome(
   if (first?.file !== undefined) print(`The first key is in ${first.file}, and nowhere else. ${belongs}`);
   else if (first !== undefined) print(`The key is shown this once. ${belongs}`);
   print("Another key: ./noisefloor keys create default");
+  if (demoDays === undefined) print("Something to look at: npm start -- --demo simulates 30 days of a sensor fleet.");
   print("Ctrl-C stops it.");
 }
 
@@ -88,6 +94,8 @@ function formatSetup(
   const owner = store.server.origin === "running" ? "of another process" : "embedded";
   const brokers = kafka?.connection.brokers.join(", ");
   return [
+    `  Explorer        ${url}/`,
+    `  Documentation   ${url}/docs`,
     `  API and intake  ${url}${httpsUrl === undefined ? "" : ` and ${httpsUrl}`}`,
     ...(intakeUrl === undefined ? [] : [`  Intake alone    ${intakeUrl}`]),
     `  ClickHouse      ${clickhouse.server?.url ?? `${owner}, data in ${resolve(clickhouse.dataDir)}`}`,

@@ -1,9 +1,10 @@
+import type { Settings } from "@noisefloor/config/settings.ts";
 import { HEALTH_PATH, READY_PATH } from "@noisefloor/http/health.ts";
-import { closeHttpApp, listenHttpApp, portOf, type TlsEndpoint } from "@noisefloor/http/server/listen.ts";
+import { assertFree, closeHttpApp, listenHttpApp, portOf, type TlsEndpoint } from "@noisefloor/http/server/listen.ts";
 import { createTlsServer } from "@noisefloor/http/server/tls.ts";
 import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
 import type { HttpApp } from "./http.ts";
-import type { ServiceContext } from "./service-context.ts";
+import type { Roles, ServiceContext } from "./service-context.ts";
 
 export type ListenUrls = {
   /** Without a slash at the end. */
@@ -36,6 +37,19 @@ export async function createTlsEndpoints(
   if (intakePort === undefined || !roles.ingest) return { https, intake: undefined };
   const server = await createTlsServer(app, { files, log, routes: INTAKE_ROUTES });
   return { https, intake: { server, port: intakePort, portVariable: "INTAKE_PORT" } };
+}
+
+/** @throws ListenError when a service with these roles could not listen on one of its ports. */
+export async function assertPortsFree({ http }: Settings, { ingest }: Roles): Promise<void> {
+  const { host, port, tls } = http;
+  const ports = [
+    ["HTTP_PORT", port],
+    ["HTTPS_PORT", tls?.port],
+    ["INTAKE_PORT", ingest ? tls?.intakePort : undefined],
+  ] as const;
+  for (const [portVariable, wanted] of ports) {
+    if (wanted !== undefined) await assertFree({ host, port: wanted, portVariable });
+  }
 }
 
 /** Listens for HTTP, and for HTTPS when there are such servers. */

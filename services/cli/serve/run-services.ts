@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { checkTlsFiles } from "@noisefloor/http/server/tls.ts";
 import type { CommandContext } from "../framework/command.ts";
-import { openStore, openStoreToRead } from "../prepare-store.ts";
+import { type AssertRetention, openStore, openStoreToRead } from "../prepare-store.ts";
 import { type RunningService, serve } from "../serve.ts";
 import { asService, type Store } from "../store.ts";
+import { assertPortsFree } from "./listen.ts";
 import type { Roles } from "./service-context.ts";
 
 /**
@@ -15,12 +16,16 @@ export async function runServices(
   context: CommandContext,
   /** Called once the services listen. */
   onReady: (service: RunningService, store: Store) => Promise<void> = async () => {},
+  assertRetention?: AssertRetention,
 ): Promise<void> {
   const { settings, log, signal } = context;
-  // Before a server is started and a database created: a wrong path needs neither.
+  // Before a server is started and a database created: what is wrong with the settings needs neither.
+  await assertPortsFree(settings, roles);
   if (settings.http.tls !== undefined) await checkTlsFiles(settings.http.tls);
   const options = asService(context, signal);
-  const store = roles.ingest ? await openStore(context, options) : await openStoreToRead(context, options);
+  const store = roles.ingest
+    ? await openStore(context, options, { assertRetention })
+    : await openStoreToRead(context, options);
   try {
     const service = await serve(roles, store, settings, log);
     const { url, httpsUrl, intakeUrl } = service;

@@ -3,6 +3,7 @@ import { extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { acceptedEncoding, varyByEncoding } from "@noisefloor/http/compression.ts";
 import { isNotModified } from "@noisefloor/http/etag.ts";
+import { LOGGED_AT_DEBUG } from "@noisefloor/http/requests/request-log.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 /** The built pages of services/explorer. */
@@ -53,7 +54,7 @@ export function readExplorer(folder: string): Explorer | undefined {
 export function registerAssets(app: FastifyInstance, { assets }: Explorer): string[] {
   return [...assets].map(([name, { type, plain, gzip }]) => {
     const url = `/assets/${name}`;
-    app.get(url, { config: { operation: "explorerAsset" } }, async (request, reply) => {
+    app.get(url, { config: { operation: "explorerAsset" }, ...LOGGED_AT_DEBUG }, async (request, reply) => {
       reply.type(type);
       if (isNotModified(request, reply, [plain])) return reply.code(304).send();
       // Packed tighter than an answer could be while its client waits, so brotli would be no shorter.

@@ -5,6 +5,7 @@ import { sealRoutes } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { type Parameter, type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
 import { type Deadline, runWithDeadline } from "@noisefloor/http/requests/deadline.ts";
+import { LOGGED_AT_DEBUG } from "@noisefloor/http/requests/request-log.ts";
 import { setPageHeaders } from "@noisefloor/http/security-headers.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -148,6 +149,7 @@ function sendPlain(reply: FastifyReply, base: string, page: Page): FastifyReply 
 function pageOptions(operation: string, base: string) {
   return {
     config: { operation },
+    ...LOGGED_AT_DEBUG,
     onRequest: async (request: FastifyRequest) => {
       if (!wantsHtml(request)) throw new HttpError(406, FOR_BROWSERS);
     },
