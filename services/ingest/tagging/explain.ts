@@ -74,9 +74,9 @@ function measure(expression: Expression, event: TaggedEvent): Measure {
   }
 }
 
-function measureClause({ key, needs, atoms }: Clause, event: TaggedEvent): Measure {
-  const [first] = atoms;
-  const found = first === undefined ? [] : foundBy(first, event).map((text) => text.slice(0, MAX_SHOWN));
+function measureClause(clause: Clause, event: TaggedEvent): Measure {
+  const { key, needs, atoms } = clause;
+  const found = foundBy(clause, event);
   const fitting = atoms.filter((atom) => atomHolds(atom, event));
   const isHeld = needs === "any" ? fitting.length > 0 : fitting.length === atoms.length;
   if (isHeld) return { held: [{ key, values: fitting.map(formatAtom), found }], missing: [] };
@@ -87,23 +87,22 @@ function measureClause({ key, needs, atoms }: Clause, event: TaggedEvent): Measu
 /** A body has 4 KiB. */
 const MAX_SHOWN = 200;
 
-function foundBy(atom: Atom, event: TaggedEvent): readonly string[] {
-  switch (atom.kind) {
-    case "number": {
-      const value = event.number(atom.field);
-      return value === undefined ? [] : [String(value)];
-    }
-    case "text":
-    case "wildcard":
-    case "regex":
-      return event.texts(atom.field, atom.form);
-    case "network":
-    case "exists":
-      return [];
-  }
+/** The values of the observation that a clause looks at, in the form that it compares. */
+export function foundBy({ atoms: [atom] }: Clause, event: TaggedEvent): readonly string[] {
+  return atom === undefined ? [] : valuesFor(atom, event).map((value) => String(value).slice(0, MAX_SHOWN));
 }
 
-function formatAtom(atom: Atom): string {
+function valuesFor(atom: Atom, event: TaggedEvent): readonly (string | number)[] {
+  if (atom.kind === "text" || atom.kind === "wildcard" || atom.kind === "regex") {
+    return event.texts(atom.field, atom.form);
+  }
+  const value = event.value(atom.kind === "network" ? "source_ip" : atom.field);
+  if (value === undefined) return [];
+  return typeof value === "object" ? value : [value];
+}
+
+/** A value of a rule, as the rule has it but for its case. */
+export function formatAtom(atom: Atom): string {
   switch (atom.kind) {
     case "text":
       return atom.text;

@@ -88,10 +88,8 @@ test("of an old log, what is older than the retention is counted as such and mak
   expect((await replayCommand([file], {})).failure).toBe(
     "no record was accepted: they are older than the retention; --shift-to now moves all times to the present",
   );
-  expect((await readSensorActivity(world.client, Date.now())).map(({ week }) => week)).toEqual([
-    { accepted: 1 },
-    { "not-json": 1 },
-  ]);
+  const counted = (await readSensorActivity(world.client, Date.now())).map(({ week }) => week);
+  expect(Object.assign({}, ...counted)).toEqual({ accepted: 1, "not-json": 1 });
 });
 
 test("a dry run reports what would be accepted and rejected, and changes nothing", async () => {

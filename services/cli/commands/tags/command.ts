@@ -95,6 +95,7 @@ export const define: DefineCommand = (tags, createContext) => {
       'an observation or a record of a sensor as JSON, a file with one, or "-" for standard input; members may be missing',
     )
     .option("--address <ip>", "of each tag of this address: whether a rule or a sender gave it, and when")
+    .option("--tag <slug>", "each clause of this tag's rule, with what the observation has in its field")
     .option("--all", "every rule that lacks one clause, instead of the ten closest", false)
     .option("--json", "as JSON", false)
     .action(async (event: string | undefined, options: ExplainOptions & { address?: string }) => {

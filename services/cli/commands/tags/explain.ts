@@ -4,20 +4,22 @@ import { openDecoder } from "@noisefloor/ingest/formats/decoder.ts";
 import { createTagger } from "@noisefloor/ingest/tagging/compiled/tagger.ts";
 import type { HeldClause, MissingClause } from "@noisefloor/ingest/tagging/explain.ts";
 import type { Taggable } from "@noisefloor/ingest/tagging/matching/fields.ts";
+import { traceRule } from "@noisefloor/ingest/tagging/trace.ts";
 import { readSensorFormats } from "../../formats.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { readInput } from "../../framework/input.ts";
 import { type OutputOptions, printable } from "../../framework/output.ts";
 import { lintRules } from "./rule-folders.ts";
+import { findRule, formatList, showTrace } from "./show-trace.ts";
 
 export type ExplainOptions = OutputOptions & {
   /** Also the rules beyond the first {@link MOST_SHOWN} that lack one clause. */
   readonly all: boolean;
+  /** The slug of the one rule whose clauses are shown, each with what it found. */
+  readonly tag?: string | undefined;
 };
 
 const MOST_SHOWN = 10;
-/** A rule may have hundreds of values. */
-const MOST_VALUES = 5;
 
 /** `noisefloor tags explain`. @param event JSON, the path of a file, or `-`. */
 export async function runTagsExplain(event: string, options: ExplainOptions, context: CommandContext): Promise<void> {
@@ -26,6 +28,11 @@ export async function runTagsExplain(event: string, options: ExplainOptions, con
   const broken = new Set(problems.filter(({ severity }) => severity === "error").map(({ file }) => file));
   for (const file of broken)
     context.log.warn({ file }, 'a file has errors and is left out, see "noisefloor tags lint"');
+  if (options.tag !== undefined) {
+    if (format !== undefined && !options.json) context.print(`Read in the format ${format}.`);
+    showTrace(options.tag, traceRule(findRule(options.tag, tags).match, observation), options, context);
+    return;
+  }
   const explanation = createTagger(tags.flatMap(({ rule }) => rule ?? [])).explain(observation);
   const { print } = context;
   if (options.json) {
@@ -90,12 +97,4 @@ function formatHeld({ key, values, found }: HeldClause): string {
 function formatMissing({ key, values, found, isExcluded }: MissingClause): string {
   const has = found.length === 0 ? "the observation has none" : `the observation has ${formatList(found)}`;
   return printable(isExcluded ? `not ${key}: ${formatList(values)}; ${has}` : `${key}: ${formatList(values)}; ${has}`);
-}
-
-function formatList(values: readonly string[]): string {
-  const rest = values.length > MOST_VALUES ? ` and ${values.length - MOST_VALUES} more` : "";
-  return `${values
-    .slice(0, MOST_VALUES)
-    .map((value) => JSON.stringify(value))
-    .join(", ")}${rest}`;
 }

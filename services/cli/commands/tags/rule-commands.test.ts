@@ -99,6 +99,32 @@ test("an error is listed with its file and makes both fail", async () => {
   expect((await run((context) => runTagsLint([bad], context))).failure).toMatch(/^UserError: ENOENT/);
 });
 
+test("lint lists all errors of all files at once: of the tag, its match and its examples", async () => {
+  const bad = await mkdtemp(join(tmpdir(), "noisefloor-rules-"));
+  onTestFinished(() => rm(bad, { recursive: true }));
+  const wrong = rule("one", "examples: [{pth: /x}]")
+    .replace("category: activity", "category: thing")
+    .replace("path|endswith", "path|endwith")
+    .replace("counterexamples: [", "counterexamples: [{port: 1}, ");
+  await writeFile(join(bad, "one.yaml"), wrong);
+  await writeFile(join(bad, "two.yaml"), "slug: [a\nname: {b\n");
+  await writeFile(join(bad, "three.yaml"), "slug: three\nexamples: [{pth: /x}]\n");
+  const { output, failure } = await run((context) => runTagsLint([bad], context));
+  for (const expected of [
+    /one\.yaml: category: must be one of/,
+    /one\.yaml: path\|endwith: there is no modifier "endwith"/,
+    /one\.yaml: examples\[1\]: there is no field "pth"/,
+    /one\.yaml: counterexamples\[1\]: there is no field "port"/,
+    /two\.yaml: line \d+, column \d+: .*\n(?:.*\n)*.*two\.yaml: line \d+, column \d+: /,
+    /three\.yaml: name: is missing/,
+    /three\.yaml: category: /,
+    /three\.yaml: has examples, but no match: a rule needs both/,
+    /three\.yaml: examples\[1\]: there is no field "pth"/,
+  ])
+    expect(output).toMatch(expected);
+  expect(failure).toMatch(/^UserError: the files have \d+ errors, listed above$/);
+});
+
 test("explain says which rule matches and which lacks one clause, for people and for programs", async () => {
   const event = JSON.stringify({ http: { method: "POST", path: "/A/Panel" } });
   const { output } = await run((context) => runTagsExplain(event, { json: false, all: false }, context));
@@ -122,6 +148,53 @@ test("explain says which rule matches and which lacks one clause, for people and
       },
     ]),
   });
+});
+
+test("explain --tag shows each clause of one rule with what the record has, however many are missing", async () => {
+  const explain = (event: object, tag: string, json = false) =>
+    run((context) => runTagsExplain(JSON.stringify(event), { json, all: false, tag }, context));
+  expect(await explain({ http: { method: "GET", path: "/a/b" } }, "panel")).toEqual({
+    output: [
+      "panel: does not match",
+      '  missing  method: "post"; the observation has "get"',
+      '  missing  path|endswith: "/panel"; the observation has "/a/b"',
+    ].join("\n"),
+    failure: "",
+  });
+  const tool = "condition: (ours or path) and not own\n  ours: {user_agent|contains: tool}\n  path: {path: /x}";
+  const own = "own: {source_ip|cidr: 45.0.0.0/8, body|exists: true}";
+  await writeFile(
+    join(folder, "groups.yaml"),
+    rule("groups", "examples: [{path: /x}]").replace(/^match.*$/m, `match:\n  ${tool}\n  ${own}`),
+  );
+  onTestFinished(() => rm(join(folder, "groups.yaml")));
+  const seen = { source_ip: "45.0.0.1", http: { path: "/x", body: "abc" } };
+  expect((await explain(seen, "groups")).output).toBe(
+    [
+      "groups: does not match",
+      "  holds    one of these:",
+      '    missing  user_agent|contains: "tool"; the observation has none',
+      '    holds    path: "/x"; the observation has "/x"',
+      "  missing  not this:",
+      "    holds    all of these:",
+      '      holds    source_ip|cidr: "45.0.0.0/8"; the observation has "45.0.0.1"',
+      '      holds    body|exists: "true"; the observation has "abc"',
+    ].join("\n"),
+  );
+  expect(JSON.parse((await explain(seen, "groups", true)).output)).toMatchObject({
+    ...{ slug: "groups", matches: false },
+    rule: {
+      kind: "and",
+      holds: false,
+      parts: [
+        { kind: "or", holds: true },
+        { kind: "not", holds: false },
+      ],
+    },
+  });
+  expect((await explain(seen, "nothing")).failure).toMatch(
+    /^UserError: no file has the tag "nothing" without an error/,
+  );
 });
 
 test("explain takes a record as its sensor wrote it", async () => {

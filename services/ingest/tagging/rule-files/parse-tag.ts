@@ -50,27 +50,37 @@ export type ParsedTag = {
   readonly match?: unknown;
 };
 
+/** What belongs to the rule, of a tag of which other members may be wrong. */
+const ruleSchema = tagFileSchema.pick({ match: true, examples: true, counterexamples: true }).extend({
+  examples: z.array(z.unknown()).optional().catch(undefined),
+  counterexamples: z.array(z.unknown()).optional().catch(undefined),
+});
+
 /**
- * Reads one tag of a file. Nothing of a tag is used of which an error was reported.
- * @returns undefined when so much is wrong that the rest cannot be checked.
+ * Reads one tag of a file, and reports everything that is wrong with it. Nothing of a tag is used of which an error was
+ * reported.
  */
 export function parseTag(value: unknown, report: Report, examplesAre: ExampleCheck): ParsedTag | undefined {
   const parsed = tagFileSchema.safeParse(value, { error: formatIssue });
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) report.error(describeIssue(issue));
-    return undefined;
-  }
-  const { match, examples, counterexamples, ...entry } = parsed.data;
-  if (match === undefined) {
-    if (examples === undefined && counterexamples === undefined) return { entry, rule: undefined };
-    report.error("has examples, but no match: a rule needs both");
-    return undefined;
-  }
-  const expression = parseMatch(match, report);
-  if (examplesAre === "skipped") {
-    if (expression === undefined) return undefined;
-    return { entry, match, rule: { slug: entry.slug, match: expression, examples: [], counterexamples: [] } };
-  }
+  for (const issue of parsed.error?.issues ?? []) report.error(describeIssue(issue));
+  const members = ruleSchema.loose().safeParse(value).data ?? {};
+  const rule = parseRule(members, report, examplesAre);
+  if (!parsed.success) return undefined;
+  const { match, examples: _examples, counterexamples: _counterexamples, ...entry } = parsed.data;
+  if (match === undefined) return { entry, rule: undefined };
+  return rule && { entry, match, rule: { slug: entry.slug, ...rule } };
+}
+
+/** @returns undefined without a rule, and when it cannot be used. */
+function parseRule(
+  { match, examples, counterexamples }: Partial<z.output<typeof ruleSchema>>,
+  report: Report,
+  examplesAre: ExampleCheck,
+): Omit<TaggingRule, "slug"> | undefined {
+  if (match === undefined && examples === undefined && counterexamples === undefined) return undefined;
+  if (match === undefined) report.error("has examples, but no match: a rule needs both");
+  const expression = match === undefined ? undefined : parseMatch(match, report);
+  if (examplesAre === "skipped") return expression && { match: expression, examples: [], counterexamples: [] };
   const good = parseExamples("examples", examples ?? [], report);
   const bad = parseExamples("counterexamples", counterexamples ?? [], report);
   if (good.length === 0 && (examples ?? []).length === 0) report.error("examples: a rule needs at least one");
@@ -81,16 +91,7 @@ export function parseTag(value: unknown, report: Report, examplesAre: ExampleChe
   }
   checkExamples(expression, good, bad, report);
   const observations = (list: readonly Example[]) => list.map(({ observation }) => observation);
-  return {
-    entry,
-    match,
-    rule: {
-      slug: entry.slug,
-      match: expression,
-      examples: observations(good),
-      counterexamples: observations(bad),
-    },
-  };
+  return { match: expression, examples: observations(good), counterexamples: observations(bad) };
 }
 
 type Example = { readonly name: string; readonly observation: WireObservation; readonly text: string };

@@ -23,7 +23,9 @@ const slugged = z.object({ slug: z.string() });
  */
 export function readRuleFile(file: string, text: string, examplesAre: ExampleCheck = "checked"): RuleFile {
   const parsed = parseYaml(text);
-  if (typeof parsed === "string") return { file, tags: [], problems: [{ file, severity: "error", message: parsed }] };
+  if (Array.isArray(parsed)) {
+    return { file, tags: [], problems: parsed.map((message) => ({ file, severity: "error", message })) };
+  }
   return checkRuleFile(file, parsed.value, examplesAre);
 }
 
@@ -53,20 +55,21 @@ export function checkRuleFile(file: string, value: unknown, examplesAre: Example
 
 const slugOf = (file: string) => basename(file).replace(/\.ya?ml$/, "");
 
-function parseYaml(text: string): { readonly value: unknown } | string {
-  if (Buffer.byteLength(text) > MAX_FILE_BYTES) return `has more than ${MAX_FILE_BYTES} bytes`;
+/** @returns what is wrong, when it is no YAML. */
+function parseYaml(text: string): { readonly value: unknown } | string[] {
+  if (Buffer.byteLength(text) > MAX_FILE_BYTES) return [`has more than ${MAX_FILE_BYTES} bytes`];
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false, strict: true, uniqueKeys: true });
-  const [problem] = [...document.errors, ...document.warnings];
-  if (problem !== undefined) {
-    const { line, col } = lineCounter.linePos(problem.pos[0]);
-    return `line ${line}, column ${col}: ${problem.message}`;
-  }
+  const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => {
+    const { line, col } = lineCounter.linePos(pos[0]);
+    return `line ${line}, column ${col}: ${message}`;
+  });
+  if (problems.length > 0) return problems;
   try {
     // Aliases of aliases could make gigabytes out of a few lines.
     const value: unknown = document.toJS({ maxAliasCount: 20 });
     return { value };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return [error instanceof Error ? error.message : String(error)];
   }
 }
