@@ -1,6 +1,6 @@
 import { HttpError } from "@noisefloor/http/errors.ts";
-import { JsonExcessError } from "@noisefloor/http/requests/json-bodies.ts";
 import { errorResponse } from "@noisefloor/http/openapi.ts";
+import { JsonExcessError } from "@noisefloor/http/requests/json-bodies.ts";
 import type { FastifyError, FastifyRequest } from "fastify";
 import { z } from "zod";
 

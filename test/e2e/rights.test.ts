@@ -1,3 +1,4 @@
+import { watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import getPort from "get-port";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
@@ -55,6 +56,15 @@ test("the query service needs only the right to read, and creates no schema", as
   await client.command({ query: "DELETE FROM schema_migrations WHERE name = 'sensor_keys'" });
   await client.close();
   expect(await errorOf(["query"], readOnly)).toMatch(/migration \w+ has not been applied: run "noisefloor migrate"/);
+});
+
+test("the user of the queries may ask whether tables have changed", async () => {
+  const writer = { ...compose.connectionAs("noisefloor"), database: "noisefloor" };
+  expect(await runInProcess(["migrate"], envOf(writer))).toMatchObject({ code: 0 });
+  const reader = connect(compose.connectionAs("noisefloor_reader"), "noisefloor-tests");
+  const readQuiet = watchTableChanges(reader, { sharedForMs: -1, settleMs: -1 })(["schema_migrations"]);
+  expect((await readQuiet()).isQuiet).toBe(true);
+  await reader.close();
 });
 
 test("an error names the right that the user lacks, and what to do", async () => {
