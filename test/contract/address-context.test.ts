@@ -106,6 +106,13 @@ test("an unknown address is a 200 that says found: false twice, with empty metad
   expect([scanner.metadata, scanner.raw_data]).toEqual([{}, {}]);
 });
 
+test("an address of an unknown place has no coordinates, which a map would show in the Gulf of Guinea", async () => {
+  const { metadata } = full.parse(await get("45.0.0.1")).internet_scanner_intelligence;
+  expect(metadata).toMatchObject({ source_city: "", sensor_hits: expect.any(Number) });
+  expect(Object.keys(metadata)).not.toEqual(expect.arrayContaining(["longitude"]));
+  expect(Object.keys(metadata)).not.toEqual(expect.arrayContaining(["latitude"]));
+});
+
 test("dates are YYYY-MM-DD and last_seen_timestamp alone is YYYY-MM-DD HH:MM:SS", async () => {
   const { internet_scanner_intelligence: scanner } = full.parse(await get("45.0.0.1"));
   const seen = new Date(SEEN).toISOString();

@@ -26,6 +26,8 @@ beforeAll(async () => {
     ...observe("silent", 9, 30),
     ...observe("steady", 7, 1),
     ...observe("steady", 7, 30),
+    // Before both windows, so that they can be compared.
+    ...observe("steady", 1, 60),
   ]);
 });
 afterAll(() => world.close());
@@ -43,6 +45,11 @@ const clientShape = z.object({
       score: z.number(),
     }),
   ),
+});
+
+const compared = z.object({
+  tags: z.array(z.object({ slug: z.string(), score: z.number(), previous_ips: z.int().optional() })),
+  metadata: z.object({ stored_from: z.string(), previous_start_date: z.string() }),
 });
 
 async function ask(query: string) {
@@ -73,6 +80,28 @@ test("active lists tags by their addresses", async () => {
     ["steady", 7],
     ["grown", 5],
   ]);
+});
+
+test("a change against days before the first observation is not known, and none is made up", async () => {
+  const key = await world.addCaller("unlimited");
+  const asked = async (query: string) => {
+    const answer = await fetch(`${world.url}/v3/summary/tags?${query}`, { headers: { key } });
+    return compared.parse(await answer.json());
+  };
+  const day = await asked("sort=active&days=1");
+  expect(day.tags.map(({ previous_ips: before }) => before)).toEqual([7, 2]);
+  expect(day.metadata.stored_from <= day.metadata.previous_start_date).toBe(true);
+
+  // Some observations are of the two days before, the first of them a day and a half after these begin.
+  const days = await asked("sort=active&days=2");
+  expect(days.metadata.stored_from > days.metadata.previous_start_date).toBe(true);
+  expect(days.tags.map((tag) => [tag.slug, "previous_ips" in tag])).toEqual([
+    ["silent", false],
+    ["steady", false],
+    ["grown", false],
+  ]);
+  expect((await asked("sort=anomalies&days=2")).tags).toEqual([]);
+  expect((await asked("sort=trending&days=2")).tags.map(({ score }) => score)).toEqual([0, 0, 0]);
 });
 
 test.each([

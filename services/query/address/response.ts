@@ -97,7 +97,6 @@ function toScanner(
 }
 
 function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
-  const [latitude, longitude] = details.coordinates;
   const [rdns, isNameValidated] = details.named;
   return {
     asn: details.asn === 0 ? "" : `AS${details.asn}`,
@@ -122,9 +121,13 @@ function toMetadata(details: AddressDetails): z.input<typeof metadataSchema> {
     destination_cities: [],
     carrier: "",
     datacenter: "",
-    longitude,
-    latitude,
+    ...toCoordinates(details),
   };
+}
+
+/** Both or neither: 0 degrees east and north is a place, which a client would show on its map. */
+function toCoordinates({ coordinates: [latitude, longitude] }: AddressDetails) {
+  return latitude === 0 && longitude === 0 ? {} : { longitude, latitude };
 }
 
 function toRawData(details: AddressDetails): z.input<typeof rawDataSchema> {

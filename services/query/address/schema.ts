@@ -57,8 +57,8 @@ export const metadataSchema = z
     destination_cities: texts,
     carrier: z.string(),
     datacenter: z.string(),
-    longitude: z.number().describe("Degrees east; 0 where it is unknown."),
-    latitude: z.number().describe("Degrees north; 0 where it is unknown."),
+    longitude: z.number().optional().describe("Degrees east. Where the place is unknown, both members are missing."),
+    latitude: z.number().optional().describe("Degrees north."),
   })
   .meta({ id: "ScannerMetadata" });
 

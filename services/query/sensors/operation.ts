@@ -1,7 +1,8 @@
 import { errorResponse } from "@noisefloor/http/openapi.ts";
 import { defineOperation } from "@noisefloor/http/operation.ts";
 import { z } from "zod";
-import { count, none, texts, timestamp } from "../wire.ts";
+import { storedSpanShape } from "../stats/stored-hours.ts";
+import { count, texts, timestamp } from "../wire.ts";
 
 const records = z
   .strictObject({
@@ -52,10 +53,7 @@ export const listSensors = defineOperation({
       .strictObject({
         sensors: z.array(sensor),
         metadata: z.strictObject({
-          stored_from: timestamp
-            .or(none)
-            .describe("The first hour of which the caller's datasets hold observations; empty without any."),
-          stored_to: timestamp.or(none).describe("The end of the last such hour."),
+          ...storedSpanShape,
           lag: z
             .array(
               z

@@ -3,7 +3,7 @@ import { consumerLag } from "@noisefloor/clickhouse/tables/consumer-lag.ts";
 import { activityParams, sensorActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { allSensorKeys } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import { type Counts, nameOf, type SensorSummary, summarize } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
-import { floorToHour, formatTimestamp, HOUR_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
+import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
 import type { FastifyInstance } from "fastify";
@@ -11,7 +11,7 @@ import { createSharedAnswers } from "../activity/shared-runs.ts";
 import type { Authenticate } from "../auth.ts";
 import { SENSORS_COST } from "../costs.ts";
 import { readScopes } from "../scopes.ts";
-import { storedHours } from "../stats/stored-hours.ts";
+import { readStoredSpan, toStoredSpan } from "../stats/stored-hours.ts";
 import { KEY_NEEDED, listSensors } from "./operation.ts";
 
 export type SensorsDeps = {
@@ -41,16 +41,15 @@ export function registerSensors(app: FastifyInstance, { read, authenticate, rete
       return summarize(activity, keys, at);
     });
     const scopes = readScopes("tag-activity", {}, caller);
-    const from = floorToHour(retentionStart(now(), retentionDays())) / 1_000;
-    const [[stored], lag] = await Promise.all([
-      read(storedHours, { scopes, from }, signal),
+    const since = retentionStart(now(), retentionDays());
+    const [stored, lag] = await Promise.all([
+      readStoredSpan({ scopes, since }, read, signal),
       caller.entitlements.has("sensors") ? read(consumerLag, { now: now() }, signal) : [],
     ]);
     return {
       sensors: sensors.map(toWire),
       metadata: {
-        stored_from: stored === undefined ? "" : formatTimestamp(stored.first * 1_000),
-        stored_to: stored === undefined ? "" : formatTimestamp(stored.last * 1_000 + HOUR_MS),
+        ...toStoredSpan(stored),
         lag: lag.map(({ at, ...one }) => ({ ...one, at: formatTimestamp(at) })),
       },
     };

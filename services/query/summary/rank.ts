@@ -1,5 +1,5 @@
-/** A tag's distinct addresses in a window and in the window before it. */
-export type TagCounts = { readonly current: number; readonly previous: number };
+/** A tag's distinct addresses in a window and in the window before it; undefined where that one is not stored whole. */
+export type TagCounts = { readonly current: number; readonly previous: number | undefined };
 
 /** How a list of tags is ordered, and what its score says. */
 export type Ranking = {
@@ -11,18 +11,20 @@ export type Ranking = {
 
 /**
  * `anomalies` measures a change in standard deviations of a count that varies by chance alone, so that ten addresses
- * more are much for a small tag and nothing for a large one. A tag that fell silent is one, too.
+ * more are much for a small tag and nothing for a large one. A tag that fell silent is one, too. Against a time before the
+ * first observation no change is known, and so none is listed.
  */
 export const RANKINGS = {
   trending: {
-    score: ({ current, previous }) => current - previous,
+    score: ({ current, previous = current }) => current - previous,
     order: (score) => score,
     isListed: ({ current }) => current > 0,
   },
   anomalies: {
-    score: ({ current, previous }) => Math.round(((current - previous) / Math.sqrt(Math.max(1, previous))) * 100) / 100,
+    score: ({ current, previous = current }) =>
+      Math.round(((current - previous) / Math.sqrt(Math.max(1, previous))) * 100) / 100,
     order: Math.abs,
-    isListed: ({ current, previous }) => current !== previous,
+    isListed: ({ current, previous = current }) => current !== previous,
   },
   active: {
     score: ({ current }) => current,

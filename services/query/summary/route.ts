@@ -19,6 +19,7 @@ import type { Authenticate } from "../auth.ts";
 import { SUMMARY_COST } from "../costs.ts";
 import { LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
 import { readScopes } from "../scopes.ts";
+import { readStoredSpan, type StoredSpan, storedSpanShape, toStoredSpan } from "../stats/stored-hours.ts";
 import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";
 import { count, NOT_ENTITLED, timestamp } from "../wire.ts";
 import { countPerTag } from "./queries.ts";
@@ -57,8 +58,12 @@ const summarySchema = wireTagSchema
   })
   .extend({
     total_ips: count.describe("Distinct addresses in the window, exactly."),
-    previous_ips: count.describe("The same for the window before it."),
-    score: z.number().describe("What the list is ordered by, see `sort`."),
+    previous_ips: count
+      .optional()
+      .describe(
+        "The same for the window before it. Missing when observations begin later than that window: then no change is known.",
+      ),
+    score: z.number().describe("What the list is ordered by, see `sort`. 0 for a change that is not known."),
   })
   .strict()
   .meta({ id: "TagSummary" });
@@ -71,7 +76,9 @@ export const getTagSummary = defineOperation({
   group: "Tags",
   summary: "The most active tags, with their change against the time before",
   description:
-    "The window ends with the current hour, and the window before it is as long. Does not count as a lookup.",
+    "The window ends with the current hour, and the window before it is as long. Where observations begin later than the " +
+    "window before, nothing can be compared: `previous_ips` is missing, `anomalies` lists nothing, and `trending` lists " +
+    "tags by their addresses. Does not count as a lookup.",
   pathParameters: {},
   queryParameters: [SORT, DAYS, LIMIT, WORKSPACE_LABELS],
   success: {
@@ -87,6 +94,7 @@ export const getTagSummary = defineOperation({
           previous_start_date: timestamp.describe(
             "The start of the window before, which ends where the window starts.",
           ),
+          ...storedSpanShape,
         }),
       })
       .meta({ id: "TagSummaries" }),
@@ -111,6 +119,8 @@ export const getTagSummary = defineOperation({
         start_date: "2026-11-19T14:00:00Z",
         end_date: "2026-11-20T14:00:00Z",
         previous_start_date: "2026-11-18T14:00:00Z",
+        stored_from: "2026-08-12T15:00:00Z",
+        stored_to: "2026-11-20T14:00:00Z",
       },
     },
   },
@@ -128,8 +138,13 @@ export type TagSummaryDeps = LookupCaches & {
   readonly now: () => number;
 };
 
+type Counted = {
+  readonly rows: readonly { tag_id: string; current: number; previous: number }[];
+  readonly stored: StoredSpan;
+};
+
 export function registerTagSummary(app: FastifyInstance, deps: TagSummaryDeps): void {
-  const answer = createSharedAnswers<readonly { tag_id: string; current: number; previous: number }[]>(app);
+  const answer = createSharedAnswers<Counted>(app);
   registerOperation(app, getTagSummary, async (request, _reply, { signal }) => {
     const caller = deps.authenticate(request);
     const sort = readParameter(request.query, SORT);
@@ -139,21 +154,28 @@ export function registerTagSummary(app: FastifyInstance, deps: TagSummaryDeps): 
 
     const { start, end } = activityWindow(deps.now(), days);
     // The table may have rows that have expired.
-    const oldest = floorToHour(retentionStart(deps.now(), deps.retentionDays()));
+    const since = retentionStart(deps.now(), deps.retentionDays());
+    const oldest = floorToHour(since);
+    const startBefore = start - days * DAY_MS;
     const window = { from: Math.max(start, oldest) / 1_000, end: end / 1_000 };
-    const before = { from: Math.max(start - days * DAY_MS, oldest) / 1_000, end: window.from };
+    const before = { from: Math.max(startBefore, oldest) / 1_000, end: window.from };
     const both = { from: before.from, end: window.end };
     const question = { request, key: JSON.stringify({ both, window, scopes }), cost: SUMMARY_COST };
-    const rows = await answer(question, signal, async (shared) => {
+    const { rows, stored } = await answer(question, signal, async (shared) => {
       const { first, masks } = blocksOf(both, [window]);
       const previousMasks = blocksOf(both, [before]).masks;
       const params = { scopes, first, end: both.end, masks, previousMasks };
-      const [counts] = await Promise.all([deps.read(countPerTag, params, shared), refreshOutdated(deps)]);
-      return counts;
+      const [rows, stored] = await Promise.all([
+        deps.read(countPerTag, params, shared),
+        readStoredSpan({ scopes, since }, deps.read, shared),
+        refreshOutdated(deps),
+      ]);
+      return { rows, stored };
     });
+    const isComparable = stored !== undefined && stored.from <= startBefore;
     const known = rows.flatMap(({ tag_id: id, current, previous }) => {
       const tag = deps.catalogue.byId(id);
-      return tag === undefined ? [] : [{ tag, slug: tag.slug, current, previous }];
+      return tag === undefined ? [] : [{ tag, slug: tag.slug, current, previous: isComparable ? previous : undefined }];
     });
     return {
       tags: rank(known, sort, limit).map(({ tag, current, previous, score }) => ({
@@ -166,14 +188,15 @@ export function registerTagSummary(app: FastifyInstance, deps: TagSummaryDeps): 
         cves: tag.cves,
         created_at: tag.created_at,
         total_ips: current,
-        previous_ips: previous,
+        ...(previous === undefined ? {} : { previous_ips: previous }),
         score,
       })),
       metadata: {
         sort,
         start_date: formatTimestamp(start),
         end_date: formatTimestamp(end),
-        previous_start_date: formatTimestamp(start - days * DAY_MS),
+        previous_start_date: formatTimestamp(startBefore),
+        ...toStoredSpan(stored),
       },
     };
   });

@@ -132,7 +132,7 @@ function expectedMetadata(seen: readonly Marked[]) {
   };
   const asn = latest((one) => one.asn);
   const country = latest((one) => one.country) ?? "";
-  const [latitude, longitude] = latest((one) => one.coordinates) ?? [0, 0];
+  const coordinates = latest((one) => one.coordinates);
   return {
     asn: asn === undefined ? "" : `AS${asn}`,
     source_country: COUNTRIES[country] ?? "",
@@ -156,8 +156,7 @@ function expectedMetadata(seen: readonly Marked[]) {
     destination_cities: [],
     carrier: "",
     datacenter: "",
-    longitude,
-    latitude,
+    ...(coordinates === undefined ? {} : { longitude: coordinates[1], latitude: coordinates[0] }),
   };
 }
 

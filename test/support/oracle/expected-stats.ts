@@ -127,6 +127,17 @@ export function expectedClassifications(seen: readonly Seen[], oracle: Oracle, a
   };
 }
 
+/** What the metadata says of the time of which anything is stored. */
+function storedOf(seen: readonly Seen[], { datasets }: StatsAsked) {
+  const hours = seen
+    .filter(({ dataset }) => datasets.includes(dataset))
+    .map(({ at }) => Math.floor(at / HOUR) * HOUR)
+    .sort((one, other) => one - other);
+  const [first, last] = [hours[0], hours.at(-1)];
+  if (first === undefined || last === undefined) return { stored_from: "", stored_to: "" };
+  return { stored_from: rfc3339(first), stored_to: rfc3339(last + HOUR) };
+}
+
 export type SummaryAsked = StatsAsked & { readonly sort: string; readonly limit: number };
 
 /** `GET /v3/summary/tags`. */
@@ -139,21 +150,26 @@ export function expectedSummary(seen: readonly Seen[], tags: readonly Tag[], ask
         ({ at, dataset, tagIds }) => at >= from && at < to && asked.datasets.includes(dataset) && tagIds.includes(id),
       ),
     ).size;
+  const stored = storedOf(seen, asked);
+  const isCompared = stored.stored_from !== "" && Date.parse(stored.stored_from) <= before;
   const rows = tags.map((tag) => {
     const [now, then] = [countOf(tag.id, start, end), countOf(tag.id, before, start)];
     const gained = now - then;
     const deviations = Math.round((gained / Math.sqrt(then === 0 ? 1 : then)) * 100) / 100;
-    const score = asked.sort === "active" ? now : asked.sort === "trending" ? gained : deviations;
+    const change = asked.sort === "trending" ? gained : deviations;
+    const score = asked.sort === "active" ? now : isCompared ? change : 0;
     const { id, label, slug, name, category, intention, cves, created_at } = tag;
     const shown = { id, label, slug, name, category, intention, cves, created_at };
-    return { ...shown, total_ips: now, previous_ips: then, score };
+    return { ...shown, total_ips: now, ...(isCompared ? { previous_ips: then } : {}), score };
   });
   const rankOf = ({ score }: { score: number }) => (asked.sort === "anomalies" ? Math.abs(score) : score);
   return {
     tags: rows
-      .filter((row) => (asked.sort === "anomalies" ? row.total_ips !== row.previous_ips : row.total_ips > 0))
+      .filter((row) =>
+        asked.sort === "anomalies" ? isCompared && row.total_ips !== row.previous_ips : row.total_ips > 0,
+      )
       .sort((a, b) => rankOf(b) - rankOf(a) || b.total_ips - a.total_ips || (a.slug < b.slug ? -1 : 1))
       .slice(0, asked.limit),
-    metadata: { sort: asked.sort, ...metadataOf(asked), previous_start_date: rfc3339(before) },
+    metadata: { sort: asked.sort, ...metadataOf(asked), previous_start_date: rfc3339(before), ...stored },
   };
 }
