@@ -18,6 +18,9 @@ export const SUMMARY_COST = 3;
 /** Two concurrent queries over rows of addresses, not of observations. */
 export const STATS_COST = 2;
 
+/** Reads two columns of all observations of the addresses of some days. */
+export const FIRST_SEEN_COST = 4;
+
 /** Reads one row. */
 export const TAG_RULE_COST = 1;
 

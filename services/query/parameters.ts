@@ -35,11 +35,14 @@ export const daysBack = (most: number) =>
   });
 export const DAYS = daysBack(MAX_DAYS);
 
+/** The most entries of a list. */
+export const MAX_LIMIT = 1_000;
+
 export const LIMIT = wholeNumber({
   name: "limit",
   description: "How many entries the list has at most, the first ones of its order.",
   least: 1,
-  most: 1_000,
+  most: MAX_LIMIT,
   fallback: 50,
 });
 

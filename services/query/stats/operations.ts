@@ -10,22 +10,22 @@ export const HOURS_DAYS = daysBack(30);
 /** No rollup knows which observations came twice, so that the rows themselves are counted. */
 export const OBSERVATIONS_DAYS = daysBack(7);
 
-const metadata = z
+export const metadata = z
   .strictObject({
     start_date: timestamp.describe("The start of the window, which the caller's plan may have limited."),
     end_date: timestamp,
   })
   .meta({ id: "StatsMetadata" });
-const EXAMPLE_METADATA = { start_date: "2026-11-19T14:00:00Z", end_date: "2026-11-20T14:00:00Z" };
+export const EXAMPLE_METADATA = { start_date: "2026-11-19T14:00:00Z", end_date: "2026-11-20T14:00:00Z" };
 const active = count.describe("Distinct addresses, exactly.");
 const total = count.describe("All distinct addresses of the window, also those of which the member is not known.");
 
-const WINDOW = "The window ends with the current hour. Does not count as a lookup.";
-const ERRORS = {
+export const WINDOW = "The window ends with the current hour. Does not count as a lookup.";
+export const ERRORS = {
   400: errorResponse("A parameter is invalid.", "Invalid parameter: days takes a whole number from 1 to 90"),
   403: NOT_ENTITLED,
 };
-const STATS = { method: "GET", group: "Statistics", pathParameters: {}, errorResponses: ERRORS } as const;
+export const STATS = { method: "GET", group: "Statistics", pathParameters: {}, errorResponses: ERRORS } as const;
 
 /** `GET /v3/stats/hours`: the addresses of each hour. */
 export const getStatsByHour = defineOperation({
@@ -181,11 +181,3 @@ export const getStatsByClassification = defineOperation({
     },
   },
 });
-
-export const STATS_OPERATIONS = [
-  getStatsByHour,
-  getStatsByObservation,
-  getStatsByNetwork,
-  getStatsByCountry,
-  getStatsByClassification,
-] as const;

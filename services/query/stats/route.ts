@@ -1,26 +1,16 @@
-import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import { NIL_TAG_ID } from "@noisefloor/domain/tags/nil-tag.ts";
-import {
-  activityWindow,
-  floorToHour,
-  formatTimestamp,
-  retentionStart,
-  tile,
-  type Window,
-} from "@noisefloor/domain/time/window.ts";
+import { floorToHour, formatTimestamp, tile, type Window } from "@noisefloor/domain/time/window.ts";
 import { registerOperation } from "@noisefloor/http/operation.ts";
-import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
 import { countPerBucket } from "../activity/queries.ts";
 import { createSharedAnswers } from "../activity/shared-runs.ts";
 import { countryName } from "../address/response.ts";
-import type { Authenticate } from "../auth.ts";
-import { STATS_COST } from "../costs.ts";
-import { DAYS, LIMIT } from "../parameters.ts";
-import { readScopes } from "../scopes.ts";
+import { getAddressesOfCountry, getAddressesOfNetwork, registerAddressesByPlace } from "./addresses-by-place.ts";
+import { type Asked, type AskedDeps, readAsked, readLimited, toMetadata, toQuestion } from "./asked.ts";
 import { type ClassificationsDeps, classifySeen } from "./classifications.ts";
+import { getFirstSeen, registerFirstSeen } from "./first-seen.ts";
 import {
   getStatsByClassification,
   getStatsByCountry,
@@ -33,22 +23,9 @@ import {
 import { countByCountry, countByNetwork, countObservations } from "./queries.ts";
 import { countAllSeen } from "./total.ts";
 
-export type StatsDeps = ClassificationsDeps & {
-  readonly authenticate: Authenticate;
-  readonly retentionDays: () => number;
-  readonly now: () => number;
-};
+export type StatsDeps = ClassificationsDeps & AskedDeps;
 
 const HOUR_SECONDS = 3_600;
-
-type Asked = {
-  readonly scopes: Scope[];
-  readonly window: Window;
-  /** Milliseconds: older rows have expired. */
-  readonly since: number;
-  /** Milliseconds: the start of the window, or of what is stored of it. */
-  readonly from: number;
-};
 
 /** `GET /v3/stats/...`: counts of all addresses, whatever their tags. They take the same scopes as tag activity. */
 export function registerStats(app: FastifyInstance, deps: StatsDeps): void {
@@ -56,6 +33,8 @@ export function registerStats(app: FastifyInstance, deps: StatsDeps): void {
   registerObservations(app, deps);
   registerPlaces(app, deps);
   registerClassifications(app, deps);
+  registerFirstSeen(app, deps);
+  registerAddressesByPlace(app, deps);
 }
 
 function registerHours(app: FastifyInstance, deps: StatsDeps): void {
@@ -139,10 +118,6 @@ async function readPlaces<Row>(
   return { rows, total_ips };
 }
 
-function readLimited(request: StatsRequest, deps: StatsDeps) {
-  return { ...readAsked(request, deps), limit: readParameter(request.query, LIMIT) };
-}
-
 function registerClassifications(app: FastifyInstance, deps: StatsDeps): void {
   const answer = createSharedAnswers<Awaited<ReturnType<typeof classifySeen>>>(app);
   registerOperation(app, getStatsByClassification, async (request, _reply, { signal }) => {
@@ -162,26 +137,13 @@ function registerClassifications(app: FastifyInstance, deps: StatsDeps): void {
   });
 }
 
-type StatsRequest = FastifyRequest<{ Querystring: RawQuery }>;
-
-function readAsked(
-  request: StatsRequest,
-  { authenticate, now, retentionDays }: StatsDeps,
-  allowedDays: Parameter<number> = DAYS,
-): Asked {
-  const caller = authenticate(request);
-  const days = Math.min(readParameter(request.query, allowedDays), caller.limits.reach_days);
-  const scopes = readScopes("tag-activity", request.query, caller);
-  const window = activityWindow(now(), days);
-  const since = retentionStart(now(), retentionDays());
-  return { scopes, window, since, from: Math.max(window.start, since) };
-}
-
-/** Those who ask within one hour for the same share an answer while it is being made. */
-function toQuestion(request: StatsRequest, what: string, { scopes, window, limit }: Asked & { limit?: number }) {
-  return { request, key: JSON.stringify({ what, scopes, window, limit }), cost: STATS_COST };
-}
-
-function toMetadata({ window }: Asked) {
-  return { start_date: formatTimestamp(window.start), end_date: formatTimestamp(window.end) };
-}
+export const STATS_OPERATIONS = [
+  getStatsByHour,
+  getStatsByObservation,
+  getStatsByNetwork,
+  getAddressesOfNetwork,
+  getStatsByCountry,
+  getAddressesOfCountry,
+  getStatsByClassification,
+  getFirstSeen,
+] as const;

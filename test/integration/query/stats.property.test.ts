@@ -7,9 +7,12 @@ import { eventually } from "../../support/eventually.ts";
 import {
   expectedClassifications,
   expectedCountries,
+  expectedFirstSeen,
   expectedHours,
   expectedNetworks,
   expectedObservations,
+  expectedOfCountry,
+  expectedOfNetwork,
   expectedSummary,
   type Placed,
 } from "../../support/oracle/expected-stats.ts";
@@ -79,6 +82,8 @@ const questions = fc.record({
   days: fc.oneof(fc.integer({ min: 1, max: 90 }), fc.constantFrom(1, 7, 30, 90)),
   datasets: fc.subarray([...DATASETS], { minLength: 0 }),
   limit: fc.constantFrom(1, 3, 5, 50),
+  asn: fc.integer({ min: 64_500, max: 64_512 }),
+  country: fc.constantFrom("DE", "VN", "QZ"),
   sort: fc.constantFrom("trending", "anomalies", "active"),
 });
 
@@ -99,7 +104,7 @@ describe.each(SEEDS)("random observations, seed %i", (seed) => {
 
   const assertAnswers = async (get: (path: string) => Promise<unknown>, oracle: Oracle, numRuns: number) => {
     await fc.assert(
-      fc.asyncProperty(questions, async ({ days, datasets, limit, sort }) => {
+      fc.asyncProperty(questions, async ({ days, datasets, limit, asn, country, sort }) => {
         const labels = datasets.length === 0 ? "" : `&workspace_labels=${datasets.join(",")}`;
         const asked = { days, datasets: datasets.length === 0 ? ["global"] : datasets, now: NOW, limit };
         const week = { ...asked, days: Math.min(days, 7), sort };
@@ -110,6 +115,12 @@ describe.each(SEEDS)("random observations, seed %i", (seed) => {
         expect(await get(observations)).toEqual(expectedObservations(seen, week));
         expect(await get(`${path("networks")}&limit=${limit}`)).toEqual(expectedNetworks(seen, asked));
         expect(await get(`${path("countries")}&limit=${limit}`)).toEqual(expectedCountries(seen, asked));
+        const ofNetwork = await get(`${path(`networks/AS${asn}`)}&limit=${limit}`);
+        expect(ofNetwork).toEqual(expectedOfNetwork(seen, asked, asn));
+        const ofCountry = await get(`${path(`countries/${country}`)}&limit=${limit}`);
+        expect(ofCountry).toEqual(expectedOfCountry(seen, asked, country));
+        const fresh = `/v3/stats/first-seen?days=${hours.days}&limit=${limit}${labels}`;
+        expect(await get(fresh)).toEqual(expectedFirstSeen(seen, hours));
         expect(await get(path("classifications"))).toEqual(expectedClassifications(seen, oracle, asked));
         const summary = `/v3/summary/tags?sort=${sort}&days=${week.days}&limit=${limit}${labels}`;
         expect(await get(summary)).toEqual(expectedSummary(seen, TAGS, week));
@@ -119,7 +130,7 @@ describe.each(SEEDS)("random observations, seed %i", (seed) => {
   };
   const fromStore = async (path: string) => (await world.get(path, { key })).body;
 
-  test("counts of addresses by hour, network, country, classification and tag are the oracle's", () =>
+  test("counts and lists of addresses by hour, network, country, classification, tag and first time are the oracle's", () =>
     assertAnswers(fromStore, createOracle(seen, TAGS), QUESTIONS));
 
   test("with addresses in memory and known actors, classifications are the oracle's, too", async () => {

@@ -173,3 +173,56 @@ export function expectedSummary(seen: readonly Seen[], tags: readonly Tag[], ask
     metadata: { sort: asked.sort, ...metadataOf(asked), previous_start_date: rfc3339(before), ...stored },
   };
 }
+
+const latestFirst = <T extends { ip: string; at: number }>(all: readonly T[], limit: number) =>
+  [...all].sort((a, b) => b.at - a.at || asNumber(a.ip) - asNumber(b.ip)).slice(0, limit);
+const asNumber = (ip: string) => ip.split(".").reduce((number, part) => number * 256 + Number(part), 0);
+
+/** `GET /v3/stats/first-seen`. */
+export function expectedFirstSeen(seen: readonly Seen[], asked: StatsAsked & { readonly limit: number }) {
+  const { start } = windowOf(asked);
+  const fresh = groupBy(
+    seen.filter(({ dataset }) => asked.datasets.includes(dataset)),
+    ({ ip }) => ip,
+  )
+    .map(([ip, group]) => ({ ip, at: Math.min(...group.map(({ at }) => at)) }))
+    .filter(({ at }) => at >= start);
+  return {
+    ips: latestFirst(fresh, asked.limit).map(({ ip, at }) => ({ ip, first_seen: rfc3339(at) })),
+    total_ips: fresh.length,
+    metadata: { ...metadataOf(asked), ...storedOf(seen, asked) },
+  };
+}
+
+function expectedOfPlace(there: readonly Placed[], asked: StatsAsked & { readonly limit: number }) {
+  const addresses = groupBy(since(there, asked), ({ ip }) => ip).map(([ip, group]) => ({
+    ip,
+    at: Math.max(...group.map(({ at }) => at)),
+  }));
+  return {
+    ips: latestFirst(addresses, asked.limit).map(({ ip, at }) => ({ ip, last_seen: rfc3339(at) })),
+    total_ips: addresses.length,
+    metadata: metadataOf(asked),
+  };
+}
+
+/** `GET /v3/stats/networks/AS{asn}`. */
+export function expectedOfNetwork(
+  seen: readonly Placed[],
+  asked: StatsAsked & { readonly limit: number },
+  asn: number,
+) {
+  const there = seen.filter((one) => one.asn === asn);
+  const names = since(there, asked).map(({ organization = "" }) => organization);
+  return { asn: `AS${asn}`, organization: names.sort().at(-1) ?? "", ...expectedOfPlace(there, asked) };
+}
+
+/** `GET /v3/stats/countries/{country}`. */
+export function expectedOfCountry(
+  seen: readonly Placed[],
+  asked: StatsAsked & { readonly limit: number },
+  country: string,
+) {
+  const there = seen.filter((one) => one.country === country);
+  return { country: COUNTRIES[country], country_code: country, ...expectedOfPlace(there, asked) };
+}

@@ -12,8 +12,11 @@ import { expectedActivity } from "./expected-activity.ts";
 import {
   expectedClassifications,
   expectedCountries,
+  expectedFirstSeen,
   expectedHours,
   expectedNetworks,
+  expectedOfCountry,
+  expectedOfNetwork,
   expectedSummary,
 } from "./expected-stats.ts";
 import { expectedAddressTags, expectedInteraction, expectedNetwork } from "./noise-oracle.ts";
@@ -51,6 +54,9 @@ const STATS = [
     name: "classifications",
     form: (known: Known, asked: StatsAsked) => expectedClassifications(known.seen, oracleOf(known), asked),
   },
+  { name: "first-seen", form: ({ seen }: Known, asked: StatsAsked) => expectedFirstSeen(seen, asked) },
+  { name: "networks/AS64500", form: ({ seen }: Known, asked: StatsAsked) => expectedOfNetwork(seen, asked, 64_500) },
+  { name: "countries/DE", form: ({ seen }: Known, asked: StatsAsked) => expectedOfCountry(seen, asked, "DE") },
   { name: "summary", form: ({ seen, tags }: Known, asked: StatsAsked) => expectedSummary(seen, tags, asked) },
 ].map((stats) => ({
   ...stats,

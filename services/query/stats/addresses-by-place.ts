@@ -1,0 +1,139 @@
+import { defineQuery, onlyRow } from "@noisefloor/clickhouse/client/query.ts";
+import { formatTimestamp } from "@noisefloor/domain/time/window.ts";
+import { errorResponse } from "@noisefloor/http/openapi.ts";
+import { defineOperation, registerOperation } from "@noisefloor/http/operation.ts";
+import { type PathParameter, readPath } from "@noisefloor/http/parameters.ts";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { createSharedAnswers } from "../activity/shared-runs.ts";
+import { countryName } from "../address/response.ts";
+import { DAYS, LIMIT, WORKSPACE_LABELS } from "../parameters.ts";
+import { IN_SCOPES, scopesParam } from "../scope-sql.ts";
+import { count, ip, timestamp } from "../wire.ts";
+import { readLimited, toMetadata, toQuestion } from "./asked.ts";
+import { latestAddresses, latestOf, latestOfShards } from "./latest-addresses.ts";
+import { ERRORS, EXAMPLE_METADATA, metadata, STATS, WINDOW } from "./operations.ts";
+import type { StatsDeps } from "./route.ts";
+
+const ASN: PathParameter = {
+  schema: z
+    .string()
+    .regex(/^AS[1-9]\d{0,9}$/)
+    .refine((asn) => Number(asn.slice(2)) < 2 ** 32),
+  description: "The number of an autonomous system, after `AS`.",
+  errorMessage: "Invalid parameter: asn takes AS and a number, like AS64500",
+  example: "AS64500",
+};
+const COUNTRY: PathParameter = {
+  schema: z.string().regex(/^[A-Z]{2}$/),
+  description: "The two letters of a country (ISO 3166).",
+  errorMessage: "Invalid parameter: country takes two capital letters, like DE",
+  example: "DE",
+};
+
+const listed = {
+  ips: z.array(z.strictObject({ ip, last_seen: timestamp }).meta({ id: "AddressOfPlace" })),
+  total_ips: count.describe("All of them, exactly, also those beyond the limit."),
+  metadata,
+};
+const LISTED = "The latest first, as far as the limit goes.";
+const EXAMPLE = {
+  ips: [{ ip: "192.175.48.6", last_seen: "2026-11-20T13:20:26Z" }],
+  total_ips: 1,
+  metadata: EXAMPLE_METADATA,
+};
+const QUERY_PARAMETERS = [DAYS, LIMIT, WORKSPACE_LABELS] as const;
+
+/** `GET /v3/stats/networks/{asn}`: the addresses that `GET /v3/stats/networks` counts under a network. */
+export const getAddressesOfNetwork = defineOperation({
+  ...STATS,
+  id: "getAddressesOfNetwork",
+  path: "/v3/stats/networks/{asn}",
+  summary: "The addresses that were seen in a network (ASN)",
+  description: `${LISTED} ${WINDOW}`,
+  pathParameters: { asn: ASN },
+  queryParameters: QUERY_PARAMETERS,
+  success: {
+    status: 200,
+    description: "The addresses, possibly none.",
+    schema: z.strictObject({ asn: z.string(), organization: z.string(), ...listed }).meta({ id: "AddressesOfNetwork" }),
+    example: { asn: "AS64500", organization: "Example Hosting", ...EXAMPLE },
+  },
+  errorResponses: { ...ERRORS, 400: errorResponse("The number or a parameter is invalid.", ASN.errorMessage) },
+});
+
+/** `GET /v3/stats/countries/{country}`: the same of a country. */
+export const getAddressesOfCountry = defineOperation({
+  ...STATS,
+  id: "getAddressesOfCountry",
+  path: "/v3/stats/countries/{country}",
+  summary: "The addresses that were seen in a country",
+  description: `${LISTED} ${WINDOW}`,
+  pathParameters: { country: COUNTRY },
+  queryParameters: QUERY_PARAMETERS,
+  success: {
+    status: 200,
+    description: "The addresses, possibly none.",
+    schema: z
+      .strictObject({
+        country: z.string().describe("In English; empty for a code that is not assigned."),
+        country_code: z.string(),
+        ...listed,
+      })
+      .meta({ id: "AddressesOfCountry" }),
+    example: { country: "Germany", country_code: "DE", ...EXAMPLE },
+  },
+  errorResponses: { ...ERRORS, 400: errorResponse("The code or a parameter is invalid.", COUNTRY.errorMessage) },
+});
+
+/**
+ * The addresses that a condition on the place selects, seen since `from` in milliseconds since 1970 UTC. Of a network's
+ * names, the last in alphabetical order.
+ */
+const addressesAt = <Params extends z.core.$ZodLooseShape>(name: string, isThere: string, place: Params) =>
+  defineQuery({
+    name,
+    sql: `SELECT max(organization) AS organization, count() AS total_ips, ${latestOf("(last, source_ip)")} AS latest
+      FROM (
+        SELECT source_ip, max(organization) AS organization, toUnixTimestamp64Milli(max(last_seen)) AS last
+        FROM address_networks
+        WHERE ${IN_SCOPES} AND ${isThere} AND last_seen >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+        GROUP BY source_ip)`,
+    shards: {
+      merge: (shards) => `SELECT max(shard.organization) AS organization, sum(shard.total_ips) AS total_ips,
+          ${latestOfShards("shard.latest")} AS latest
+        FROM ${shards} AS shard`,
+    },
+    params: z.object({ scopes: scopesParam, from: z.int(), limit: z.int(), ...place }),
+    row: z.object({ organization: z.string(), total_ips: z.int(), latest: latestAddresses }),
+  });
+const addressesOfNetwork = addressesAt("stats-network", "asn = {asn:UInt32}", { asn: z.int() });
+const addressesOfCountry = addressesAt("stats-country", "country = {country:String}", { country: z.string() });
+
+type Found = z.output<(typeof addressesOfNetwork)["row"]>;
+
+export function registerAddressesByPlace(app: FastifyInstance, deps: StatsDeps): void {
+  const answer = createSharedAnswers<Found>(app);
+  const toListed = ({ latest, total_ips }: Found) => ({
+    ips: latest.map(([last, address]) => ({ ip: address, last_seen: formatTimestamp(last) })),
+    total_ips,
+  });
+  registerOperation(app, getAddressesOfNetwork, async (request, _reply, { signal }) => {
+    const asn = readPath(request.params.asn, ASN);
+    const asked = readLimited(request, deps);
+    const found = await answer(toQuestion(request, asn, asked), signal, async (shared) => {
+      const params = { ...asked, asn: Number(asn.slice(2)) };
+      return onlyRow(addressesOfNetwork, await deps.read(addressesOfNetwork, params, shared));
+    });
+    return { asn, organization: found.organization, ...toListed(found), metadata: toMetadata(asked) };
+  });
+  registerOperation(app, getAddressesOfCountry, async (request, _reply, { signal }) => {
+    const country = readPath(request.params.country, COUNTRY);
+    const asked = readLimited(request, deps);
+    const found = await answer(toQuestion(request, country, asked), signal, async (shared) =>
+      onlyRow(addressesOfCountry, await deps.read(addressesOfCountry, { ...asked, country }, shared)),
+    );
+    const name = countryName(country);
+    return { country: name, country_code: country, ...toListed(found), metadata: toMetadata(asked) };
+  });
+}

@@ -1,0 +1,58 @@
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
+import { activityWindow, formatTimestamp, retentionStart, type Window } from "@noisefloor/domain/time/window.ts";
+import { type Parameter, type RawQuery, readParameter } from "@noisefloor/http/parameters.ts";
+import type { FastifyRequest } from "fastify";
+import type { Authenticate } from "../auth.ts";
+import { STATS_COST } from "../costs.ts";
+import { DAYS, LIMIT } from "../parameters.ts";
+import { readScopes } from "../scopes.ts";
+
+export type AskedDeps = {
+  readonly authenticate: Authenticate;
+  readonly retentionDays: () => number;
+  readonly now: () => number;
+};
+
+/** What a statistic is of. */
+export type Asked = {
+  readonly scopes: Scope[];
+  readonly window: Window;
+  /** Milliseconds: older rows have expired. */
+  readonly since: number;
+  /** Milliseconds: the start of the window, or of what is stored of it. */
+  readonly from: number;
+};
+
+type StatsRequest = FastifyRequest<{ Querystring: RawQuery }>;
+
+export function readAsked(
+  request: StatsRequest,
+  { authenticate, now, retentionDays }: AskedDeps,
+  allowedDays: Parameter<number> = DAYS,
+): Asked {
+  const caller = authenticate(request);
+  const days = Math.min(readParameter(request.query, allowedDays), caller.limits.reach_days);
+  const scopes = readScopes("tag-activity", request.query, caller);
+  const window = activityWindow(now(), days);
+  const since = retentionStart(now(), retentionDays());
+  return { scopes, window, since, from: Math.max(window.start, since) };
+}
+
+/** The same for a list. */
+export function readLimited(request: StatsRequest, deps: AskedDeps, allowedDays?: Parameter<number>) {
+  return { ...readAsked(request, deps, allowedDays), limit: readParameter(request.query, LIMIT) };
+}
+
+/** Those who ask within one hour for the same share an answer while it is being made. */
+export function toQuestion(
+  request: FastifyRequest,
+  what: string,
+  { scopes, window, limit }: Asked & { readonly limit?: number },
+  cost = STATS_COST,
+) {
+  return { request, key: JSON.stringify({ what, scopes, window, limit }), cost };
+}
+
+export function toMetadata({ window }: Asked) {
+  return { start_date: formatTimestamp(window.start), end_date: formatTimestamp(window.end) };
+}
