@@ -3,6 +3,7 @@ import { AddressPage } from "./pages/address/address-page.tsx";
 import { NetworkPage } from "./pages/network/network-page.tsx";
 import { NotFoundPage } from "./pages/not-found/not-found-page.tsx";
 import { OverviewPage } from "./pages/overview/overview-page.tsx";
+import { CountryPage, NetworkOfAsnPage } from "./pages/place/place-page.tsx";
 import { PlansPage } from "./pages/plans/plans-page.tsx";
 import { SensorsPage } from "./pages/sensors/sensors-page.tsx";
 import { TagPage } from "./pages/tag/tag-page.tsx";
@@ -19,6 +20,8 @@ export function App() {
           <Route path={`${BASE}/ip/:ip`} component={AddressPage} />
           <Route path={`${BASE}/riot/:ip`} component={AddressPage} />
           <Route path={`${BASE}/networks/:ip/:length`} component={NetworkPage} />
+          <Route path={`${BASE}/asns/:asn`} component={NetworkOfAsnPage} />
+          <Route path={`${BASE}/countries/:country`} component={CountryPage} />
           <Route path={`${BASE}/tags`} component={TagsPage} />
           <Route path={`${BASE}/tags/:slug`} component={TagPage} />
           <Route path={`${BASE}/sensors`} component={SensorsPage} />

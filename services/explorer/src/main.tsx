@@ -1,6 +1,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
 import "./style/parts.css";
+import "./style/tables.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 

@@ -118,6 +118,8 @@ function registerExplorer({ app, base }: Site, explorer: Explorer): string[] {
 
 /** The operations by URL, for logs and metrics. */
 const EXPLORER_PAGES = {
+  "/asns/:asn": "asnPage",
+  "/countries/:country": "countryPage",
   "/networks/:ip/:length": "networkPage",
   "/sensors": "sensorsPage",
   "/tags": "tagsPage",

@@ -7,6 +7,8 @@ import type { getNetwork } from "@noisefloor/query/network/operation.ts";
 import type { getAddressInteraction, getAddressTags } from "@noisefloor/query/noise/operations.ts";
 import type { getPlans } from "@noisefloor/query/plans/route.ts";
 import type { listSensors } from "@noisefloor/query/sensors/operation.ts";
+import type { getAddressesOfCountry, getAddressesOfNetwork } from "@noisefloor/query/stats/addresses-by-place.ts";
+import type { getFirstSeen } from "@noisefloor/query/stats/first-seen.ts";
 import type {
   getStatsByClassification,
   getStatsByCountry,
@@ -47,6 +49,9 @@ export type StatsByObservation = AnswerOf<typeof getStatsByObservation>;
 export type StatsByNetwork = AnswerOf<typeof getStatsByNetwork>;
 export type StatsByCountry = AnswerOf<typeof getStatsByCountry>;
 export type StatsByClassification = AnswerOf<typeof getStatsByClassification>;
+export type FirstSeen = AnswerOf<typeof getFirstSeen>;
+export type AddressesOfNetwork = AnswerOf<typeof getAddressesOfNetwork>;
+export type AddressesOfCountry = AnswerOf<typeof getAddressesOfCountry>;
 export type SensorList = AnswerOf<typeof listSensors>;
 export type Sensor = SensorList["sensors"][number];
 export type Plans = AnswerOf<typeof getPlans>;

@@ -1,6 +1,9 @@
 import type {
   AddressContext,
+  AddressesOfCountry,
+  AddressesOfNetwork,
   AddressTags,
+  FirstSeen,
   Interaction,
   NetworkAddresses,
   Plans,
@@ -78,5 +81,11 @@ export const statsByCountry = (days: number, limit: number) =>
   question<StatsByCountry>("/v3/stats/countries", { days, limit });
 export const statsByClassification = (days: number) =>
   question<StatsByClassification>("/v3/stats/classifications", { days });
+export const firstSeenLately = (days: number, limit: number) =>
+  question<FirstSeen>("/v3/stats/first-seen", { days, limit });
+export const addressesOfNetwork = (asn: string, days: number, limit: number) =>
+  question<AddressesOfNetwork>(`/v3/stats/networks/${encodeURIComponent(asn)}`, { days, limit });
+export const addressesOfCountry = (country: string, days: number, limit: number) =>
+  question<AddressesOfCountry>(`/v3/stats/countries/${encodeURIComponent(country)}`, { days, limit });
 export const allSensors = () => question<SensorList>("/v3/sensors");
 export const plansOfService = () => question<Plans>("/v3/plans");

@@ -1,5 +1,5 @@
 import { ScrollRegion } from "../shell/scroll-region.tsx";
-import { TableHead } from "../shell/table-head.tsx";
+import { useSorted } from "../table/use-sorted.tsx";
 import { formatCount, formatMinute } from "../text/format.ts";
 
 type Row = { readonly start: string; readonly end: string; readonly values: readonly number[] };
@@ -13,22 +13,24 @@ type ChartTableProps = {
 
 /** What a chart shows, for keyboards and screen readers, and for those who want the numbers. */
 export function ChartTable({ caption, headings, rows, onPick }: ChartTableProps) {
+  const { sorted, head } = useSorted(
+    rows.map((one, row) => ({ ...one, row })),
+    [
+      { heading: "From (UTC)", by: ({ start }) => start },
+      { heading: "To (UTC)", by: ({ end }) => end },
+      ...headings.map((number, n) => ({ heading: { number }, by: ({ values }: Row) => values[n] })),
+      ...(onPick === undefined ? [] : [{ heading: "List" }]),
+    ],
+  );
   return (
     <details class="numbers">
       <summary>The same in numbers</summary>
       <ScrollRegion label={caption} isTall>
         <table>
           <caption class="hidden">{caption}</caption>
-          <TableHead
-            headings={[
-              "From",
-              "To",
-              ...headings.map((number) => ({ number })),
-              ...(onPick === undefined ? [] : ["List"]),
-            ]}
-          />
+          {head}
           <tbody>
-            {rows.map(({ start, end, values }, row) => (
+            {sorted.map(({ start, end, values, row }) => (
               <tr key={start}>
                 <td class="when">{formatMinute(start)}</td>
                 <td class="when">{formatMinute(end)}</td>

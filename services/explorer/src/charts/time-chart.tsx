@@ -1,8 +1,10 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { formatCompact } from "../text/format.ts";
+import { bucketAt, bucketBars } from "./bucket-bars.ts";
 import { type ColorName, colorOf } from "./colors.ts";
 import { stack } from "./stack.ts";
+import { formatTimes, TIME_STEPS } from "./time-axis.ts";
 import { tooltip } from "./tooltip.ts";
 
 export type Series = {
@@ -35,13 +37,16 @@ export function TimeChart({ label, starts, end, series, onPick }: TimeChartProps
     const target = element.current;
     if (target === null || starts.length === 0) return undefined;
     const stacked = stack(series);
-    const data = [[...starts], ...stacked.map(({ heights }) => [...heights])];
+    const edges = [...starts, end];
+    // The end of the last bucket has no value of its own: with it, the chart is as wide as its buckets.
+    const data = [edges, ...stacked.map(({ heights }) => [...heights, 0])];
     const drawn = stacked.map((one) => one.series);
-    const options = toOptions({ starts, end, series, drawn, width: target.clientWidth });
+    const options = toOptions({ edges, series, drawn, width: target.clientWidth });
     const chart = new uPlot(options, toData(data), target);
     const click = () => {
-      const { idx, left = -1 } = chart.cursor;
-      if (idx !== null && idx !== undefined && left >= 0 && chart.select.width === 0) pick.current?.(idx);
+      const { left = -1 } = chart.cursor;
+      const bucket = left < 0 ? undefined : bucketAt(edges, chart.posToVal(left, "x"));
+      if (bucket !== undefined && chart.select.width === 0) pick.current?.(bucket);
     };
     chart.over.addEventListener("click", click);
     const resized = new ResizeObserver(() => chart.setSize({ width: target.clientWidth, height: HEIGHT }));
@@ -58,14 +63,15 @@ export function TimeChart({ label, starts, end, series, onPick }: TimeChartProps
   return <div ref={element} class={`chart${onPick === undefined ? "" : " pickable"}`} role="img" aria-label={label} />;
 }
 
-type Shown = Pick<TimeChartProps, "starts" | "end" | "series"> & {
+type Shown = Pick<TimeChartProps, "series"> & {
+  /** The starts of the buckets, and the end of the last one. */
+  readonly edges: readonly number[];
   /** The series in the order in which they are drawn, which is that of the data. */
   readonly drawn: readonly Series[];
   readonly width: number;
 };
 
-function toOptions({ starts, end, series, drawn, width }: Shown): uPlot.Options {
-  const last = starts.at(-1) ?? end;
+function toOptions({ edges, series, drawn, width }: Shown): uPlot.Options {
   const axis: uPlot.Axis = {
     stroke: () => colorOf("text"),
     grid: { stroke: () => colorOf("line"), width: 1 },
@@ -75,16 +81,20 @@ function toOptions({ starts, end, series, drawn, width }: Shown): uPlot.Options 
   return {
     width,
     height: HEIGHT,
-    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), "Etc/UTC"),
     legend: { show: false },
     cursor: { drag: { x: true, y: false }, points: { show: false } },
     scales: {
-      // The last bar is as wide as the others.
-      x: { time: true, range: (_chart, from, to) => [from, to === last ? end : to] },
+      // Not uPlot's own times: they are those of the browser's zone, shifted, and wrong where its clocks change.
+      x: { time: false },
       y: { range: (_chart, _from, to) => [0, Math.max(1, to * 1.05)] },
     },
     axes: [
-      { ...axis, values: TIME_LABELS },
+      {
+        ...axis,
+        space: 64,
+        incrs: TIME_STEPS,
+        values: (_chart, times, _axis, _space, step) => formatTimes(times, step),
+      },
       { ...axis, size: 52, values: (_chart, values) => values.map(formatCompact), incrs: WHOLE_STEPS },
     ],
     series: [
@@ -95,21 +105,12 @@ function toOptions({ starts, end, series, drawn, width }: Shown): uPlot.Options 
         stroke: () => colorOf(color),
         width: 0,
         points: { show: false },
-        paths: uPlot.paths.bars?.({ size: [0.92, 64], align: 1 }),
+        paths: bucketBars(edges),
       })),
     ].map((one) => ({ ...one })),
-    plugins: [tooltip({ starts, end, series })],
+    plugins: [tooltip({ edges, series })],
   };
 }
-
-const [HOUR, DAY] = [3_600, 86_400];
-/** By the least step between two labels: the label, and what stands below it where the day or the year changes. */
-const TIME_LABELS: (string | number | null)[][] = [
-  [28 * DAY, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
-  [DAY, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
-  [HOUR, "{HH}:00", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
-  [1, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
-];
 
 const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 

@@ -1,24 +1,31 @@
 import type uPlot from "uplot";
 import { formatCount, formatMinute } from "../text/format.ts";
 import { visible } from "../text/hostile.tsx";
+import { bucketAt } from "./bucket-bars.ts";
 import type { Series } from "./time-chart.tsx";
 
-type Shown = { readonly starts: readonly number[]; readonly end: number; readonly series: readonly Series[] };
+type Shown = {
+  /** The starts of the buckets, and the end of the last one, in seconds since 1970 UTC. */
+  readonly edges: readonly number[];
+  readonly series: readonly Series[];
+};
 
 /** Beside the pointer: the bucket, and what each series has in it. */
-export function tooltip({ starts, end, series }: Shown): uPlot.Plugin {
+export function tooltip({ edges, series }: Shown): uPlot.Plugin {
   const box = document.createElement("div");
   box.className = "tooltip";
   box.hidden = true;
   const show = (chart: uPlot) => {
-    const { idx, left = -1, top = 0 } = chart.cursor;
-    const start = typeof idx === "number" ? starts[idx] : undefined;
-    box.hidden = start === undefined || left < 0;
-    if (start === undefined || typeof idx !== "number") return;
+    const { left = -1, top = 0 } = chart.cursor;
+    const bucket = left < 0 ? undefined : bucketAt(edges, chart.posToVal(left, "x"));
+    box.hidden = bucket === undefined;
+    if (bucket === undefined) return;
+    const [start = 0, end = 0] = edges.slice(bucket);
+    const isUnderWay = end * 1_000 > Date.now();
     const lines = series
-      .filter(({ values }) => series.length === 1 || (values[idx] ?? 0) > 0)
-      .map(({ label, values }) => `${visible(label)}: ${formatCount(values[idx] ?? 0)}`);
-    box.textContent = [`${toText(start)} to ${toText(starts[idx + 1] ?? end)}`, ...lines].join("\n");
+      .filter(({ values }) => series.length === 1 || (values[bucket] ?? 0) > 0)
+      .map(({ label, values }) => `${visible(label)}: ${formatCount(values[bucket] ?? 0)}`);
+    box.textContent = [`${toText(start)} to ${toText(end)} UTC${isUnderWay ? ", so far" : ""}`, ...lines].join("\n");
     const isRight = left > chart.over.clientWidth / 2;
     box.style.left = `${isRight ? left - box.offsetWidth - 12 : left + 12}px`;
     box.style.top = `${Math.max(0, top - box.offsetHeight / 2)}px`;

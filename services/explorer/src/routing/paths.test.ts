@@ -16,6 +16,8 @@ test("links to pages stay in the explorer, links to files, plain pages and the A
     "/ip/1.2.3.4",
     "/riot/8.8.8.8",
     "/networks/45.0.0.0/24?limit=100",
+    "/asns/AS64500?days=7",
+    "/countries/DE",
     "/plans",
   ])
     expect([page, PAGES.test(page)]).toEqual([page, true]);

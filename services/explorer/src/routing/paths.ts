@@ -16,8 +16,12 @@ export const pagePath = (path: string, values: Values = {}) => withQuery(`${BASE
 export const addressPath = (ip: string) => pagePath(`/ip/${encodeURIComponent(ip)}`);
 export const networkPath = (ip: string, length: string) => pagePath(`/networks/${encodeURIComponent(ip)}/${length}`);
 export const tagPath = (slug: string) => pagePath(`/tags/${encodeURIComponent(slug)}`);
+export const asnPath = (asn: string) => pagePath(`/asns/${encodeURIComponent(asn)}`);
+export const countryPath = (code: string) => pagePath(`/countries/${encodeURIComponent(code)}`);
+/** The tags of a CVE; when it has one alone, that one. */
+export const cvePath = (cve: string) => pagePath("/tags", { cve });
 
 /** The links that the pages open themselves; the browser loads all others, and plain pages. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
 );

@@ -4,6 +4,7 @@ import { useLocation } from "preact-iso";
 import { BASE } from "../routing/paths.ts";
 import { KeyButton } from "./key-button.tsx";
 import { SearchBox } from "./search-box.tsx";
+import { useSearchShortcut } from "./search-shortcut.ts";
 
 const LINKS = [
   ["/", "Overview"],
@@ -17,6 +18,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   const { path } = useLocation();
   const here = path.slice(BASE.length) || "/";
   const main = useFocusOnPage(path);
+  useSearchShortcut();
   return (
     <>
       <a class="skip" href="#content">

@@ -19,6 +19,7 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
         <input
           name="search"
           aria-label="Address, network, tag or CVE"
+          aria-keyshortcuts="/"
           aria-describedby={message === "" ? undefined : id}
           placeholder={isLarge ? "192.175.48.6, 192.175.48.0/24, ssh, CVE-2024-3094" : "Address, network, tag or CVE"}
           autocomplete="off"

@@ -9,6 +9,7 @@ test("numbers are grouped, and a change says its direction", () => {
     "new",
     "0%",
   ]);
+  expect(formatChange(42_786, undefined)).toBe("no data before");
   expect([formatShare(1, 3), formatShare(0, 0)]).toEqual(["33.3%", "0%"]);
 });
 

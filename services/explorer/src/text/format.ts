@@ -15,8 +15,9 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${formatCount(value)} ${value === 1 ? one : many}`;
 }
 
-/** `+12%` against what was before; `new` when there was nothing. */
-export function formatChange(now: number, before: number): string {
+/** `+12%` against what was before; `new` when there was nothing. @param before undefined: nothing was stored then. */
+export function formatChange(now: number, before: number | undefined): string {
+  if (before === undefined) return "no data before";
   if (before === 0) return now === 0 ? "0%" : "new";
   const change = percent.format(now / before - 1);
   return now > before ? `+${change}` : change;

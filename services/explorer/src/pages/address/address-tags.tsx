@@ -3,6 +3,7 @@ import type { AddressTag, ContextTag } from "../../api/operations.ts";
 import { tagsOf } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { tagPath } from "../../routing/paths.ts";
+import { Cves } from "../../search/cves.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
@@ -42,7 +43,7 @@ export function AddressTags({ ip, tags }: AddressTagsProps) {
 type TagItemProps = { readonly tag: ContextTag; readonly seen: AddressTag | undefined };
 
 function TagItem({ tag, seen }: TagItemProps) {
-  const { slug, name, intention, category, description, cves, updated_at: updated } = tag;
+  const { slug, name, intention, category, description, cves, created_at: since } = tag;
   return (
     <li>
       <Badge verdict={intention} />{" "}
@@ -51,7 +52,12 @@ function TagItem({ tag, seen }: TagItemProps) {
       </a>{" "}
       <span class="faint">
         <Hostile text={category} />
-        {cves.length === 0 ? "" : `, ${cves.join(", ")}`}, rule of {updated.slice(0, 10)}
+        {cves.length === 0 ? null : (
+          <>
+            , <Cves cves={cves} />
+          </>
+        )}
+        , in the catalogue since {since}
       </span>
       {seen === undefined ? null : (
         <p data-seen>

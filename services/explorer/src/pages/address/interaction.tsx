@@ -15,6 +15,8 @@ export function Interaction({ ip }: { readonly ip: string }) {
   );
 }
 
+type Counted = Item & { readonly observations: number };
+
 function factsOf(sent: Sent) {
   const { credentials, commands, urls, payloads } = sent;
   return [
@@ -26,10 +28,10 @@ function factsOf(sent: Sent) {
           key: JSON.stringify([username, password]),
           shown: (
             <>
-              <Tried text={username} whenEmpty="no name" /> and <Tried text={password} whenEmpty="no password" />{" "}
-              <Times observations={observations} />
+              <Tried text={username} whenEmpty="no name" /> and <Tried text={password} whenEmpty="no password" />
             </>
           ),
+          observations,
         })),
         sent.total_credentials,
       ),
@@ -37,37 +39,32 @@ function factsOf(sent: Sent) {
     [
       "Commands",
       listed(
-        commands.map(({ command, observations }) => counted(command, observations)),
+        commands.map(({ command, observations }) => toCounted(command, observations)),
         sent.total_commands,
       ),
     ],
     [
       "Downloads",
       listed(
-        urls.map(({ url, observations }) => counted(url, observations)),
+        urls.map(({ url, observations }) => toCounted(url, observations)),
         sent.total_urls,
       ),
     ],
     [
       "Files left (SHA-256)",
       listed(
-        payloads.map(({ sha256, observations }) => counted(sha256, observations)),
+        payloads.map(({ sha256, observations }) => toCounted(sha256, observations)),
         sent.total_payloads,
       ),
     ],
   ] as const;
 }
 
-function counted(text: string, observations: number): Item {
-  return {
-    key: text,
-    shown: (
-      <>
-        <Code text={text} /> <Times observations={observations} />
-      </>
-    ),
-  };
-}
+const toCounted = (text: string, observations: number): Counted => ({
+  key: text,
+  shown: <Code text={text} />,
+  observations,
+});
 
 type TriedProps = { readonly text: string; readonly whenEmpty: string };
 
@@ -75,12 +72,10 @@ function Tried({ text, whenEmpty }: TriedProps) {
   return text === "" ? <span class="faint">{whenEmpty}</span> : <Code text={text} />;
 }
 
-function Times({ observations }: { readonly observations: number }) {
-  return <span class="faint">({plural(observations, "observation")})</span>;
-}
-
-function listed(list: readonly Item[], total: number) {
+/** The entries, the most frequent first. That many of them were seen once is said once, not with each. */
+function listed(list: readonly Counted[], total: number) {
   if (total === 0) return undefined;
+  const once = list.filter(({ observations }) => observations === 1).length;
   return (
     <>
       {list.length === total ? null : (
@@ -88,7 +83,18 @@ function listed(list: readonly Item[], total: number) {
           The {formatCount(list.length)} most frequent of {formatCount(total)}
         </p>
       )}
-      {items(list)}
+      {items(list.map((one) => ({ ...one, shown: one.observations === 1 ? one.shown : <Frequent {...one} /> })))}
+      {once === 0 ? null : (
+        <p class="faint hint">{once === list.length ? "Each in" : "All others in"} 1 observation.</p>
+      )}
+    </>
+  );
+}
+
+function Frequent({ shown, observations }: Counted) {
+  return (
+    <>
+      {shown} <span class="faint">({plural(observations, "observation")})</span>
     </>
   );
 }

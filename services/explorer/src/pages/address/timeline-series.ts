@@ -10,7 +10,8 @@ export type TimelineSeries = { readonly starts: number[]; readonly end: number; 
 
 /**
  * A timeline as series of a chart: the labels with the most observations, and one series for all others. Its buckets
- * are without gaps, and start at multiples of their width since 1970, as the service's do.
+ * are without gaps, and start at multiples of their width since 1970, as the service's do; the window cuts the first
+ * and the last one.
  * @param names of tags, by id.
  */
 export function toSeries(
@@ -20,8 +21,11 @@ export function toSeries(
 ): TimelineSeries {
   const width = widthHours * HOUR_SECONDS;
   const bucketOf = (timestamp: string) => Math.floor(Date.parse(timestamp) / 1_000 / width);
-  const [first, last] = [bucketOf(metadata.start), bucketOf(metadata.end)];
-  const starts = Array.from({ length: last - first + 1 }, (_, bucket) => (first + bucket) * width);
+  const [start, end] = [Date.parse(metadata.start) / 1_000, Date.parse(metadata.end) / 1_000];
+  const first = Math.floor(start / width);
+  const starts = Array.from({ length: Math.ceil(end / width) - first }, (_, bucket) =>
+    Math.max(start, (first + bucket) * width),
+  );
   const byLabel = new Map<string, number[]>();
   for (const { data, label, timestamp } of results) {
     const values = byLabel.get(label) ?? starts.map(() => 0);
@@ -41,5 +45,5 @@ export function toSeries(
   const rest = ranked.slice(SERIES_COLORS.length).map(([, values]) => values);
   const summed = starts.map((_, bucket) => rest.reduce((sum, values) => sum + (values[bucket] ?? 0), 0));
   const others: Series[] = rest.length === 0 ? [] : [{ label: REST, values: summed, color: "series-rest" }];
-  return { starts, end: (last + 1) * width, series: [...shown, ...others] };
+  return { starts, end, series: [...shown, ...others] };
 }

@@ -1,4 +1,5 @@
 import { isIpv4 } from "@noisefloor/domain/address/ipv4.ts";
+import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import { useRoute } from "preact-iso";
 import type { NetworkAddresses } from "../../api/operations.ts";
 import { networkOf } from "../../api/questions.ts";
@@ -10,7 +11,7 @@ import { Choice } from "../../shell/choice.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
-import { TableHead } from "../../shell/table-head.tsx";
+import { type Column, useSorted } from "../../table/use-sorted.tsx";
 import { formatCount, formatMinute, plural } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 
@@ -58,7 +59,15 @@ export function NetworkPage() {
   );
 }
 
+const COLUMNS: readonly Column<NetworkAddresses["ips"][number]>[] = [
+  { heading: "Address", by: ({ ip }) => ip },
+  { heading: "Classification", by: ({ classification }) => WORST_FIRST.indexOf(classification) },
+  { heading: "Last seen", by: ({ last_seen: last }) => last },
+  { heading: "Tags", by: ({ tags }) => tags.length },
+];
+
 function Addresses({ ips, total_ips: total, truncated }: NetworkAddresses) {
+  const { sorted, head } = useSorted(ips, COLUMNS);
   if (total === 0) return <p class="empty">These sensors have seen none of its addresses.</p>;
   return (
     <section>
@@ -70,9 +79,9 @@ function Addresses({ ips, total_ips: total, truncated }: NetworkAddresses) {
       <ScrollRegion label="Addresses">
         <table>
           <caption class="hidden">Addresses of the network that were seen scanning</caption>
-          <TableHead headings={["Address", "Classification", "Last seen", "Tags"]} />
+          {head}
           <tbody>
-            {ips.map(({ ip, classification, last_seen: last, tags }) => (
+            {sorted.map(({ ip, classification, last_seen: last, tags }) => (
               <tr key={ip}>
                 <th scope="row">
                   <a href={addressPath(ip)}>{ip}</a>

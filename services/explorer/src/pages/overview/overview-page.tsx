@@ -1,42 +1,31 @@
-import {
-  statsByClassification,
-  statsByCountry,
-  statsByHour,
-  statsByNetwork,
-  statsByObservation,
-  tagSummary,
-} from "../../api/questions.ts";
+import { isCompared } from "../../api/compared.ts";
+import { firstSeenLately, tagSummary } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { BarList } from "../../charts/bar-list.tsx";
-import { Split } from "../../charts/split.tsx";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { PeriodChoice } from "../../shell/period-choice.tsx";
 import { SearchBox } from "../../shell/search-box.tsx";
 import { formatMinute, plural } from "../../text/format.ts";
-import { Hostile } from "../../text/hostile.tsx";
-import { ActiveTags } from "./active-tags.tsx";
-import { Hours } from "./hours.tsx";
+import { FirstObservation } from "./first-observation.tsx";
+import { NewAddresses } from "./new-addresses.tsx";
+import { TagChanges } from "./tag-changes.tsx";
+import { WhatCameIn } from "./what-came-in.tsx";
 
 const DAYS = ["1", "7"] as const;
-const PLACES = 10;
-const TAGS = 15;
-const ADDRESSES = { heading: "Addresses", caption: "Distinct addresses in each hour" } as const;
-const OBSERVATIONS = { heading: "Observations", caption: "Distinct observations in each hour" } as const;
+const CHANGED_TAGS = 10;
+const NEW_ADDRESSES = 50;
 
-/** `/`: what came in lately. */
+/** `/`: what is new, and what came in lately. */
 export function OverviewPage() {
   usePageTitle("Overview");
   const { values, set } = useParameters({ days: "1" });
   const chosen = oneOf(DAYS, values.days, "1");
   const days = Number(chosen);
-  const hours = useAnswer(statsByHour(days));
-  const observations = useAnswer(statsByObservation(days));
-  const classes = useAnswer(statsByClassification(days));
-  const tags = useAnswer(tagSummary(days, TAGS, "active"));
-  const networks = useAnswer(statsByNetwork(days, PLACES));
-  const countries = useAnswer(statsByCountry(days, PLACES));
+  const changed = useAnswer(tagSummary(days, CHANGED_TAGS, "anomalies"));
+  const fresh = useAnswer(firstSeenLately(days, NEW_ADDRESSES));
+  const metadata = changed.data?.metadata;
+  const isEmpty = metadata?.stored_from === "";
   return (
     <>
       <section class="hero">
@@ -44,106 +33,52 @@ export function OverviewPage() {
         <p class="lead">Addresses that these sensors saw scanning the Internet, and those of known benign services.</p>
         <SearchBox isLarge />
       </section>
-      <div class="bar-of-choices">
-        <h2>What came in</h2>
-        <PeriodChoice days={DAYS} value={chosen} onChoose={(value) => set({ days: value })} />
-        {classes.data === undefined ? null : (
-          <span class="faint">
-            {formatMinute(classes.data.metadata.start_date)} to {formatMinute(classes.data.metadata.end_date)} UTC
-          </span>
-        )}
-      </div>
-      <div class="grid">
-        <section class="wide" aria-labelledby="hours">
-          <h3 id="hours">Addresses by hour</h3>
-          <Loaded of={hours} what="the hours">
-            {({ hours, metadata }) => (
-              <Hours
-                what={ADDRESSES}
-                hours={hours.map(({ active_ips: count, ...hour }) => ({ ...hour, count }))}
-                end={metadata.end_date}
-              />
+      {isEmpty ? (
+        <FirstObservation />
+      ) : (
+        <>
+          <div class="bar-of-choices">
+            <h2>What is new</h2>
+            <PeriodChoice days={DAYS} value={chosen} onChoose={(value) => set({ days: value })} />
+            {metadata === undefined ? null : (
+              <span class="faint">
+                {formatMinute(metadata.start_date)} to {formatMinute(metadata.end_date)} UTC
+              </span>
             )}
-          </Loaded>
-        </section>
-        <section class="wide" aria-labelledby="observations">
-          <h3 id="observations">Observations by hour</h3>
-          <Loaded of={observations} what="the observations">
-            {({ hours, metadata }) => (
-              <Hours
-                what={OBSERVATIONS}
-                hours={hours.map(({ observations: count, ...hour }) => ({ ...hour, count }))}
-                end={metadata.end_date}
-              />
-            )}
-          </Loaded>
-        </section>
-        <section class="wide" aria-labelledby="classes">
-          <h3 id="classes">Classification</h3>
-          <Loaded of={classes} what="the classifications">
-            {({ classifications, total_ips: total }) => (
-              <>
-                <p>
-                  <strong data-total>{plural(total, "address", "addresses")}</strong> seen scanning.
-                </p>
-                <Split
-                  total={total}
-                  parts={classifications.map(({ classification, active_ips: addresses }) => ({
-                    classification,
-                    addresses,
-                  }))}
-                />
-              </>
-            )}
-          </Loaded>
-        </section>
-        <section class="wide" aria-labelledby="tags">
-          <h3 id="tags">Most active tags</h3>
-          <Loaded of={tags} what="the tags">
-            {(data) => <ActiveTags {...data} />}
-          </Loaded>
-        </section>
-        <section aria-labelledby="networks">
-          <h3 id="networks">Networks</h3>
-          <Loaded of={networks} what="the networks">
-            {(data) => (
-              <BarList
-                caption="Networks with the most addresses"
-                nameHeading="Network"
-                whenEmpty="No observation of this period names a network."
-                total={data.total_ips}
-                rows={data.networks.map(({ asn, organization, active_ips: value }) => ({
-                  key: asn,
-                  name: (
-                    <>
-                      {asn} <Hostile text={organization} />
-                    </>
-                  ),
-                  value,
-                }))}
-              />
-            )}
-          </Loaded>
-        </section>
-        <section aria-labelledby="countries">
-          <h3 id="countries">Countries</h3>
-          <Loaded of={countries} what="the countries">
-            {(data) => (
-              <BarList
-                caption="Countries with the most addresses"
-                nameHeading="Country"
-                whenEmpty="No observation of this period names a country."
-                total={data.total_ips}
-                rows={data.countries.map(({ country, country_code: code, active_ips: value }) => ({
-                  key: code,
-                  name: <Hostile text={country === "" ? code : country} />,
-                  value,
-                }))}
-              />
-            )}
-          </Loaded>
-        </section>
-      </div>
+          </div>
+          {metadata !== undefined && metadata.stored_to <= metadata.start_date ? (
+            <p class="notice">
+              Nothing came in during this period: observations end at {formatMinute(metadata.stored_to)}.
+            </p>
+          ) : null}
+          <div class="grid">
+            <section aria-labelledby="changed">
+              <h3 id="changed">Tags that changed most</h3>
+              <Loaded of={changed} what="the tags that changed">
+                {({ tags, metadata: compared }) => (
+                  <TagChanges
+                    label="Tags that changed most"
+                    tags={tags}
+                    whenEmpty={
+                      isCompared(compared)
+                        ? "No tag has more or fewer addresses than before."
+                        : `No data before: observations begin at ${formatMinute(compared.stored_from)}, later than the ${days === 1 ? "day" : plural(days, "day")} before.`
+                    }
+                  />
+                )}
+              </Loaded>
+            </section>
+            <section aria-labelledby="fresh">
+              <h3 id="fresh">Addresses seen for the first time</h3>
+              <Loaded of={fresh} what="the new addresses">
+                {(data) => <NewAddresses {...data} />}
+              </Loaded>
+            </section>
+          </div>
+          <h2>What came in</h2>
+          <WhatCameIn days={days} />
+        </>
+      )}
     </>
   );
 }

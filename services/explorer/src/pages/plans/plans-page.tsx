@@ -4,7 +4,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
-import { TableHead } from "../../shell/table-head.tsx";
+import { type Column, useSorted } from "../../table/use-sorted.tsx";
 import { formatCount, plural } from "../../text/format.ts";
 
 /** `/plans`: what each plan allows, and what the caller has left today. */
@@ -50,15 +50,22 @@ function Caller({ caller: { plan, lookups_per_day: perDay, lookups_left: left, r
   );
 }
 
+const COLUMNS: readonly Column<Plans["plans"][number]>[] = [
+  { heading: "Plan", by: ({ name }) => name },
+  { heading: { number: "Lookups per day" }, by: ({ lookups_per_day: perDay = Number.MAX_VALUE }) => perDay },
+  { heading: { number: "Reach" }, by: ({ reach_days: days }) => days },
+];
+
 function PlanTable({ plans, caller }: Plans) {
+  const { sorted, head } = useSorted(plans, COLUMNS);
   return (
     <section>
       <ScrollRegion label="All plans">
         <table>
           <caption class="hidden">All plans</caption>
-          <TableHead headings={["Plan", { number: "Lookups per day" }, { number: "Reach" }]} />
+          {head}
           <tbody>
-            {plans.map(({ name, lookups_per_day: perDay, reach_days: days }) => (
+            {sorted.map(({ name, lookups_per_day: perDay, reach_days: days }) => (
               <tr key={name} class={name === caller.plan ? "own" : ""}>
                 <th scope="row">
                   {name}

@@ -1,32 +1,33 @@
 import type { Sensor } from "../../api/operations.ts";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
-import { TableHead } from "../../shell/table-head.tsx";
+import { type Column, useSorted } from "../../table/use-sorted.tsx";
 import { formatAgo, formatCount, formatShare } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 
 type SensorTableProps = { readonly sensors: readonly Sensor[]; readonly now: number };
 
+const COLUMNS: readonly Column<Sensor>[] = [
+  { heading: "Sensor", by: ({ name }) => name },
+  { heading: "State", by: ({ state }) => state },
+  { heading: "Last seen", by: ({ last_seen: last }) => last },
+  { heading: "Sent by", by: ({ source }) => source },
+  { heading: { number: "Per hour" }, by: ({ accepted_per_hour: rate }) => rate },
+  { heading: { number: "Accepted" }, by: ({ seven_days: { accepted } }) => accepted },
+  { heading: { number: "Rejected" }, by: ({ seven_days: { rejected } }) => rejected },
+  { heading: "Why", by: ({ seven_days: { reasons } }) => formatReasons(reasons) },
+  { heading: "Formats", by: ({ formats }) => formats.join() },
+];
+
 export function SensorTable({ sensors, now }: SensorTableProps) {
+  const { sorted, head } = useSorted(sensors, COLUMNS);
   return (
     <section>
       <ScrollRegion label="Sensors">
         <table class="catalogue">
           <caption class="hidden">The sensors of the last seven days</caption>
-          <TableHead
-            headings={[
-              "Sensor",
-              "State",
-              "Last seen",
-              "Sent by",
-              { number: "Per hour" },
-              { number: "Accepted" },
-              { number: "Rejected" },
-              "Why",
-              "Formats",
-            ]}
-          />
+          {head}
           <tbody>
-            {sensors.map((sensor) => (
+            {sorted.map((sensor) => (
               <SensorRow key={`${sensor.source} ${sensor.key} ${sensor.sensor_id}`} sensor={sensor} now={now} />
             ))}
           </tbody>

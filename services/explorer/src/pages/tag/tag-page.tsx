@@ -3,6 +3,7 @@ import type { Tag } from "../../api/operations.ts";
 import { tagBySlug } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { pagePath, tagPath } from "../../routing/paths.ts";
+import { Cves } from "../../search/cves.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
@@ -68,7 +69,9 @@ function Meaning({ tag }: { readonly tag: Tag }) {
         {tag.cves.length === 0 ? null : (
           <div>
             <dt>CVE</dt>
-            <dd>{tag.cves.join(", ")}</dd>
+            <dd>
+              <Cves cves={tag.cves} />
+            </dd>
           </div>
         )}
         {tag.references.length === 0 ? null : (
@@ -98,7 +101,7 @@ function Meaning({ tag }: { readonly tag: Tag }) {
           </dd>
         </div>
         <div>
-          <dt>Since</dt>
+          <dt>In the catalogue since</dt>
           <dd>{tag.created_at}</dd>
         </div>
       </dl>

@@ -1,35 +1,54 @@
+import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
+import type { VNode } from "preact";
 import type { Tag } from "../../api/operations.ts";
 import { tagPath } from "../../routing/paths.ts";
+import { Cves } from "../../search/cves.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
-import { TableHead } from "../../shell/table-head.tsx";
+import type { Column } from "../../table/use-sorted.tsx";
 import { formatChange, formatCount } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { TagSparkline } from "./tag-sparkline.tsx";
 
-/** Addresses of the last day and of the day before, by the tag's id; tags without any are missing. */
-export type Counts = ReadonlyMap<string, { readonly now: number; readonly before: number }>;
+const SHOWN_CVES = 2;
 
-export function TagTable({ tags, counts }: { readonly tags: readonly Tag[]; readonly counts: Counts | undefined }) {
+/** Addresses of the last day and of the day before. */
+export type Counts = {
+  /** By the tag's id; tags without any are missing. */
+  readonly byId: ReadonlyMap<string, Count>;
+  /** Whether the day before was stored whole. */
+  readonly isCompared: boolean;
+};
+/** Before is undefined when nothing was stored then. */
+type Count = { readonly now: number; readonly before: number | undefined };
+
+/** The columns by which tags are sorted. */
+export const columnsOf = (countOf: (id: string) => Count | undefined): readonly Column<Tag>[] => [
+  { heading: "Tag", by: ({ name }) => name },
+  { heading: "Intention", by: ({ intention }) => WORST_FIRST.indexOf(intention) },
+  { heading: { number: "Addresses" }, by: ({ id }) => countOf(id)?.now },
+  { heading: { number: "Change" }, by: ({ id }) => growthOf(countOf(id)) },
+  { heading: "Last days" },
+  { heading: "Category", by: ({ category }) => category },
+  { heading: "CVE", by: ({ cves }) => cves[0] },
+];
+
+type TagTableProps = {
+  readonly tags: readonly Tag[];
+  readonly countOf: (id: string) => Count | undefined;
+  readonly head: VNode;
+};
+
+export function TagTable({ tags, countOf, head }: TagTableProps) {
   return (
     <section>
       <ScrollRegion label="Tags">
         <table class="catalogue">
           <caption class="hidden">The tags that fit, the most active first</caption>
-          <TableHead
-            headings={[
-              "Tag",
-              "Intention",
-              { number: "Addresses" },
-              { number: "Change" },
-              "Last days",
-              "Category",
-              "CVE",
-            ]}
-          />
+          {head}
           <tbody>
             {tags.map((tag) => (
-              <TagRow key={tag.id} tag={tag} count={counts && (counts.get(tag.id) ?? { now: 0, before: 0 })} />
+              <TagRow key={tag.id} tag={tag} count={countOf(tag.id)} />
             ))}
           </tbody>
         </table>
@@ -38,7 +57,7 @@ export function TagTable({ tags, counts }: { readonly tags: readonly Tag[]; read
   );
 }
 
-type TagRowProps = { readonly tag: Tag; readonly count: { readonly now: number; readonly before: number } | undefined };
+type TagRowProps = { readonly tag: Tag; readonly count: Count | undefined };
 
 function TagRow({ tag: { id, slug, name, intention, category, cves }, count }: TagRowProps) {
   return (
@@ -54,15 +73,24 @@ function TagRow({ tag: { id, slug, name, intention, category, cves }, count }: T
       <td class="number">{count === undefined ? "" : formatCount(count.now)}</td>
       <td class="number">{count === undefined ? "" : formatChange(count.now, count.before)}</td>
       <td>
-        {count === undefined ? null : <TagSparkline id={id} name={name} isActive={count.now + count.before > 0} />}
+        {count === undefined ? null : (
+          <TagSparkline id={id} name={name} isActive={count.now + (count.before ?? 0) > 0} />
+        )}
       </td>
       <td>
         <Hostile text={category} />
       </td>
       <td class="cves">
-        {cves.slice(0, 2).join(", ")}
-        {cves.length > 2 ? ` and ${cves.length - 2} more` : ""}
+        <Cves cves={cves.slice(0, SHOWN_CVES)} />
+        {cves.length > SHOWN_CVES ? ` and ${cves.length - SHOWN_CVES} more` : ""}
       </td>
     </tr>
   );
+}
+
+/** New tags have grown more than all others. */
+function growthOf(count: Count | undefined): number | undefined {
+  if (count?.before === undefined) return undefined;
+  if (count.before === 0) return count.now === 0 ? 1 : Number.MAX_VALUE;
+  return count.now / count.before;
 }

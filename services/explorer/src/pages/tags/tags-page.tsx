@@ -1,5 +1,6 @@
 import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import { useMemo, useState } from "preact/hooks";
+import { isCompared } from "../../api/compared.ts";
 import type { Tag } from "../../api/operations.ts";
 import { allTags, tagSummary } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -7,10 +8,12 @@ import { useParameters } from "../../routing/use-parameters.ts";
 import { Choice } from "../../shell/choice.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
+import { useSorted } from "../../table/use-sorted.tsx";
 import { formatCount } from "../../text/format.ts";
 import { visible } from "../../text/hostile.tsx";
 import { filterTags } from "./filter-tags.ts";
-import { type Counts, TagTable } from "./tag-table.tsx";
+import { useOpenOnlyTag } from "./only-tag.ts";
+import { type Counts, columnsOf, TagTable } from "./tag-table.tsx";
 
 const NO_FILTER = { name: "", category: "", intention: "", cve: "" };
 /** The most that the summary lists. */
@@ -24,8 +27,10 @@ export function TagsPage() {
   const summary = useAnswer(tagSummary(1, ALL_TAGS, "active"));
   const counts = useMemo(
     (): Counts | undefined =>
-      summary.data &&
-      new Map(summary.data.tags.map(({ id, total_ips: now, previous_ips: before }) => [id, { now, before }])),
+      summary.data && {
+        byId: new Map(summary.data.tags.map(({ id, total_ips: now, previous_ips: before }) => [id, { now, before }])),
+        isCompared: isCompared(summary.data.metadata),
+      },
     [summary.data],
   );
   return (
@@ -48,13 +53,16 @@ function Catalogue({ tags, counts }: { readonly tags: readonly Tag[]; readonly c
   const { values, set } = useParameters(NO_FILTER);
   const categories = useMemo(() => [...new Set(tags.map(({ category }) => category))].sort(), [tags]);
   const { name, category, intention, cve } = values;
+  const typed = useOpenOnlyTag(tags, values);
   const shown = useMemo(() => {
-    const active = ({ id }: Tag) => counts?.get(id)?.now ?? 0;
+    const active = ({ id }: Tag) => counts?.byId.get(id)?.now ?? 0;
     return filterTags(tags, { name, category, intention, cve }).sort((one, other) => active(other) - active(one));
   }, [tags, counts, name, category, intention, cve]);
   const type = (field: "name" | "cve") => (event: Event) => {
     // What is typed replaces the entry in the history: one step back leaves the page.
-    if (event.currentTarget instanceof HTMLInputElement) set({ [field]: event.currentTarget.value }, true);
+    if (!(event.currentTarget instanceof HTMLInputElement)) return;
+    typed.current = event.currentTarget.value;
+    set({ [field]: event.currentTarget.value }, true);
   };
   return (
     <>
@@ -102,10 +110,13 @@ type TagTableProps = { readonly tags: readonly Tag[]; readonly counts: Counts | 
 /** The table of the first tags, and of all others when they are wanted. */
 function FirstTags({ tags, counts }: TagTableProps) {
   const [showsAll, setShowsAll] = useState(false);
-  const shown = showsAll ? tags : tags.slice(0, FIRST_TAGS);
+  const countOf = (id: string) =>
+    counts && (counts.byId.get(id) ?? { now: 0, before: counts.isCompared ? 0 : undefined });
+  const { sorted, head } = useSorted(tags, columnsOf(countOf));
+  const shown = showsAll ? sorted : sorted.slice(0, FIRST_TAGS);
   return (
     <>
-      <TagTable tags={shown} counts={counts} />
+      <TagTable tags={shown} countOf={countOf} head={head} />
       {shown.length === tags.length ? null : (
         <button type="button" class="quiet" onClick={() => setShowsAll(true)}>
           Show all {formatCount(tags.length)} tags
