@@ -28,6 +28,11 @@ export function formatMinute(timestamp: string): string {
   return timestamp.slice(0, 16).replace("T", " ");
 }
 
+/** `2026-11-20T14:00:00Z` or `2026-11-20 14:00:00`, both UTC, in milliseconds since 1970. */
+export function toTime(timestamp: string): number {
+  return Date.parse(timestamp.endsWith("Z") ? timestamp : `${timestamp.replace(" ", "T")}Z`);
+}
+
 const UNITS = [
   ["day", 86_400_000],
   ["hour", 3_600_000],
@@ -36,8 +41,7 @@ const UNITS = [
 
 /** How long ago, in its largest unit. @param timestamp in UTC. */
 export function formatAgo(timestamp: string, now: number): string {
-  const time = Date.parse(timestamp.endsWith("Z") ? timestamp : `${timestamp.replace(" ", "T")}Z`);
-  const elapsed = now - time;
+  const elapsed = now - toTime(timestamp);
   for (const [unit, length] of UNITS) {
     if (elapsed >= length) return `${plural(Math.floor(elapsed / length), unit)} ago`;
   }

@@ -66,7 +66,7 @@ function Details({ context }: { readonly context: AddressContext }) {
       {scanner.found ? (
         <>
           <AddressTags ip={ip} tags={scanner.tags} />
-          <AddressTimeline ip={ip} />
+          <AddressTimeline ip={ip} hasTags={scanner.tags.length > 0} lastSeen={scanner.last_seen_timestamp} />
           <Behavior raw={scanner.raw_data} />
           <Interaction ip={ip} />
           <Network metadata={scanner.metadata} />

@@ -9,7 +9,9 @@ import { Choice } from "../../shell/choice.tsx";
 import { Clamped } from "../../shell/clamped.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { PeriodChoice } from "../../shell/period-choice.tsx";
+import { formatAgo, formatMinute, toTime } from "../../text/format.ts";
 import { Hostile, visible } from "../../text/hostile.tsx";
+import { DAYS, daysBackTo, USUAL_DAYS } from "./days-back.ts";
 import { toSeries } from "./timeline-series.ts";
 
 const FIELDS: readonly (readonly [TimelineField, string])[] = [
@@ -19,19 +21,29 @@ const FIELDS: readonly (readonly [TimelineField, string])[] = [
   ["http_user_agent", "User agent"],
   ["classification", "Classification"],
 ];
-const DAYS = ["1", "7", "30", "90"] as const;
 /** So that a chart has a few dozen bars. */
 const WIDTHS = { 1: ["1h", 1], 7: ["4h", 4], 30: ["1d", 24], 90: ["1d", 24] } as const;
 
-/** The observations of an address over time, one lookup. */
-export function AddressTimeline({ ip }: { readonly ip: string }) {
-  const { values, set } = useParameters({ by: "tag_ids", days: "7" });
+type AddressTimelineProps = {
+  readonly ip: string;
+  readonly hasTags: boolean;
+  /** In UTC. */
+  readonly lastSeen: string;
+};
+
+/**
+ * The observations of an address over time, one lookup. Unless its reader chooses, it reaches back to where the address
+ * was seen last, and shows a field that has values.
+ */
+export function AddressTimeline({ ip, hasTags, lastSeen }: AddressTimelineProps) {
+  const usual = { by: hasTags ? "tag_ids" : "classification", days: daysBackTo(lastSeen, Date.now()) } as const;
+  const { values, set } = useParameters(usual);
   const field = oneOf(
     FIELDS.map(([name]) => name),
     values.by,
-    "tag_ids",
+    usual.by,
   );
-  const days = oneOf(DAYS, values.days, "7");
+  const days = oneOf(DAYS, values.days, usual.days);
   const [granularity, widthHours] = WIDTHS[days];
   const timeline = useAnswer(timelineOf(ip, field, Number(days), granularity));
   const tags = useAnswer(field === "tag_ids" ? allTags() : undefined);
@@ -47,11 +59,32 @@ export function AddressTimeline({ ip }: { readonly ip: string }) {
         {(data) => (
           <>
             <Clamped days={Number(days)} start={data.metadata.start} end={data.metadata.end} />
+            <LastSeenBefore days={days} start={data.metadata.start} lastSeen={lastSeen} />
             <Chart timeline={data} widthHours={widthHours} names={names} />
           </>
         )}
       </Loaded>
     </section>
+  );
+}
+
+type LastSeenProps = { readonly days: string; readonly start: string; readonly lastSeen: string };
+
+/** Says why the chart reaches back further than usual, or not far enough. */
+function LastSeenBefore({ days, start, lastSeen }: LastSeenProps) {
+  const last = toTime(lastSeen);
+  if (last < Date.parse(start)) {
+    return (
+      <p class="notice">
+        It was last seen at {formatMinute(lastSeen)}, {formatAgo(lastSeen, Date.now())}, before this period.
+      </p>
+    );
+  }
+  if (days !== daysBackTo(lastSeen, Date.now()) || days === USUAL_DAYS) return null;
+  return (
+    <p class="faint">
+      It was last seen {formatAgo(lastSeen, Date.now())}, so this shows the last {days} days.
+    </p>
   );
 }
 
