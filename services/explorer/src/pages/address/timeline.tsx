@@ -59,32 +59,24 @@ export function AddressTimeline({ ip, hasTags, lastSeen }: AddressTimelineProps)
         {(data) => (
           <>
             <Clamped days={Number(days)} start={data.metadata.start} end={data.metadata.end} />
-            <LastSeenBefore days={days} start={data.metadata.start} lastSeen={lastSeen} />
-            <Chart timeline={data} widthHours={widthHours} names={names} />
+            {toTime(lastSeen) < Date.parse(data.metadata.start) ? (
+              <p class="notice">
+                It was last seen at {formatMinute(lastSeen)}, {formatAgo(lastSeen, Date.now())}, before this period.
+              </p>
+            ) : (
+              <>
+                {days === usual.days && days !== USUAL_DAYS ? (
+                  <p class="faint">
+                    It was last seen {formatAgo(lastSeen, Date.now())}, so this shows the last {days} days.
+                  </p>
+                ) : null}
+                <Chart timeline={data} widthHours={widthHours} names={names} />
+              </>
+            )}
           </>
         )}
       </Loaded>
     </section>
-  );
-}
-
-type LastSeenProps = { readonly days: string; readonly start: string; readonly lastSeen: string };
-
-/** Says why the chart reaches back further than usual, or not far enough. */
-function LastSeenBefore({ days, start, lastSeen }: LastSeenProps) {
-  const last = toTime(lastSeen);
-  if (last < Date.parse(start)) {
-    return (
-      <p class="notice">
-        It was last seen at {formatMinute(lastSeen)}, {formatAgo(lastSeen, Date.now())}, before this period.
-      </p>
-    );
-  }
-  if (days !== daysBackTo(lastSeen, Date.now()) || days === USUAL_DAYS) return null;
-  return (
-    <p class="faint">
-      It was last seen {formatAgo(lastSeen, Date.now())}, so this shows the last {days} days.
-    </p>
   );
 }
 

@@ -9,8 +9,8 @@ export function NewAddresses({ ips, total_ips: total, metadata: { start_date: st
   return (
     <>
       <p data-new>
-        <strong>{plural(total, "address", "addresses")}</strong> that no observation before has, of which the first is
-        of {formatMinute(from)}.
+        <strong>{plural(total, "address", "addresses")}</strong> never seen before. Observations begin at{" "}
+        {formatMinute(from)}.
       </p>
       <LatestAddresses
         caption="Addresses seen for the first time"

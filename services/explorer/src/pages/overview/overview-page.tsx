@@ -75,7 +75,9 @@ export function OverviewPage() {
               </Loaded>
             </section>
           </div>
-          <h2>What came in</h2>
+          <div class="bar-of-choices">
+            <h2>What came in</h2>
+          </div>
           <WhatCameIn days={days} />
         </>
       )}
