@@ -28,7 +28,9 @@ const contextTagSchema = z
     cves: texts,
     recommend_block: z.boolean(),
     created: date,
-    created_at: date,
+    created_at: date.describe(
+      "Since when this catalogue has it, twice: for a starter tag, the day of its installation.",
+    ),
     updated_at: timestamp,
   })
   .meta({ id: "ContextTag" });

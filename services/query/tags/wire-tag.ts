@@ -23,7 +23,7 @@ export const wireTagSchema = z
     references: texts,
     recommend_block: z.boolean(),
     cves: texts,
-    created_at: date,
+    created_at: date.describe("Since when this catalogue has it: for a starter tag, the day of its installation."),
     related_tags: z.array(relatedTagSchema),
   })
   .meta({ id: "Tag" });

@@ -23,6 +23,13 @@ export function formatChange(now: number, before: number | undefined): string {
   return now > before ? `+${change}` : change;
 }
 
+/** What a change is sorted by: what is new has grown more than all else. Undefined where a change is not known. */
+export function growthOf(now: number | undefined, before: number | undefined): number | undefined {
+  if (now === undefined || before === undefined) return undefined;
+  if (before === 0) return now === 0 ? 1 : Number.MAX_VALUE;
+  return now / before;
+}
+
 /** `2026-11-20T14:00:00Z` or `2026-11-20 14:00:00` as `2026-11-20 14:00`. */
 export function formatMinute(timestamp: string): string {
   return timestamp.slice(0, 16).replace("T", " ");

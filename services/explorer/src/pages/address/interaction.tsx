@@ -85,7 +85,9 @@ function listed(list: readonly Counted[], total: number) {
       )}
       {items(list.map((one) => ({ ...one, shown: one.observations === 1 ? one.shown : <Frequent {...one} /> })))}
       {once === 0 ? null : (
-        <p class="faint hint">{once === list.length ? "Each in" : "All others in"} 1 observation.</p>
+        <p class="faint hint">
+          {list.length === 1 ? "In" : once === list.length ? "Each in" : "All others in"} 1 observation.
+        </p>
       )}
     </>
   );

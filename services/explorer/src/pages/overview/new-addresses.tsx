@@ -4,6 +4,7 @@ import { formatMinute, plural } from "../../text/format.ts";
 
 /** The addresses that were not seen before, the newest first. */
 export function NewAddresses({ ips, total_ips: total, metadata: { start_date: start, stored_from: from } }: FirstSeen) {
+  if (from === "") return <p class="empty">No observation is stored.</p>;
   if (from >= start) return <p class="empty">No data before: observations begin at {formatMinute(from)}.</p>;
   if (total === 0) return <p class="empty">All addresses of this period were seen before.</p>;
   return (

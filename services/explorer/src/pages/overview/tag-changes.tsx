@@ -3,7 +3,7 @@ import { tagPath } from "../../routing/paths.ts";
 import { Badge } from "../../shell/badge.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { type Column, useSorted } from "../../table/use-sorted.tsx";
-import { formatChange, formatCount } from "../../text/format.ts";
+import { formatChange, formatCount, growthOf } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 
 type Row = TagSummary["tags"][number];
@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { heading: "Intention", by: ({ intention }) => intention },
   { heading: { number: "Addresses" }, by: ({ total_ips: now }) => now },
   { heading: { number: "Before" }, by: ({ previous_ips: before }) => before },
-  { heading: { number: "Change" }, by: changeOf },
+  { heading: { number: "Change" }, by: ({ total_ips: now, previous_ips: before }) => growthOf(now, before) },
 ];
 
 type TagChangesProps = { readonly label: string; readonly tags: readonly Row[]; readonly whenEmpty: string };
@@ -47,10 +47,4 @@ export function TagChanges({ label, tags, whenEmpty }: TagChangesProps) {
       </table>
     </ScrollRegion>
   );
-}
-
-/** New tags have grown more than all others. */
-function changeOf({ total_ips: now, previous_ips: before }: Row): number | undefined {
-  if (before === undefined) return undefined;
-  return before === 0 ? Number.MAX_VALUE : now / before;
 }

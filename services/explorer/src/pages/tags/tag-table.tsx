@@ -6,20 +6,15 @@ import { Cves } from "../../search/cves.tsx";
 import { Badge } from "../../shell/badge.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import type { Column } from "../../table/use-sorted.tsx";
-import { formatChange, formatCount } from "../../text/format.ts";
+import { formatChange, formatCount, growthOf } from "../../text/format.ts";
 import { Hostile } from "../../text/hostile.tsx";
 import { TagSparkline } from "./tag-sparkline.tsx";
 
 const SHOWN_CVES = 2;
 
-/** Addresses of the last day and of the day before. */
-export type Counts = {
-  /** By the tag's id; tags without any are missing. */
-  readonly byId: ReadonlyMap<string, Count>;
-  /** Whether the day before was stored whole. */
-  readonly isCompared: boolean;
-};
-/** Before is undefined when nothing was stored then. */
+/** Addresses of the last day and of the day before, by the tag's id; tags without any in the last day are missing. */
+export type Counts = ReadonlyMap<string, Count>;
+/** Before is undefined when it is not known. */
 type Count = { readonly now: number; readonly before: number | undefined };
 
 /** The columns by which tags are sorted. */
@@ -27,7 +22,7 @@ export const columnsOf = (countOf: (id: string) => Count | undefined): readonly 
   { heading: "Tag", by: ({ name }) => name },
   { heading: "Intention", by: ({ intention }) => WORST_FIRST.indexOf(intention) },
   { heading: { number: "Addresses" }, by: ({ id }) => countOf(id)?.now },
-  { heading: { number: "Change" }, by: ({ id }) => growthOf(countOf(id)) },
+  { heading: { number: "Change" }, by: ({ id }) => growthOf(countOf(id)?.now, countOf(id)?.before) },
   { heading: "Last days" },
   { heading: "Category", by: ({ category }) => category },
   { heading: "CVE", by: ({ cves }) => cves[0] },
@@ -44,7 +39,7 @@ export function TagTable({ tags, countOf, head }: TagTableProps) {
     <section>
       <ScrollRegion label="Tags">
         <table class="catalogue">
-          <caption class="hidden">The tags that fit, the most active first</caption>
+          <caption class="hidden">The tags that fit the filters</caption>
           {head}
           <tbody>
             {tags.map((tag) => (
@@ -71,12 +66,8 @@ function TagRow({ tag: { id, slug, name, intention, category, cves }, count }: T
         <Badge verdict={intention} />
       </td>
       <td class="number">{count === undefined ? "" : formatCount(count.now)}</td>
-      <td class="number">{count === undefined ? "" : formatChange(count.now, count.before)}</td>
-      <td>
-        {count === undefined ? null : (
-          <TagSparkline id={id} name={name} isActive={count.now + (count.before ?? 0) > 0} />
-        )}
-      </td>
+      <td class="number">{count === undefined || count.now === 0 ? "" : formatChange(count.now, count.before)}</td>
+      <td>{count === undefined ? null : <TagSparkline id={id} name={name} isActive={count.now > 0} />}</td>
       <td>
         <Hostile text={category} />
       </td>
@@ -86,11 +77,4 @@ function TagRow({ tag: { id, slug, name, intention, category, cves }, count }: T
       </td>
     </tr>
   );
-}
-
-/** New tags have grown more than all others. */
-function growthOf(count: Count | undefined): number | undefined {
-  if (count?.before === undefined) return undefined;
-  if (count.before === 0) return count.now === 0 ? 1 : Number.MAX_VALUE;
-  return count.now / count.before;
 }

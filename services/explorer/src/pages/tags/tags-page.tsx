@@ -1,6 +1,5 @@
 import { WORST_FIRST } from "@noisefloor/domain/tags/classification.ts";
 import { useMemo, useState } from "preact/hooks";
-import { isCompared } from "../../api/compared.ts";
 import type { Tag } from "../../api/operations.ts";
 import { allTags, tagSummary } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -27,10 +26,8 @@ export function TagsPage() {
   const summary = useAnswer(tagSummary(1, ALL_TAGS, "active"));
   const counts = useMemo(
     (): Counts | undefined =>
-      summary.data && {
-        byId: new Map(summary.data.tags.map(({ id, total_ips: now, previous_ips: before }) => [id, { now, before }])),
-        isCompared: isCompared(summary.data.metadata),
-      },
+      summary.data &&
+      new Map(summary.data.tags.map(({ id, total_ips: now, previous_ips: before }) => [id, { now, before }])),
     [summary.data],
   );
   return (
@@ -55,7 +52,7 @@ function Catalogue({ tags, counts }: { readonly tags: readonly Tag[]; readonly c
   const { name, category, intention, cve } = values;
   const typed = useOpenOnlyTag(tags, values);
   const shown = useMemo(() => {
-    const active = ({ id }: Tag) => counts?.byId.get(id)?.now ?? 0;
+    const active = ({ id }: Tag) => counts?.get(id)?.now ?? 0;
     return filterTags(tags, { name, category, intention, cve }).sort((one, other) => active(other) - active(one));
   }, [tags, counts, name, category, intention, cve]);
   const type = (field: "name" | "cve") => (event: Event) => {
@@ -110,8 +107,7 @@ type TagTableProps = { readonly tags: readonly Tag[]; readonly counts: Counts | 
 /** The table of the first tags, and of all others when they are wanted. */
 function FirstTags({ tags, counts }: TagTableProps) {
   const [showsAll, setShowsAll] = useState(false);
-  const countOf = (id: string) =>
-    counts && (counts.byId.get(id) ?? { now: 0, before: counts.isCompared ? 0 : undefined });
+  const countOf = (id: string) => counts && (counts.get(id) ?? { now: 0, before: undefined });
   const { sorted, head } = useSorted(tags, columnsOf(countOf));
   const shown = showsAll ? sorted : sorted.slice(0, FIRST_TAGS);
   return (
