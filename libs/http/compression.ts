@@ -9,10 +9,10 @@ import type { AnswerReservation } from "./limits/answer-memory.ts";
 const LEAST_BYTES = 1024;
 /** The size in which a compressed body is kept. */
 const CHUNK_BYTES = 64 * 1024;
-/** The fastest levels, as an answer may have tens of megabytes. */
+/** Levels of about the same speed, the fastest of gzip: an answer may have tens of megabytes. */
 const GZIP = { level: constants.Z_BEST_SPEED, chunkSize: CHUNK_BYTES };
 const BROTLI = {
-  params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 },
+  params: { [constants.BROTLI_PARAM_QUALITY]: 2, [constants.BROTLI_PARAM_LGWIN]: 18 },
   chunkSize: CHUNK_BYTES,
 };
 

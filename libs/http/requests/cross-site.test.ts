@@ -51,6 +51,8 @@ test.each([
   expect([await ask("POST", headers), await ask("GET", headers)]).toEqual([403, 200]);
   expect(await ask("POST", { ...headers, key: "" })).toBe(403);
   expect(await ask("POST", { ...headers, key: "a-key" }), "pages do not know keys").toBe(200);
+  expect(await ask("POST", { ...headers, authorization: "Bearer a-key" })).toBe(200);
+  expect(await ask("POST", { ...headers, authorization: "Basic abc" }), "browsers send it by themselves").toBe(403);
 });
 
 test.each([

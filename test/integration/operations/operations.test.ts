@@ -220,7 +220,7 @@ test("pages of configured origins may call and read the limits, all others may n
   expect(allowed.statusCode).toBe(204);
   expect(allowed.headers).toMatchObject({
     "access-control-allow-origin": origin,
-    "access-control-allow-headers": "key, content-type",
+    "access-control-allow-headers": "key, authorization, content-type",
   });
   expect((await preflight("https://elsewhere.example.org")).headers["access-control-allow-origin"]).toBeUndefined();
   const answer = await app.inject({ method: "GET", url: "/healthz", headers: { origin } });

@@ -58,6 +58,16 @@ test("the first load is one script and one style sheet, together under 150 KB", 
       undefined,
       true,
     ]);
+    const { etag } = plain.headers;
+    expect([file, headers.etag]).toEqual([file, expect.stringMatching(/^W\/"/)]);
+    expect(headers.etag).toBe(etag);
+    const again = await app.inject({
+      url: file,
+      headers: { "accept-encoding": "gzip", "if-none-match": String(etag) },
+    });
+    expect([file, again.statusCode, again.body]).toEqual([file, 304, ""]);
+    const refusing = await app.inject({ url: file, headers: { "accept-encoding": "gzip;q=0" } });
+    expect([file, refusing.headers["content-encoding"]]).toEqual([file, undefined]);
     bytes += rawPayload.length;
   }
   expect(bytes).toBeLessThan(150_000);

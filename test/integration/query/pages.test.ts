@@ -168,6 +168,13 @@ test("a program that requests a page as JSON gets the URL of the operation in JS
   }
 });
 
+test("crawlers are asked to stay away, for each page of an address is a lookup", async () => {
+  const { statusCode, headers, body } = await world.app.inject("/robots.txt");
+  expect([statusCode, headers["content-type"]]).toEqual([200, "text/plain; charset=utf-8"]);
+  expect(body).toBe("User-agent: *\nDisallow: /\n");
+  expect((await world.app.inject({ method: "POST", url: "/robots.txt" })).statusCode).toBe(405);
+});
+
 test("behind a proxy that adds a prefix to paths, every link and the form stay under the public URL", async () => {
   const app = await makeApp([], (made) =>
     registerPages(made, {
