@@ -53,10 +53,12 @@ export function compressBodies(app: FastifyInstance): void {
     varyByEncoding(reply);
     const encoding = acceptedEncoding(request);
     if (encoding === undefined) return done();
-    reply.header("content-encoding", encoding);
     const bytes = Buffer.from(payload);
     const compressed = encoding === "br" ? brotlied(bytes, BROTLI) : gzipped(bytes, GZIP);
-    compressed.then((body) => done(null, body), done);
+    compressed.then((body) => {
+      reply.header("content-encoding", encoding);
+      done(null, body);
+    }, done);
   });
 }
 

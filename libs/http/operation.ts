@@ -148,12 +148,14 @@ export function registerOperation<Path extends string, Body extends z.ZodType>(
           varyByEncoding(reply);
           const encoding = acceptedEncoding(request);
           if (encoding === undefined) return plain;
+          const compressed = await compressPieces(plain, encoding, memory, deadline);
           reply.header("content-encoding", encoding);
-          return await compressPieces(plain, encoding, memory, deadline);
+          return compressed;
         });
         return body === undefined ? reply.code(304).send() : sendable(body, reply, memory);
       } catch (error) {
         memory.release();
+        reply.removeHeader("etag");
         throw error;
       }
     },

@@ -38,7 +38,6 @@ const IPS: Parameter<readonly string[]> = {
   takes: `1 to ${MAX_ADDRESSES} addresses, separated by commas`,
   schema: z
     .string()
-    .default("")
     .transform((text) =>
       text
         .split(",")
