@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import {
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -23,8 +24,8 @@ const ENTRIES = [MAIN, "libs/clickhouse/server/embedded-server.mjs"];
 const TAGS = "infra/tags";
 /** Our patches replace parts of kafkajs' own files, and the others read files beside theirs. */
 const NOT_BUNDLED = /^(kafkajs|ffi-rs|@fastify\/swagger-ui)$/;
-/** Others than the newest are of earlier sources. A process that still runs one loads parts of it as it needs them. */
-const BUILDS_KEPT = 5;
+/** In a build, a file for each process that runs it, by its number: it loads parts of the build as it needs them. */
+const IN_USE = "in-use";
 
 /** @returns the file to import to run the program; builds it first, if the sources have changed. */
 export async function ensureBuilt() {
@@ -32,7 +33,39 @@ export async function ensureBuilt() {
   if (!existsSync(join(ROOT, MAIN))) return join(DIST, newestBuilds()[0] ?? "none", "main.mjs");
   const folder = join(DIST, fingerprint());
   if (!existsSync(folder)) await build(folder);
+  markInUse(folder);
   return join(folder, "main.mjs");
+}
+
+/** Whoever may not write here is a service, which is stopped before an update (docs/operations.md). */
+function markInUse(folder) {
+  const mark = join(folder, IN_USE, String(process.pid));
+  try {
+    writeFileSync(mark, "");
+    process.on("exit", () => rmSync(mark, { force: true }));
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].includes(error.code)) throw error;
+  }
+}
+
+/** Builds of earlier sources, but for those that a process still runs, or is about to finish. */
+function removeOthers(folder) {
+  for (const name of readdirSync(DIST)) {
+    const path = join(DIST, name);
+    const marks = join(path, IN_USE);
+    const users = existsSync(marks) ? readdirSync(marks) : [];
+    const [, builder] = /\.(\d+)$/.exec(name) ?? [];
+    if (path !== folder && ![...users, ...(builder ? [builder] : [])].some(isAlive))
+      rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(Number(pid), 0);
+  } catch (error) {
+    return error.code === "EPERM";
+  }
 }
 
 /** Sources that were touched count as changed: reading them all would take longer than most commands. */
@@ -93,6 +126,7 @@ async function build(folder) {
     const { provideExplorer } = await import("../services/explorer/build.mjs");
     const earlier = newestBuilds().map((name) => join(DIST, name, "explorer"));
     await Promise.all([bundle(unfinished), provideExplorer(join(unfinished, "explorer"), earlier)]);
+    mkdirSync(join(unfinished, IN_USE), { recursive: true });
     renameSync(unfinished, folder);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
@@ -100,7 +134,7 @@ async function build(folder) {
     if (!existsSync(folder)) throw error;
   }
   utimesSync(folder, new Date(), new Date());
-  for (const name of newestBuilds().slice(BUILDS_KEPT)) rmSync(join(DIST, name), { recursive: true, force: true });
+  removeOthers(folder);
 }
 
 async function bundle(outdir) {

@@ -136,3 +136,16 @@ export function readSensorActivity(
 ): Promise<SensorActivity[]> {
   return run(client, sensorActivity, activityParams(now, workspaces));
 }
+
+const keysSeen = defineQuery({
+  name: "sensor-keys-seen",
+  sql: `SELECT key_id AS keyId, toUnixTimestamp64Milli(max(last_at)) AS at FROM sensor_activity
+    WHERE key_id != '' GROUP BY keyId`,
+  params: z.object({}),
+  row: z.object({ keyId: z.string(), at: z.int() }),
+});
+
+/** When each key sent last, by its id, in milliseconds since 1970 UTC; without those that never did. */
+export async function readKeysSeen(client: ClickHouseClient): Promise<ReadonlyMap<string, number>> {
+  return new Map((await run(client, keysSeen, {})).map(({ keyId, at }) => [keyId, at]));
+}

@@ -50,13 +50,10 @@ export function summarize(
   now: number,
 ): SensorSummary[] {
   const keysById = new Map(keys.map((key) => [key.keyId, key]));
-  const fromFiles = new Map(activity.filter(isReplay).map(({ sensorId, week }) => [sensorId, week.accepted ?? 0]));
   return activity.map((one) => {
     const { source, keyId, sensorId, isRest, lastSeen, formats } = one;
     const key = keysById.get(keyId);
-    // The topic brings what is replayed into it, by the name of its sensor.
-    const isReplayed =
-      isReplay(one) || (source === "kafka" && (one.week.accepted ?? 0) <= (fromFiles.get(sensorId) ?? -1));
+    const isReplayed = source === "file";
     // What has no name cannot be told apart, so neither can its silence; a simulation ends, and so does a replay.
     const isWatched =
       source !== SIMULATION &&
@@ -75,8 +72,6 @@ export function summarize(
     };
   });
 }
-
-const isReplay = ({ source }: SensorActivity) => source === "file";
 
 function toCounts({ accepted = 0, ignored = 0, ...reasons }: Record<string, number>): Counts {
   return { accepted, ignored, rejected: Object.values(reasons).reduce((sum, count) => sum + count, 0), reasons };

@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +40,34 @@ test("a changed source shows with the next command, also when several begin at o
     await checkout.write(text);
     expect(await Promise.all([checkout.run(), checkout.run()])).toEqual([`${text}\n`, `${text}\n`]);
   }
-  expect(await readdir(join(checkout.folder, "dist")), "one for each change, and nothing unfinished").toHaveLength(2);
+  expect(await readdir(join(checkout.folder, "dist")), "one build, and nothing unfinished").toHaveLength(1);
+});
+
+test("a build that a process still runs stays until it has ended, as it loads parts of it late", async () => {
+  const checkout = await makeCheckout();
+  const part = join(checkout.folder, "services/cli/part.ts");
+  await writeFile(part, 'export const text = "of the earlier build";\n');
+  await writeFile(
+    join(checkout.folder, "services/cli/main.ts"),
+    'console.log("waits"); process.stdin.once("data", async () => { console.log((await import("./part.ts")).text); process.exit(); });\n',
+  );
+  const running = spawn("./noisefloor", { cwd: checkout.folder, stdio: ["pipe", "pipe", "inherit"] });
+  let output = "";
+  running.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  await expect.poll(() => output, { timeout: 30_000 }).toBe("waits\n");
+  await rm(part);
+  for (const text of ["second", "third"]) {
+    await checkout.write(text);
+    expect(await checkout.run()).toBe(`${text}\n`);
+  }
+  expect(await readdir(join(checkout.folder, "dist"))).toHaveLength(2);
+  const ended = once(running, "close");
+  running.stdin.write("go\n");
+  await ended;
+  expect(output).toBe("waits\nof the earlier build\n");
+  await checkout.write("fourth");
+  await checkout.run();
+  expect(await readdir(join(checkout.folder, "dist"))).toHaveLength(1);
 });
 
 test("where there are no sources, as in the image, what was built runs", async () => {

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
+import { readKeysSeen } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import { readSensorKeys, type SensorKey } from "@noisefloor/clickhouse/tables/sensor-keys.ts";
 import {
   type Counts,
@@ -18,19 +19,32 @@ export async function listSensors(
   context: CommandContext,
 ): Promise<void> {
   const { print } = context;
-  const [keys, sensors] = [await readSensorKeys(client), await readSensorSummaries(client, Date.now())];
+  const [stored, sensors, seen] = await Promise.all([
+    readSensorKeys(client),
+    readSensorSummaries(client, Date.now()),
+    readKeysSeen(client),
+  ]);
+  const keys = stored.map((key) => keyToJson(key, seen.get(key.keyId)));
   if (options.json) {
-    print(JSON.stringify({ keys: keys.map(keyToJson), sensors: sensors.map(sensorToJson) }));
+    print(JSON.stringify({ keys, sensors: sensors.map(sensorToJson) }));
     return;
   }
   print("Keys:");
-  show(keys.map(keyToJson), options, context);
+  show(
+    keys.map(({ last_sent, ...key }) => ({ ...key, "last sent": last_sent ?? "never" })),
+    options,
+    context,
+  );
   print();
   print("Sensors of the last 7 days (records accepted and rejected; today since 00:00 UTC):");
   show(sensors.map(sensorRow), options, context);
 }
 
-function keyToJson({ keyId, dataset, workspaceId, sensorId = "", label, createdAt, isRevoked }: SensorKey) {
+/** @param lastSent undefined for a key that never sent anything. */
+function keyToJson(
+  { keyId, dataset, workspaceId, sensorId = "", label, createdAt, isRevoked }: SensorKey,
+  lastSent: number | undefined,
+) {
   return {
     id: keyId,
     dataset,
@@ -39,6 +53,7 @@ function keyToJson({ keyId, dataset, workspaceId, sensorId = "", label, createdA
     created: formatTimestamp(createdAt),
     state: isRevoked ? "revoked" : "valid",
     label,
+    last_sent: lastSent === undefined ? null : formatTimestamp(lastSent),
   };
 }
 
@@ -62,13 +77,13 @@ export function sensorToJson(sensor: SensorSummary) {
 const countsToJson = ({ accepted, ignored, rejected, reasons }: Counts) => ({ accepted, rejected, ignored, reasons });
 
 function sensorRow(sensor: SensorSummary) {
-  const { source, keyId, lastSeen, isSilent, formats, today, week, perHour } = sensor;
+  const { source, keyId, lastSeen, isReplayed, isSilent, formats, today, week, perHour } = sensor;
   return {
     sensor: nameOf(sensor),
     via: source,
     key: keyId === "" ? "-" : keyId,
     "last seen": formatTimestamp(lastSeen),
-    state: isSilent ? "SILENT" : rejectedShare(sensor.recent) > 0.5 ? "REJECTED" : "active",
+    state: isReplayed ? "replay" : isSilent ? "SILENT" : rejectedShare(sensor.recent) > 0.5 ? "REJECTED" : "active",
     "per hour": Math.round(perHour),
     today: today.accepted,
     rejected: formatReasons(today),

@@ -78,6 +78,20 @@ test("what each sensor sent is counted exactly by key, sensor and reason, over r
   });
 });
 
+test("a key that never sent is listed as never, and any other with the time of its last record", async () => {
+  const [used, unused] = [await keys.addKey(GLOBAL, "cellar"), await keys.addKey(GLOBAL, "roof")];
+  const [{ keyId }, { keyId: unusedId }] = [await keys.findKey(used), await keys.findKey(unused)];
+  const { app, stop } = await intake();
+  await keys.world.sensors.refresh();
+  await keys.post([keys.observation({ sensor_id: "cellar" })], used, app);
+  await stop();
+  const command = commandOver(keys.world);
+  await runSensorsList({ json: false }, command);
+  const lineOf = (id: string) => command.lines.find((line) => line.startsWith(id));
+  expect(lineOf(keyId)).toMatch(/ \d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  expect(lineOf(unusedId)).toMatch(/ never$/);
+});
+
 test("counts that are written twice count once, and the larger of two counts is the count", async () => {
   const hour = Math.floor(Date.now() / HOUR) * HOUR;
   const row: ActivityRow = {
