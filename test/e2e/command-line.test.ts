@@ -311,7 +311,7 @@ test("a sensor's key is made, shown once, used and revoked from the command line
   expect(await here(["sensors", "revoke", id])).toMatchObject({ code: 0, stderr: "" });
   await eventually(async () => expect((await post(key)).status).toBe(401), 5_000);
   const listed = await here(["sensors", "list"]);
-  expect(listed.stdout).toMatch(new RegExp(`^${id} +personal +default +\\S+ +revoked +tap +\\S+Z$`, "m"));
+  expect(listed.stdout).toMatch(new RegExp(`^${id} +personal +default +\\S+ +revoked +tap +(?:\\S+Z|never)$`, "m"));
   expect(listed.stdout).toMatch(/^[0-9a-f]{12} +global +\S+ +valid +never$/m);
   expect(listed.stdout).not.toContain(key);
   await eventually(async () => expect((await post("")).status).toBe(401), 5_000);
