@@ -82,7 +82,8 @@ async function printWelcome(
   if (first?.file !== undefined) print(`The first key is in ${first.file}, and nowhere else. ${belongs}`);
   else if (first !== undefined) print(`The key is shown this once. ${belongs}`);
   print("Another key: ./noisefloor keys create default");
-  if (demoDays === undefined) print("Something to look at: npm start -- --demo simulates 30 days of a sensor fleet.");
+  if (demoDays === undefined)
+    print("Something to look at: npm start -- --demo, or ./noisefloor simulate while this runs.");
   print("Ctrl-C stops it.");
 }
 
