@@ -230,6 +230,21 @@ testInFull("an earlier version's backup is brought up to date", async () => {
   expect(await answers(other)).toEqual(await answers(world));
 });
 
+test.each(["private", "private.tar.zst"])(
+  "no other user of the machine can read anything of the backup %s",
+  async (name) => {
+    await backUp(world, name);
+    const path = server.place(name);
+    const isFolder = (await stat(path)).isDirectory();
+    const entries = isFolder ? await readdir(path, { recursive: true }) : [];
+    if (isFolder) expect(entries.length).toBeGreaterThan(20);
+    for (const entry of [path, ...entries.map((each) => join(path, each))]) {
+      const found = await stat(entry);
+      expect([entry, found.mode & 0o777]).toEqual([entry, found.isDirectory() ? 0o700 : 0o600]);
+    }
+  },
+);
+
 test("a backup is never overwritten, and Ctrl-C cancels it", async () => {
   await backUp(world, "once");
   await expect(backUp(world, "once")).rejects.toThrow(

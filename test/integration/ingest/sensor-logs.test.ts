@@ -1,9 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { INGEST_OPERATIONS, type Ingest, type IngestOptions } from "@noisefloor/ingest/service.ts";
 import { PLAIN } from "@noisefloor/ingest/testing/decode.ts";
 import type { FastifyInstance } from "fastify";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { cowrieLines, visits } from "../../support/builders/cowrie-log.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -87,12 +88,27 @@ test("a log by HTTP, once whole and once in other pieces by another way, is each
   expect(await rows()).toEqual(EXPECTED);
 });
 
-test("a shipper that asks before it sends hears whether its key is known, under both names of that path", async () => {
-  await open({ sensorKeys: [KEY] });
-  for (const url of ["/services/collector/health", "/services/collector/health/1.0"]) {
-    const ask = (authorization: string) => app.inject({ url, headers: { authorization } });
-    expect((await ask(`Splunk ${KEY}`)).json()).toEqual({ text: "HEC is healthy", code: 17 });
-    expect((await ask("Splunk another-key-than-that")).statusCode).toBe(401);
+test("a shipper that asks before it sends, with a key or without, hears whether events are taken", async () => {
+  const ask = async (url: string, authorization?: string) => {
+    const answer = await app.inject({ url, headers: authorization === undefined ? {} : { authorization } });
+    expectDescribed("GET", url, answer.statusCode, answer.json());
+    return { status: answer.statusCode, body: answer.json() };
+  };
+  const healthy = { status: 200, body: { text: "HEC is healthy", code: 17 } };
+  const unhealthy = { status: 503, body: { text: "HEC is unhealthy, queues are full", code: 18 } };
+  for (const [floorBytes, expected] of [
+    [0, healthy],
+    [Number.MAX_SAFE_INTEGER, unhealthy],
+  ] as const) {
+    const disk = await openDiskGuard(world.client, { floorBytes });
+    await open({ sensorKeys: [KEY], disk });
+    onTestFinished(app.close);
+    for (const url of ["/services/collector/health", "/services/collector/health/1.0"]) {
+      expect(await ask(url)).toEqual(expected);
+      expect(await ask(url, `Splunk ${KEY}`)).toEqual(expected);
+      expect(await ask(url, "Splunk another-key-than-that")).toMatchObject({ status: 401 });
+    }
+    disk.stop();
   }
 });
 

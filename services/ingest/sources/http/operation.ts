@@ -226,7 +226,8 @@ export const getSplunkHealth = defineOperation({
   keyOf: "sensor",
   group: "Intake",
   summary: "Whether the event collector takes events",
-  description: "Needs no key. A 503 while nothing can be stored, as when the disk is full.",
+  description:
+    "Needs no key; one that is sent must be known. A 503 while nothing can be stored, as when the disk is full.",
   pathParameters: {},
   queryParameters: [],
   success: { status: 200, description: "It does.", schema: hecAnswerSchema, example: HEC_HEALTHY },

@@ -69,7 +69,7 @@ type RequestResult = BatchResult<RequestRecord> & { readonly ignored: number };
 export function registerIntake(app: FastifyInstance, options: HttpIntakeOptions): void {
   const budget = memoryBudget(options.memoryBytes ?? MEMORY_BYTES);
   const senderOf = readSenders(options);
-  registerSplunkHealth(app, options);
+  registerSplunkHealth(app, { senderOf, assertSpace: options.assertSpace });
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>

@@ -24,7 +24,7 @@ const WORKSPACE_KEY =
 const NO_SENSOR_KEY = 'Unauthorized: send a valid sensor key (nfs_...) in the header "key"';
 
 /** As {@link keyOf}; sensors may also send it as the password of Basic authentication or behind `Splunk`. */
-function sensorKeyOf({ headers }: FastifyRequest): string {
+export function sensorKeyOf({ headers }: FastifyRequest): string {
   const key = keyOf(headers);
   if (key !== "") return key;
   const [, scheme = "", credentials = ""] = /^(Basic|Splunk) +(\S+) *$/i.exec(headers.authorization ?? "") ?? [];

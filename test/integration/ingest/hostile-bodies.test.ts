@@ -1,0 +1,130 @@
+import { gzipSync } from "node:zlib";
+import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
+import { INGEST_OPERATIONS } from "@noisefloor/ingest/service.ts";
+import { QUERY_OPERATIONS } from "@noisefloor/query/app.ts";
+import type { FastifyInstance } from "fastify";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { HOSTILE_JSON, nestedArrays, nestedObjects } from "../../support/builders/hostile-json.ts";
+import { observationLine } from "../../support/builders/observation.ts";
+import { longestTurn } from "../../support/longest-turn.ts";
+import { readStored } from "../../support/oracle/stored-observations.ts";
+import { atVolume } from "../../support/volume.ts";
+import { ingestOf } from "../../support/worlds/consuming-world.ts";
+import { makeApp } from "../../support/worlds/http.ts";
+import { createWorld, type World } from "../../support/worlds/world.ts";
+
+const NOW = Date.now();
+const MIB = 1024 * 1024;
+/** Of processor time. A fault takes seconds; a busy machine takes several times as long for what should take 50. */
+const MAX_TURN_MS = 250;
+/** The largest body is of 32 MiB. */
+const BODY_BYTES = atVolume(8, 31) * MIB;
+/** The largest record of a sensor is of 1 MiB. */
+const RECORD_BYTES = MIB - 256;
+
+let world: World;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  world = await createWorld(() => NOW);
+  app = await makeApp(INGEST_OPERATIONS, (await ingestOf(world, undefined, () => NOW)).register);
+  // Code that runs for the first time takes longest.
+  for (const { url, write } of Object.values(WAYS)) await post(url, packed(write(cowrie('"s"'), good("45.9.0.9"))));
+});
+afterAll(async () => {
+  await app.close();
+  await world.close();
+});
+
+const packed = (body: string) => gzipSync(body, { level: 1 });
+
+async function post(url: string, payload: Buffer): Promise<{ status: number; text: string }> {
+  const answer = await app.inject({ method: "POST", url, headers: { "content-encoding": "gzip" }, payload });
+  return { status: answer.statusCode, text: answer.body };
+}
+
+const good = (ip: string) => observationLine(ip, NOW - 1_000);
+/** A record of Cowrie with a JSON value as one of its members. */
+const cowrie = (value: string) =>
+  `{"eventid":"cowrie.login.failed","timestamp":"${new Date(NOW).toISOString()}","src_ip":"45.9.0.1","session":${value}}`;
+const toTpot = (record: string) =>
+  record.replace("{", `{"type":"Cowrie","@timestamp":"${new Date(NOW).toISOString()}",`);
+
+/** The ways in, each with a body of a hostile record and of a good observation. */
+const WAYS: Readonly<Record<string, { url: string; write: (hostile: string, good: string) => string }>> = {
+  "lines of observations": { url: "/v1/observations", write: (hostile, one) => `${hostile}\n${one}` },
+  "an array of observations": { url: "/v1/observations", write: (hostile, one) => `[${hostile},${one}]` },
+  "lines in any format": { url: "/v1/observations?format=auto", write: (hostile, one) => `${hostile}\n${one}` },
+  "lines of Cowrie": { url: "/v1/observations?format=cowrie", write: (hostile, one) => `${hostile}\n${one}` },
+  "T-Pot": { url: "/", write: (hostile, one) => `[${hostile},${one}]` },
+  "Splunk's collector": {
+    url: "/services/collector/event",
+    write: (hostile, one) => `{"event":${hostile}} {"event":${one}}`,
+  },
+};
+
+const BODY_WAYS = ["lines of observations", "an array of observations", "Splunk's collector"];
+const RECORD_WAYS = ["lines in any format", "T-Pot", "Splunk's collector"];
+
+/** How long a body holds up others at most, once it has arrived. */
+async function turnOf(way: string, body: string): Promise<number> {
+  const payload = packed(body);
+  return longestTurn(async () => expect((await post(WAYS[way]?.url ?? "", payload)).status).toBeLessThan(500));
+}
+
+test.each(Object.entries(HOSTILE_JSON))(
+  "%s hold up no other request, in large bodies and in large records",
+  async (_name, make) => {
+    const [body, record] = [make(BODY_BYTES), make(RECORD_BYTES)];
+    const turns: Record<string, number> = {};
+    for (const way of BODY_WAYS) turns[way] = await turnOf(way, WAYS[way]?.write(body, good("45.9.0.3")) ?? "");
+    for (const way of RECORD_WAYS)
+      turns[way] = await turnOf(way, WAYS[way]?.write(cowrie(record), cowrie('"s"')) ?? "");
+    expect(Object.entries(turns).filter(([, turn]) => turn > MAX_TURN_MS)).toEqual([]);
+  },
+);
+
+const reasons = defineQuery({
+  name: "test-reasons",
+  sql: "SELECT reason, count() AS count FROM dead_letters FINAL GROUP BY reason",
+  params: z.object({}),
+  row: z.object({ reason: z.string(), count: z.coerce.number() }),
+});
+const countOversize = async () =>
+  (await run(world.client, reasons, {})).find(({ reason }) => reason === "oversize")?.count ?? 0;
+
+test.each(Object.keys(WAYS))("in %s a record of any depth is a dead letter, and the others are stored", async (way) => {
+  const { url, write } = WAYS[way] ?? { url: "", write: () => "" };
+  const before = await countOversize();
+  const depths = [1_000, 100_000, ...atVolume([], [1_000_000])];
+  const records = depths.flatMap((levels) => [cowrie(nestedArrays(levels)), cowrie(nestedObjects(levels))]);
+  for (const [index, record] of records.entries()) {
+    const ip = `45.8.${Object.keys(WAYS).indexOf(way)}.${index}`;
+    const one = url.includes("cowrie") || url === "/" ? cowrie('"s"').replace("45.9.0.1", ip) : good(ip);
+    const answer = await post(url, packed(write(record, url === "/" ? toTpot(one) : one)));
+    expect(answer.status, answer.text).toBeLessThan(300);
+    expect((await readStored(world)).map((row) => row.ip)).toContain(ip);
+  }
+  expect(await countOversize()).toBe(before + records.length);
+});
+
+test("no depth of a body is an error of ours, on any path that takes one", async () => {
+  const paths = [...INGEST_OPERATIONS, ...QUERY_OPERATIONS].filter(({ method }) => method === "POST");
+  const key = await world.addCaller("unlimited", []);
+  for (const levels of [10, 1_000, 100_000, ...atVolume([], [1_000_000])]) {
+    for (const nested of [nestedArrays(levels), nestedObjects(levels)]) {
+      for (const body of [nested, `{"ips":${nested}}`, `{"ips":["45.9.0.9"],"more":${nested}}`]) {
+        for (const { path } of paths) {
+          const to = INGEST_OPERATIONS.some((operation) => operation.path === path) ? app : world.app;
+          const headers = { "content-type": "application/json", ...(to === world.app && { key }) };
+          const turn = await longestTurn(async () => {
+            const answer = await to.inject({ method: "POST", url: path, headers, payload: body });
+            expect(answer.statusCode, `${path} ${levels}`).toBeLessThan(500);
+          });
+          expect(turn, `${path} ${levels}`).toBeLessThan(MAX_TURN_MS);
+        }
+      }
+    }
+  }
+});
