@@ -37,13 +37,14 @@ function* readingEvents(body: Buffer, reservation: Reservation | undefined): Gen
   let yieldAt = BYTES_AT_ONCE;
   for (let start = yield* skippingSpace(body, 0); start < body.length; ) {
     const members = new Map<string, Buffer>();
+    const isObject = body[start] === OPEN_BRACE;
     const end = yield* readingValue(body, start, (valueStart, valueEnd, nameStart, nameEnd) => {
-      const name = readShortText(body.subarray(nameStart, nameEnd));
+      const name = isObject ? readShortText(body.subarray(nameStart, nameEnd)) : undefined;
       if (name === "event" || name === "sourcetype") members.set(name, body.subarray(valueStart, valueEnd));
       return true;
     });
     if (end < 0) throw new HttpError(400, "Invalid data format: the body is not a sequence of JSON objects");
-    const event = body[start] === OPEN_BRACE ? members.get("event") : undefined;
+    const event = members.get("event");
     if (event === undefined || event.equals(EMPTY_TEXT)) {
       throw new HttpError(400, `Invalid data format: event ${events.length + 1} has no member "event"`);
     }
