@@ -1,5 +1,6 @@
 import { LocationProvider, Route, Router } from "preact-iso";
 import { AddressPage } from "./pages/address/address-page.tsx";
+import { AddressesPage } from "./pages/addresses/addresses-page.tsx";
 import { NetworkPage } from "./pages/network/network-page.tsx";
 import { NotFoundPage } from "./pages/not-found/not-found-page.tsx";
 import { OverviewPage } from "./pages/overview/overview-page.tsx";
@@ -19,6 +20,7 @@ export function App() {
           <Route path={`${BASE}/`} component={OverviewPage} />
           <Route path={`${BASE}/ip/:ip`} component={AddressPage} />
           <Route path={`${BASE}/riot/:ip`} component={AddressPage} />
+          <Route path={`${BASE}/addresses`} component={AddressesPage} />
           <Route path={`${BASE}/networks/:ip/:length`} component={NetworkPage} />
           <Route path={`${BASE}/asns/:asn`} component={NetworkOfAsnPage} />
           <Route path={`${BASE}/countries/:country`} component={CountryPage} />

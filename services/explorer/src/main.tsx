@@ -2,9 +2,11 @@ import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
 import "./style/parts.css";
 import "./style/tables.css";
-import { render } from "preact";
-import { App } from "./app.tsx";
+import { showStartFault } from "./faults/fault.ts";
+import { provideUsableLanguage } from "./faults/language.ts";
 
-const root = document.getElementById("app");
-if (root === null) throw new Error("the document has no element with the id app");
-render(<App />, root);
+addEventListener("error", ({ error, message }) => showStartFault(error ?? message));
+addEventListener("unhandledrejection", ({ reason }) => showStartFault(reason));
+provideUsableLanguage(navigator);
+// Loaded only now: an error of any module on the way is shown, and the charts find a language that they can use.
+import("./mount.tsx").then(({ mount }) => mount()).catch(showStartFault);

@@ -120,6 +120,7 @@ function registerExplorer({ app, base }: Site, explorer: Explorer): string[] {
 const EXPLORER_PAGES = {
   "/asns/:asn": "asnPage",
   "/countries/:country": "countryPage",
+  "/addresses": "addressesPage",
   "/networks/:ip/:length": "networkPage",
   "/sensors": "sensorsPage",
   "/tags": "tagsPage",

@@ -27,9 +27,9 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** A window of its own, without what others stored. In English, as the charts fail without a valid language. */
+/** A window of its own, without what others stored. Its language is none that `Intl` takes, unless the options name one. */
 export function openWindow(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
-  return browser.newContext({ locale: "en-GB", timezoneId: "UTC", ...options });
+  return browser.newContext({ timezoneId: "UTC", ...options });
 }
 
 /** Unpacks once a machine, as that takes some seconds. @returns the folder. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { expect } from "vitest";
 import { z } from "zod";
 import { openWindow } from "./browser.ts";
@@ -15,6 +15,8 @@ export type ExplorerOptions = Pick<BrowserContextOptions, "viewport" | "colorSch
 /** A window of the explorer, with what went wrong in it. */
 export type ExplorerWindow = {
   readonly page: Page;
+  /** The browser of this window, whose tabs share what they store. */
+  readonly context: BrowserContext;
   /** Opens a path, and waits until nothing loads any more. */
   open(path: string): Promise<void>;
   settled(): Promise<void>;
@@ -29,8 +31,7 @@ export async function openExplorer(
   { key, ...options }: ExplorerOptions = {},
 ): Promise<ExplorerWindow> {
   const context = await openWindow(browser, { viewport: { width: 1280, height: 900 }, ...options });
-  if (key !== undefined)
-    await context.addInitScript(`sessionStorage.setItem("noisefloor-key", ${JSON.stringify(key)})`);
+  if (key !== undefined) await context.addInitScript(`localStorage.setItem("noisefloor-key", ${JSON.stringify(key)})`);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("console", (message) => {
@@ -53,6 +54,7 @@ export async function openExplorer(
   };
   const opened: ExplorerWindow = {
     page,
+    context,
     faults,
     settled,
     async open(path) {
@@ -66,11 +68,12 @@ export async function openExplorer(
 
 const SETTLED = "body:has(h1):not(:has(.loading, [aria-busy=true]))";
 
-/** Enters a key as a person does. */
+/** Enters a key as a person does, and waits until the service has accepted it. */
 export async function enterKey({ page, settled }: ExplorerWindow, key: string): Promise<void> {
   await page.getByRole("button", { name: "Key" }).click();
   await page.getByLabel("Key", { exact: true }).fill(key);
   await page.getByRole("button", { name: "Use this key" }).click();
+  await page.locator("dialog[open]").waitFor({ state: "detached" });
   await settled();
 }
 

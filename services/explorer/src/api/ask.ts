@@ -3,8 +3,8 @@ import { ApiFailure } from "./failure.ts";
 import type { Question } from "./questions.ts";
 
 /** @param key the caller's, empty for none. @throws ApiFailure */
-export async function ask<Answer>({ url }: Question<Answer>, key: string, signal: AbortSignal): Promise<Answer> {
-  const response = await send(url, key, signal);
+export async function ask<Answer>(question: Question<Answer>, key: string, signal: AbortSignal): Promise<Answer> {
+  const response = await send(question, key, signal);
   if (!response.ok) throw new ApiFailure(response.status, messageIn(await response.json().catch(() => undefined)));
   try {
     // Not parsed again: the service's tests compare its answers with the schemas that the types come from.
@@ -14,10 +14,11 @@ export async function ask<Answer>({ url }: Question<Answer>, key: string, signal
   }
 }
 
-async function send(url: string, key: string, signal: AbortSignal): Promise<Response> {
+async function send({ url, body }: Question<unknown>, key: string, signal: AbortSignal): Promise<Response> {
   const headers = { accept: "application/json", ...(key === "" ? {} : { key }) };
+  const posted = body === undefined ? {} : { method: "POST", body };
   try {
-    return await fetch(`${BASE}${url}`, { headers, signal });
+    return await fetch(`${BASE}${url}`, { ...posted, headers, signal });
   } catch (error) {
     throw new ApiFailure(0, error instanceof Error ? error.message : "");
   }

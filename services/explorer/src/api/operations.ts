@@ -2,7 +2,8 @@
 // The types of the API's answers, from the schemas by which the service describes and checks them. Types alone: nothing
 // of the service gets into the pages.
 import type { getTagActivity } from "@noisefloor/query/activity/route.ts";
-import type { fullContextSchema } from "@noisefloor/query/address/schema.ts";
+import type { getIps } from "@noisefloor/query/address/route.ts";
+import type { fullContextSchema, quickContextSchema } from "@noisefloor/query/address/schema.ts";
 import type { getNetwork } from "@noisefloor/query/network/operation.ts";
 import type { getAddressInteraction, getAddressTags } from "@noisefloor/query/noise/operations.ts";
 import type { getPlans } from "@noisefloor/query/plans/route.ts";
@@ -26,6 +27,8 @@ type AnswerOf<Operation extends { readonly success: { readonly schema: Schema } 
   Operation["success"]["schema"]["_zod"]["output"];
 
 export type AddressContext = (typeof fullContextSchema)["_zod"]["output"];
+export type QuickContext = (typeof quickContextSchema)["_zod"]["output"];
+export type QuickContexts = Omit<AnswerOf<typeof getIps>, "data"> & { readonly data: readonly QuickContext[] };
 export type Service = AddressContext["business_service_intelligence"];
 export type Scanner = AddressContext["internet_scanner_intelligence"];
 export type ContextTag = Scanner["tags"][number];

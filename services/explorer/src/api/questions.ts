@@ -7,6 +7,7 @@ import type {
   Interaction,
   NetworkAddresses,
   Plans,
+  QuickContexts,
   SensorList,
   StatsByClassification,
   StatsByCountry,
@@ -21,10 +22,12 @@ import type {
   TimelineField,
 } from "./operations.ts";
 
-/** A GET of the API, with the type of its answer. */
+/** A GET of the API, or a POST if it has a body, with the type of its answer. */
 export type Question<Answer> = {
   /** From `/v3` on, with its query. */
   readonly url: string;
+  /** JSON. */
+  readonly body?: string;
   /** For the compiler alone: no question has it. */
   readonly answer?: Answer;
 };
@@ -43,6 +46,10 @@ export function toUrl(path: string, values: Values = {}): string {
 const question = <Answer>(path: string, values?: Values): Question<Answer> => ({ url: toUrl(path, values) });
 
 export const addressOf = (ip: string) => question<AddressContext>(`/v3/ip/${encodeURIComponent(ip)}`);
+export const contextsOf = (ips: readonly string[]): Question<QuickContexts> => ({
+  url: toUrl("/v3/ip", { quick: true }),
+  body: JSON.stringify({ ips }),
+});
 export const timelineOf = (ip: string, field: TimelineField, days: number, granularity: string) =>
   question<Timeline>(`/v3/noise/ips/${encodeURIComponent(ip)}/timeline`, { field, days, granularity });
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
+import { refuseKey, useKey } from "../key/kept-key.ts";
 import { ask } from "./ask.ts";
 import { ApiFailure } from "./failure.ts";
-import { useKey } from "./key.ts";
 import type { Question } from "./questions.ts";
 
 /** What is known of an answer. While the next one loads, the last one stays. */
@@ -14,10 +14,9 @@ export type Loading<Answer> = {
 
 /** Asks when the question or the key changes. @param question undefined: asks nothing yet. */
 export function useAnswer<Answer>(question: Question<Answer> | undefined): Loading<Answer> {
-  const key = useKey();
+  const { key } = useKey();
   const [attempt, setAttempt] = useState(0);
   const [state, setState] = useState<Omit<Loading<Answer>, "retry">>(NOTHING);
-  const url = question?.url;
   useEffect(() => {
     if (question === undefined) return undefined;
     const controller = new AbortController();
@@ -27,11 +26,12 @@ export function useAnswer<Answer>(question: Question<Answer> | undefined): Loadi
       (error: unknown) => {
         if (controller.signal.aborted) return;
         const failure = error instanceof ApiFailure ? error : new ApiFailure(500, String(error));
+        if (failure.status === 401) refuseKey(key);
         setState({ data: undefined, failure, isLoading: false });
       },
     );
     return () => controller.abort();
-  }, [url, key, attempt]);
+  }, [question?.url, question?.body, key, attempt]);
   return { ...state, retry: () => setAttempt((count) => count + 1) };
 }
 

@@ -1,8 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
+import { ErrorBoundary } from "../faults/error-boundary.tsx";
+import { useKey } from "../key/kept-key.ts";
+import { KeyButton } from "../key/key-button.tsx";
+import { RefusedKey } from "../key/refused-key.tsx";
 import { BASE } from "../routing/paths.ts";
-import { KeyButton } from "./key-button.tsx";
 import { SearchBox } from "./search-box.tsx";
 import { useSearchShortcut } from "./search-shortcut.ts";
 
@@ -15,7 +18,8 @@ const LINKS = [
 
 /** What all pages have around them. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
-  const { path } = useLocation();
+  const { path, url } = useLocation();
+  const { key, isRefused } = useKey();
   const here = path.slice(BASE.length) || "/";
   const main = useFocusOnPage(path);
   useSearchShortcut();
@@ -40,7 +44,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
         <KeyButton />
       </header>
       <main id="content" tabIndex={-1} ref={main}>
-        {children}
+        {isRefused ? <RefusedKey value={key} /> : <ErrorBoundary resetOn={url}>{children}</ErrorBoundary>}
       </main>
       <footer>
         <span>All times are UTC. All counts are exact.</span>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { type ApiFailure, explain } from "../api/failure.ts";
 import type { Loading } from "../api/use-answer.ts";
+import { ErrorBoundary } from "../faults/error-boundary.tsx";
 import { BASE } from "../routing/paths.ts";
 import { visible } from "../text/hostile.tsx";
 
@@ -23,9 +24,18 @@ export function Loaded<Answer>({ of, what, children }: LoadedProps<Answer>) {
   }
   return (
     <div class={of.isLoading ? "outdated" : ""} aria-busy={of.isLoading}>
-      {children(of.data)}
+      <ErrorBoundary resetOn={of.data} retry={of.retry}>
+        <Answer data={of.data} show={children} />
+      </ErrorBoundary>
     </div>
   );
+}
+
+type AnswerProps<Data> = { readonly data: Data; readonly show: (data: Data) => ComponentChildren };
+
+/** A component of its own, so that an answer with other members than the API promises fails in here. */
+function Answer<Data>({ data, show }: AnswerProps<Data>) {
+  return <>{show(data)}</>;
 }
 
 function FailureNotice({ failure, retry }: { readonly failure: ApiFailure; readonly retry: () => void }) {

@@ -2,22 +2,44 @@ import { useId, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { parseSearch } from "../search/parse-search.ts";
 
+const MAX_ROWS = 6;
+
+/** Takes what was typed or pasted. Several lines stay lines, which a one-line field would join without a separator. */
 export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
   const { route } = useLocation();
   const [message, setMessage] = useState("");
+  const [rows, setRows] = useState(1);
   const id = useId();
   const search = (event: SubmitEvent) => {
     event.preventDefault();
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
     const result = parseSearch(String(new FormData(event.currentTarget).get("search") ?? ""));
     setMessage("message" in result ? result.message : "");
-    if ("path" in result) route(result.path);
+    if (!("path" in result)) return;
+    setRows(1);
+    route(result.path);
+    if (result.state !== undefined) history.replaceState(result.state, "");
+  };
+  const fit = ({ currentTarget }: Event) => {
+    if (currentTarget instanceof HTMLTextAreaElement)
+      setRows(Math.min(MAX_ROWS, currentTarget.value.split("\n").length));
+  };
+  const submitOnEnter = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (event.currentTarget instanceof HTMLTextAreaElement) event.currentTarget.form?.requestSubmit();
   };
   return (
     <search class={isLarge ? "large" : ""}>
       <form onSubmit={search}>
-        <input
+        <textarea
           name="search"
+          rows={rows}
+          wrap="off"
+          enterkeyhint="search"
+          onInput={fit}
+          onFocus={fit}
+          onKeyDown={submitOnEnter}
           aria-label="Address, network, tag or CVE"
           aria-keyshortcuts="/"
           aria-describedby={message === "" ? undefined : id}
@@ -25,13 +47,15 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
-          maxLength={200}
         />
         <button type="submit">Search</button>
       </form>
       <p id={id} class="message" role="status">
         {message}
       </p>
+      {isLarge ? (
+        <p class="faint">Or paste many: a list, a log, the header of a mail, also written like 192[.]175[.]48[.]6</p>
+      ) : null}
     </search>
   );
 }

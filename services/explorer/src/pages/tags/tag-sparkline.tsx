@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../../api/ask.ts";
 import { bucketsOf } from "../../api/buckets.ts";
-import { useKey } from "../../api/key.ts";
 import { activityOf } from "../../api/questions.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
+import { useKey } from "../../key/kept-key.ts";
 import { visible } from "../../text/hostile.tsx";
 import { createQueue } from "./queue.ts";
 
@@ -16,7 +16,7 @@ type TagSparklineProps = { readonly id: string; readonly name: string; readonly 
 /** The last week of a tag, or as much of it as the caller's plan shows; asked for when the row comes into view. */
 export function TagSparkline({ id, name, isActive }: TagSparklineProps) {
   const place = useRef<HTMLSpanElement>(null);
-  const key = useKey();
+  const { key } = useKey();
   const [values, setValues] = useState<readonly number[]>();
   useEffect(() => {
     if (!isActive || place.current === null) return undefined;

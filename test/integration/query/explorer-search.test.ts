@@ -1,0 +1,169 @@
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import {
+  type ExplorerWindow,
+  enterKey,
+  expectAccessible,
+  openExplorer,
+} from "../../support/browser/explorer-window.ts";
+import { type ExplorerWorld, NOISE, openExplorerWorld, RIOT, UNKNOWN } from "../../support/browser/explorer-world.ts";
+
+let shown: ExplorerWorld;
+beforeAll(async () => {
+  shown = await openExplorerWorld();
+});
+afterAll(() => shown?.close());
+
+async function open(path: string, options: { readonly key?: string } = {}): Promise<ExplorerWindow> {
+  const opened = await openExplorer(shown.browser, shown.url, options);
+  onTestFinished(() => opened.close());
+  await opened.open(path);
+  return opened;
+}
+
+/** Pastes as a person does, and presses Enter. */
+async function search({ page, settled }: ExplorerWindow, text: string) {
+  const box = page.getByLabel("Address, network, tag or CVE");
+  await box.evaluate((element, pasted) => {
+    if (!("select" in element && typeof element.select === "function")) throw new Error("no field");
+    element.focus();
+    element.select();
+    element.ownerDocument.execCommand("insertText", false, pasted);
+  }, text);
+  await box.press("Enter");
+  await settled();
+}
+
+test("pasted text leads to the page of the address in it, whatever is around it", async () => {
+  const opened = await open("/plans", { key: shown.key });
+  for (const text of [
+    "45[.]0[.]0[.]1",
+    "hxxp://45[.]0[.]0[.]1/x",
+    "45.0.0.1:22",
+    "Received: from mail.example (mail.example [45.0.0.1])\n\tby mx.example with ESMTP id 7; Sat, 28 Nov 2026",
+    "Nov 28 04:00:00 host sshd[1]: Failed password for root from 45.0.0.1 port 22022 ssh2",
+  ]) {
+    await opened.open("/plans");
+    await search(opened, text);
+    expect([text, new URL(opened.page.url()).pathname]).toEqual([text, `/ip/${NOISE}`]);
+  }
+  await search(opened, "2001:db8::1");
+  expect(await opened.page.getByText("only IPv4 addresses are known").count()).toBe(1);
+  expect(opened.faults).toEqual([]);
+});
+
+test("several lines open a page for many: each address once, with what is known, and why others were not looked up", async () => {
+  const opened = await open("/", { key: shown.key });
+  const { page, faults, settled } = opened;
+  await search(
+    opened,
+    [UNKNOWN, NOISE, "45[.]0[.]0[.]1", RIOT, "10.0.0.1", "300.1.1.1", "45.1.0.0/24", "fe80::1", ""].join("\r\n"),
+  );
+  await page.getByRole("heading", { name: "3 addresses" }).waitFor();
+  await settled();
+  expect(await page.locator("[data-verdicts]").textContent()).toBe("1 malicious, 1 benign, 1 not seen");
+  const table = (name: string) => page.locator(`section[aria-labelledby="${name}"] tbody tr`);
+  expect(await table("results").allTextContents()).toEqual([
+    `${NOISE}maliciousyesno`,
+    `${RIOT}benignnoyes, trust level 1`,
+    `${UNKNOWN}not seennono`,
+  ]);
+  expect(await table("not-looked-up").allTextContents()).toEqual([
+    "10.0.0.1not reached over the Internet: private, reserved or for special use",
+    "300.1.1.1no IPv4 address: it has four numbers from 0 to 255, without leading zeros",
+    "45.1.0.0/24a network: its addresses",
+    "fe80::1only IPv4 addresses are known",
+  ]);
+  await expectAccessible(opened, "/addresses");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Download CSV" }).click(),
+  ]);
+  expect((await readFile(await download.path(), "utf8")).split("\r\n")).toContain(`${NOISE},malicious,true,false,`);
+  await page.getByRole("link", { name: NOISE, exact: true }).click();
+  await page.getByRole("heading", { name: NOISE }).waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "3 addresses" }).waitFor();
+  const copy = await open(new URL(page.url()).pathname + new URL(page.url()).hash, { key: shown.key });
+  expect(await copy.page.locator("[data-verdicts]").textContent()).toBe("1 malicious, 1 benign, 1 not seen");
+  expect([...faults, ...copy.faults]).toEqual([]);
+});
+
+test("a list of 10,000 addresses is looked up, survives a reload, and is in no URL", async () => {
+  const opened = await open("/", { key: shown.key });
+  const { page, settled, faults } = opened;
+  const ips = Array.from({ length: 10_000 }, (_, n) => `45.1.${n >> 8}.${n & 255}`);
+  await search(opened, ips.join("\n"));
+  await page.getByRole("heading", { name: "10,000 addresses" }).waitFor();
+  await settled();
+  const verdicts = page.locator("[data-verdicts]");
+  expect(await verdicts.textContent()).toBe("1,005 suspicious, 8,995 not seen");
+  expect(page.url().length).toBeLessThan(150);
+  expect(await page.locator("tbody tr").count()).toBe(500);
+  await page.reload();
+  await settled();
+  expect(await verdicts.textContent()).toBe("1,005 suspicious, 8,995 not seen");
+  await search(opened, ips.slice(0, 1_000).join(" "));
+  await page.getByRole("heading", { name: "1,000 addresses" }).waitFor();
+  await settled();
+  await page.goBack();
+  await page.getByRole("heading", { name: "10,000 addresses" }).waitFor();
+  const elsewhere = await open(new URL(page.url()).pathname + new URL(page.url()).hash);
+  await elsewhere.page.getByText("too long for a link").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("a key is kept for all tabs of a browser, open ones follow, and a forgotten key is gone in all of them", async () => {
+  const first = await open("/plans");
+  await enterKey(first, shown.key);
+  const second = await first.context.newPage();
+  await second.goto(`${shown.url}/plans`);
+  await second.getByText("Your plan is unlimited.").waitFor();
+  await second.getByRole("button", { name: "Key: set" }).click();
+  await second.getByRole("button", { name: "Forget the key" }).click();
+  await second.getByText("Your plan is unauthenticated").waitFor();
+  await first.page.getByText("Your plan is unauthenticated").waitFor();
+  await enterKey(first, shown.key);
+  await second.getByText("Your plan is unlimited.").waitFor();
+  expect(second.url()).toBe(`${shown.url}/plans`);
+  expect(first.faults).toEqual([]);
+});
+
+test("a wrong key is refused where it is entered, with the reason, and the pages stay as they were", async () => {
+  const { page, faults } = await open("/plans");
+  await page.getByRole("button", { name: "Key" }).click();
+  const field = page.getByLabel("Key", { exact: true });
+  const use = page.getByRole("button", { name: "Use this key" });
+  for (const [wrong, reason] of [
+    ["nf_made-up", "The service does not know this key. It may be mistyped or revoked."],
+    ["two words", "A key has no spaces"],
+    ["nf_\u201cquoted\u201d", "A key has no spaces"],
+  ] as const) {
+    await field.fill(wrong);
+    await use.click();
+    await page.locator("dialog [role=alert]", { hasText: reason }).waitFor();
+  }
+  await page.route("**/v3/plans", (route) => route.abort());
+  await field.fill("nf_anything");
+  await use.click();
+  await page.getByText("The key could not be checked: The service cannot be reached.").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  expect(await page.getByText("Your plan is unauthenticated").count()).toBe(1);
+  expect(await page.evaluate("localStorage.length")).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+test("a kept key that was revoked gives one message and the place for another one, not a failure in every panel", async () => {
+  const opened = await open("/", { key: "nf_revoked" });
+  const { page, settled, faults } = opened;
+  await page.locator("dialog[open]").waitFor();
+  expect(await page.locator("main [role=alert]").allTextContents()).toEqual([
+    expect.stringContaining("no longer knows the key that this browser keeps"),
+  ]);
+  await page.getByLabel("Key", { exact: true }).fill(shown.key);
+  await page.getByRole("button", { name: "Use this key" }).click();
+  await page.locator("[data-total]").waitFor();
+  await settled();
+  expect(await page.locator("main [role=alert]").count()).toBe(0);
+  expect(faults).toEqual([]);
+});
