@@ -3,6 +3,7 @@ import { defineOperation } from "@noisefloor/http/operation.ts";
 import { z } from "zod";
 import { ADDRESS, WORKSPACE_LABELS } from "../parameters.ts";
 import { LIMIT_HEADERS, TOO_MANY_LOOKUPS } from "../rate-limit/count-lookups.ts";
+import { KEY_NEEDED } from "../sensors/operation.ts";
 import { EXAMPLE_TAG, wireTagSchema } from "../tags/wire-tag.ts";
 import { count, ip, timestamp } from "../wire.ts";
 import { MAX_ENTRIES } from "./queries.ts";
@@ -112,4 +113,49 @@ export const getAddressInteraction = defineOperation({
   },
 });
 
-export const NOISE_OPERATIONS = [getAddressTags, getAddressInteraction] as const;
+/** `GET /v3/noise/ips/{ip}/sensors`: which sensors saw an address, of those that the caller may know. */
+export const getAddressSensors = defineOperation({
+  ...NOISE,
+  id: "getAddressSensors",
+  path: "/v3/noise/ips/{ip}/sensors",
+  summary: "The sensors that saw an address",
+  description:
+    "A workspace sees those of its personal data, and with the entitlement `sensors` also those of the shared datasets. " +
+    `Those with the most observations, ${MAX_ENTRIES} at most, ties by name. ${SINCE}`,
+  queryParameters: [],
+  success: {
+    status: 200,
+    description: "The sensors, possibly none.",
+    schema: z
+      .strictObject({
+        ip,
+        sensors: z.array(
+          z
+            .strictObject({ sensor_id: z.string(), first_seen: timestamp, last_seen: timestamp, observations })
+            .meta({ id: "AddressSensor" }),
+        ),
+        total_sensors: total,
+      })
+      .meta({ id: "AddressSensors" }),
+    example: {
+      ip: "192.175.48.6",
+      sensors: [
+        {
+          sensor_id: "berlin-1",
+          first_seen: "2026-10-14T08:12:40Z",
+          last_seen: "2026-11-20T13:20:26Z",
+          observations: 12,
+        },
+      ],
+      total_sensors: 1,
+    },
+    headers: LIMIT_HEADERS,
+  },
+  errorResponses: {
+    400: errorResponse("The address is not routable.", ADDRESS.errorMessage),
+    403: errorResponse("The caller has no key.", KEY_NEEDED),
+    429: TOO_MANY_LOOKUPS,
+  },
+});
+
+export const NOISE_OPERATIONS = [getAddressTags, getAddressInteraction, getAddressSensors] as const;

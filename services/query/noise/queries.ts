@@ -96,3 +96,22 @@ export const countEntries = defineQuery({
     payloads_total: z.int(),
   }),
 });
+
+/** The sensors that saw an address, those with the most observations first, ties by name. Times in milliseconds. */
+export const readAddressSensors = defineQuery({
+  name: "address-sensors",
+  sql: `
+    SELECT sensor_id, count() AS observations, count() OVER () AS total_sensors,
+      toUnixTimestamp64Milli(min(observed_at)) AS first_seen, toUnixTimestamp64Milli(max(observed_at)) AS last_seen
+    ${OF_ADDRESS}
+    GROUP BY sensor_id ORDER BY observations DESC, sensor_id LIMIT ${MAX_ENTRIES} ${SETTINGS}`,
+  shards: { merge: (shards) => `${allRows(shards)} ORDER BY observations DESC, sensor_id` },
+  params: ofAddress,
+  row: z.object({
+    sensor_id: z.string(),
+    observations: z.int(),
+    total_sensors: z.int(),
+    first_seen: z.int(),
+    last_seen: z.int(),
+  }),
+});

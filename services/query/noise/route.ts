@@ -1,7 +1,9 @@
 import { onlyRow } from "@noisefloor/clickhouse/client/query.ts";
+import type { Caller } from "@noisefloor/domain/access/caller.ts";
+import type { Scope } from "@noisefloor/domain/access/scope.ts";
 import { formatTimestamp, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { type OperationRequest, registerOperation } from "@noisefloor/http/operation.ts";
-import { readPath } from "@noisefloor/http/parameters.ts";
+import { type RawQuery, readPath } from "@noisefloor/http/parameters.ts";
 import type { Deadline } from "@noisefloor/http/requests/deadline.ts";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { type LookupDeps, refreshOutdated } from "../address/store-lookup.ts";
@@ -10,8 +12,9 @@ import { TIMELINE_COST } from "../costs.ts";
 import { ADDRESS } from "../parameters.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { readScopes } from "../scopes.ts";
-import { getAddressInteraction, getAddressTags } from "./operations.ts";
-import { countEntries, type EntryList, type OfAddress, readEntries, readTags } from "./queries.ts";
+import { sensorScopes } from "../sensors/scopes.ts";
+import { getAddressInteraction, getAddressSensors, getAddressTags } from "./operations.ts";
+import { countEntries, type EntryList, type OfAddress, readAddressSensors, readEntries, readTags } from "./queries.ts";
 
 export type NoiseDeps = LookupDeps & {
   readonly authenticate: Authenticate;
@@ -21,12 +24,28 @@ export type NoiseDeps = LookupDeps & {
 /** `GET /v3/noise/ips/{ip}/...`, besides the timeline: details of an address, with the scopes of the timeline. */
 export function registerNoise(app: FastifyInstance, deps: NoiseDeps): void {
   registerOperation(app, getAddressTags, (request, reply, deadline) =>
-    readAddress(app, deps, { request, reply, deadline }, (asked) => tagsOf(asked, deps, deadline.signal)),
+    readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (asked) =>
+      tagsOf(asked, deps, deadline.signal),
+    ),
   );
   registerOperation(app, getAddressInteraction, (request, reply, deadline) =>
-    readAddress(app, deps, { request, reply, deadline }, (asked) => interactionOf(asked, deps, deadline.signal)),
+    readAddress(app, deps, { request, reply, deadline }, timelineScopes(request), (asked) =>
+      interactionOf(asked, deps, deadline.signal),
+    ),
+  );
+  registerOperation(app, getAddressSensors, (request, reply, deadline) =>
+    readAddress(app, deps, { request, reply, deadline }, sensorScopes, (asked) =>
+      sensorsOf(asked, deps, deadline.signal),
+    ),
   );
 }
+
+type ScopesOf = (caller: Caller) => Scope[];
+
+const timelineScopes =
+  ({ query }: { readonly query: RawQuery }): ScopesOf =>
+  (caller) =>
+    readScopes("timeline", query, caller);
 
 type Call = {
   readonly request: OperationRequest<"/v3/noise/ips/{ip}/tags">;
@@ -39,11 +58,12 @@ function readAddress<Answer>(
   app: FastifyInstance,
   { authenticate, countLookups, now, retentionDays }: NoiseDeps,
   { request, reply, deadline }: Call,
+  scopesOf: ScopesOf,
   read: (asked: OfAddress) => Promise<Answer>,
 ): Promise<Answer> {
   const caller = authenticate(request);
   const ip = readPath(request.params.ip, ADDRESS);
-  const scopes = readScopes("timeline", request.query, caller);
+  const scopes = scopesOf(caller);
   const since = retentionStart(now(), retentionDays());
   return countLookups({ request, reply, caller, lookups: 1, deadline }, () =>
     app.admission.run(request, TIMELINE_COST, deadline.signal, () => read({ ip, scopes, since })),
@@ -69,6 +89,20 @@ async function tagsOf(asked: OfAddress, deps: NoiseDeps, signal: AbortSignal) {
     observations: row.observations,
   }));
   return { ip: asked.ip, tags };
+}
+
+async function sensorsOf({ ip, ...asked }: OfAddress, { read }: NoiseDeps, signal: AbortSignal) {
+  const rows = await read(readAddressSensors, { ip, ...asked }, signal);
+  return {
+    ip,
+    sensors: rows.map(({ sensor_id, first_seen, last_seen, observations }) => ({
+      sensor_id,
+      first_seen: formatTimestamp(first_seen),
+      last_seen: formatTimestamp(last_seen),
+      observations,
+    })),
+    total_sensors: rows[0]?.total_sensors ?? 0,
+  };
 }
 
 async function interactionOf(asked: OfAddress, { read }: NoiseDeps, signal: AbortSignal) {

@@ -39,7 +39,15 @@ ${content}
 /** A form for an address that needs no script. */
 export function lookupForm(base: string): Html {
   return html`<form action="${base}/lookup" method="get" role="search">
-<input name="ip" aria-label="IPv4 address" placeholder="192.175.48.6" autocomplete="off" spellcheck="false" maxlength="64" required>
+<input name="ip" aria-label="IPv4 address" placeholder="192.175.48.6" autocomplete="off" spellcheck="false" maxlength="2000" required>
 <button>Look up</button>
+</form>`;
+}
+
+/** The same for several lines, which a field of one line would join. As many characters as a URL may have, encoded. */
+export function listForm(base: string): Html {
+  return html`<form action="${base}/lookup" method="get">
+<textarea name="ip" aria-label="Several IPv4 addresses" rows="5" spellcheck="false" maxlength="4000" required></textarea>
+<button>Look up all</button>
 </form>`;
 }

@@ -1,6 +1,7 @@
 import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import type { Plans } from "@noisefloor/domain/access/plan.ts";
 import { GLOBAL_SCOPE } from "@noisefloor/domain/access/scope.ts";
+import { readSearch } from "@noisefloor/domain/search/read-search.ts";
 import { sealRoutes } from "@noisefloor/http/app.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import { type Parameter, type RawQuery, readParameter, readPath } from "@noisefloor/http/parameters.ts";
@@ -12,31 +13,30 @@ import { z } from "zod";
 import { readContexts } from "../address/read-contexts.ts";
 import type { LookupDeps } from "../address/store-lookup.ts";
 import type { Authenticate } from "../auth.ts";
-import { FULL_CONTEXT_COST } from "../costs.ts";
+import { bulkCost, FULL_CONTEXT_COST } from "../costs.ts";
 import { addressParameter } from "../parameters.ts";
 import type { CountLookups } from "../rate-limit/count-lookups.ts";
 import { addressPage } from "./address-page.ts";
 import { type Explorer, registerAssets, sendDocument } from "./explorer.ts";
 import { homePage } from "./home-page.ts";
 import { type Page, PLAIN_PARAMETER, PLAIN_QUERY, writePage } from "./layout.ts";
+import { listPage } from "./list-page.ts";
 import { messagePage } from "./message-page.ts";
 import { plansPage } from "./plans-page.ts";
 import { PAGE_SECURITY_POLICY } from "./style.ts";
 
 const ADDRESS = addressParameter("This is not an IPv4 address that can be reached over the Internet.");
+const ONLY_ADDRESSES = "Pages without JavaScript look up addresses alone.";
 const NOT_FOUND = "Our sensors have not seen it scanning the Internet, and it belongs to no known benign service.";
 const FOR_BROWSERS =
   "This is a page for browsers: programs use /v3/community/{ip}, or another operation of /openapi.json";
 
-/** The parameter of the lookup form. People paste addresses with white space around them. */
-const FORM_ADDRESS: Parameter<string> = {
+/** The parameter of the lookup form: one address or several, as people paste them. */
+const FORM_TEXT: Parameter<string> = {
   name: "ip",
-  description: "The address.",
-  takes: "an IPv4 address",
-  schema: z
-    .string()
-    .default("")
-    .transform((text) => text.trim()),
+  description: "The addresses.",
+  takes: "IPv4 addresses",
+  schema: z.string().default(""),
   describedBy: "input",
   example: ADDRESS.example,
 };
@@ -88,8 +88,22 @@ export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
   addPage(site, "/ip/:ip", "addressPage", address);
   addPage(site, "/riot/:ip", "servicePage", address);
   app.get<{ Querystring: RawQuery }>("/lookup", pageOptions("lookupForm", base), async (request, reply) => {
-    const ip = readPath(readParameter(request.query, FORM_ADDRESS), ADDRESS);
-    return reply.redirect(`${base}/ip/${ip}${PLAIN_QUERY}`, 303);
+    const search = readSearch(readParameter(request.query, FORM_TEXT));
+    if (search.kind === "address")
+      return reply.redirect(`${base}/ip/${readPath(search.ip, ADDRESS)}${PLAIN_QUERY}`, 303);
+    if (search.kind === "nothing") throw new HttpError(400, search.reason);
+    if (search.kind !== "list") throw new HttpError(400, ONLY_ADDRESSES);
+    const { entries } = search;
+    const page = await runWithDeadline(reply.raw, app.deadlineMs, async (deadline) => {
+      const ips = entries.filter(({ kind }) => kind === "address").map(({ text }) => text);
+      const caller = deps.authenticate(request);
+      const read = () => readContexts(ips, [GLOBAL_SCOPE], false, deps, deadline.signal);
+      const summaries = await deps.countLookups({ request, reply, caller, lookups: ips.length, deadline }, () =>
+        app.admission.run(request, bulkCost(ips.length, true), deadline.signal, read),
+      );
+      return listPage(entries, summaries, base);
+    });
+    return sendPlain(reply, base, page);
   });
   app.get(ROBOTS_PATH, { config: { operation: "robots" } }, async (_request, reply) =>
     reply.type("text/plain; charset=utf-8").send(NO_ROBOTS),

@@ -28,6 +28,8 @@ section { margin: 1rem 0; padding: 1rem 1.25rem; background: var(--card); border
 form { display: flex; gap: .5rem; }
 input, button { font: inherit; padding: .4rem .7rem; border: 1px solid var(--line); border-radius: 6px; }
 input { min-width: 0; width: 13rem; background: var(--card); color: var(--text); }
+textarea { font: inherit; flex: 1; min-width: 0; max-width: 30rem; background: var(--card); color: var(--text); border: 1px solid var(--line); border-radius: 6px; }
+form button { align-self: flex-start; }
 button { background: var(--accent); border-color: var(--accent); color: var(--card); cursor: pointer; }
 .large input { width: 22rem; padding: .6rem .9rem; }
 .lead { color: var(--faint); }

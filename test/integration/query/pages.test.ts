@@ -73,7 +73,7 @@ async function page(url: string, status = 200, options = {}) {
 /** The tags of a page, with their attributes. */
 const tagsOf = (body: string) => body.replace(/<style>[^<]*<\/style>/, "").match(/<[^>]*>/g) ?? [];
 const ALLOWED =
-  /^<\/?(?:!doctype html|html|head|meta|title|link|body|header|main|footer|section|h1|h2|p|a|form|input|button|span|bdi|br|dl|dt|dd|ul|li|code|pre|table|thead|tbody|tr|th|td)(?: [a-z-]+(?:="[^"<>]*")?)*>$/;
+  /^<\/?(?:!doctype html|html|head|meta|title|link|body|header|main|footer|section|h1|h2|p|a|form|input|textarea|button|span|bdi|br|dl|dt|dd|ul|li|code|pre|table|thead|tbody|tr|th|td)(?: [a-z-]+(?:="[^"<>]*")?)*>$/;
 
 test("any text of a sensor, a tag or a list is text on the page, with invisible characters shown", async () => {
   const { body } = await page(`/ip/${NOISE}`);
@@ -125,10 +125,37 @@ test("the start page has links, and a lookup form that needs no script", async (
     "/lookup?ip=10.0.0.1",
     "/lookup?ip=%2f%2fevil.example",
     "/lookup?ip=a&ip=b",
+    "/lookup?ip=2001:db8::1",
+    "/lookup?ip=45.0.0.0/24",
+    "/lookup?ip=ssh",
   ]) {
     expect((await get(url)).headers.location).toBeUndefined();
     await page(url, 400);
   }
+});
+
+test("pasted text works without a script, too, and several addresses have a page of their own", async () => {
+  for (const text of ["45[.]0[.]0[.]1", "hxxp://45.0.0.1/x", "from mail (mail [45.0.0.1]) by mx", "45.0.0.1:22"]) {
+    const { headers } = await get(`/lookup?ip=${encodeURIComponent(text)}`);
+    expect([text, headers.location]).toEqual([text, `/ip/${NOISE}?plain=true`]);
+  }
+  const remoteAddress = nextCaller();
+  const list = [NOISE, "45[.]0[.]0[.]1", RIOT, UNKNOWN, "10.0.0.1", "45.0.0.0/24", "<b>300.1.1.1"].join("\r\n");
+  const { body, headers } = await page(`/lookup?ip=${encodeURIComponent(list)}`, 200, { remoteAddress });
+  expect(headers["ratelimit-remaining"]).toBe("97");
+  for (const tag of tagsOf(body)) expect(tag).toMatch(ALLOWED);
+  const rows = [...body.matchAll(/<tr>(<td>.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    row.replace(/<[^>]*>|\n/g, " ").split(/\s{2,}/),
+  );
+  expect(rows.map(([, ...cells]) => cells.filter((cell) => cell !== ""))).toEqual([
+    [NOISE, "malicious"],
+    [RIOT, "benign"],
+    [UNKNOWN, "not seen"],
+    ["10.0.0.1", expect.stringContaining("not looked up: not reached over the Internet")],
+    ["45.0.0.0/24", "not looked up: a network"],
+    ["300.1.1.1", expect.stringContaining("not looked up: no IPv4 address")],
+  ]);
+  expect(body).toContain(`href="/ip/${NOISE}?plain=true"`);
 });
 
 test("a page about an address counts as a lookup like a community lookup, and its errors are pages", async () => {

@@ -2,6 +2,7 @@ import type {
   AddressContext,
   AddressesOfCountry,
   AddressesOfNetwork,
+  AddressSensors,
   AddressTags,
   FirstSeen,
   Interaction,
@@ -56,6 +57,7 @@ export const timelineOf = (ip: string, field: TimelineField, days: number, granu
 export const tagsOf = (ip: string) => question<AddressTags>(`/v3/noise/ips/${encodeURIComponent(ip)}/tags`);
 export const interactionOf = (ip: string) =>
   question<Interaction>(`/v3/noise/ips/${encodeURIComponent(ip)}/interaction`);
+export const sensorsOf = (ip: string) => question<AddressSensors>(`/v3/noise/ips/${encodeURIComponent(ip)}/sensors`);
 export const networkOf = (ip: string, length: string, limit: number) =>
   question<NetworkAddresses>(`/v3/noise/networks/${encodeURIComponent(ip)}/${encodeURIComponent(length)}`, { limit });
 

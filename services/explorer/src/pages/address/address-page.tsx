@@ -13,6 +13,7 @@ import { Behavior } from "./behavior.tsx";
 import { Interaction } from "./interaction.tsx";
 import { BenignService, Network } from "./network.tsx";
 import { Raw } from "./raw.tsx";
+import { Sensors } from "./sensors.tsx";
 import { AddressTimeline } from "./timeline.tsx";
 import { verdictOf } from "./verdict.ts";
 
@@ -69,9 +70,10 @@ function Details({ context }: { readonly context: AddressContext }) {
           <AddressTimeline ip={ip} hasTags={scanner.tags.length > 0} lastSeen={scanner.last_seen_timestamp} />
           <Behavior raw={scanner.raw_data} />
           <Interaction ip={ip} />
-          <Network metadata={scanner.metadata} />
+          <Sensors ip={ip} />
         </>
       ) : null}
+      <Network ip={ip} metadata={scanner.metadata} />
       <Raw context={context} />
     </>
   );

@@ -1,10 +1,21 @@
 import type { Scanner, Service } from "../../api/operations.ts";
+import { networkPath } from "../../routing/paths.ts";
 import { formatMinute } from "../../text/format.ts";
 import { Hostile, Prose, Reference } from "../../text/hostile.tsx";
 import { Facts, values } from "./facts.tsx";
 
-export function Network({ metadata }: { readonly metadata: Scanner["metadata"] }) {
-  if (!("asn" in metadata)) return null;
+type NetworkProps = { readonly ip: string; readonly metadata: Scanner["metadata"] };
+
+/** Where an address is, and the way to its neighbours, also of one that was not seen. */
+export function Network({ ip, metadata }: NetworkProps) {
+  const first = ip.replace(/\d+$/, "0");
+  const neighbours = [
+    "Neighbours",
+    <a key="neighbours" href={networkPath(first, "24")}>
+      {first}/24
+    </a>,
+  ] as const;
+  if (!("asn" in metadata)) return <Facts title="Network" facts={[neighbours]} />;
   // A city may be a region and a country, too.
   const place = new Set([metadata.source_city, metadata.region, metadata.source_country].filter((part) => part !== ""));
   return (
@@ -12,6 +23,7 @@ export function Network({ metadata }: { readonly metadata: Scanner["metadata"] }
       title="Network and place"
       facts={[
         ["Network", shown(`${metadata.asn} ${metadata.organization}`)],
+        neighbours,
         ["Place", shown([...place].join(", "))],
         ["Reverse DNS", shown(metadata.rdns)],
         ["Operating system", shown(metadata.os)],

@@ -25,9 +25,9 @@ export function PlansPage() {
       </Loaded>
       <p class="faint">
         Each address that you look up is one lookup, found or not; a request for many addresses counts each distinct
-        one, and the page of a network each that it lists. The page of an address takes up to four: the address, its
-        timeline, the dates of its tags, and its logins. Tags, tag activity and statistics do not count. Keys come from
-        the operator of this service.
+        one, and the page of a network each that it lists. The page of an address takes up to five: the address, its
+        timeline, the dates of its tags, its logins and, with a key, its sensors. Tags, tag activity and statistics do
+        not count. Keys come from the operator of this service.
       </p>
     </>
   );
