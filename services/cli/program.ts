@@ -75,6 +75,11 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/sensors.ts"),
   },
   {
+    name: "observations",
+    description: "remove stored observations: of a wrong sensor, of wrong dates, of an address",
+    load: () => import("./commands/observations/command.ts"),
+  },
+  {
     name: "dead-letters",
     description: "records that could not be stored: list, show and retry them",
     load: () => import("./commands/dead-letters/command.ts"),

@@ -4,7 +4,7 @@ import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/clien
 import { serversOf } from "@noisefloor/clickhouse/cluster/cluster.ts";
 import { countMisplaced } from "@noisefloor/clickhouse/cluster/placement.ts";
 import { readShards } from "@noisefloor/clickhouse/cluster/servers.ts";
-import { removeSensors } from "@noisefloor/clickhouse/rollups/remove-sensors.ts";
+import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { migrate } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -80,7 +80,7 @@ test("a store is spread over another shard, exactly, while it is written to and 
 
   // What has come in since then, and what is gone, is so in the copy, too.
   await world.store(observations(600, 50));
-  await removeSensors(world.client, "sensor-2");
+  await removeObservations(world.client, { sensorPrefix: "sensor-2" });
   await world.addTags([makeTag("later", "suspicious")]);
   const half = new AbortController();
   const { settings } = commandOver({ connection: target });

@@ -22,7 +22,7 @@ const PURPOSES = {
     suffix: "_restoring",
     comment: "Scratch of a Noisefloor restore",
     lock: exchangeLock,
-    busy: "another restore of this store is running, or its tags are being reapplied: wait for the end",
+    busy: "another restore of this store, a removal or a reapplying of tags is running: wait for its end",
   },
   backup: {
     suffix: "_backing_up",

@@ -7,15 +7,21 @@ import { waitForInserts } from "../client/running-inserts.ts";
 import { identifier, literal } from "../client/sql-text.ts";
 import { replicasOf, shardsOf } from "../cluster/cluster.ts";
 import { createAlike, syncReplicas } from "../replicas/tables.ts";
-import { DERIVED_TABLES } from "../schema/tables.ts";
+import { DERIVED_TABLES, TRANSIENT_TABLES } from "../schema/tables.ts";
 import { type ObservationSlice, sliceObservations } from "./slices.ts";
 import { fillRollup, type RollupView, readRollupView } from "./views.ts";
+
+/**
+ * The feed of what was added begins anew, with what is stored from now on: readers that find another table read the
+ * rollups first.
+ */
+const REPLACED_TABLES = [...DERIVED_TABLES, ...TRANSIENT_TABLES];
 
 /** Milliseconds since 1970 UTC; `to` exclusive. */
 export type TimeRange = { readonly from: number; readonly to: number };
 
 export type ReplaceOptions = {
-  /** The times whose observations have lost tags. */
+  /** The times whose observations have lost tags, or are gone. */
   readonly stale: TimeRange;
   readonly signal?: AbortSignal | undefined;
   /** Called when another part of the work is done. */
@@ -49,14 +55,15 @@ async function replaceOn({ shard, servers }: ShardServers, options: ReplaceOptio
   try {
     const { database } = await runForOne(shard, currentDatabase, {});
     const views = new Map<string, RollupView>();
-    for (const table of DERIVED_TABLES) views.set(table, await openSecond(servers, database, table));
+    for (const table of REPLACED_TABLES) views.set(table, await openSecond(servers, database, table));
     await waitForInserts(servers);
     // What another replica stored before it had the second tables.
     await syncReplicas(servers, ["observations", ...DERIVED_TABLES]);
     const slices = await sliceObservations(shard);
     const steps = [...views].flatMap(([table, view]) => {
+      if (TRANSIENT_TABLES.includes(table)) return [];
       const times = staleTimesOf(table, options.stale);
-      return { table, view, times, fills: fillsOf(slices, times) };
+      return [{ table, view, times, fills: fillsOf(slices, times) }];
     });
     const total = steps.reduce((sum, { fills }) => sum + fills.length, 0);
     let done = 0;
@@ -68,8 +75,8 @@ async function replaceOn({ shard, servers }: ShardServers, options: ReplaceOptio
         onProgress(++done, total);
       }
     }
-    await syncReplicas(servers, DERIVED_TABLES.map(second));
-    const pairs = DERIVED_TABLES.map((table) => `${identifier(table)} AND ${identifier(second(table))}`);
+    await syncReplicas(servers, REPLACED_TABLES.map(second));
+    const pairs = REPLACED_TABLES.map((table) => `${identifier(table)} AND ${identifier(second(table))}`);
     const { at } = await runForOne(shard, serverTime, {});
     for (const server of servers) await server.command({ query: `EXCHANGE TABLES ${pairs.join(", ")}` });
     await waitForInserts(servers);
@@ -139,9 +146,9 @@ async function dropSeconds(servers: readonly ClickHouseClient[]): Promise<void> 
   const onEach = async (query: string, clickhouse_settings = {}) => {
     for (const server of servers) await server.command({ query, clickhouse_settings });
   };
-  for (const table of DERIVED_TABLES) await onEach(`DROP VIEW IF EXISTS ${identifier(`${second(table)}_mv`)} SYNC`);
+  for (const table of REPLACED_TABLES) await onEach(`DROP VIEW IF EXISTS ${identifier(`${second(table)}_mv`)} SYNC`);
   await waitForInserts(servers);
-  for (const table of DERIVED_TABLES) {
+  for (const table of REPLACED_TABLES) {
     await onEach(`DROP TABLE IF EXISTS ${identifier(second(table))} SYNC`, DROP_ANY_SIZE);
   }
 }

@@ -4,8 +4,8 @@ import { defineQuery, run, runForOne } from "../client/query.ts";
 import type { TimeRange } from "./replace.ts";
 
 /**
- * A table that exists while observations have lost tags that the rollups may still have. It outlives a process that is
- * killed, so that the next one replaces the rollups before all else counts as done.
+ * A table that exists while observations are gone, or have lost tags, that the rollups may still count. It outlives a
+ * process that is killed, so that the next one replaces the rollups.
  */
 export const STALE_ROLLUPS = "stale_rollups";
 

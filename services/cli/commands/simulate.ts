@@ -1,10 +1,9 @@
-import { exchangeLock } from "@noisefloor/clickhouse/backup/scratch-database.ts";
-import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
-import { removeSensors } from "@noisefloor/clickhouse/rollups/remove-sensors.ts";
+import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { parseObservedAt } from "@noisefloor/domain/observation/schema.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { openEnricher } from "@noisefloor/ingest/enrichment/open-enricher.ts";
+import { holdExchangeLock } from "../exchange-lock.ts";
 import { createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
@@ -76,13 +75,15 @@ async function remove({ json }: Partial<OutputOptions>, context: CommandContext)
   const { settings, signal, print } = context;
   const store = await openPreparedStore(settings, asCommand(context, signal));
   await closingAfter(store, async () => {
-    const { connection } = store.server;
-    const release = await acquireServerLock(connection, exchangeLock(connection.database));
-    if (release === undefined) throw new UserError("a restore or a reapplying of tags is running: wait for its end");
+    const release = await holdExchangeLock(store.server);
     const bar = fractionBar("Making rollups", settings.logLevel !== "silent");
-    const client = connect(connection, "noisefloor-simulate", LONG_REQUEST_MS);
+    const client = connect(store.server.connection, "noisefloor-simulate", LONG_REQUEST_MS);
     try {
-      const removed = await removeSensors(client, SENSOR_PREFIX, { signal, onProgress: bar.show });
+      const removed = await removeObservations(
+        client,
+        { sensorPrefix: SENSOR_PREFIX },
+        { signal, onProgress: bar.show },
+      );
       bar.end();
       const { observations, isComplete } = removed;
       if (!isComplete) process.exitCode = 130;

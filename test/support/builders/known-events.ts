@@ -94,7 +94,8 @@ function write(events: readonly KnownEvent[], random: Random): string {
   return random.chance(0.5) ? `[${lines.join(",")}]` : lines.join("\n");
 }
 
-function toWire(event: KnownEvent): Record<string, unknown> {
+/** An event as its sensor sends it. */
+export function toWire(event: KnownEvent): Record<string, unknown> {
   return {
     observation_id: event.observationId,
     observed_at: new Date(event.at).toISOString(),

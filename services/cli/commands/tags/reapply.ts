@@ -1,5 +1,3 @@
-import { exchangeLock } from "@noisefloor/clickhouse/backup/scratch-database.ts";
-import { acquireServerLock } from "@noisefloor/clickhouse/backup/server-lock.ts";
 import { openTagCatalogue, type TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.ts";
 import { type ClickHouseClient, connect, LONG_REQUEST_MS } from "@noisefloor/clickhouse/client/connect.ts";
 import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
@@ -8,6 +6,7 @@ import { DAY_MS, retentionStart } from "@noisefloor/domain/time/window.ts";
 import { loadRules } from "@noisefloor/ingest/tagging/open-tagger.ts";
 import type { RulesInUse } from "@noisefloor/ingest/tagging/reapply/decide.ts";
 import { type ReapplySummary, reapplyRules } from "@noisefloor/ingest/tagging/reapply/reapply.ts";
+import { holdExchangeLock } from "../../exchange-lock.ts";
 import { createCloseStack } from "../../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../../framework/command.ts";
 import { type OutputOptions, printable, show } from "../../framework/output.ts";
@@ -47,11 +46,7 @@ async function reapply({ server }: Store, options: Work, context: CommandContext
   try {
     const client = connect(server.connection, "noisefloor-reapply", LONG_REQUEST_MS);
     closeStack.add(() => client.close());
-    if (!dryRun) {
-      const release = await acquireServerLock(server.connection, exchangeLock(server.connection.database));
-      if (release === undefined) throw new UserError("a restore or another reapplying of tags is running");
-      closeStack.add(release);
-    }
+    if (!dryRun) closeStack.add(await holdExchangeLock(server));
     const catalogue = await openTagCatalogue(client);
     closeStack.add(catalogue.stop);
     const rules = await openRules(client, catalogue, options, context);

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from "@noisefloor/clickhouse/client/connect.ts";
-import { replaceRollups, type TimeRange } from "@noisefloor/clickhouse/rollups/replace.ts";
-import { markRollupsStale, readStaleRollups, unmarkStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
+import { renewStaleRollups } from "@noisefloor/clickhouse/rollups/renew-stale.ts";
+import type { TimeRange } from "@noisefloor/clickhouse/rollups/replace.ts";
+import { markRollupsStale } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import {
   type RowTags,
   readRows,
@@ -66,13 +67,9 @@ export async function reapplyRules(client: ClickHouseClient, options: ReapplyOpt
     const removes = [...tally.tags.values()].some(({ removed }) => removed > 0);
     return { ...summary, rollups: removes ? "would be replaced" : "current", isComplete: true };
   }
-  const stale = await readStaleRollups(client);
-  if (stale === undefined) return { ...summary, isComplete: true };
   const show = (done: number, total: number) => onProgress("rollups", done, total);
-  const isReplaced = await replaceRollups(client, { stale, signal, onProgress: show });
-  if (!isReplaced) return summary;
-  await unmarkStaleRollups(client);
-  return { ...summary, rollups: "replaced", isComplete: true };
+  const rollups = await renewStaleRollups(client, { signal, onProgress: show });
+  return rollups === "aborted" ? summary : { ...summary, rollups, isComplete: true };
 }
 
 const newTally = (): Tally => ({

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import type { ClickHouseClient } from "../client/connect.ts";
+import { defineQuery, run } from "../client/query.ts";
+import { literal } from "../client/sql-text.ts";
+import { shardsOf } from "../cluster/cluster.ts";
+import { changeRows } from "../tables/change-rows.ts";
+import {
+  conditionOf,
+  countFiltered,
+  type FilteredObservations,
+  type ObservationFilter,
+  sensorConditions,
+} from "../tables/observation-filter.ts";
+import { type RenewOptions, renewStaleRollups } from "./renew-stale.ts";
+import { markRollupsStale } from "./stale-marker.ts";
+
+const SETTINGS = { log_comment: "remove-observations" } as const;
+
+/**
+ * Deletes the observations that a filter finds, and what rollups know of them. The counts of a sensor that the filter
+ * names, and that has no other observation, go as well. Until the rollups are exchanged, answers of theirs are as they
+ * were before. Interrupted, the same call does what is left, and so does {@link renewStaleRollups} once the rows are gone.
+ * @param filter with a condition at least.
+ * @returns what was deleted; `isComplete` is false when it was aborted.
+ */
+export async function removeObservations(
+  client: ClickHouseClient,
+  filter: ObservationFilter,
+  options: RenewOptions = {},
+): Promise<FilteredObservations & { readonly isComplete: boolean }> {
+  const condition = conditionOf(filter);
+  if (condition === "") throw new RangeError("a filter without a condition finds everything");
+  const found = await countFiltered(client, filter);
+  if (found.observations > 0) await markRollupsStale(client, { from: found.first, to: found.last + 1 });
+  // Before the observations, which an interrupted call is repeated for.
+  await removeCounts(client, filter);
+  if (found.observations > 0) {
+    if (filter.receivedFrom !== undefined || filter.formats !== undefined) await mergeVersions(client, found);
+    await changeRows(client, { table: "observations", change: `DELETE WHERE ${condition}`, settings: SETTINGS });
+  }
+  return { ...found, isComplete: (await renewStaleRollups(client, options)) !== "aborted" };
+}
+
+/** Deletes the counts of the sensors that a filter names and of which it leaves nothing. */
+async function removeCounts(client: ClickHouseClient, filter: ObservationFilter): Promise<void> {
+  if (filter.sensors === undefined && filter.sensorPrefix === undefined) return;
+  const named = sensorConditions(filter).join(" AND ");
+  const others = defineQuery({
+    name: "other-observations",
+    sql: `SELECT DISTINCT sensor_id AS sensor, workspace_id AS workspace FROM observations FINAL
+      WHERE ${named} AND NOT (${conditionOf(filter)})`,
+    params: z.object({}),
+    row: z.object({ sensor: z.string(), workspace: z.string() }),
+  });
+  const kept = (await run(client, others, {})).map(
+    ({ sensor, workspace }) => `(${literal(sensor)}, ${literal(workspace)})`,
+  );
+  const isKept = kept.length === 0 ? "" : ` AND (sensor_id, workspace_id) NOT IN (${kept.join(", ")})`;
+  await changeRows(client, { table: "sensor_activity", change: `DELETE WHERE ${named}${isKept}`, settings: SETTINGS });
+}
+
+const unmergedMonths = defineQuery({
+  name: "unmerged-months",
+  sql: `SELECT partition_id AS id FROM system.parts
+    WHERE database = currentDatabase() AND table = 'observations' AND active
+      AND toDate(partition) BETWEEN toStartOfMonth(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
+        AND toDate(fromUnixTimestamp64Milli({last:Int64}, 'UTC'))
+    GROUP BY id HAVING count() > 1 ORDER BY id`,
+  params: z.object({ first: z.int(), last: z.int() }),
+  row: z.object({ id: z.string() }),
+});
+
+/**
+ * Merges the parts of months, so that of an observation that was stored again only the last row is there. Where the key
+ * does not decide whether a row goes, to delete the last one would bring the one before back.
+ */
+async function mergeVersions(client: ClickHouseClient, { first, last }: FilteredObservations): Promise<void> {
+  for (const shard of await shardsOf(client)) {
+    for (const { id } of await run(shard, unmergedMonths, { first, last })) {
+      await shard.command({
+        query: `OPTIMIZE TABLE observations PARTITION ID ${literal(id)} FINAL`,
+        clickhouse_settings: { ...SETTINGS, alter_sync: "2", optimize_throw_if_noop: 1 },
+      });
+    }
+  }
+}
