@@ -19,6 +19,7 @@ import { type CommandContext, UserError } from "../framework/command.ts";
 import type { DefineCommand } from "../framework/define-command.ts";
 import { positiveInteger } from "../framework/positive-integer.ts";
 import { fileProgress } from "../framework/progress.ts";
+import { confirmSources } from "../own-addresses.ts";
 import { DRY_RUN, openTarget, type ReplayTarget } from "../replay-target.ts";
 import { asCommand, openPreparedStore } from "../store.ts";
 
@@ -31,6 +32,7 @@ export const define: DefineCommand = (replay, createContext) => {
     .option("--rate <n>", "observations per second at most", positiveInteger)
     .option("--dry-run", "count what a replay would accept and reject, and change nothing", false)
     .option("--keep-going", "also when none of the first 10,000 records is accepted", false)
+    .option("--yes", "also when a source looks like the sensor's own address", false)
     .option("--json", "as JSON", false)
     .action(async (files: string[], options: ReplayOptions) => runReplay(files, options, await createContext()));
 };
@@ -45,6 +47,8 @@ export type ReplayOptions = {
   readonly dryRun?: boolean;
   /** Reads on however many records are rejected. */
   readonly keepGoing?: boolean;
+  /** Stores also what looks like a sensor's own address. */
+  readonly yes?: boolean;
   readonly json?: boolean;
 };
 
@@ -69,6 +73,7 @@ export async function runReplay(
   const closeStack = createCloseStack();
   closeStack.add(dispose);
   try {
+    await confirmSources(files, { formats, decode }, { yes: options.dryRun === true || options.yes === true }, context);
     const { store, target, batches } = await openReplay(options, context, closeStack);
     const shiftMs = shiftTo === undefined ? 0 : await measureShift(files, { formats, decode }, shiftTo, context);
     if (shiftTo !== undefined && options.json !== true) {

@@ -1,5 +1,7 @@
+import { type SeenFlow, watchOwnAddresses } from "@noisefloor/domain/sensors/own-address.ts";
 import { createIngest, type Ingest } from "@noisefloor/ingest/service.ts";
 import { readSensorFormats } from "../formats.ts";
+import { describeOwn } from "../own-addresses.ts";
 import { openRows } from "../row-options.ts";
 import type { OpenAddressIndex } from "./address-index.ts";
 import { startBenignUpdate } from "./benign-update.ts";
@@ -31,7 +33,7 @@ export async function openIngest(
     sensorKeys: settings.http.sensorKeys,
     sensors,
     isWorkspaceKey: (key) => access?.callerOf(key) !== undefined,
-    ...readSensorFormats(settings),
+    ...watchedFormats(settings, log),
     disk: await openDisk(context, clients.polling),
     deadLetterBytesPerDay: settings.deadLetterBytesPerDay,
     kafka: settings.kafka,
@@ -46,4 +48,16 @@ export async function openIngest(
   const isPublic = settings.http.metricsToken === undefined;
   closeStack.add(startSensorReport(clients.polling, { metrics, log, now: Date.now, isPublic }).stop);
   return ingest;
+}
+
+/** The formats of the settings, whose records are looked through for the own addresses of passive monitors. */
+function watchedFormats(settings: ServiceContext["settings"], log: ServiceContext["log"]) {
+  const { formats, decode } = readSensorFormats(settings);
+  const watch = watchOwnAddresses();
+  const onFlow = (flow: SeenFlow) => {
+    const own = watch.add(flow);
+    if (own === undefined) return;
+    log.warn(own, `${describeOwn(own)}. Set OWN_ADDRESSES; "noisefloor doctor" says how to remove what is stored`);
+  };
+  return { formats, decode: { ...decode, onFlow } };
 }

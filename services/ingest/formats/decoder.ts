@@ -33,7 +33,9 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
       if (other !== undefined) return reject(bytes, "unknown-format", other);
       const decoded = decodeText(text, options);
       if (decoded === undefined) return undefined;
-      return decoded === "unknown" ? reject(bytes, ...unknownText(only)) : toRecord(bytes, decoded, decoded.format);
+      if (decoded === "unknown") return reject(bytes, ...unknownText(only));
+      reportFlow(decoded, options);
+      return toRecord(bytes, decoded, decoded.format);
     }
     if ("reason" in parsed) return { bytes, rejection: parsed };
     const { value } = parsed;
@@ -43,8 +45,16 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
     const format = only ?? formats.find((candidate) => candidate.json?.recognizes(value));
     if (format?.json === undefined) return reject(bytes, "unknown-format", "no format recognises the record");
     if (format === observationsFormat) return decodeOwn(bytes);
-    return toRecord(bytes, format.json.decode(value, options), format.name);
+    const decoded = format.json.decode(value, options);
+    reportFlow(decoded, options);
+    return toRecord(bytes, decoded, format.name);
   };
+}
+
+function reportFlow(decoded: Decoded, { onFlow }: DecodeOptions): void {
+  if (onFlow === undefined || "ignored" in decoded || decoded.destination === undefined) return;
+  const { sensor_id: sensor, source_ip: source } = decoded.observation;
+  onFlow({ sensor: String(sensor), source: String(source), destination: decoded.destination });
 }
 
 /** Our own records keep their own limits: one that cannot be parsed is rejected where all of them are. */

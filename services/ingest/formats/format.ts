@@ -1,4 +1,5 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
+import type { SeenFlow } from "@noisefloor/domain/sensors/own-address.ts";
 import type { Fields } from "./fields.ts";
 
 /** What the formats have to know about where the records come from. */
@@ -11,6 +12,8 @@ export type DecodeOptions = {
   readonly isOwnAddress: (address: string) => boolean;
   /** The port that the Internet sees, for one that a sensor in a container listens on. */
   readonly publicPort: (port: number) => number;
+  /** Called for each flow of a passive monitor that becomes an observation. */
+  readonly onFlow?: ((flow: SeenFlow) => void) | undefined;
 };
 
 /**
@@ -21,7 +24,13 @@ export const IGNORED_REASONS = ["no-source", "own-traffic", "no-behaviour"] as c
 export type IgnoredReason = (typeof IGNORED_REASONS)[number];
 
 /** A record as an observation of the wire schema, not validated yet, or why it is none. */
-export type Decoded = { readonly observation: Fields } | { readonly ignored: IgnoredReason };
+export type Decoded =
+  | {
+      readonly observation: Fields;
+      /** Of a passive monitor's record: the address that the source sent to. */
+      readonly destination?: string | undefined;
+    }
+  | { readonly ignored: IgnoredReason };
 
 /** A kind of log and how its records become observations. */
 export type LogFormat = {

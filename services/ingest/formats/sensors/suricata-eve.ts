@@ -32,7 +32,7 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
   const [source, destination] = direction === "in" ? ["src", "dest"] : ["dest", "src"];
   const transaction = Number(at(record, "tx_id") ?? 0);
   const flow = textAt(record, "flow_id");
-  return toObservation(
+  const decoded = toObservation(
     {
       format: "suricata-eve",
       observedAt: record.timestamp,
@@ -56,6 +56,7 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
     },
     options,
   );
+  return "ignored" in decoded ? decoded : { ...decoded, destination: textAt(record, `${destination}_ip`) };
 }
 
 /** Whether the source came in, only answered somebody who did, or the sensor itself began it. */

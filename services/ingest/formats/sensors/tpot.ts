@@ -50,7 +50,7 @@ function decodeTpot(record: Fields, options: DecodeOptions): Decoded {
   // The destination is often a container's address: only the host's name says which sensor it was.
   const sensorId = options.sensorId ?? textAt(record, "t-pot_hostname");
   const decoded = decodeByType(record, { ...options, isOwnAddress, sensorId });
-  return "ignored" in decoded ? decoded : { observation: withPlace(decoded.observation, record) };
+  return "ignored" in decoded ? decoded : { ...decoded, observation: withPlace(decoded.observation, record) };
 }
 
 function decodeByType(record: Fields, options: DecodeOptions): Decoded {

@@ -34,7 +34,7 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
   const banner = textAt(record, "client");
   const state = textAt(record, "conn_state");
   const func = textAt(record, "func");
-  return toObservation(
+  const decoded = toObservation(
     {
       format: "zeek",
       observedAt: record.ts,
@@ -65,6 +65,7 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
     },
     options,
   );
+  return "ignored" in decoded ? decoded : { ...decoded, destination: textAt(record, "id.resp_h") };
 }
 
 const hasPorts = (record: Fields) => portAt(record, "id.resp_p") !== undefined;

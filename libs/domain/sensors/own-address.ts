@@ -1,0 +1,102 @@
+import { isRoutableIpv4 } from "../address/ipv4.ts";
+
+/** A flow that a passive monitor saw: who began it, and whom it went to. */
+export type SeenFlow = { readonly sensor: string; readonly source: string; readonly destination: string };
+
+/** An address that is most likely a monitor's own, as its flows say. */
+export type OwnAddress = {
+  readonly sensor: string;
+  readonly address: string;
+  /** Of `flows` flows it began so many, each of which would count as a scan by this address. */
+  readonly begun: number;
+  readonly flows: number;
+};
+
+/** The first flows of a sensor, from which it is told whether one of their ends is its own address. */
+const SAMPLE = 2_000;
+const LEAST_FLOWS = 100;
+const SENSORS = 100;
+/**
+ * The rule: an end of nine tenths of a sensor's flows, with ten others or more, that began some and was the destination
+ * of others. A loud scanner has one partner, the sensor, and nobody else begins a flow to it.
+ */
+const RULE = { share: 0.9, partners: 10, eachWay: 0.01 } as const;
+
+type Ends = { begun: number; received: number; readonly partners: Set<string> };
+type Sample = { flows: number; isJudged: boolean; readonly ends: Map<string, Ends> };
+
+export type OwnAddressWatch = {
+  /** @returns what the sample of the flow's sensor says, once when it is complete. */
+  add(flow: SeenFlow): OwnAddress | undefined;
+  /** What the samples say so far, those that are not complete, too. */
+  found(): OwnAddress[];
+};
+
+/** Looks for monitors' own addresses in their first flows. Memory is bounded: a sensor's sample goes once it is judged. */
+export function watchOwnAddresses(): OwnAddressWatch {
+  const samples = new Map<string, Sample>();
+  const found: OwnAddress[] = [];
+  const judge = (sensor: string, sample: Sample): OwnAddress | undefined => {
+    const own = judgeSample(sensor, sample);
+    if (own !== undefined) found.push(own);
+    sample.isJudged = true;
+    sample.ends.clear();
+    return own;
+  };
+  return {
+    add({ sensor, source, destination }) {
+      const sample = samples.get(sensor) ?? { flows: 0, isJudged: false, ends: new Map() };
+      if (sample.isJudged || (sample.flows === 0 && samples.size >= SENSORS)) return undefined;
+      samples.set(sensor, sample);
+      sample.flows++;
+      const [from, to] = [endOf(sample, source), endOf(sample, destination)];
+      from.begun++;
+      to.received++;
+      if (from.partners.size < RULE.partners) from.partners.add(destination);
+      if (to.partners.size < RULE.partners) to.partners.add(source);
+      return sample.flows === SAMPLE ? judge(sensor, sample) : undefined;
+    },
+    found() {
+      for (const [sensor, sample] of samples) if (!sample.isJudged) judge(sensor, sample);
+      return found;
+    },
+  };
+}
+
+function endOf({ ends }: Sample, address: string): Ends {
+  const known = ends.get(address) ?? { begun: 0, received: 0, partners: new Set<string>() };
+  ends.set(address, known);
+  return known;
+}
+
+function judgeSample(sensor: string, { flows, ends }: Sample): OwnAddress | undefined {
+  if (flows < LEAST_FLOWS) return undefined;
+  for (const [address, { begun, received, partners }] of ends) {
+    const isMost = begun + received >= RULE.share * flows && partners.size >= RULE.partners;
+    const isBothWays = Math.min(begun, received) >= RULE.eachWay * flows;
+    // A private address is no source of observations.
+    if (isMost && isBothWays && isRoutableIpv4(address)) return { sensor, address, begun, flows };
+  }
+  return undefined;
+}
+
+/** What is stored of the source that a sensor has most observations of. */
+export type LoudestSource = {
+  readonly sensor: string;
+  readonly address: string;
+  /** Of the sensor, and of the source at it. */
+  readonly observations: number;
+  readonly ofSource: number;
+  /** Of the source's: questions to name servers, answers from a service, or to a client's port. */
+  readonly outgoing: number;
+  /** To how many ports it sent. */
+  readonly ports: number;
+};
+
+/**
+ * Whether a sensor's loudest source is most likely the sensor itself. Destinations are not stored, so its ports tell: a
+ * scanner sends to the ports of services, and what sends to one port alone or to all alike is a scanner, too.
+ */
+export function looksLikeSensor({ observations, ofSource, outgoing, ports }: LoudestSource): boolean {
+  return observations >= 1_000 && ofSource >= 0.1 * observations && outgoing >= 0.6 * ofSource && ports >= 5;
+}
