@@ -33,6 +33,8 @@ const STORE: StoreFacts = {
   lastBackup: { value: { madeAt: NOW - 10 * HOUR, place: "/backups/one", bytes: GIB } },
   deadLetters: { value: [] },
   sensors: { value: summarize([activity()], [], NOW) },
+  loudestSources: { value: [] },
+  isStale: { value: false },
   replicas: { value: [] },
 };
 

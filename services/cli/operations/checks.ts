@@ -1,4 +1,5 @@
 import { formatBytes } from "@noisefloor/domain/text/bytes.ts";
+import { checkObservations } from "./check-observations.ts";
 import { checkDeadLetters, checkSensors } from "./check-sensors.ts";
 import {
   checkBenignUpdates,
@@ -39,7 +40,12 @@ export function diagnose(facts: Facts): Finding[] {
     ...checkCertificate(facts),
     ...(store === undefined
       ? []
-      : [...checkSensors(store, facts.now), ...checkDeadLetters(store), ...checkBackup(store, facts.now)]),
+      : [
+          ...checkObservations(store),
+          ...checkSensors(store, facts.now),
+          ...checkDeadLetters(store),
+          ...checkBackup(store, facts.now),
+        ]),
     ...checkBenignUpdates(facts),
   ];
   return findings.map(unlessLate);

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { type ClickHouseClient, type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
 import { explainMissingRight } from "@noisefloor/clickhouse/client/errors.ts";
 import { type ReplicaReport, readReplicas } from "@noisefloor/clickhouse/replicas/report.ts";
+import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
 import { readDailyObservations, readSize, type StoreSize } from "@noisefloor/clickhouse/schema/growth.ts";
 import { assertCurrentSchema, readMigrations } from "@noisefloor/clickhouse/schema/migrate.ts";
 import { readRetention } from "@noisefloor/clickhouse/schema/retention.ts";
@@ -12,9 +13,11 @@ import { explainUnusable } from "@noisefloor/clickhouse/server/open.ts";
 import { isAlive } from "@noisefloor/clickhouse/server/start-lock.ts";
 import { type MadeBackupRecord, readLastBackup } from "@noisefloor/clickhouse/tables/backups.ts";
 import { countDeadLettersSince, type DeadLetterCount } from "@noisefloor/clickhouse/tables/dead-letter-counts.ts";
+import { readLoudestSources } from "@noisefloor/clickhouse/tables/loudest-sources.ts";
 import { readNewestReceipt } from "@noisefloor/clickhouse/tables/observations.ts";
 import { readSensorSummaries, type SensorSummary } from "@noisefloor/clickhouse/tables/sensor-summaries.ts";
 import type { Settings } from "@noisefloor/config/settings.ts";
+import type { LoudestSource } from "@noisefloor/domain/sensors/own-address.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { MIGRATIONS_DIRECTORY } from "../paths.ts";
 import { SENSOR_PREFIX } from "../simulation/fleet.ts";
@@ -36,6 +39,9 @@ export type StoreFacts = {
   /** Today's, since midnight UTC, by reason. */
   readonly deadLetters: Probe<readonly DeadLetterCount[]>;
   readonly sensors: Probe<readonly SensorSummary[]>;
+  readonly loudestSources: Probe<readonly LoudestSource[]>;
+  /** Whether counts still have observations that are gone, as a command was interrupted. */
+  readonly isStale: Probe<boolean>;
   /** None of a store without replicas. */
   readonly replicas: Probe<readonly ReplicaReport[]>;
 };
@@ -95,28 +101,55 @@ async function askStore(
 async function askDatabase(client: ClickHouseClient, floorBytes: number | undefined) {
   const now = Date.now();
   const ask = <T>(read: () => Promise<T>) => probe(() => read().catch(explain));
-  const [schema, disk, size, perDay, retentionDays, newestReceipt, lastBackup, deadLetters, sensors, replicas] =
-    await Promise.all([
-      ask(async () => {
-        const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
-        await assertCurrentSchema(client, migrations);
-        return migrations.at(-1)?.version ?? 0;
-      }),
-      ask(async () => {
-        const space = await readDiskSpace(client);
-        if (space instanceof Error) throw space;
-        return { ...space, floorBytes: floorBytes ?? floorOf(space) };
-      }),
-      ask(() => readSize(client)),
-      ask(() => readDailyObservations(client, SENSOR_PREFIX)),
-      ask(() => readRetention(client)),
-      ask(() => readNewestReceipt(client)),
-      ask(() => readLastBackup(client)),
-      ask(() => countDeadLettersSince(client, Math.floor(now / DAY_MS) * DAY_MS)),
-      ask(() => readSensorSummaries(client, now)),
-      ask(() => readReplicas(client)),
-    ]);
-  return { schema, disk, size, perDay, retentionDays, newestReceipt, lastBackup, deadLetters, sensors, replicas };
+  const [
+    schema,
+    disk,
+    size,
+    perDay,
+    retentionDays,
+    newestReceipt,
+    lastBackup,
+    deadLetters,
+    sensors,
+    loudestSources,
+    isStale,
+    replicas,
+  ] = await Promise.all([
+    ask(async () => {
+      const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
+      await assertCurrentSchema(client, migrations);
+      return migrations.at(-1)?.version ?? 0;
+    }),
+    ask(async () => {
+      const space = await readDiskSpace(client);
+      if (space instanceof Error) throw space;
+      return { ...space, floorBytes: floorBytes ?? floorOf(space) };
+    }),
+    ask(() => readSize(client)),
+    ask(() => readDailyObservations(client, SENSOR_PREFIX)),
+    ask(() => readRetention(client)),
+    ask(() => readNewestReceipt(client)),
+    ask(() => readLastBackup(client)),
+    ask(() => countDeadLettersSince(client, Math.floor(now / DAY_MS) * DAY_MS)),
+    ask(() => readSensorSummaries(client, now)),
+    ask(() => readLoudestSources(client, now)),
+    ask(async () => (await readStaleRollups(client)) !== undefined),
+    ask(() => readReplicas(client)),
+  ]);
+  return {
+    schema,
+    disk,
+    size,
+    perDay,
+    retentionDays,
+    newestReceipt,
+    lastBackup,
+    deadLetters,
+    sensors,
+    loudestSources,
+    isStale,
+    replicas,
+  };
 }
 
 function explain(error: unknown): never {

@@ -8,6 +8,7 @@ import { startBenignUpdate } from "./benign-update.ts";
 import type { Caches } from "./caches.ts";
 import type { Clients } from "./clients.ts";
 import { openDisk } from "./disk.ts";
+import { renewRollups } from "./renew-rollups.ts";
 import { startSensorReport } from "./sensor-report.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -24,6 +25,7 @@ export async function openIngest(
   if (settings.updatesBenignDaily) {
     closeStack.add(startBenignUpdate({ client: clients.inserts, metrics, log, now: Date.now }).stop);
   }
+  renewRollups(context);
   const { rows, stop } = await openRows({ settings, log }, clients.inserts, catalogue, { metrics });
   closeStack.add(stop);
   const ingest = await createIngest({

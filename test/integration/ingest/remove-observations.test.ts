@@ -1,5 +1,9 @@
 import { type RemoveOptions, runObservationsRemove } from "@noisefloor/cli/commands/observations/remove.ts";
 import { holdExchangeLock } from "@noisefloor/cli/exchange-lock.ts";
+import { createCloseStack } from "@noisefloor/cli/framework/close-stack.ts";
+import { checkObservations } from "@noisefloor/cli/operations/check-observations.ts";
+import { probeStore, type StoreFacts } from "@noisefloor/cli/operations/probe-store.ts";
+import { renewRollups } from "@noisefloor/cli/serve/renew-rollups.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
 import { readStaleRollups } from "@noisefloor/clickhouse/rollups/stale-marker.ts";
@@ -17,6 +21,7 @@ import { assertAnswers } from "../../support/oracle/check-answers.ts";
 import { atVolume } from "../../support/volume.ts";
 import { startIndex } from "../../support/worlds/address-index.ts";
 import { commandOver } from "../../support/worlds/commands.ts";
+import { silent } from "../../support/worlds/http.ts";
 import { createServedWorld, type ServedWorld } from "../../support/worlds/served-world.ts";
 import { contentOf } from "../../support/worlds/store-contents.ts";
 import { makeTag, RETENTION_DAYS } from "../../support/worlds/world.ts";
@@ -67,7 +72,7 @@ async function expectOnly(events: readonly KnownEvent[]) {
     expect(await world.get(path), path).toEqual(await expected.get(path));
   }
   const known = events.map((one) => ({ ...one, observationId: `e-${one.number}` }));
-  await assertAnswers({ url: world.url, key }, { events: known, tags: TAGS }, seeded(1), 25);
+  await assertAnswers({ url: world.url, key }, { events: known, tags: TAGS }, seeded(1), atVolume(8, 25));
   const tables = await world.client.query({ query: "SHOW TABLES", format: "JSONEachRow" });
   expect(await tables.text()).not.toMatch(/replacing|stale/);
 }
@@ -281,4 +286,68 @@ test("a mistake in the conditions changes nothing, and says what there is", asyn
   await release();
   await store.close();
   expect(await contentOf(world.client, "observations")).toMatchObject({ rows: 1 });
+});
+
+test("an interrupted removal ends by itself when the intake starts again", async () => {
+  await world.store(
+    ["wrong", "right"].map((sensor_id, index) => observation(`45.0.0.${index}`, NOW - DAY, { sensor_id })),
+  );
+  const abort = new AbortController();
+  abort.abort();
+  await removeObservations(world.client, { sensors: ["wrong"] }, { signal: abort.signal });
+  const { settings } = commandOver(world);
+  const store = await openPreparedStore(settings);
+  const closeStack = createCloseStack();
+  try {
+    expect(checkObservations(await factsOf(settings))).toContainEqual(
+      expect.objectContaining({ check: "rollups", severity: "warning" }),
+    );
+    renewRollups({ store, log: silent, closeStack });
+    await eventually(async () => expect(await readStaleRollups(world.client)).toBeUndefined());
+    expect(await contentOf(world.client, "address_tags")).toMatchObject({ rows: 1 });
+  } finally {
+    await closeStack.closeAll();
+    await store.close();
+  }
+});
+
+async function factsOf(settings: Parameters<typeof probeStore>[0]): Promise<StoreFacts> {
+  return eventually(async () => {
+    const { facts } = await probeStore(settings);
+    if ("error" in facts || "error" in facts.value.loudestSources || "error" in facts.value.isStale) {
+      throw new Error(JSON.stringify(facts));
+    }
+    return facts.value;
+  });
+}
+
+test("doctor names a sensor's own address among its sources, the command that removes it, and no loud scanner", async () => {
+  const at = (index: number) => NOW - DAY - index * 1_000;
+  const scans = Array.from({ length: 900 }, (_, index) =>
+    observation(`45.1.${index >> 8}.${index & 255}`, at(index), {
+      sensor_id: "tap",
+      source_port: 40_000,
+      destination_port: 22,
+    }),
+  );
+  const own = Array.from({ length: 300 }, (_, index) =>
+    observation("45.0.0.1", at(index), {
+      ...{ sensor_id: "tap", source_port: 50_000, destination_port: index % 10 === 0 ? 40_000 + index : 53 },
+    }),
+  );
+  const loud = Array.from({ length: 1_200 }, (_, index) =>
+    observation("45.0.0.2", at(index), { sensor_id: "pot", source_port: 50_000, destination_port: 20 + (index % 30) }),
+  );
+  await world.store([...scans, ...own, ...loud]);
+  const findings = async () =>
+    checkObservations(await factsOf(commandOver(world).settings)).filter(({ severity }) => severity !== "ok");
+  expect(await findings()).toEqual([
+    {
+      ...{ check: "own addresses", severity: "warning" },
+      text: "45.0.0.1 looks like the sensor tap itself: source of 300 observations, 25 % of its last 30 days",
+      remedy: expect.stringContaining("noisefloor observations remove --address 45.0.0.1 --sensor 'tap'"),
+    },
+  ]);
+  expect(await remove({ address: ["45.0.0.1"], sensor: ["tap"] })).toMatchObject({ observations: 300 });
+  expect(await findings()).toEqual([]);
 });

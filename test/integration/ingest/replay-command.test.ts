@@ -111,3 +111,36 @@ test("a dry run reports what would be accepted and rejected, and changes nothing
     ...(await run(world.client, readBackDeadLetters, {})),
   ]).toEqual([]);
 });
+
+test("a replay in which the sensor itself is a source stores nothing without --yes, and names OWN_ADDRESSES", async () => {
+  const event = (source: string, destination: string, index: number) =>
+    JSON.stringify({
+      ...{
+        timestamp: new Date(NOW - 60_000 + index).toISOString(),
+        flow_id: index + 1,
+        event_type: "tls",
+        proto: "TCP",
+      },
+      ...{
+        src_ip: source,
+        src_port: 40_000,
+        dest_ip: destination,
+        dest_port: 443,
+        host: "tap",
+        tls: { version: "TLS 1.2" },
+      },
+    });
+  const lines = Array.from({ length: 300 }, (_, index) => {
+    const ip = `45.1.${index >> 8}.${index & 255}`;
+    return index % 4 === 0 ? event("45.0.0.1", ip, index) : event(ip, "45.0.0.1", index);
+  });
+  const file = join(folder, "eve.json");
+  await writeFile(file, lines.join("\n"));
+  const refused = await replayCommand([file], { format: "auto" });
+  expect(refused.failure).toMatch(
+    /^45\.0\.0\.1 looks like the own address of the sensor tap: .* source of 25 %\. Set OWN_ADDRESSES=45\.0\.0\.1, .* pass --yes/,
+  );
+  expect(await run(world.client, readBackObservations, {})).toEqual([]);
+  expect(await replayCommand([file], { format: "auto", yes: true })).toMatchObject({ failure: "" });
+  expect(await run(world.client, readBackObservations, {})).toHaveLength(300);
+});
