@@ -20,14 +20,14 @@ export function FirstObservation() {
       </p>
       <h3>Look at a demo</h3>
       <p>
-        <code>npm start -- --demo</code>, or <code>npx noisefloor simulate</code> beside a running service, stores 30
-        days of a simulated fleet. <code>npx noisefloor simulate --remove</code> deletes them again.
+        <code>npm start -- --demo</code>, or <code>./noisefloor simulate</code> beside a running service, stores 30 days
+        of a simulated fleet. <code>./noisefloor simulate --remove</code> deletes them again.
       </p>
       <h3>Enter your key</h3>
       <p>
         Without a key you see the last day of the dataset for all. The first start made a key that may see everything:
         it was shown on the terminal, or is in <code>$DATA_DIR/first-key-*</code> (<code>./.data</code> unless set).
-        Another one: <code>npx noisefloor keys create default</code>. Enter it with the button Key at the top.
+        Another one: <code>./noisefloor keys create default</code>. Enter it with the button Key at the top.
       </p>
     </section>
   );
