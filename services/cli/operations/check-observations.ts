@@ -1,7 +1,7 @@
 import { looksLikeSensor } from "@noisefloor/domain/sensors/own-address.ts";
+import { quote } from "../completion/describe.ts";
 import { printable } from "../framework/output.ts";
 import { type Finding, ok, unknown, warning } from "./finding.ts";
-import { isLate } from "./probe.ts";
 import type { StoreFacts } from "./probe-store.ts";
 
 /** Sources that look like the sensor itself, and counts that an interrupted command has left wrong. */
@@ -17,10 +17,7 @@ export function checkObservations({ loudestSources, isStale }: StoreFacts): Find
     );
   }
   const check = "own addresses";
-  if ("error" in loudestSources) {
-    // Large stores may take longer than the question may: nothing is wrong with them.
-    return isLate(loudestSources.error) ? findings : [...findings, unknown(check, loudestSources.error)];
-  }
+  if ("error" in loudestSources) return [...findings, unknown(check, loudestSources.error)];
   const own = loudestSources.value.filter(looksLikeSensor);
   if (own.length === 0) return [...findings, ok(check, "no sensor is its own loudest source")];
   for (const { sensor, address, ofSource, observations } of own) {
@@ -29,7 +26,7 @@ export function checkObservations({ loudestSources, isStale }: StoreFacts): Find
       warning(
         check,
         `${address} looks like the sensor ${printable(sensor)} itself: source of ${ofSource} observations, ${share} % of its last 30 days`,
-        `if it is, set OWN_ADDRESSES=${address} and run: noisefloor observations remove --address ${address} --sensor '${printable(sensor)}'`,
+        `if it is, set OWN_ADDRESSES=${address} and run: noisefloor observations remove --address ${address} --sensor ${quote(printable(sensor))}`,
       ),
     );
   }
