@@ -2,7 +2,6 @@ import { type RemoveOptions, runObservationsRemove } from "@noisefloor/cli/comma
 import { holdExchangeLock } from "@noisefloor/cli/exchange-lock.ts";
 import { createCloseStack } from "@noisefloor/cli/framework/close-stack.ts";
 import { checkObservations } from "@noisefloor/cli/operations/check-observations.ts";
-import { probeStore, type StoreFacts } from "@noisefloor/cli/operations/probe-store.ts";
 import { renewRollups } from "@noisefloor/cli/serve/renew-rollups.ts";
 import { openPreparedStore } from "@noisefloor/cli/store.ts";
 import { removeObservations } from "@noisefloor/clickhouse/rollups/remove-observations.ts";
@@ -24,6 +23,7 @@ import { commandOver } from "../../support/worlds/commands.ts";
 import { silent } from "../../support/worlds/http.ts";
 import { createServedWorld, type ServedWorld } from "../../support/worlds/served-world.ts";
 import { contentOf } from "../../support/worlds/store-contents.ts";
+import { factsOf } from "../../support/worlds/store-facts.ts";
 import { makeTag, RETENTION_DAYS } from "../../support/worlds/world.ts";
 
 const NOW = Date.now();
@@ -309,45 +309,4 @@ test("an interrupted removal ends by itself when the intake starts again", async
     await closeStack.closeAll();
     await store.close();
   }
-});
-
-async function factsOf(settings: Parameters<typeof probeStore>[0]): Promise<StoreFacts> {
-  return eventually(async () => {
-    const { facts } = await probeStore(settings);
-    if ("error" in facts || "error" in facts.value.loudestSources || "error" in facts.value.isStale) {
-      throw new Error(JSON.stringify(facts));
-    }
-    return facts.value;
-  });
-}
-
-test("doctor names a sensor's own address among its sources, the command that removes it, and no loud scanner", async () => {
-  const at = (index: number) => NOW - DAY - index * 1_000;
-  const scans = Array.from({ length: 900 }, (_, index) =>
-    observation(`45.1.${index >> 8}.${index & 255}`, at(index), {
-      sensor_id: "tap",
-      source_port: 40_000,
-      destination_port: 22,
-    }),
-  );
-  const own = Array.from({ length: 300 }, (_, index) =>
-    observation("45.0.0.1", at(index), {
-      ...{ sensor_id: "tap", source_port: 50_000, destination_port: index % 10 === 0 ? 40_000 + index : 53 },
-    }),
-  );
-  const loud = Array.from({ length: 1_200 }, (_, index) =>
-    observation("45.0.0.2", at(index), { sensor_id: "pot", source_port: 50_000, destination_port: 20 + (index % 30) }),
-  );
-  await world.store([...scans, ...own, ...loud]);
-  const findings = async () =>
-    checkObservations(await factsOf(commandOver(world).settings)).filter(({ severity }) => severity !== "ok");
-  expect(await findings()).toEqual([
-    {
-      ...{ check: "own addresses", severity: "warning" },
-      text: "45.0.0.1 looks like the sensor tap itself: source of 300 observations, 25 % of its last 30 days",
-      remedy: expect.stringContaining("noisefloor observations remove --address 45.0.0.1 --sensor 'tap'"),
-    },
-  ]);
-  expect(await remove({ address: ["45.0.0.1"], sensor: ["tap"] })).toMatchObject({ observations: 300 });
-  expect(await findings()).toEqual([]);
 });
