@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { createServer } from "node:net";
+import getPort from "get-port";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
@@ -21,8 +22,9 @@ async function takePort(): Promise<string> {
 }
 
 test("a port in use and a demo beyond the retention are told before anything is started, made or migrated", async () => {
-  const port = await takePort();
-  const here = (args: readonly string[], env: Record<string, string> = {}) => commandLine.run(args, env).finished;
+  const [port, free] = [await takePort(), String(await getPort())];
+  const here = (args: readonly string[], env: Record<string, string> = {}) =>
+    commandLine.run(args, { HTTP_PORT: free, ...env }).finished;
   expect(await here(["start"], { HTTP_PORT: port })).toEqual({
     code: 1,
     stdout: "",
