@@ -1,7 +1,12 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeActivity } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
+import getPort from "get-port";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
+import { environmentOf } from "../support/worlds/ingest-process.ts";
+import { createWorld } from "../support/worlds/world.ts";
 
 let commandLine: CommandLine;
 beforeAll(async () => {
@@ -28,4 +33,22 @@ test("a start that leaves intake and metrics open to the network warns, and acce
   expect(await post({ host: "foreign.example" })).toBe(403);
   for (const host of ["noise.example", "ingest:8080"]) expect(await post({ host })).toBe(202);
   expect(await post({})).toBe(202);
+});
+
+test("while /metrics is open, it names no sensor and no key of personal data", async () => {
+  const world = await createWorld(Date.now);
+  onTestFinished(() => world.close());
+  const sent = {
+    ...{ hour: Math.floor(Date.now() / 3_600_000) * 3_600_000, source: "http", isRest: false, format: "" },
+    ...{ outcome: "accepted", process: "11111111-1111-4111-8111-111111111111", records: 50, lastAt: Date.now() },
+  };
+  await writeActivity(world.client, [
+    { ...sent, keyId: "", workspaceId: "", sensorId: "of-all" },
+    { ...sent, keyId: "key-of-team", workspaceId: "team", sensorId: "of-a-team" },
+  ]);
+  const port = String(await getPort());
+  const { errors } = commandLine.run(["ingest"], { ...environmentOf(world.connection), HTTP_PORT: port });
+  const metrics = async () => (await fetch(`http://localhost:${port}/metrics`)).text();
+  await eventually(async () => expect(await metrics(), errors()).toContain('{sensor="of-all"'), 60_000);
+  expect(await metrics()).not.toMatch(/of-a-team|key-of-team/);
 });

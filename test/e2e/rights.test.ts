@@ -1,8 +1,10 @@
 import { watchTableChanges } from "@noisefloor/clickhouse/caches/table-changes.ts";
 import { type ClickHouseConnection, connect } from "@noisefloor/clickhouse/client/connect.ts";
+import { toDateTime64 } from "@noisefloor/clickhouse/client/query.ts";
 import getPort from "get-port";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { ask } from "../support/grafana/users.ts";
 import { type ComposeClickHouse, startComposeClickHouse } from "../support/servers/compose-clickhouse.ts";
 import { type CommandLine, openCommandLine } from "../support/worlds/command-line.ts";
 import { runInProcess } from "../support/worlds/in-process.ts";
@@ -119,4 +121,26 @@ test("in docker-compose.yml queries run as a user who can only read", async () =
   ]) {
     await expect(client.command({ query: statement }), statement).rejects.toThrow();
   }
+});
+
+test("Grafana's user reads the personal data of the workspaces that GRAFANA_WORKSPACES names", async () => {
+  const writer = envOf(compose.connectionAs("noisefloor"));
+  const client = connect(compose.connectionAs("noisefloor"), "noisefloor-tests");
+  onTestFinished(() => client.close());
+  const migrated = await runInProcess(["migrate"], { ...writer, GRAFANA_WORKSPACES: "lab" });
+  expect(migrated).toMatchObject({ code: 0, stderr: "" });
+  await client.insert({
+    table: "observations",
+    values: ["lab", "other"].map((workspace_id) => ({
+      observation_id: workspace_id,
+      observed_at: toDateTime64(Date.now()),
+      dataset: "personal",
+      workspace_id,
+      sensor_id: "s",
+      source_ip: "45.0.0.9",
+    })),
+    format: "JSONEachRow",
+  });
+  const sql = "SELECT workspace_id FROM noisefloor.observations_seen";
+  expect((await ask(compose.connectionAs("grafana"), sql)).text).toBe("lab");
 });
