@@ -116,7 +116,7 @@ test("an unknown path is 404 and a known one with another method 405, each with 
     ["DELETE", `/v3/tags/${tag.id}/activity`],
     ["GET", "/v3/ip"],
     ["PATCH", `/v3/noise/ips/${UNKNOWN}/timeline`],
-    ["GET", "/v2/noise/multi/quick"],
+    ["GET", "/v2/noise/multi/context"],
     ["POST", "/ping"],
   ] as const;
   for (const [method, path] of wrong) {

@@ -38,6 +38,7 @@ const IPS: Parameter<readonly string[]> = {
   takes: `1 to ${MAX_ADDRESSES} addresses, separated by commas`,
   schema: z
     .string()
+    .regex(/[^\s,]/)
     .transform((text) =>
       text
         .split(",")

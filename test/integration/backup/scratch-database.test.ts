@@ -55,7 +55,9 @@ test("the scratch database of a running restore is left alone, and no other rest
   const scratch = await openScratchDatabase(world.connection);
   await start();
   expect(await left()).toEqual([scratchName]);
-  await expect(openScratchDatabase(world.connection)).rejects.toThrow(/another restore of this store is running/);
+  await expect(openScratchDatabase(world.connection)).rejects.toThrow(
+    /another restore of this store, a removal or a reapplying of tags is running/,
+  );
   await scratch.close();
   expect(await left()).toEqual([]);
   await (await openScratchDatabase(world.connection)).close();

@@ -102,7 +102,7 @@ test("a shipper that asks before it sends, with a key or without, hears whether 
   ] as const) {
     const disk = await openDiskGuard(world.client, { floorBytes });
     await open({ sensorKeys: [KEY], disk });
-    onTestFinished(app.close);
+    onTestFinished(() => app.close());
     for (const url of ["/services/collector/health", "/services/collector/health/1.0"]) {
       expect(await ask(url)).toEqual(expected);
       expect(await ask(url, `Splunk ${KEY}`)).toEqual(expected);

@@ -62,7 +62,7 @@ test("bad messages among good ones: the good are stored, each bad one is kept wi
     [Buffer.alloc(0), "not-json"],
     [Buffer.from(JSON.stringify(good(906, { http: { path: "/\ud83d" } }))), "invalid-observation"],
     [Buffer.from(JSON.stringify(good(907, { tags: ["\ud800"] }))), "invalid-observation"],
-    [bytes(`{"metadata":${"[".repeat(8_000)}${"]".repeat(8_000)}}`), "invalid-observation"],
+    [bytes(`{"metadata":${"[".repeat(8_000)}${"]".repeat(8_000)}}`), "oversize"],
     [
       bytes(JSON.stringify(good(908)).replace(/}$/, `,"metadata":{"deep":${"[".repeat(8_000)}${"]".repeat(8_000)}}}`)),
       "oversize",

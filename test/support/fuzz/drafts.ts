@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { type Schema, schemaSchema } from "./described-values.ts";
 
-const parameterSchema = z.object({ in: z.enum(["path", "query"]), name: z.string(), schema: schemaSchema });
+const parameterSchema = z.object({
+  in: z.enum(["path", "query"]),
+  name: z.string(),
+  required: z.boolean().default(false),
+  schema: schemaSchema,
+});
 export type DescribedParameter = z.infer<typeof parameterSchema>;
 
 const operationSchema = z.object({

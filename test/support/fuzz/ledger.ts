@@ -16,6 +16,9 @@ export function fingerprint(reason: string, digest: string): string {
   return `${reason} ${digest.toLowerCase()}`;
 }
 
+/** The operations whose answers count records. */
+const COUNTED: ReadonlySet<string> = new Set(["postObservations", "postObservationLines", "postTpotBatch"]);
+
 /** Counts answers by operation and status, and the records that the intake reports as accepted and rejected. */
 export class Ledger {
   readonly #statuses = new Map<string, Map<number, number>>();
@@ -40,8 +43,7 @@ export class Ledger {
   enter(request: FuzzRequest, answer: FuzzAnswer): string | undefined {
     const operation = String(answer.headers[OPERATION_HEADER] ?? "none");
     this.count(operation, answer.status);
-    const isCounted = operation === "postObservations" || operation === "postTpotBatch";
-    if (!isCounted || (answer.status !== 202 && answer.status !== 422)) return undefined;
+    if (!COUNTED.has(operation) || (answer.status !== 202 && answer.status !== 422)) return undefined;
     const { accepted, rejected, ignored, reasons, rejections } = intakeAnswer.parse(JSON.parse(answer.text));
     this.accepted += accepted;
     this.rejected += rejected;

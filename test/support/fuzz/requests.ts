@@ -49,7 +49,9 @@ export function requestsFor(
   const draft = fc
     .record({
       segments: fc.record(values("path")),
-      query: fc.record(values("query"), { requiredKeys: [] }),
+      query: fc.record(values("query"), {
+        requiredKeys: operation.parameters.filter((one) => one.in === "query" && one.required).map(({ name }) => name),
+      }),
       key: fc.constantFrom(...(isIntake ? keys.intake : keys.query)),
       from: fc.constantFrom(...callers),
       payload: plain,
