@@ -121,10 +121,13 @@ export function registerPages(app: FastifyInstance, deps: PagesDeps): void {
 
 type Site = { readonly app: FastifyInstance; readonly base: string; readonly explorer: Explorer | undefined };
 
-/** The pages that have no plain form. @returns their URLs and those of the files. */
+/** The pages that have no plain form, instead of which the plain start page is shown. @returns their URLs and those of the files. */
 function registerExplorer({ app, base }: Site, explorer: Explorer): string[] {
   const urls = Object.entries(EXPLORER_PAGES).map(([url, operation]) => {
-    app.get(url, pageOptions(operation, base), async (_request, reply) => sendDocument(reply, explorer, base));
+    app.get<{ Querystring: RawQuery }>(url, pageOptions(operation, base), async (request, reply) => {
+      const isPlain = request.query[PLAIN_PARAMETER] === "true";
+      return isPlain ? reply.redirect(`${base}/${PLAIN_QUERY}`, 303) : sendDocument(reply, explorer, base);
+    });
     return url;
   });
   return [...urls, ...registerAssets(app, explorer)];

@@ -45,6 +45,19 @@ test("HTML goes to those who ask for it, also for unknown paths, and JSON to all
   expect([api.status, await api.json()]).toEqual([404, { message: "Not found" }]);
 });
 
+test("without JavaScript every page leads to a plain one", async () => {
+  for (const path of ["/", "/plans", "/tags", "/tags/worm", "/sensors", "/addresses", "/networks/45.0.0.0/24"]) {
+    const page = await fetch(`${url}${path}?plain=true`, { headers: { accept: BROWSER } });
+    const text = await page.text();
+    expect([path, page.status, text.includes("<script"), text.includes('role="search"')]).toEqual([
+      path,
+      200,
+      false,
+      true,
+    ]);
+  }
+});
+
 test("the first load is one script and one style sheet, together under 150 KB", async () => {
   const document = await (await fetch(url, { headers: { accept: BROWSER } })).text();
   const files = [...document.matchAll(/(?:src|href)="(\/[^"]*)"/g)].flatMap(([, file]) => file ?? []);

@@ -329,7 +329,7 @@ test("401, 403, 429 and 503 are explained, with what to do", async () => {
   await fetch(`${url}/v3/ip`, { method: "POST", body: JSON.stringify({ ips }) });
   await go(`/ip/${NOISE}`);
   expect(await failure(page).getAttribute("data-status")).toBe("429");
-  expect(await failure(page).textContent()).toContain("No lookups are left for today");
+  expect(await failure(page).textContent()).toContain("Too few lookups are left for today");
   await page.getByRole("link", { name: "What the plans allow" }).click();
   await page.getByText("You have 0 of 100 lookups left").waitFor();
   expect([...wrong.faults, ...faults]).toEqual([]);

@@ -27,7 +27,7 @@ const EXPLANATIONS: Readonly<Record<number, Explanation>> = {
   },
   404: { title: "There is nothing here", remedy: "Check the address of this page." },
   429: {
-    title: "No lookups are left for today",
+    title: "Too few lookups are left for today",
     remedy: "Come back after midnight UTC, or enter a key of a plan with more with the button Key at the top.",
   },
   503: {

@@ -28,6 +28,7 @@ export function KeyButton() {
     if (dialog.current?.open === true) take(entered);
   };
   const isChecking = state === "checking";
+  const fault = isChecking ? "" : state.message;
   return (
     <>
       <button type="button" class="quiet" onClick={() => dialog.current?.showModal()}>
@@ -51,12 +52,14 @@ export function KeyButton() {
               autocomplete="off"
               required
               maxLength={200}
-              aria-describedby="key-fault"
+              aria-describedby={fault === "" ? undefined : "key-fault"}
             />
           </label>
-          <p id="key-fault" class="message" role="alert">
-            {isChecking ? "" : state.message}
-          </p>
+          {fault === "" ? null : (
+            <p id="key-fault" class="message" role="alert">
+              {fault}
+            </p>
+          )}
           <p class="actions">
             <button type="submit" disabled={isChecking}>
               {isChecking ? "Checking …" : "Use this key"}

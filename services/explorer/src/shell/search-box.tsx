@@ -3,6 +3,8 @@ import { useLocation } from "preact-iso";
 import { parseSearch } from "../search/parse-search.ts";
 
 const MAX_ROWS = 6;
+/** Chromium inserts longer texts line by line, which takes it a minute for ten thousand lines. */
+const MAX_INSERTED_CHARACTERS = 4_000;
 
 /** Takes what was typed or pasted. Several lines stay lines, which a one-line field would join without a separator. */
 export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
@@ -24,6 +26,14 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
     if (currentTarget instanceof HTMLTextAreaElement)
       setRows(Math.min(MAX_ROWS, currentTarget.value.split("\n").length));
   };
+  const pasteAtOnce = (event: ClipboardEvent) => {
+    const { currentTarget: box } = event;
+    const text = event.clipboardData?.getData("text") ?? "";
+    if (text.length <= MAX_INSERTED_CHARACTERS || !(box instanceof HTMLTextAreaElement)) return;
+    event.preventDefault();
+    box.setRangeText(text, box.selectionStart, box.selectionEnd, "end");
+    fit(event);
+  };
   const submitOnEnter = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -38,6 +48,7 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
           wrap="off"
           enterkeyhint="search"
           onInput={fit}
+          onPaste={pasteAtOnce}
           onFocus={fit}
           onKeyDown={submitOnEnter}
           aria-label="Address, network, tag or CVE"
