@@ -73,7 +73,7 @@ async function turnOf(way: string, body: string): Promise<number> {
   return longestTurn(async () => expect((await post(WAYS[way]?.url ?? "", payload)).status).toBeLessThan(500));
 }
 
-test.each(Object.entries(HOSTILE_JSON))(
+test.each(Object.entries(HOSTILE_JSON).filter((_, index) => index % atVolume(3, 1) === 0))(
   "%s hold up no other request, in large bodies and in large records",
   async (_name, make) => {
     const [body, record] = [make(BODY_BYTES), make(RECORD_BYTES)];

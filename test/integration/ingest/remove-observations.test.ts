@@ -46,7 +46,9 @@ afterEach(async () => {
 });
 
 const COUNT = atVolume(400, 4_000);
-const eventsOf = (seed: number) => makeEvents(seeded(seed), { count: COUNT, tags: TAGS, days: 60 }, NOW);
+/** Each month is a partition of its own. */
+const DAYS = atVolume(30, 60);
+const eventsOf = (seed: number) => makeEvents(seeded(seed), { count: COUNT, tags: TAGS, days: DAYS }, NOW);
 
 async function storeIn(to: ServedWorld, events: readonly KnownEvent[]) {
   // Several parts, of which the server merges some meanwhile.
@@ -113,8 +115,8 @@ const CASES: readonly Case[] = [
   ["two sensors", () => ({ sensor: ["sensor-3", "sensor-4"] }), ({ sensorId }) => /^sensor-[34]$/.test(sensorId)],
   [
     "wrong dates",
-    () => ({ since: rfc(NOW - 40 * DAY), until: rfc(NOW - 10 * DAY) }),
-    ({ at }) => at >= NOW - 40 * DAY && at < NOW - 10 * DAY,
+    () => ({ since: rfc(NOW - (DAYS * DAY) / 2), until: rfc(NOW - 10 * DAY) }),
+    ({ at }) => at >= NOW - (DAYS * DAY) / 2 && at < NOW - 10 * DAY,
   ],
   ["addresses", (events) => ({ address: commonest(events) }), ({ ip }, events) => commonest(events).includes(ip)],
   [
@@ -129,7 +131,7 @@ const CASES: readonly Case[] = [
   ],
 ];
 
-test.each(CASES)(
+test.each(atVolume(CASES.slice(1, 3), CASES))(
   "after removing %s every answer is that of a store that never had them",
   async (_what, options, isMeant) => {
     const events = eventsOf(7);
