@@ -13,6 +13,8 @@ export type KeptBody = { readonly head: string; readonly sha256: string };
 /** What a row says besides its observation. */
 export type RowIdentity = {
   readonly observationId: string;
+  /** The name of the format of its record. */
+  readonly format?: string | undefined;
   readonly tagIds: readonly string[];
   /** Those of the tags that tagging rules gave. */
   readonly ruleTagIds?: readonly string[];
@@ -35,6 +37,7 @@ export function toRow({ observation, observedAt }: ValidObservation, identity: R
     dataset: observation.dataset,
     workspace_id: observation.workspace_id,
     sensor_id: observation.sensor_id,
+    format: identity.format,
     source_ip: observation.source_ip,
     source_port: observation.source_port,
     destination_port: observation.destination_port,

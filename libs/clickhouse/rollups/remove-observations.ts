@@ -35,7 +35,8 @@ export async function removeObservations(
   // Before the observations, which an interrupted call is repeated for.
   await removeCounts(client, filter);
   if (found.observations > 0) {
-    if (filter.receivedFrom !== undefined) await mergeVersions(client, found);
+    const isOfKey = filter.receivedFrom === undefined && filter.formats === undefined;
+    if (!isOfKey) await mergeVersions(client, found);
     await changeRows(client, { table: "observations", change: `DELETE WHERE ${condition}`, settings: SETTINGS });
   }
   return { ...found, isComplete: (await renewStaleRollups(client, options)) !== "aborted" };

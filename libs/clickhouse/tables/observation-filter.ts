@@ -16,6 +16,8 @@ export type ObservationFilter = {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly datasets?: readonly string[] | undefined;
+  /** Of the records that they came in. */
+  readonly formats?: readonly string[] | undefined;
   readonly workspaces?: readonly string[] | undefined;
   /** When they were stored last, in milliseconds since 1970 UTC. */
   readonly receivedFrom?: number | undefined;
@@ -26,7 +28,7 @@ const oneOf = (column: string, values: readonly string[]) => `${column} IN (${va
 
 /** SQL: the condition for a row of `observations`, with values that it may be spliced with. */
 export function conditionOf(filter: ObservationFilter): string {
-  const { addresses, networks, from, to, datasets, receivedFrom } = filter;
+  const { addresses, networks, from, to, datasets, formats, receivedFrom } = filter;
   const ranges = networks?.map(
     (network) => `source_ip BETWEEN toIPv4(toUInt32(${network.first})) AND toIPv4(toUInt32(${lastAddress(network)}))`,
   );
@@ -39,6 +41,7 @@ export function conditionOf(filter: ObservationFilter): string {
     ...(from === undefined ? [] : [`observed_at >= ${time(from)}`]),
     ...(to === undefined ? [] : [`observed_at < ${time(to)}`]),
     ...(datasets ? [oneOf("dataset", datasets)] : []),
+    ...(formats ? [oneOf("format", formats)] : []),
     ...(receivedFrom === undefined ? [] : [`received_at >= ${time(receivedFrom)}`]),
   ].join(" AND ");
 }
@@ -83,7 +86,7 @@ export function countFiltered(client: ClickHouseClient, filter: ObservationFilte
 }
 
 /** The columns of `observations` whose values a user may name. */
-export type NamedColumn = "sensor_id" | "workspace_id";
+export type NamedColumn = "sensor_id" | "workspace_id" | "format";
 
 /** The values of a column that stored observations have, those of most rows first; never the empty text. */
 export async function readNames(client: ClickHouseClient, column: NamedColumn): Promise<string[]> {

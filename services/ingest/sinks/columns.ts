@@ -54,6 +54,7 @@ const SENSOR = {
   dataset: column(TEXT, (row) => row.dataset),
   workspace_id: column(TEXT, (row) => row.workspace_id),
   sensor_id: column(TEXT, (row) => row.sensor_id),
+  format: column(TEXT, (row) => row.format),
   metadata: column(TEXT, (row) => row.metadata),
 } satisfies Partial<Columns>;
 

@@ -1,6 +1,7 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
-import { type ObservationRow, toRow } from "../observation-row.ts";
+import { observationsFormat } from "../formats/observations.ts";
+import { type ObservationRow, type RowIdentity, toRow } from "../observation-row.ts";
 import { observationIdOf } from "../record-id.ts";
 import type { SessionState } from "../sessions/merge.ts";
 import { type JoiningPart, type Sessions, sessionKey } from "../sessions/sessions.ts";
@@ -65,14 +66,16 @@ export async function makeRows<R extends IncomingRecord>(
       if (state === undefined) {
         enrich(one.valid.observation);
         const { observation } = one.valid;
-        rows.push(toRow(one.valid, { observationId: idOf(one), ...assignTags(observation, one.tagIds) }));
+        const identity = { observationId: idOf(one), format: formatOf(one) };
+        rows.push(toRow(one.valid, { ...identity, ...assignTags(observation, one.tagIds) }));
         continue;
       }
       let row = made.get(state);
       if (row === undefined) {
         enrich(state.observation);
         const { ruleTagIds = [] } = assignTags(state.observation, []);
-        row = toSessionRow(state, ruleTagIds, parts.get(one)?.observationId ?? idOf(one));
+        const observationId = parts.get(one)?.observationId ?? idOf(one);
+        row = toSessionRow(state, ruleTagIds, { observationId, format: formatOf(one) });
         made.set(state, row);
       }
       rows.push(row);
@@ -87,6 +90,8 @@ export async function makeRows<R extends IncomingRecord>(
 const idOf = <R extends IncomingRecord>({ record, valid }: AcceptedRecord<R>) =>
   observationIdOf(valid.observation.observation_id, record);
 
+const formatOf = <R extends IncomingRecord>({ record }: AcceptedRecord<R>) => record.format ?? observationsFormat.name;
+
 /** A record of a session; undefined for one that stands alone. */
 function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): JoiningPart | undefined {
   const { record, valid, tagIds } = accepted;
@@ -98,13 +103,17 @@ function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): JoiningP
 }
 
 /** A tag that a session has once got stays: rules that forbid something may match only its first records. */
-function toSessionRow(session: SessionState, newRuleTagIds: readonly string[], observationId: string) {
+function toSessionRow(
+  session: SessionState,
+  newRuleTagIds: readonly string[],
+  identity: Pick<RowIdentity, "observationId" | "format">,
+) {
   const { observation, observedAt, parts, ruleTagIds, body } = session;
   for (const id of newRuleTagIds) ruleTagIds.add(id);
   const tagIds = [...new Set([...session.tagIds, ...ruleTagIds])];
   const sharedTagIds = session.tagIds.filter((id) => ruleTagIds.has(id));
   return toRow(
     { observation, observedAt, isFilledIn: false },
-    { observationId, tagIds, ruleTagIds: [...ruleTagIds], sharedTagIds, sessionParts: [...parts], body },
+    { ...identity, tagIds, ruleTagIds: [...ruleTagIds], sharedTagIds, sessionParts: [...parts], body },
   );
 }

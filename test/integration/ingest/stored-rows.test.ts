@@ -23,6 +23,7 @@ const digests = fc.array(
 const values = fc.record(
   {
     sensor_id: text,
+    format: text,
     source_port: port,
     destination_port: port,
     transport: fc.constantFrom("tcp", "udp"),

@@ -33,6 +33,7 @@ function withConditions(command: Command): Command {
     .option("--network <cidr>", "of sources in this network, like 45.0.0.0/16", collect)
     .option("--dataset <name>", "of this dataset: global, community or personal", collect)
     .option("--workspace <id>", "of the personal dataset of this workspace", collect)
+    .option("--format <name>", "of records in this log format, like cowrie", collect)
     .option("--since <time>", "seen since: an RFC 3339 time, or 5m, 12h or 7d ago")
     .option("--until <time>", "seen before: likewise")
     .option("--received-since <time>", "stored since, whenever they were seen: likewise");

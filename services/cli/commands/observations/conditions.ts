@@ -17,17 +17,19 @@ export type ConditionOptions = {
   readonly network?: readonly string[] | undefined;
   readonly dataset?: readonly string[] | undefined;
   readonly workspace?: readonly string[] | undefined;
+  readonly format?: readonly string[] | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly receivedSince?: string | undefined;
 };
 
-const NAMES = "--sensor, --address, --network, --dataset, --workspace, --since, --until and --received-since";
+const NAMES = "--sensor, --address, --network, --dataset, --workspace, --format, --since, --until and --received-since";
 
 /** @throws UserError when there is no condition, or one that no observation can meet. */
 export function readConditions(options: ConditionOptions, now: number): ObservationFilter {
-  const { sensor, address, network, dataset, workspace, since, until, receivedSince } = options;
-  if ([sensor, address, network, dataset, workspace, since, until, receivedSince].every((one) => one === undefined)) {
+  const { sensor, address, network, dataset, workspace, format, since, until, receivedSince } = options;
+  const given = [sensor, address, network, dataset, workspace, format, since, until, receivedSince];
+  if (given.every((one) => one === undefined)) {
     throw new UserError(`say which observations to remove: by ${NAMES}`);
   }
   for (const ip of address ?? []) {
@@ -41,7 +43,7 @@ export function readConditions(options: ConditionOptions, now: number): Observat
     if (!DATASETS.some((known) => known === name)) throw unknownName("dataset", name, DATASETS);
   }
   return {
-    ...{ sensors: sensor, addresses: address, datasets: dataset, workspaces: workspace, from, to },
+    ...{ sensors: sensor, addresses: address, datasets: dataset, workspaces: workspace, formats: format, from, to },
     networks: network?.map((text) => {
       const parsed = parseNetwork(text);
       if (typeof parsed === "string") throw new UserError(`--network "${printable(text)}": ${parsed}`);
@@ -54,11 +56,12 @@ export function readConditions(options: ConditionOptions, now: number): Observat
 /** @throws UserError for a name that no stored observation has, as it was probably misspelled. */
 export async function assertNamesExist(
   client: ClickHouseClient,
-  { sensors, workspaces }: ObservationFilter,
+  { sensors, workspaces, formats }: ObservationFilter,
 ): Promise<void> {
   const given: readonly [column: NamedColumn, what: string, names: readonly string[] | undefined][] = [
     ["sensor_id", "sensor", sensors],
     ["workspace_id", "workspace", workspaces],
+    ["format", "format", formats],
   ];
   for (const [column, what, names] of given) {
     if (names === undefined) continue;
