@@ -18,8 +18,8 @@ const NOW = Date.now();
 const MIB = 1024 * 1024;
 /** Of processor time. A fault takes seconds; a busy machine takes several times as long for what should take 50. */
 const MAX_TURN_MS = 250;
-/** The largest body is of 32 MiB. */
-const BODY_BYTES = atVolume(8, 31) * MIB;
+/** The largest body is of 32 MiB: of a smaller one, a fault would hardly take longer than a busy machine does. */
+const BODY_BYTES = 31 * MIB;
 /** The largest record of a sensor is of 1 MiB. */
 const RECORD_BYTES = MIB - 256;
 
@@ -64,7 +64,8 @@ const WAYS: Readonly<Record<string, { url: string; write: (hostile: string, good
   },
 };
 
-const BODY_WAYS = ["lines of observations", "an array of observations", "Splunk's collector"];
+const BODY_WAYS = ["an array of observations", "Splunk's collector"];
+const WORST = ["nested arrays", "empty objects", "objects with a name of their own each", "white space"];
 const RECORD_WAYS = ["lines in any format", "T-Pot", "Splunk's collector"];
 
 /** How long a body holds up others at most, once it has arrived. */
@@ -73,17 +74,20 @@ async function turnOf(way: string, body: string): Promise<number> {
   return longestTurn(async () => expect((await post(WAYS[way]?.url ?? "", payload)).status).toBeLessThan(500));
 }
 
-test.each(Object.entries(HOSTILE_JSON).filter((_, index) => index % atVolume(3, 1) === 0))(
-  "%s hold up no other request, in large bodies and in large records",
-  async (_name, make) => {
-    const [body, record] = [make(BODY_BYTES), make(RECORD_BYTES)];
-    const turns: Record<string, number> = {};
-    for (const way of BODY_WAYS) turns[way] = await turnOf(way, WAYS[way]?.write(body, good("45.9.0.3")) ?? "");
-    for (const way of RECORD_WAYS)
-      turns[way] = await turnOf(way, WAYS[way]?.write(cowrie(record), cowrie('"s"')) ?? "");
-    expect(Object.entries(turns).filter(([, turn]) => turn > MAX_TURN_MS)).toEqual([]);
-  },
-);
+/** The others are read like one of these. */
+const SHAPES = Object.entries(HOSTILE_JSON).filter(([name]) => atVolume(WORST.includes(name), true));
+
+test.each(SHAPES)("%s hold up no other request, in large bodies and in large records", async (_name, make) => {
+  const [body, record] = [make(BODY_BYTES), make(RECORD_BYTES)];
+  const slow: string[] = [];
+  const measure = async (way: string, hostile: string, neighbour: string) => {
+    const turn = await turnOf(way, WAYS[way]?.write(hostile, neighbour) ?? "");
+    if (turn > MAX_TURN_MS) slow.push(`${way}: ${turn} ms`);
+  };
+  for (const way of BODY_WAYS) await measure(way, body, good("45.9.0.3"));
+  for (const way of RECORD_WAYS) await measure(way, cowrie(record), cowrie('"s"'));
+  expect(slow).toEqual([]);
+});
 
 const reasons = defineQuery({
   name: "test-reasons",
