@@ -153,6 +153,9 @@ test("the page of an address says what it is and why, and texts of sensors stay 
   expect(texts).toContain(`/${SCRIPT}a`);
   expect(texts).toContain(`"><img src=x onerror=alert(2)> \\u{202e}${SCRIPT}`);
   expect(await page.locator("main script, main img").count()).toBe(0);
+  const places = page.locator("section", { has: page.getByRole("heading", { name: "Network and place" }) });
+  const links = places.locator("a").evaluateAll((all) => all.map((link) => link.getAttribute("href")));
+  expect(await links).toEqual(["/asns/AS64500", "/networks/45.0.0.0/24", "/countries/DE"]);
 
   await page.locator("select[name=by]").selectOption("http_path");
   await page.locator(".legend li", { hasText: `/${SCRIPT}c` }).waitFor();

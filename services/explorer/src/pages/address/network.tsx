@@ -1,5 +1,5 @@
 import type { Scanner, Service } from "../../api/operations.ts";
-import { networkPath } from "../../routing/paths.ts";
+import { asnPath, countryPath, networkPath } from "../../routing/paths.ts";
 import { formatMinute } from "../../text/format.ts";
 import { Hostile, Prose, Reference } from "../../text/hostile.tsx";
 import { Facts, values } from "./facts.tsx";
@@ -16,20 +16,41 @@ export function Network({ ip, metadata }: NetworkProps) {
     </a>,
   ] as const;
   if (!("asn" in metadata)) return <Facts title="Network" facts={[neighbours]} />;
+  const { asn, organization, source_city: city, region, source_country: country, source_country_code: code } = metadata;
   // A city may be a region and a country, too.
-  const place = new Set([metadata.source_city, metadata.region, metadata.source_country].filter((part) => part !== ""));
+  const place = new Set([city, region].filter((part) => part !== "" && part !== country));
   return (
     <Facts
       title="Network and place"
       facts={[
-        ["Network", shown(`${metadata.asn} ${metadata.organization}`)],
+        [
+          "Network",
+          asn === "" ? shown(organization) : <LinkTo key="asn" href={asnPath(asn)} text={asn} rest={organization} />,
+        ],
         neighbours,
         ["Place", shown([...place].join(", "))],
+        [
+          "Country",
+          code === "" ? shown(country) : <LinkTo key="country" href={countryPath(code)} text={country || code} />,
+        ],
         ["Reverse DNS", shown(metadata.rdns)],
         ["Operating system", shown(metadata.os)],
         ["Sensors in", values(metadata.destination_countries)],
       ]}
     />
+  );
+}
+
+type LinkProps = { readonly href: string; readonly text: string; readonly rest?: string };
+
+function LinkTo({ href, text, rest = "" }: LinkProps) {
+  return (
+    <>
+      <a href={href}>
+        <Hostile text={text} />
+      </a>{" "}
+      {shown(rest)}
+    </>
   );
 }
 
