@@ -35,7 +35,7 @@ test("a start that leaves intake and metrics open to the network warns, and acce
   expect(await post({})).toBe(202);
 });
 
-test("while /metrics is open, it names no sensor and no key of personal data", async () => {
+test("while /metrics is open, it names no sensor and no key of personal data", { timeout: 150_000 }, async () => {
   const world = await createWorld(Date.now);
   onTestFinished(() => world.close());
   const sent = {
@@ -49,6 +49,7 @@ test("while /metrics is open, it names no sensor and no key of personal data", a
   const port = String(await getPort());
   const { errors } = commandLine.run(["ingest"], { ...environmentOf(world.connection), HTTP_PORT: port });
   const metrics = async () => (await fetch(`http://localhost:${port}/metrics`)).text();
-  await eventually(async () => expect(await metrics(), errors()).toContain('{sensor="of-all"'), 60_000);
+  // On a busy machine the first report may fail; the next one follows after a minute.
+  await eventually(async () => expect(await metrics(), errors()).toContain('{sensor="of-all"'), 120_000);
   expect(await metrics()).not.toMatch(/of-a-team|key-of-team/);
 });
