@@ -2,6 +2,7 @@ import type { TagCatalogue } from "@noisefloor/clickhouse/caches/tag-catalogue.t
 import { type ValueWriter, valueWriter } from "@noisefloor/clickhouse/client/value-writer.ts";
 import { NULLABLE_UINT16, TEXT, UINT64S } from "@noisefloor/clickhouse/client/written-types.ts";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+import { observationsFormat } from "@noisefloor/ingest/formats/observations.ts";
 import { toRow } from "@noisefloor/ingest/observation-row.ts";
 import { type ColumnGroup, writeGroup } from "@noisefloor/ingest/sinks/columns.ts";
 import { encodeInPieces, type RowEncoder } from "@noisefloor/ingest/sinks/encode-rows.ts";
@@ -94,7 +95,7 @@ function sharedBytes({ internet, rows, currentRules, catalogue }: EncoderOptions
   };
   const encode = (group: ColumnGroup, valid: ValidObservation, assigned: AssignedTags = { tagIds: [] }) => {
     to.clear();
-    writeGroup(group, to, toRow(valid, { observationId: "", ...assigned }));
+    writeGroup(group, to, toRow(valid, { observationId: "", format: observationsFormat.name, ...assigned }));
     return to.copy();
   };
   const encodeSource = (one: SimulatedObservation): SourceBytes => {
