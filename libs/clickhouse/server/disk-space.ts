@@ -50,7 +50,7 @@ export type DiskGuardOptions = PollingOptions & {
   readonly onFloor?: (isBelow: boolean, freeBytes: number) => void;
 };
 
-const POLL_MS = 3_000;
+const POLL_MS = 5_000;
 const LEAST_FLOOR_BYTES = 256 * 1024 * 1024;
 
 /** Below so many free bytes nothing is stored, when no setting says otherwise. */
