@@ -15,6 +15,7 @@ const MAX_METADATA_DEPTH = 32;
 export const REJECTION_REASONS = [
   "not-json",
   "unknown-format",
+  "no-source",
   "invalid-observation",
   "oversize",
   "too-many-observations",

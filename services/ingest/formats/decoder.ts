@@ -9,8 +9,8 @@ import { explainOtherFormat } from "./recognize.ts";
 /** Sensors log whole payloads: their records may be larger than an observation. */
 export const MAX_SENSOR_RECORD_BYTES = 1024 * 1024;
 
-/** Decodes the records of one stream in order; undefined for a line that is no record, like a header. */
-export type Decoder = (bytes: Buffer) => FileRecord | undefined;
+/** Decodes the records of one stream in order. */
+export type Decoder = (bytes: Buffer) => FileRecord;
 
 const OPEN_BRACE = 0x7b;
 
@@ -32,7 +32,6 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
       const other = only && explainOtherFormat(only, value);
       if (other !== undefined) return reject(bytes, "unknown-format", other);
       const decoded = decodeText(text, options);
-      if (decoded === undefined) return undefined;
       if (decoded === "unknown") return reject(bytes, ...unknownText(only));
       reportFlow(decoded, options);
       return toRecord(bytes, decoded, decoded.format);
@@ -46,13 +45,20 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
     if (format?.json === undefined) return reject(bytes, "unknown-format", "no format recognises the record");
     if (format === observationsFormat) return decodeOwn(bytes);
     const decoded = format.json.decode(value, options);
+    if (only !== undefined && !("observation" in decoded) && !format.json.recognizes(value)) {
+      return reject(
+        bytes,
+        "unknown-format",
+        `the record is not in the format ${only.name}: ${format.json.signs} expected`,
+      );
+    }
     reportFlow(decoded, options);
     return toRecord(bytes, decoded, format.name);
   };
 }
 
 function reportFlow(decoded: Decoded, { onFlow }: DecodeOptions): void {
-  if (onFlow === undefined || "ignored" in decoded || decoded.destination === undefined) return;
+  if (onFlow === undefined || !("observation" in decoded) || decoded.destination === undefined) return;
   const { sensor_id: sensor, source_ip: source } = decoded.observation;
   onFlow({ sensor: String(sensor), source: String(source), destination: decoded.destination });
 }
@@ -64,9 +70,9 @@ function decodeOwn(bytes: Buffer): FileRecord {
 }
 
 function toRecord(bytes: Buffer, decoded: Decoded, format: string): FileRecord {
-  return "ignored" in decoded
-    ? { bytes, ignored: decoded.ignored, format }
-    : { bytes, value: decoded.observation, format };
+  if ("ignored" in decoded) return { bytes, ignored: decoded.ignored, format };
+  if ("rejection" in decoded) return { bytes, rejection: decoded.rejection, format };
+  return { bytes, value: decoded.observation, format };
 }
 
 function reject(bytes: Buffer, reason: Rejection["reason"], detail: string): FileRecord {
@@ -84,14 +90,13 @@ function openText(formats: readonly LogFormat[]) {
   const texts = formats.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, ...text }]));
   let current = texts.length === 1 && formats.length === 1 ? texts[0] : undefined;
   let decode = current?.open();
-  return (line: string, options: DecodeOptions): (Decoded & { readonly format: string }) | undefined | "unknown" => {
+  return (line: string, options: DecodeOptions): (Decoded & { readonly format: string }) | "unknown" => {
     const recognized = formats.length === 1 ? undefined : texts.find((text) => text.recognizes(line));
     if (recognized !== undefined && recognized !== current) {
       current = recognized;
       decode = recognized.open();
     }
     if (current === undefined || decode === undefined) return "unknown";
-    const decoded = decode(line, options);
-    return decoded && { ...decoded, format: current.name };
+    return { ...decode(line, options), format: current.name };
   };
 }

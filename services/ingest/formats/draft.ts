@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import {
   MAX_HEADER_LINES_LENGTH,
   MAX_ITEMS,
@@ -16,6 +17,8 @@ export type Draft = {
   readonly observedAt: unknown;
   readonly sensor?: string | undefined;
   readonly sourceIp: string | undefined;
+  /** The members that were searched for the source, for people whose record has none of them. */
+  readonly sourceMembers: readonly string[];
   readonly sourcePort?: number | undefined;
   /** As the sensor writes it, before ports are rewritten. */
   readonly destinationPort?: number | undefined;
@@ -61,7 +64,7 @@ export type HttpDraft = {
 
 /** Makes the observation of a draft. */
 export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
-  if (draft.sourceIp === undefined) return { ignored: "no-source" };
+  if (draft.sourceIp === undefined) return { rejection: noSource(draft.sourceMembers) };
   const sensor = options.sensorId ?? clip(identifierText(draft.sensor), MAX_LENGTH.identifier) ?? draft.format;
   const transport = draft.transport?.toLowerCase();
   const observation = {
@@ -106,6 +109,14 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   const content = defined(observation);
   const key = JSON.stringify(draft.key === undefined ? content : [draft.format, sensor, ...draft.key]);
   return { observation: { ...content, observation_id: `raw:${hash("sha256", key).slice(0, 32)}` } };
+}
+
+/** The rejection of a record that names no source. */
+export function noSource(members: readonly string[]): Rejection {
+  return {
+    reason: "no-source",
+    detail: `the record names no source: ${members.join(", ")} ${members.length > 1 ? "are" : "is"} missing or empty`,
+  };
 }
 
 function toHttp({ target, ...http }: HttpDraft): Fields {

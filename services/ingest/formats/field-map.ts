@@ -81,6 +81,7 @@ export function fieldMapFormat({ name, description, recognize, fields, constants
       observedAt: time ?? new Date(now).toISOString(),
       sensor: text("sensor_id"),
       sourceIp: text("source_ip"),
+      sourceMembers: pathsOf("source_ip"),
       sourcePort: port("source_port"),
       destinationPort: port("destination_port"),
       transport: text("transport"),
@@ -119,6 +120,7 @@ export function fieldMapFormat({ name, description, recognize, fields, constants
     name,
     description,
     json: {
+      signs: signs.map(([path, value]) => `${path} ${JSON.stringify(value)}`).join(", ") || "a record of its field map",
       recognizes: (record) => signs.length > 0 && signs.every(([path, value]) => at(record, path) === value),
       decode(record, options) {
         const source = textAt(record, ...pathsOf("source_ip"));

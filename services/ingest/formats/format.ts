@@ -17,11 +17,21 @@ export type DecodeOptions = {
 };
 
 /**
- * Why a record of a sensor's log is no observation: it names no source, it is traffic that the sensor itself began, or
- * it says nothing about what the source did.
+ * Why a record is known to be no observation. Whatever else a format cannot read is rejected: only these are counted and
+ * forgotten. Metrics and responses contain the names: never change a meaning.
  */
-export const IGNORED_REASONS = ["no-source", "own-traffic", "no-behaviour"] as const;
-export type IgnoredReason = (typeof IGNORED_REASONS)[number];
+export const IGNORED = {
+  "about-sensor": "the sensor reports about itself: statistics, a listening socket, its start or stop",
+  "own-traffic": "the sensor's side began it: an own address is the source, or the record says outbound",
+  "no-behaviour": "it says nothing about what the source did, or repeats another record",
+  answer: "it answers a packet or a request: SYN-ACK, RST or FIN alone, a DNS response, a server's half of a flow",
+  "icmp-error": "an ICMP error, which answers a packet that it quotes",
+  "accepted-visit": "a packet filter let the packet in, and the settings say that such visitors are no scanners",
+  operator: "the operator's own visit, who logged in to the sensor's web server",
+  "other-program": "a line of another program in the same system log",
+  header: "a header or a comment of a text log",
+} as const;
+export type IgnoredReason = keyof typeof IGNORED;
 
 /** A record as an observation of the wire schema, not validated yet, or why it is none. */
 export type Decoded =
@@ -30,7 +40,8 @@ export type Decoded =
       /** Of a passive monitor's record: the address that the source sent to. */
       readonly destination?: string | undefined;
     }
-  | { readonly ignored: IgnoredReason };
+  | { readonly ignored: IgnoredReason }
+  | { readonly rejection: Rejection };
 
 /** A kind of log and how its records become observations. */
 export type LogFormat = {
@@ -39,6 +50,8 @@ export type LogFormat = {
   readonly description: string;
   /** Formats whose records are JSON objects. Times that cannot be read are passed on, so that the rejection shows them. */
   readonly json?: {
+    /** The members by which its records are told from others, for people whose record has none of them. */
+    readonly signs: string;
     /** Whether an object looks like one of its records; the first format that says so decodes it. */
     recognizes(record: Fields): boolean;
     decode(record: Fields, options: DecodeOptions): Decoded;
@@ -46,8 +59,8 @@ export type LogFormat = {
   /** Formats of text lines. */
   readonly text?: {
     recognizes(line: string): boolean;
-    /** Begins a stream: a header holds for the lines after it. @returns undefined for a line that is no record. */
-    open(): (line: string, options: DecodeOptions) => Decoded | undefined;
+    /** Begins a stream: a header holds for the lines after it. */
+    open(): (line: string, options: DecodeOptions) => Decoded;
   };
 };
 

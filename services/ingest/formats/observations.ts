@@ -5,6 +5,7 @@ export const observationsFormat: LogFormat = {
   name: "observations",
   description: "Noisefloor's own wire schema, NDJSON",
   json: {
+    signs: "observed_at and source_ip",
     recognizes: (record) => "observed_at" in record && "source_ip" in record,
     decode: (record) => ({ observation: record }),
   },

@@ -16,8 +16,7 @@ export async function* readRecordsOf(
   for await (const line of readLines(stream)) {
     const parts = line[0] === OPEN_BRACKET ? await splitInTurns(line, Number.POSITIVE_INFINITY) : [line];
     for (const bytes of Array.isArray(parts) ? parts : [line]) {
-      const record = decode(bytes);
-      if (record !== undefined) yield record;
+      yield decode(bytes);
     }
   }
 }

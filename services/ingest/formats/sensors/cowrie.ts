@@ -34,6 +34,7 @@ export const cowrie: LogFormat = {
   name: "cowrie",
   description: "Cowrie's JSON log (cowrie.json): SSH and Telnet sessions",
   json: {
+    signs: 'eventid that begins with "cowrie."',
     recognizes: (record) => textAt(record, "eventid")?.startsWith("cowrie.") === true,
     decode: decodeCowrie,
   },
@@ -52,6 +53,7 @@ export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
       observedAt: record.timestamp,
       sensor: textAt(record, "sensor"),
       sourceIp: textAt(record, "src_ip"),
+      sourceMembers: ["src_ip"],
       // There the ports are those of the connection that the source asks for.
       sourcePort: isProxying ? undefined : portAt(record, "src_port"),
       destinationPort: isProxying ? undefined : portAt(record, "dst_port", "dest_port"),

@@ -31,6 +31,7 @@ export const dionaea: LogFormat = {
   name: "dionaea",
   description: "Dionaea's JSON log (dionaea.json)",
   json: {
+    signs: "connection.protocol and connection.transport",
     recognizes: (record) =>
       textAt(record, "connection.protocol") !== undefined && textAt(record, "connection.transport") !== undefined,
     decode: decodeDionaea,
@@ -40,8 +41,8 @@ export const dionaea: LogFormat = {
 export function decodeDionaea(record: Fields, options: DecodeOptions): Decoded {
   const connection = objectAt(record, "connection");
   const type = textAt(connection, "type");
-  // The sensor's own sockets.
-  if (type === "listen" || type === "connect") return { ignored: "own-traffic" };
+  if (type === "listen") return { ignored: "about-sensor" };
+  if (type === "connect") return { ignored: "own-traffic" };
   const protocol = textAt(connection, "protocol") ?? "";
   const commands = textsAt(record, "ftp.commands.command");
   const words = textsAt(record, "ftp.commands.arguments");
@@ -51,6 +52,7 @@ export function decodeDionaea(record: Fields, options: DecodeOptions): Decoded {
       observedAt: at(record, "timestamp"),
       sensor: textAt(record, "sensor", "host"),
       sourceIp: textAt(record, "src_ip") ?? textAt(connection, "remote.address"),
+      sourceMembers: ["src_ip", "connection.remote.address"],
       sourcePort: portAt(record, "src_port") ?? portAt(connection, "remote.port"),
       destinationPort: portAt(record, "dst_port", "dest_port") ?? portAt(connection, "local.port"),
       transport: textAt(connection, "transport"),

@@ -8,6 +8,7 @@ export const dockerApiHoneypot: LogFormat = {
   name: "docker-api-honeypot",
   description: "requests to a Docker API honeypot (dockerapi.*.log)",
   json: {
+    signs: "view_args, source and url",
     recognizes: (record) => "view_args" in record && "source" in record && "url" in record,
     decode: decodeRequest,
   },
@@ -26,6 +27,7 @@ function decodeRequest(record: Fields, options: DecodeOptions): Decoded {
       observedAt: textAt(record, "_hour", "timestamp", "time") ?? new Date(options.now()).toISOString(),
       sensor: textAt(record, "sensor", "host"),
       sourceIp: textAt(record, "source"),
+      sourceMembers: ["source"],
       destinationPort: portAt(record, "_port") ?? portOfUrl(url),
       transport: "tcp",
       application: "http",

@@ -8,6 +8,7 @@ export const dshieldWeb: LogFormat = {
   name: "dshield",
   description: "the DShield sensor's web log (webhoneypot_*.json)",
   json: {
+    signs: "sip, url and headers",
     recognizes: (record) => "sip" in record && "url" in record && "headers" in record,
     decode: decodeWeb,
   },
@@ -24,6 +25,7 @@ function decodeWeb(record: Fields, options: DecodeOptions): Decoded {
       observedAt: record.time,
       sensor: textAt(record, "sensor"),
       sourceIp: textAt(record, "sip"),
+      sourceMembers: ["sip"],
       destinationPort: portAt(record, "dport") ?? portOfHost(textAt(objectAt(record, "headers"), "host", "Host")),
       transport: "tcp",
       application: "http",
@@ -63,10 +65,9 @@ export const netfilter: LogFormat = {
   },
 };
 
-function decodePacket(line: string, options: DecodeOptions): Decoded | undefined {
+function decodePacket(line: string, options: DecodeOptions): Decoded {
   const source = SOURCE.exec(line)?.[1];
-  // Other lines of the same system log.
-  if (source === undefined) return undefined;
+  if (source === undefined) return { ignored: "other-program" };
   // A packet that the sensor itself sends.
   if (options.isOwnAddress(source) || (!/\bIN=\S/.test(line) && /\bOUT=\S/.test(line)))
     return { ignored: "own-traffic" };
@@ -78,6 +79,7 @@ function decodePacket(line: string, options: DecodeOptions): Decoded | undefined
       observedAt: timeOf(line, options.now()),
       sensor: /^(?:\S+|[A-Z][a-z]{2} [ \d]\d \S+) (\S+) /.exec(line)?.[1],
       sourceIp: source,
+      sourceMembers: ["SRC"],
       sourcePort: sourcePort === undefined ? undefined : Number(sourcePort),
       destinationPort: destinationPort === undefined ? undefined : Number(destinationPort),
       transport: value(line, "PROTO"),

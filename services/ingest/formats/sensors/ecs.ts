@@ -10,6 +10,7 @@ export const ecs: LogFormat = {
   name: "ecs",
   description: "Elastic Common Schema (Filebeat, Elastic Agent)",
   json: {
+    signs: "@timestamp and source.ip",
     recognizes: (record) => "@timestamp" in record && textAt(record, "source.ip", "source.address") !== undefined,
     decode: decodeEcs,
   },
@@ -29,6 +30,7 @@ function decodeEcs(record: Fields, options: DecodeOptions): Decoded {
       observedAt: record["@timestamp"],
       sensor: textAt(record, "observer.name", "opencanary.node.id", "agent.name", "host.name"),
       sourceIp: source,
+      sourceMembers: ["source.ip", "source.address"],
       sourcePort: portAt(record, "source.port"),
       destinationPort: portAt(record, "destination.port"),
       transport: textAt(record, "network.transport"),

@@ -7,6 +7,7 @@ export const heralding: LogFormat = {
   name: "heralding",
   description: "Heralding's session log (log_session.json)",
   json: {
+    signs: "num_auth_attempts and session_id",
     recognizes: (record) => "num_auth_attempts" in record && "session_id" in record,
     decode: decodeHeralding,
   },
@@ -22,6 +23,7 @@ export function decodeHeralding(record: Fields, options: DecodeOptions): Decoded
       observedAt: record.timestamp,
       sensor: textAt(record, "sensor"),
       sourceIp: textAt(record, "source_ip", "src_ip"),
+      sourceMembers: ["source_ip", "src_ip"],
       sourcePort: portAt(record, "source_port", "src_port"),
       destinationPort: portAt(record, "destination_port", "dest_port"),
       transport: "tcp",

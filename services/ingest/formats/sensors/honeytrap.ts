@@ -8,6 +8,7 @@ export const honeytrap: LogFormat = {
   name: "honeytrap",
   description: "Honeytrap's JSON log (attackers.json)",
   json: {
+    signs: "attack_connection.remote_ip",
     recognizes: (record) => textAt(record, "attack_connection.remote_ip") !== undefined,
     decode: decodeHoneytrap,
   },
@@ -23,6 +24,7 @@ export function decodeHoneytrap(record: Fields, options: DecodeOptions): Decoded
       observedAt: record.start_time ?? record["@timestamp"],
       sensor: textAt(record, "sensor", "host"),
       sourceIp: textAt(connection, "remote_ip"),
+      sourceMembers: ["attack_connection.remote_ip"],
       sourcePort: portAt(connection, "remote_port"),
       destinationPort: portAt(connection, "local_port"),
       transport: textAt(connection, "protocol"),

@@ -10,14 +10,18 @@ export const hpfeeds: LogFormat = {
   name: "hpfeeds",
   description: "hpfeeds messages as JSON (channel, ident, payload), also as MHN exports them",
   json: {
+    signs: "channel and payload",
     recognizes: (record) => textAt(record, "channel") !== undefined && "payload" in record,
     decode: decodeMessage,
   },
 };
 
+/** The source's address by channel: each sensor calls it otherwise. */
+const SOURCES = ["remote_host", "saddr", "attackerIP", "source_ip", "src_ip", "client_ip", "peerIP"];
+
 function decodeMessage(record: Fields, options: DecodeOptions): Decoded {
   const payload = readPublished(record.payload);
-  if (payload === undefined) return { ignored: "no-source" };
+  if (payload === undefined) return { rejection: { reason: "not-json", detail: "the payload is not a JSON object" } };
   const channel = textAt(record, "channel") ?? "";
   const common = {
     format: "hpfeeds",
@@ -32,9 +36,8 @@ function decodeMessage(record: Fields, options: DecodeOptions): Decoded {
   return toObservation(
     {
       ...common,
-      sourceIp:
-        textAt(payload, "remote_host", "saddr", "attackerIP", "source_ip", "src_ip", "client_ip", "peerIP") ??
-        toText(listAt(payload, "source")[0]),
+      sourceIp: textAt(payload, ...SOURCES) ?? toText(listAt(payload, "source")[0]),
+      sourceMembers: [...SOURCES, "source"],
       sourcePort:
         portAt(payload, "remote_port", "sport", "attackerPort", "source_port", "src_port", "client_port") ??
         portAt({ port: listAt(payload, "source")[1] }, "port"),
@@ -74,6 +77,7 @@ function sessionOf(payload: Fields, channel: string) {
   );
   return {
     sourceIp: textAt(payload, "peerIP"),
+    sourceMembers: ["peerIP"],
     sourcePort: portAt(payload, "peerPort"),
     destinationPort: portAt(payload, "hostPort"),
     transport: "tcp",

@@ -23,7 +23,7 @@ export const marx: LogFormat = {
         const fields = readFields(line);
         if (header === undefined) {
           header = fields;
-          return undefined;
+          return { ignored: "header" };
         }
         return { observation: toObservation(toRow(header, fields), line, options) };
       };

@@ -28,6 +28,7 @@ export const opencanary: LogFormat = {
   name: "opencanary",
   description: "OpenCanary's JSON log",
   json: {
+    signs: "logtype and src_host",
     recognizes: (record) => "logtype" in record && "src_host" in record,
     decode: decodeOpencanary,
   },
@@ -35,7 +36,7 @@ export const opencanary: LogFormat = {
 
 function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
   const type = Number(textAt(record, "logtype"));
-  if (type < FIRST_EVENT) return { ignored: "no-source" };
+  if (type < FIRST_EVENT) return { ignored: "about-sensor" };
   const data = objectAt(record, "logdata");
   const username = textAt(data, "USERNAME");
   const password = textAt(data, "PASSWORD");
@@ -47,6 +48,7 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
       observedAt: record.utc_time ?? record.local_time_adjusted ?? record.local_time,
       sensor: textAt(record, "node_id"),
       sourceIp: textAt(record, "src_host"),
+      sourceMembers: ["src_host"],
       sourcePort: portAt(record, "src_port"),
       destinationPort: portAt(record, "dst_port"),
       transport: textAt(data, "PROTO") ?? (type >= 10_000 && type < 12_000 ? "udp" : "tcp"),

@@ -101,9 +101,9 @@ describe("what is no scan is ignored", () => {
         dest_port: 40000,
         dns: { type: "answer" },
       },
-      "own-traffic",
+      "answer",
     ],
-    ["statistics", { ...flow, event_type: "stats" }, "no-source"],
+    ["statistics", { ...flow, event_type: "stats" }, "about-sensor"],
     [
       "a terminal's size",
       { eventid: "cowrie.client.size", src_ip: "45.83.64.1", timestamp: "2026-11-20T13:00:00Z" },
@@ -116,7 +116,7 @@ describe("what is no scan is ignored", () => {
         src_ip: "",
         timestamp: "2026-11-20T13:00:00",
       },
-      "own-traffic",
+      "about-sensor",
     ],
   ])("%s", async (_what, record, reason) => {
     expect((await readContent(JSON.stringify(record), "auto", own)).map(({ ignored }) => ignored)).toEqual([reason]);
@@ -150,15 +150,10 @@ test("a file may mix formats; headers of text formats hold until another header 
     '{"cut',
   ].join("\n");
   const records = await readContent(content);
-  expect(records.map(({ value, rejection }) => (value === undefined ? rejection?.reason : "ok"))).toEqual([
-    "ok",
-    "ok",
-    "ok",
-    "ok",
-    "unknown-format",
-    "not-json",
-  ]);
-  expect(records[1]?.value).toMatchObject({ source_ip: "45.83.64.20", destination_port: 22, session_id: "C9" });
+  expect(
+    records.map(({ value, rejection, ignored }) => (value === undefined ? (rejection?.reason ?? ignored) : "ok")),
+  ).toEqual(["ok", ...["header", "header", "header"], "ok", "header", "ok", "ok", "unknown-format", "not-json"]);
+  expect(records[4]?.value).toMatchObject({ source_ip: "45.83.64.20", destination_port: 22, session_id: "C9" });
 });
 
 const JSON_RECORDS = RECORDS.filter(([, record]) => typeof record !== "string");

@@ -17,6 +17,7 @@ export const suricataEve: LogFormat = {
   name: "suricata-eve",
   description: "Suricata's eve.json; set OWN_ADDRESSES to the addresses that it watches",
   json: {
+    signs: "event_type and flow_id",
     recognizes: (record) => textAt(record, "event_type") !== undefined && "flow_id" in record,
     decode: decodeEve,
   },
@@ -24,9 +25,9 @@ export const suricataEve: LogFormat = {
 
 export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
   const event = textAt(record, "event_type") ?? "";
-  if (STATISTICS.has(event) || textAt(record, "src_ip") === undefined) return { ignored: "no-source" };
+  if (STATISTICS.has(event)) return { ignored: "about-sensor" };
   // An answer's source is a name server.
-  if (event === "dns" && textAt(record, "dns.type") === "answer") return { ignored: "own-traffic" };
+  if (event === "dns" && textAt(record, "dns.type") === "answer") return { ignored: "answer" };
   const direction = directionOf(record, event, options);
   if (direction === "own") return { ignored: "own-traffic" };
   const [source, destination] = direction === "in" ? ["src", "dest"] : ["dest", "src"];
@@ -38,6 +39,7 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
       observedAt: record.timestamp,
       sensor: textAt(record, "host"),
       sourceIp: textAt(record, `${source}_ip`),
+      sourceMembers: [`${source}_ip`],
       sourcePort: portAt(record, `${source}_port`),
       destinationPort: portAt(record, `${destination}_port`),
       transport: textAt(record, "proto"),
@@ -56,7 +58,7 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
     },
     options,
   );
-  return "ignored" in decoded ? decoded : { ...decoded, destination: textAt(record, `${destination}_ip`) };
+  return !("observation" in decoded) ? decoded : { ...decoded, destination: textAt(record, `${destination}_ip`) };
 }
 
 /** Whether the source came in, only answered somebody who did, or the sensor itself began it. */

@@ -38,6 +38,7 @@ export const tpot: LogFormat = {
   name: "tpot",
   description: "what T-Pot's Logstash sends, of any of its honeypots",
   json: {
+    signs: "@timestamp, type, and src_ip or t-pot_hostname",
     recognizes: (record) =>
       "@timestamp" in record && "type" in record && ("src_ip" in record || "t-pot_hostname" in record),
     decode: decodeTpot,
@@ -50,7 +51,7 @@ function decodeTpot(record: Fields, options: DecodeOptions): Decoded {
   // The destination is often a container's address: only the host's name says which sensor it was.
   const sensorId = options.sensorId ?? textAt(record, "t-pot_hostname");
   const decoded = decodeByType(record, { ...options, isOwnAddress, sensorId });
-  return "ignored" in decoded ? decoded : { ...decoded, observation: withPlace(decoded.observation, record) };
+  return !("observation" in decoded) ? decoded : { ...decoded, observation: withPlace(decoded.observation, record) };
 }
 
 function decodeByType(record: Fields, options: DecodeOptions): Decoded {
@@ -82,6 +83,7 @@ function decodeGeneric(record: Fields, type: string, options: DecodeOptions): De
       observedAt: record["@timestamp"] ?? record.timestamp,
       sensor: undefined,
       sourceIp: source,
+      sourceMembers: ["src_ip"],
       sourcePort: portAt(record, "src_port"),
       destinationPort: portAt(record, "dest_port"),
       transport: textAt(record, "proto", "protocol", "transport") ?? "tcp",

@@ -10,6 +10,7 @@ export const zeek: LogFormat = {
   name: "zeek",
   description: "Zeek's logs (conn, http, ssh, ssl, ...), JSON or tab-separated; set OWN_ADDRESSES as well",
   json: {
+    signs: "id.orig_h",
     recognizes: (record) =>
       "id.orig_h" in record ||
       ("_path" in record && "ts" in record) ||
@@ -25,8 +26,8 @@ export const zeek: LogFormat = {
 function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
   const source = textAt(record, "id.orig_h");
   const path = textAt(record, "_path");
-  if (source === undefined || (path !== undefined && WITHOUT_SOURCE.has(path))) return { ignored: "no-source" };
-  if (options.isOwnAddress(source)) return { ignored: "own-traffic" };
+  if (path !== undefined && WITHOUT_SOURCE.has(path)) return { ignored: "about-sensor" };
+  if (source !== undefined && options.isOwnAddress(source)) return { ignored: "own-traffic" };
   const transport = textAt(record, "proto");
   const isIcmp = transport?.includes("icmp") === true;
   const depth = Number(textAt(record, "trans_depth") ?? 1);
@@ -40,6 +41,7 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
       observedAt: record.ts,
       sensor: textAt(record, "_system_name", "_node"),
       sourceIp: source,
+      sourceMembers: ["id.orig_h"],
       // For ICMP these are type and code.
       sourcePort: isIcmp ? undefined : portAt(record, "id.orig_p"),
       destinationPort: isIcmp ? undefined : portAt(record, "id.resp_p"),
@@ -65,7 +67,7 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
     },
     options,
   );
-  return "ignored" in decoded ? decoded : { ...decoded, destination: textAt(record, "id.resp_h") };
+  return !("observation" in decoded) ? decoded : { ...decoded, destination: textAt(record, "id.resp_h") };
 }
 
 const hasPorts = (record: Fields) => portAt(record, "id.resp_p") !== undefined;
@@ -105,13 +107,13 @@ function openTsv() {
   let columns: readonly string[] = [];
   let path: string | undefined;
   let separator = "\t";
-  return (line: string, options: DecodeOptions): Decoded | undefined => {
+  return (line: string, options: DecodeOptions): Decoded => {
     if (line.startsWith("#")) {
       const [name, ...values] = line.split(line.startsWith("#separator") ? " " : separator, MAX_COLUMNS);
       if (name === "#separator") separator = values[0] === "\\x09" ? "\t" : (values[0] ?? "\t");
       if (name === "#fields") columns = values;
       if (name === "#path") path = values[0];
-      return undefined;
+      return { ignored: "header" };
     }
     const values = line.split(separator, MAX_COLUMNS);
     const record: Record<string, unknown> = path === undefined ? {} : { _path: path };

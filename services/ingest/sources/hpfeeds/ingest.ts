@@ -34,11 +34,11 @@ export function startHpfeedsIngest({ settings, ...options }: HpfeedsIngestOption
       const records = messages.flatMap((message): IncomingRecord[] => {
         const bytes = toRecord(message);
         const decoded = decode(bytes);
-        if (decoded?.ignored !== undefined) {
+        if (decoded.ignored !== undefined) {
           options.onIgnored(decoded.ignored, 1);
           options.activity.ignored(1, {});
         }
-        if (decoded === undefined || decoded.ignored !== undefined) return [];
+        if (decoded.ignored !== undefined) return [];
         return [{ ...decoded, fallbackId: `hpfeeds:${digestOf(bytes)}` }];
       });
       // The broker decides who may publish.

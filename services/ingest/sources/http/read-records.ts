@@ -85,8 +85,8 @@ export async function readRecords(parts: readonly Buffer[], options: ReadOptions
       continue;
     }
     const decoded = decode(bytes);
-    if (decoded?.ignored !== undefined) ignored.set(decoded.ignored, (ignored.get(decoded.ignored) ?? 0) + 1);
-    else if (decoded !== undefined) records.push({ ...decoded, ...common });
+    if (decoded.ignored !== undefined) ignored.set(decoded.ignored, (ignored.get(decoded.ignored) ?? 0) + 1);
+    else records.push({ ...decoded, ...common });
   }
   return { records, ignored };
 }

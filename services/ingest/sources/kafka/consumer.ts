@@ -166,7 +166,7 @@ async function decodeRecords(
     const pause = pace(record.bytes.length);
     if (pause !== undefined) await pause;
     const decoded = decode(record.bytes);
-    if (decoded?.ignored !== undefined) {
+    if (decoded.ignored !== undefined) {
       raw.onIgnored(decoded.ignored, 1);
       activity?.ignored(1, TOPIC_SENDER);
     } else if (decoded !== undefined) observations.push({ ...record, ...decoded });
