@@ -154,8 +154,8 @@ export const ROW_VIEWS = viewsWith("row");
 export const COUNT_VIEWS = viewsWith("count");
 
 /**
- * Makes the views for dashboards, in a client's database: with its user's rights they give away the rows of shared data
- * and of these workspaces alone. So whoever reads them needs no right on a table. Each time they are made anew, for other
+ * Makes the views for dashboards, in a client's database: with its user's rights they return the rows of shared data
+ * and of these workspaces alone, so their reader needs no right on a table. They are made anew each time, for other
  * workspaces and after a migration.
  */
 export async function createDashboardViews(client: ClickHouseClient, workspaces: readonly string[]): Promise<void> {

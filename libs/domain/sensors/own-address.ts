@@ -7,18 +7,18 @@ export type SeenFlow = { readonly sensor: string; readonly source: string; reado
 export type OwnAddress = {
   readonly sensor: string;
   readonly address: string;
-  /** Of `flows` flows it began so many, each of which would count as a scan by this address. */
+  /** How many of the `flows` it began: each of these would count as a scan by this address. */
   readonly begun: number;
   readonly flows: number;
 };
 
-/** The first flows of a sensor, from which it is told whether one of their ends is its own address. */
+/** How many flows of a sensor are examined. */
 const SAMPLE = 2_000;
 const LEAST_FLOWS = 100;
 const SENSORS = 100;
 /**
  * The rule: an end of nine tenths of a sensor's flows, with ten others or more, that began some and was the destination
- * of others. A loud scanner has one partner, the sensor, and nobody else begins a flow to it.
+ * of others. A loud scanner has one partner, the sensor, and is no flow's destination.
  */
 const RULE = { share: 0.9, partners: 10, eachWay: 0.01 } as const;
 

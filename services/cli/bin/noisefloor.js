@@ -16,7 +16,7 @@ const program = await ensureBuilt().catch((error) => {
   console.error(
     error.code === "ERR_MODULE_NOT_FOUND"
       ? 'noisefloor: the packages are not installed: run "npm start" or "npm ci" once'
-      : 'noisefloor: whoever may write there runs "npm run build" once',
+      : 'noisefloor: run "npm run build" once as a user who may write there',
   );
   process.exit(1);
 });

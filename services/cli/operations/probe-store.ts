@@ -101,54 +101,41 @@ async function askStore(
 async function askDatabase(client: ClickHouseClient, floorBytes: number | undefined) {
   const now = Date.now();
   const ask = <T>(read: () => Promise<T>) => probe(() => read().catch(explain));
-  const [
-    schema,
-    disk,
-    size,
-    perDay,
-    retentionDays,
-    newestReceipt,
-    lastBackup,
-    deadLetters,
-    sensors,
-    loudestSources,
-    isStale,
-    replicas,
-  ] = await Promise.all([
-    ask(async () => {
+  const asked = {
+    schema: ask(async () => {
       const migrations = await readMigrations(MIGRATIONS_DIRECTORY);
       await assertCurrentSchema(client, migrations);
       return migrations.at(-1)?.version ?? 0;
     }),
-    ask(async () => {
+    disk: ask(async () => {
       const space = await readDiskSpace(client);
       if (space instanceof Error) throw space;
       return { ...space, floorBytes: floorBytes ?? floorOf(space) };
     }),
-    ask(() => readSize(client)),
-    ask(() => readDailyObservations(client, SENSOR_PREFIX)),
-    ask(() => readRetention(client)),
-    ask(() => readNewestReceipt(client)),
-    ask(() => readLastBackup(client)),
-    ask(() => countDeadLettersSince(client, Math.floor(now / DAY_MS) * DAY_MS)),
-    ask(() => readSensorSummaries(client, now)),
-    ask(() => readLoudestSources(client, now)),
-    ask(async () => (await readStaleRollups(client)) !== undefined),
-    ask(() => readReplicas(client)),
-  ]);
+    size: ask(() => readSize(client)),
+    perDay: ask(() => readDailyObservations(client, SENSOR_PREFIX)),
+    retentionDays: ask(() => readRetention(client)),
+    newestReceipt: ask(() => readNewestReceipt(client)),
+    lastBackup: ask(() => readLastBackup(client)),
+    deadLetters: ask(() => countDeadLettersSince(client, Math.floor(now / DAY_MS) * DAY_MS)),
+    sensors: ask(() => readSensorSummaries(client, now)),
+    loudestSources: ask(() => readLoudestSources(client, now)),
+    isStale: ask(async () => (await readStaleRollups(client)) !== undefined),
+    replicas: ask(() => readReplicas(client)),
+  };
   return {
-    schema,
-    disk,
-    size,
-    perDay,
-    retentionDays,
-    newestReceipt,
-    lastBackup,
-    deadLetters,
-    sensors,
-    loudestSources,
-    isStale,
-    replicas,
+    schema: await asked.schema,
+    disk: await asked.disk,
+    size: await asked.size,
+    perDay: await asked.perDay,
+    retentionDays: await asked.retentionDays,
+    newestReceipt: await asked.newestReceipt,
+    lastBackup: await asked.lastBackup,
+    deadLetters: await asked.deadLetters,
+    sensors: await asked.sensors,
+    loudestSources: await asked.loudestSources,
+    isStale: await asked.isStale,
+    replicas: await asked.replicas,
   };
 }
 

@@ -28,7 +28,7 @@ const PATHS = [
   "/plans",
 ];
 
-test("every page is there in a browser whose language is none, and in any other language", async () => {
+test("every page is there in a browser with an invalid language tag, and in any other language", async () => {
   const unnamed = await open({ key: shown.key });
   expect(await unnamed.page.evaluate("navigator.language")).toBe("en-US@posix");
   const invalid = await open({ key: shown.key });

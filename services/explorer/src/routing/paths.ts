@@ -23,5 +23,5 @@ export const cvePath = (cve: string) => pagePath("/tags", { cve });
 
 /** The links that the pages open themselves; the browser loads all others, and plain pages. */
 export const PAGES = new RegExp(
-  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
+  `^${BASE.replace(/[.*+?^$\\{}()|[\\]/g, "\\$&")}/(?:|addresses|plans|sensors|tags|tags/[^/?]+|ip/[^/?]+|riot/[^/?]+|networks/[^/?]+/[^/?]+|asns/[^/?]+|countries/[^/?]+)(?:\\?(?!.*\\bplain=).*)?$`,
 );

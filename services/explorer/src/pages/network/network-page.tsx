@@ -7,8 +7,8 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { addressPath, tagPath } from "../../routing/paths.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
 import { Badge } from "../../shell/badge.tsx";
-import { Choice } from "../../shell/choice.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
+import { LimitChoice } from "../../shell/limit-choice.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { ScrollRegion } from "../../shell/scroll-region.tsx";
 import { type Column, useSorted } from "../../table/use-sorted.tsx";
@@ -44,13 +44,7 @@ export function NetworkPage() {
       </h1>
       <div class="bar-of-choices">
         <h2>Addresses seen scanning</h2>
-        <Choice
-          label="At most"
-          name="limit"
-          options={LIMITS.map((one) => [one, plural(Number(one), "address", "addresses")] as const)}
-          value={limit}
-          onChoose={(chosen) => set({ limit: chosen })}
-        />
+        <LimitChoice limits={LIMITS} value={limit} onChoose={(chosen) => set({ limit: chosen })} />
       </div>
       <Loaded of={network} what="the addresses">
         {(data) => <Addresses {...data} />}

@@ -3,9 +3,9 @@ import type { AddressesOfCountry, AddressesOfNetwork } from "../../api/operation
 import { addressesOfCountry, addressesOfNetwork } from "../../api/questions.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { oneOf, useParameters } from "../../routing/use-parameters.ts";
-import { Choice } from "../../shell/choice.tsx";
 import { Clamped } from "../../shell/clamped.tsx";
 import { usePageTitle } from "../../shell/layout.tsx";
+import { LimitChoice } from "../../shell/limit-choice.tsx";
 import { Loaded } from "../../shell/loaded.tsx";
 import { PeriodChoice } from "../../shell/period-choice.tsx";
 import { LatestAddresses } from "../../table/latest-addresses.tsx";
@@ -62,13 +62,7 @@ function useChoices() {
     <div class="bar-of-choices">
       <h2>Addresses seen scanning</h2>
       <PeriodChoice days={DAYS} value={days} onChoose={(chosen) => set({ days: chosen })} />
-      <Choice
-        label="At most"
-        name="limit"
-        options={LIMITS.map((one) => [one, plural(Number(one), "address", "addresses")] as const)}
-        value={limit}
-        onChoose={(chosen) => set({ limit: chosen })}
-      />
+      <LimitChoice limits={LIMITS} value={limit} onChoose={(chosen) => set({ limit: chosen })} />
     </div>
   );
   return { days: Number(days), limit: Number(limit), choices };
