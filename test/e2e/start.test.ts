@@ -78,7 +78,7 @@ test("replay without a service runs the store for as long as it needs, and repor
   const { code, stdout } = await noisefloor(["replay", "--format", "marx", "--shift-to", "now", file]).finished;
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^All times move by the same: the newest becomes \S+Z\.\nread {6}2\nstored {4}1\nrejected {2}1\n {2}source-not-routable {4}1\nseconds {3}\d/,
+    /^All times move by the same: the newest becomes \S+Z\.\nread {6}3\nstored {4}1\nrejected {2}1\n {2}source-not-routable {4}1\nignored {3}1\n {2}header {17}1\nseconds {3}\d/,
   );
 });
 

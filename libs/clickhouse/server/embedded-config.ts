@@ -31,6 +31,8 @@ export function embeddedConfigXml(settings: EmbeddedSettings): string {
   <!-- With two threads each, as in a command line, each insert would log a warning that one of them is busy. -->
   <background_schedule_pool_size>64</background_schedule_pool_size>
   <background_streaming_schedule_pool_size>64</background_streaming_schedule_pool_size>
+  <!-- With 4 tasks, as in a command line, a deletion that finds them all taken waits for ten seconds or more. -->
+  <background_merges_mutations_concurrency_ratio>4</background_merges_mutations_concurrency_ratio>
   <!-- Reading the memory of the process twenty times a second takes half the processor time of an idle server. -->
   <memory_worker_period_ms>500</memory_worker_period_ms>
   <max_server_memory_usage_to_ram_ratio>0.6</max_server_memory_usage_to_ram_ratio>

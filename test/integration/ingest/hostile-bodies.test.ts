@@ -65,7 +65,7 @@ const WAYS: Readonly<Record<string, { url: string; write: (hostile: string, good
 };
 
 const BODY_WAYS = ["an array of observations", "Splunk's collector"];
-const WORST = ["nested arrays", "empty objects", "objects with a name of their own each", "white space"];
+const WORST = ["nested arrays", "objects with a name of their own each"];
 const RECORD_WAYS = ["lines in any format", "T-Pot", "Splunk's collector"];
 
 /** How long a body holds up others at most, once it has arrived. */
@@ -101,7 +101,7 @@ const countOversize = async () =>
 test.each(Object.keys(WAYS))("in %s a record of any depth is a dead letter, and the others are stored", async (way) => {
   const { url, write } = WAYS[way] ?? { url: "", write: () => "" };
   const before = await countOversize();
-  const depths = [1_000, 100_000, ...atVolume([], [1_000_000])];
+  const depths = [100_000, ...atVolume([], [1_000, 1_000_000])];
   const records = depths.flatMap((levels) => [cowrie(nestedArrays(levels)), cowrie(nestedObjects(levels))]);
   for (const [index, record] of records.entries()) {
     const ip = `45.8.${Object.keys(WAYS).indexOf(way)}.${index}`;
@@ -116,7 +116,7 @@ test.each(Object.keys(WAYS))("in %s a record of any depth is a dead letter, and 
 test("no depth of a body is an error of ours, on any path that takes one", async () => {
   const paths = [...INGEST_OPERATIONS, ...QUERY_OPERATIONS].filter(({ method }) => method === "POST");
   const key = await world.addCaller("unlimited", []);
-  for (const levels of [10, 1_000, 100_000, ...atVolume([], [1_000_000])]) {
+  for (const levels of [10, 100_000, ...atVolume([], [1_000, 1_000_000])]) {
     for (const nested of [nestedArrays(levels), nestedObjects(levels)]) {
       for (const body of [nested, `{"ips":${nested}}`, `{"ips":["45.9.0.9"],"more":${nested}}`]) {
         for (const { path } of paths) {

@@ -103,6 +103,6 @@ test("sessions that a broker publishes are stored, also after the connection has
   );
   const text = await metrics.text();
   expect(text).toContain('noisefloor_ingest_records_total{source="hpfeeds",outcome="source-not-routable"} 1');
-  expect(text).toContain('noisefloor_ingest_records_total{source="hpfeeds",outcome="ignored"} 1');
+  expect(text).toContain('noisefloor_ingest_records_total{source="hpfeeds",outcome="not-json"} 1');
   expect(text).toContain("noisefloor_hpfeeds_gaps 1");
 });

@@ -2,7 +2,7 @@ import { defineQuery, run } from "@noisefloor/clickhouse/client/query.ts";
 import { ingestBatch } from "@noisefloor/ingest/pipeline.ts";
 import type { IncomingRecord } from "@noisefloor/ingest/types.ts";
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { createWorld, RETENTION_DAYS, storingIn, type World } from "../../support/worlds/world.ts";
 
@@ -141,6 +141,8 @@ test("sessions come out the same however their records are cut into batches, rep
 });
 
 test("of two states of a session that one insert has, the later one is continued", async () => {
+  // The database is used again, and a deletion would wait for its merges without end.
+  onTestFinished(async () => void (await world.client.command({ query: "SYSTEM START MERGES observations" })));
   await world.client.command({ query: "SYSTEM STOP MERGES observations" });
   const sink = storingIn(world.client);
   const store = (parts: readonly Part[]) => {
