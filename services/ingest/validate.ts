@@ -8,9 +8,11 @@ import {
 } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
+import type { Fields } from "./formats/fields.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import { observationsFormat } from "./formats/observations.ts";
 import { explainOtherFormat } from "./formats/recognize.ts";
+import { unwrapObservation } from "./formats/wrapped/observation.ts";
 import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
 
 const MAX_DETAIL_LENGTH = 500;
@@ -56,13 +58,19 @@ export async function validateBatch<R extends IncomingRecord>(
       rejected.push({ record, rejection: boundDetail(validated.rejection), sensorId: validated.sensorId ?? sensorId });
     } else {
       const { valid, tagIds } = validated;
-      accepted.push({ record: valid.isFilledIn ? { ...record, value: valid.observation } : record, valid, tagIds });
+      const isElsewhere = valid.isFilledIn || validated.isUnwrapped;
+      accepted.push({ record: isElsewhere ? { ...record, value: valid.observation } : record, valid, tagIds });
     }
   }
   return { accepted, rejected };
 }
 
-type ValidRecord = { readonly valid: ValidObservation; readonly tagIds: readonly string[] };
+type ValidRecord = {
+  readonly valid: ValidObservation;
+  readonly tagIds: readonly string[];
+  /** Whether the bytes hold it in a wrapper. */
+  readonly isUnwrapped?: boolean;
+};
 type InvalidRecord = { readonly rejection: Rejection; readonly sensorId?: string | undefined };
 
 /** A detail may quote the record. Cut in the middle of a character, ClickHouse would reject its text. */
@@ -80,11 +88,21 @@ function validateRecord(
   if ("reason" in parsed) return { rejection: parsed };
   const valid = validateObservation(parsed.value, criteria);
   if ("reason" in valid) {
+    const unwrapped = unwrap(record, valid, parsed.value);
+    if (unwrapped !== undefined) {
+      return { ...validateRecord({ ...record, value: unwrapped }, catalogue, criteria), isUnwrapped: true };
+    }
     return { rejection: withFormat(valid, record, parsed.value), sensorId: namedSensor(parsed.value) };
   }
   const tagIds = resolveTags(catalogue, valid.observation.tags);
   if ("reason" in tagIds) return { rejection: tagIds, sensorId: valid.observation.sensor_id };
   return { valid, tagIds };
+}
+
+/** The observation inside of one of our own records that a shipper has wrapped. */
+function unwrap({ value, format }: IncomingRecord, { reason }: Rejection, parsed: unknown): Fields | undefined {
+  const isFirst = value === undefined && format === undefined && reason === "invalid-observation";
+  return isFirst ? unwrapObservation(parsed) : undefined;
 }
 
 /** Senders forget to name a sensor's own format: the first member that the wire schema lacks would not tell them. */

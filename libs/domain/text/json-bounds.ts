@@ -15,9 +15,9 @@ export const MAX_JSON_VALUES = 20_000;
  * What of a JSON text is more than may be parsed, as the end of a sentence about it; undefined when nothing is. Nothing
  * is built for it. Whether the text is JSON at all is left to JSON.parse.
  */
-export function findJsonExcess(text: string): string | undefined {
+export function findJsonExcess(text: string, maxValues = MAX_JSON_VALUES): string | undefined {
   // Nearly every text is far from both bounds, and this is known without reading each of its characters.
-  if (text.length <= MAX_JSON_VALUES && !hasManyBrackets(text)) return undefined;
+  if (text.length <= maxValues && !hasManyBrackets(text)) return undefined;
   let levels = 0;
   let values = 1;
   for (let at = 0; at < text.length; at++) {
@@ -29,9 +29,20 @@ export function findJsonExcess(text: string): string | undefined {
       values++;
       if (++levels > MAX_JSON_LEVELS) return `is nested more than ${MAX_JSON_LEVELS} levels deep`;
     }
-    if (values > MAX_JSON_VALUES) return `has more than ${MAX_JSON_VALUES} values`;
+    if (values > maxValues) return `has more than ${MAX_JSON_VALUES} values`;
   }
   return undefined;
+}
+
+/** How many values JSON text holds, give or take those in its texts that look like some. */
+export function countJsonValues(text: string): number {
+  let values = 1;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (character === QUOTE) at = endOfString(text, at);
+    else if (character === COMMA || character === OPEN_BRACKET || character === OPEN_BRACE) values++;
+  }
+  return values;
 }
 
 /** Whether there are more opening brackets than levels allowed. */

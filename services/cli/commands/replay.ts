@@ -135,6 +135,7 @@ async function openReplay({ dryRun }: ReplayOptions, context: CommandContext, cl
     now: Date.now,
     sink: target.sink,
     onRecords: (records: IngestedRecords<ReplayRecord>) => activity.count(records, {}),
+    onIgnored: (reason: string, records: number) => activity.ignored(new Map([[reason, records]]), {}),
     storeDeadLetters: async (rejected: readonly RejectedRecord<ReplayRecord>[]) => {
       if (!dryRun) await deadLetters.store(rejected.map(fileDeadLetter));
     },

@@ -36,7 +36,7 @@ export async function listSensors(
     context,
   );
   print();
-  print("Sensors of the last 7 days (records accepted and rejected; today since 00:00 UTC):");
+  print("Sensors of the last 7 days (records accepted, rejected and ignored; today since 00:00 UTC):");
   show(sensors.map(sensorRow), options, context);
 }
 
@@ -87,6 +87,7 @@ function sensorRow(sensor: SensorSummary) {
     "per hour": Math.round(perHour),
     today: today.accepted,
     rejected: formatReasons(today),
+    ignored: today.ignored,
     "7 days": week.accepted,
     "rejected ": formatReasons(week),
     formats: formats.join(","),

@@ -44,7 +44,7 @@ test("records count for their sensor and key, in the hour in which they came", (
   http.count(accepted("a"), {});
   now += 3_600_000;
   http.count(accepted("a"), { keyId: "k" });
-  http.ignored(3, { keyId: "k", sensorId: "a" });
+  http.ignored(new Map([["own-traffic", 3]]), { keyId: "k", sensorId: "a" });
   const common = { source: "http", process: "run", isRest: false, workspaceId: "" };
   const observed = { ...common, format: "observations", outcome: "accepted" };
   expect(counter.take()).toEqual([
@@ -70,7 +70,9 @@ test("records count for the workspace whose personal data they are, or to which 
   kafka.count({ rejected: [], accepted: [inTeam(own), shared, inTeam(other), inTeam(own)] }, { right: "everything" });
   kafka.count(rejected("a"), { right: "everything" });
   counter.of("http").count(rejected("a"), { keyId: "k", right: { dataset: "personal", workspaceId: "team" } });
-  counter.of("http").ignored(2, { keyId: "k", right: { dataset: "personal", workspaceId: "team" } });
+  counter
+    .of("http")
+    .ignored(new Map([["header", 2]]), { keyId: "k", right: { dataset: "personal", workspaceId: "team" } });
   const counts = counter
     .take()
     .map(({ source, workspaceId, sensorId, outcome, records }) => [source, workspaceId, sensorId, outcome, records]);
@@ -115,10 +117,26 @@ test("the log's line says who sent most of what was rejected", () => {
   const http = counter.of("http");
   http.count(rejected("a", "b", "b"), { keyId: "k" });
   http.count(rejected(undefined), { keyId: "l", sensorId: "cellar" });
-  expect(counter.takeRejected()).toEqual([
+  expect(counter.hasRejected()).toBe(true);
+  expect(counter.takeOutcomes().rejected).toEqual([
     { source: "http", keyId: "k", sensorId: "b", outcome: "not-json", records: 2 },
     { source: "http", keyId: "k", sensorId: "a", outcome: "not-json", records: 1 },
     { source: "http", keyId: "l", sensorId: "cellar", outcome: "not-json", records: 1 },
   ]);
-  expect(counter.takeRejected()).toEqual([]);
+  expect(counter.hasRejected()).toBe(false);
+  expect(counter.takeOutcomes()).toEqual({ accepted: 0, rejected: [], ignored: {} });
+});
+
+test("the log's line says how many were accepted, and why others were ignored", () => {
+  const counter = createActivityCounter(() => NOON);
+  counter.of("http").count(accepted("a", "b"), { keyId: "k" });
+  counter.of("http").ignored(new Map([["own-traffic", 3]]), { keyId: "k" });
+  counter.of("kafka").ignored(
+    new Map([
+      ["own-traffic", 1],
+      ["answer", 2],
+    ]),
+    {},
+  );
+  expect(counter.takeOutcomes()).toEqual({ accepted: 2, rejected: [], ignored: { "own-traffic": 4, answer: 2 } });
 });

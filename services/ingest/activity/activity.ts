@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ActivityRow } from "@noisefloor/clickhouse/tables/sensor-activity.ts";
 import type { PublishRight, Sender } from "@noisefloor/domain/access/publishing.ts";
 import { DAY_MS, HOUR_MS } from "@noisefloor/domain/time/window.ts";
+import { sumOf } from "../formats/ignored.ts";
 import type { IngestedRecords } from "../pipeline.ts";
 import type { IncomingRecord } from "../types.ts";
 
@@ -17,7 +18,15 @@ const OBSERVATIONS = "observations";
 /** Counts what became of the records of one source, by key and sensor. */
 export type SourceActivity = {
   count(records: IngestedRecords<IncomingRecord>, sender: Partial<Sender>): void;
-  ignored(records: number, sender: Partial<Sender>): void;
+  ignored(counts: ReadonlyMap<string, number>, sender: Partial<Sender>): void;
+};
+
+/** What became of the records of all sources in a time. Their sum is what was read. */
+export type Outcomes = {
+  readonly accepted: number;
+  /** The most first. */
+  readonly rejected: readonly RejectedBySensor[];
+  readonly ignored: Readonly<Record<string, number>>;
 };
 
 export type RejectedBySensor = Pick<ActivityRow, "source" | "keyId" | "sensorId" | "outcome" | "records">;
@@ -27,8 +36,10 @@ export type ActivityCounter = {
   /** The counts that have grown since they were taken last. One that could not be stored is given back. */
   take(): readonly Entry[];
   giveBack(entries: readonly Entry[]): void;
-  /** What was rejected since the last call, the most first. */
-  takeRejected(): readonly RejectedBySensor[];
+  /** What became of the records since the last call. */
+  takeOutcomes(): Outcomes;
+  /** Whether any of them were rejected. */
+  hasRejected(): boolean;
 };
 
 export type Entry = Omit<ActivityRow, "records" | "lastAt"> & { records: number; lastAt: number };
@@ -45,6 +56,7 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
   let [day, hour] = [0, 0];
   let grown = new Set<Entry>();
   let rejected = new Map<Entry, number>();
+  let unlogged: { accepted: number; ignored: Record<string, number> } = { accepted: 0, ignored: {} };
 
   const turn = (at: number) => {
     const thisHour = Math.floor(at / HOUR_MS) * HOUR_MS;
@@ -95,6 +107,7 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
           for (const { format, workspaceId, sensors } of countBySensor(accepted)) {
             for (const [sensorId, records] of sensors) {
               add(keyId, { workspaceId, sensorId }, format, "accepted", records, at);
+              unlogged.accepted += records;
             }
           }
           const workspaceId = workspaceOf(right);
@@ -103,9 +116,11 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
             rejected.set(entry, (rejected.get(entry) ?? 0) + 1);
           }
         },
-        ignored(records, { keyId = "", sensorId = "", right }) {
+        ignored(counts, { keyId = "", sensorId = "", right }) {
           const at = now();
           turn(at);
+          for (const [reason, records] of counts) unlogged.ignored[reason] = (unlogged.ignored[reason] ?? 0) + records;
+          const records = sumOf(counts);
           if (records > 0) add(keyId, { workspaceId: workspaceOf(right), sensorId }, "", "ignored", records, at);
         },
       };
@@ -118,12 +133,19 @@ export function createActivityCounter(now: () => number, run: string = randomUUI
     giveBack(entries) {
       for (const entry of entries) grown.add(entry);
     },
-    takeRejected() {
-      const taken = rejected;
+    hasRejected: () => rejected.size > 0,
+    takeOutcomes() {
+      const taken = [...rejected].sort(([, one], [, other]) => other - one);
+      const { accepted, ignored } = unlogged;
       rejected = new Map();
-      return [...taken]
-        .sort(([, one], [, other]) => other - one)
-        .map(([{ source, keyId, sensorId, outcome }, records]) => ({ source, keyId, sensorId, outcome, records }));
+      unlogged = { accepted: 0, ignored: {} };
+      return {
+        accepted,
+        ignored,
+        rejected: taken.map(([{ source, keyId, sensorId, outcome }, records]) => ({
+          ...{ source, keyId, sensorId, outcome, records },
+        })),
+      };
     },
   };
 }

@@ -9,6 +9,7 @@ const FLUSH_MS = 10_000;
 const PER_INSERT = { items: 20_000, bytes: Number.POSITIVE_INFINITY };
 /** A store that hangs must not keep the process from stopping. */
 const CLOSE_MS = 5_000;
+const FLUSHES_PER_LINE = 6;
 /** One line says whose records were rejected, however many senders there are. */
 const LOGGED_SENDERS = 5;
 
@@ -25,7 +26,7 @@ export type StoredActivity = {
 export function storeActivity(
   counter: ActivityCounter,
   client: ClickHouseClient,
-  log: Pick<Logger, "warn">,
+  log: Pick<Logger, "warn" | "info">,
   flushMs: number = FLUSH_MS,
 ): StoredActivity {
   let isFailing = false;
@@ -43,20 +44,29 @@ export function storeActivity(
       isFailing = true;
     }
   };
-  const logRejected = () => {
-    const rejected = counter.takeRejected();
-    if (rejected.length === 0) return;
+  let flushes = 0;
+  const logOutcomes = (isLast: boolean) => {
+    // A monitor's own traffic is ignored all the time: that is worth a line a minute.
+    const isDue = isLast || ++flushes % FLUSHES_PER_LINE === 0;
+    if (!isDue && !counter.hasRejected()) return;
+    const { accepted, rejected, ignored } = counter.takeOutcomes();
+    const isAnyIgnored = Object.keys(ignored).length > 0;
+    if (rejected.length === 0) {
+      if (isAnyIgnored) log.info({ accepted, ignored }, "records ignored");
+      return;
+    }
     const records = rejected.reduce((sum, one) => sum + one.records, 0);
     const senders = rejected
       .slice(0, LOGGED_SENDERS)
       .map(({ source, keyId, sensorId, outcome: reason, records: count }) => ({
         ...{ source, sensor: sensorId, key: keyId, reason, records: count },
       }));
-    log.warn({ rejected: records, senders, others: rejected.length - senders.length }, "records rejected");
+    const others = rejected.length - senders.length;
+    log.warn({ accepted, rejected: records, ...(isAnyIgnored && { ignored }), senders, others }, "records rejected");
   };
   let flushing: Promise<void> | undefined;
-  const flush = () => {
-    logRejected();
+  const flush = (isLast = false) => {
+    logOutcomes(isLast);
     flushing ??= store().finally(() => {
       flushing = undefined;
     });
@@ -65,12 +75,12 @@ export function storeActivity(
   const timer = setInterval(() => void flush(), flushMs);
   timer.unref();
   return {
-    flush,
+    flush: () => flush(),
     async close() {
       clearInterval(timer);
       const last = async () => {
         await flushing;
-        await flush();
+        await flush(true);
       };
       await Promise.race([last(), sleep(CLOSE_MS, undefined, { ref: false })]);
     },

@@ -1,102 +1,202 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
-import { isFields } from "./fields.ts";
+import { MAX_OBSERVATION_BYTES } from "@noisefloor/domain/observation/schema.ts";
+import { LOG_FORMATS } from "./all.ts";
+import { type Fields, isFields } from "./fields.ts";
 import type { Decoded, DecodeOptions, FileRecord, LogFormat } from "./format.ts";
 import { parseJson, rejectOversize } from "./json/parse.ts";
-import { parseRecord } from "./json/split.ts";
+import { parseRecord, withoutPadding } from "./json/split.ts";
 import { observationsFormat } from "./observations.ts";
-import { explainOtherFormat } from "./recognize.ts";
+import { explainOtherFormat, recognize } from "./recognize.ts";
+import { type LineDecoder, openLines } from "./text-lines.ts";
+import { toTime } from "./times.ts";
+import { type Envelope, nestEnvelopes, readMixedEnvelope } from "./wrapped/envelope.ts";
+import { findWrapped, type Wrapped, type WrappedRecord } from "./wrapped/find-records.ts";
+import { unwrapObservation } from "./wrapped/observation.ts";
 
 /** Sensors log whole payloads: their records may be larger than an observation. */
 export const MAX_SENSOR_RECORD_BYTES = 1024 * 1024;
 
-/** Decodes the records of one stream in order. */
-export type Decoder = (bytes: Buffer) => FileRecord;
+/**
+ * Decodes the records of one stream in order. Most are one record; a wrapper may hold several. @param envelope what the
+ * sender says about the record.
+ */
+export type Decoder = (bytes: Buffer, envelope?: Envelope) => readonly FileRecord[];
 
 const OPEN_BRACE = 0x7b;
+const NOT_JSON = "the record is not JSON";
 
 /**
- * Begins a stream of records in some formats: each record is decoded by the first that recognises it, or by the only
- * one there is. A stream may mix formats; a header holds until another one comes.
+ * Begins a stream of records in some formats: each record is decoded by the one that recognises it, or by the only one
+ * there is. What none recognises is looked into: shippers wrap records. A stream may mix formats; a header holds until
+ * another one comes.
  */
 export function openDecoder(formats: readonly LogFormat[], options: DecodeOptions): Decoder {
   const [only] = formats.length === 1 ? formats : [];
-  const decodeText = openText(formats);
-  return (bytes) => {
-    if (only === observationsFormat) return decodeOwn(bytes);
-    const oversize = rejectOversize(bytes, MAX_SENSOR_RECORD_BYTES);
-    if (oversize !== undefined) return { bytes, rejection: oversize };
-    const text = bytes.toString("utf8");
-    const parsed = bytes[0] === OPEN_BRACE ? parseJson(text) : undefined;
-    if (parsed === undefined || (only !== undefined && only.json === undefined)) {
-      const value = parsed !== undefined && "value" in parsed ? parsed.value : undefined;
-      const other = only && explainOtherFormat(only, value);
-      if (other !== undefined) return reject(bytes, "unknown-format", other);
-      const decoded = decodeText(text, options);
-      if (decoded === "unknown") return reject(bytes, ...unknownText(only));
-      reportFlow(decoded, options);
-      return toRecord(bytes, decoded, decoded.format);
+  if (only === observationsFormat) return (bytes) => [decodeOwn(bytes)];
+  const lines = openLines(formats);
+  // Lines in wrappers are a stream of their own: beside a log in text, any program's `message` would count as its line.
+  const wrappedLines = openLines(formats);
+
+  const decodeFields = (bytes: Buffer, value: Fields, format: LogFormat, envelope: Envelope | undefined) => {
+    if (format === observationsFormat) return toOwn(bytes, value, envelope);
+    return finish(bytes, decodeAround(format, value, options, envelope), format.name, options);
+  };
+  const decodeLine = (bytes: Buffer, line: string, reader: LineDecoder, envelope: Envelope | undefined) => {
+    const decoded = reader.decode(line, within(options, envelope));
+    return decoded && finish(bytes, decoded, decoded.format, options);
+  };
+  const decodeWrapped = ({ records, line }: Wrapped, outer: Buffer): readonly FileRecord[] | undefined => {
+    if (records.length === 0) {
+      const read = line && wrappedLines.isKnown() ? decodeInner(line, outer) : undefined;
+      return read && [read];
     }
-    if ("reason" in parsed) return { bytes, rejection: parsed };
+    return records.map((record) => decodeInner(record, records.length === 1 ? outer : toBytes(record.value)));
+  };
+  const decodeInner = ({ value, envelope }: WrappedRecord, bytes: Buffer): FileRecord => {
+    if (typeof value === "string") {
+      return decodeLine(bytes, value, wrappedLines, envelope) ?? reject(bytes, "unknown-format", UNKNOWN_LINE);
+    }
+    const format = isFields(value) ? (recognize(formats, value) ?? only) : undefined;
+    if (!isFields(value) || format === undefined) return reject(bytes, "unknown-format", UNKNOWN);
+    return decodeFields(bytes, value, format, envelope);
+  };
+  const isRecord = (value: Fields | string) => {
+    if (typeof value === "string") return wrappedLines.recognizes(value);
+    if (recognize(formats, value) !== undefined) return true;
+    // A field map that says nothing about how its records look reads any that has its source.
+    return only?.json !== undefined && !LOG_FORMATS.includes(only) && "observation" in only.json.decode(value, options);
+  };
+
+  const decodeText = (bytes: Buffer, text: string, envelope: Envelope | undefined): readonly FileRecord[] => {
+    const isOfOnly = only?.text !== undefined && only.json === undefined;
+    if (!isOfOnly && !lines.recognizes(text) && mayHoldJson(text)) {
+      const wrapped = findWrapped(text, envelope, isRecord);
+      const decoded = wrapped.records.length > 0 ? decodeWrapped(wrapped, bytes) : undefined;
+      if (decoded !== undefined) return decoded;
+      if (wrapped.rejection !== undefined) return [{ bytes, rejection: wrapped.rejection }];
+      const other = only && explainWrapped(only, text);
+      if (other !== undefined) return [reject(bytes, "unknown-format", other)];
+    }
+    const decoded = decodeLine(bytes, text, lines, envelope);
+    if (decoded !== undefined) return [decoded];
+    const isJsonOnly = only !== undefined && only.text === undefined;
+    return [isJsonOnly ? reject(bytes, "not-json", NOT_JSON) : reject(bytes, "unknown-format", UNKNOWN_LINE)];
+  };
+
+  /** An object that no format recognises as it stands. */
+  const decodeUnrecognized = (bytes: Buffer, value: Fields, envelope: Envelope | undefined): readonly FileRecord[] => {
+    const strongOther = only && LOG_FORMATS.includes(only) && LOG_FORMATS.some(({ json }) => json?.recognizes(value));
+    if (!strongOther) {
+      const wrapped = findWrapped(value, envelope, isRecord);
+      const decoded = decodeWrapped(wrapped, bytes);
+      if (decoded !== undefined) return decoded;
+      if (wrapped.rejection !== undefined) return [{ bytes, rejection: wrapped.rejection }];
+    }
+    if (only === undefined) return [reject(bytes, "unknown-format", UNKNOWN)];
+    const other = explainOtherFormat(only, value) ?? explainWrapped(only, value);
+    if (other !== undefined) return [reject(bytes, "unknown-format", other)];
+    if (only.json !== undefined) {
+      const decoded = decodeFields(bytes, value, only, envelope);
+      if (decoded.value !== undefined) return [decoded];
+    }
+    return [reject(bytes, "unknown-format", explainUnknown(only))];
+  };
+
+  return (bytes, envelope) => {
+    const content = withoutPadding(bytes);
+    const oversize = rejectOversize(content, MAX_SENSOR_RECORD_BYTES);
+    if (oversize !== undefined) return [{ bytes, rejection: oversize }];
+    const text = content.toString("utf8");
+    if (content[0] !== OPEN_BRACE) return decodeText(bytes, text, envelope);
+    const parsed = parseJson(text);
+    if ("reason" in parsed) return [{ bytes, rejection: parsed }];
     const { value } = parsed;
-    if (!isFields(value)) return reject(bytes, "not-json", "the record is not JSON");
-    const other = only && explainOtherFormat(only, value);
-    if (other !== undefined) return reject(bytes, "unknown-format", other);
-    const format = only ?? formats.find((candidate) => candidate.json?.recognizes(value));
-    if (format?.json === undefined) return reject(bytes, "unknown-format", "no format recognises the record");
-    if (format === observationsFormat) return decodeOwn(bytes);
-    const decoded = format.json.decode(value, options);
-    if (only !== undefined && !("observation" in decoded) && !format.json.recognizes(value)) {
-      return reject(
-        bytes,
-        "unknown-format",
-        `the record is not in the format ${only.name}: ${format.json.signs} expected`,
-      );
-    }
-    reportFlow(decoded, options);
-    return toRecord(bytes, decoded, format.name);
+    if (!isFields(value)) return [reject(bytes, "not-json", NOT_JSON)];
+    const format = recognize(formats, value);
+    return format === undefined
+      ? decodeUnrecognized(bytes, value, envelope)
+      : [decodeFields(bytes, value, format, envelope)];
   };
 }
 
-function reportFlow(decoded: Decoded, { onFlow }: DecodeOptions): void {
-  if (onFlow === undefined || !("observation" in decoded) || decoded.destination === undefined) return;
-  const { sensor_id: sensor, source_ip: source } = decoded.observation;
-  onFlow({ sensor: String(sensor), source: String(source), destination: decoded.destination });
+const UNKNOWN = "no format recognises the record, nor anything inside it: a field map can say which field is what";
+const UNKNOWN_LINE = "no format recognises the line";
+
+/** A record in a format, with what shippers say about it where it says nothing itself. */
+function decodeAround(
+  format: LogFormat,
+  value: Fields,
+  options: DecodeOptions,
+  envelope: Envelope | undefined,
+): Decoded {
+  if (format.json === undefined) return { rejection: { reason: "not-json", detail: NOT_JSON } };
+  const decoded = format.json.decode(value, within(options, envelope));
+  if (!("observation" in decoded)) return decoded;
+  const { sensor_id: sensor, observed_at: time } = decoded.observation;
+  const isSensorMissing = options.sensorId === undefined && sensor === format.name;
+  if (!isSensorMissing && time !== undefined) return decoded;
+  const mixed = readMixedEnvelope(value, format.name);
+  if (!(isSensorMissing && mixed.sensor !== undefined) && !(time === undefined && mixed.time !== undefined)) {
+    return decoded;
+  }
+  return format.json.decode(value, within(options, nestEnvelopes(envelope, mixed)));
+}
+
+/** For a record without a time and a line without a year, the shipper's time is nearer than the present. */
+function within(options: DecodeOptions, envelope: Envelope | undefined): DecodeOptions {
+  if (envelope === undefined) return options;
+  const time = Date.parse(String(toTime(envelope.time)));
+  return { ...options, envelope, ...(!Number.isNaN(time) && { now: () => time }) };
+}
+
+function finish(bytes: Buffer, decoded: Decoded, format: string, { onFlow }: DecodeOptions): FileRecord {
+  if ("ignored" in decoded) return { bytes, ignored: decoded.ignored, format };
+  if ("rejection" in decoded) return { bytes, rejection: decoded.rejection, format };
+  const { observation, destination } = decoded;
+  if (onFlow !== undefined && destination !== undefined) {
+    onFlow({ sensor: String(observation.sensor_id), source: String(observation.source_ip), destination });
+  }
+  return { bytes, value: observation, format };
 }
 
 /** Our own records keep their own limits: one that cannot be parsed is rejected where all of them are. */
 function decodeOwn(bytes: Buffer): FileRecord {
   const parsed = parseRecord(bytes);
-  return "value" in parsed ? { bytes, value: parsed.value } : { bytes };
+  return "value" in parsed ? { bytes, value: unwrapObservation(parsed.value) ?? parsed.value } : { bytes };
 }
 
-function toRecord(bytes: Buffer, decoded: Decoded, format: string): FileRecord {
-  if ("ignored" in decoded) return { bytes, ignored: decoded.ignored, format };
-  if ("rejection" in decoded) return { bytes, rejection: decoded.rejection, format };
-  return { bytes, value: decoded.observation, format };
+function toOwn(bytes: Buffer, value: Fields, envelope: Envelope | undefined): FileRecord {
+  if (envelope === undefined) return decodeOwn(bytes);
+  const oversize = rejectOversize(Buffer.from(JSON.stringify(value)), MAX_OBSERVATION_BYTES);
+  if (oversize !== undefined) return { bytes, rejection: oversize };
+  const { sensor } = envelope;
+  return { bytes, value: sensor === undefined ? value : { sensor_id: sensor, ...value } };
 }
 
 function reject(bytes: Buffer, reason: Rejection["reason"], detail: string): FileRecord {
   return { bytes, rejection: { reason, detail } };
 }
 
-function unknownText(only: LogFormat | undefined): [Rejection["reason"], string] {
-  return only?.text === undefined && only !== undefined
-    ? ["not-json", "the record is not JSON"]
-    : ["unknown-format", "no format recognises the line"];
+/** Of one of several records in a wrapper, only its own part is kept. */
+const toBytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+
+/** Whether reading a line as JSON, alone or behind a head, is worth trying. */
+const mayHoldJson = (text: string) => text.includes("{") || text.startsWith('"') || text.includes("=%7B");
+
+/** What to tell the sender of a wrapper that holds a record of another format than the one named. */
+function explainWrapped(named: LogFormat, outer: Fields | string): string | undefined {
+  if (!LOG_FORMATS.includes(named)) return undefined;
+  const formatOf = (value: Fields | string) =>
+    typeof value === "string"
+      ? LOG_FORMATS.find(({ text }) => text?.recognizes(value))
+      : LOG_FORMATS.find(({ json }) => json?.recognizes(value));
+  const [found] = findWrapped(outer, undefined, (value) => formatOf(value) !== undefined).records;
+  const inner = found?.value;
+  const other = typeof inner === "string" || isFields(inner) ? formatOf(inner) : undefined;
+  return other && `the record inside is in the format ${other.name}, not in ${named.name}: name that format, or auto`;
 }
 
-/** Lines of text belong to the format that last recognised one, unless another one recognises them. */
-function openText(formats: readonly LogFormat[]) {
-  const texts = formats.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, ...text }]));
-  let current = texts.length === 1 && formats.length === 1 ? texts[0] : undefined;
-  let decode = current?.open();
-  return (line: string, options: DecodeOptions): (Decoded & { readonly format: string }) | "unknown" => {
-    const recognized = formats.length === 1 ? undefined : texts.find((text) => text.recognizes(line));
-    if (recognized !== undefined && recognized !== current) {
-      current = recognized;
-      decode = recognized.open();
-    }
-    if (current === undefined || decode === undefined) return "unknown";
-    return { ...decode(line, options), format: current.name };
-  };
+function explainUnknown({ name, json }: LogFormat): string {
+  const expected = json === undefined ? "a line of it was looked for" : `${json.signs} expected`;
+  return `the record is not in the format ${name}: ${expected}, here or inside a member like message, log or event`;
 }

@@ -65,10 +65,11 @@ export type HttpDraft = {
 /** Makes the observation of a draft. */
 export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   if (draft.sourceIp === undefined) return { rejection: noSource(draft.sourceMembers) };
-  const sensor = options.sensorId ?? clip(identifierText(draft.sensor), MAX_LENGTH.identifier) ?? draft.format;
+  const named = draft.sensor ?? options.envelope?.sensor;
+  const sensor = options.sensorId ?? clip(identifierText(named), MAX_LENGTH.identifier) ?? draft.format;
   const transport = draft.transport?.toLowerCase();
   const observation = {
-    observed_at: toTime(draft.observedAt),
+    observed_at: toTime(draft.observedAt ?? options.envelope?.time),
     sensor_id: sensor,
     source_ip: withoutMapping(draft.sourceIp),
     transport: isTransport(transport) ? transport : transport?.includes("icmp") ? "icmp" : undefined,

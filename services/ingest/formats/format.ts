@@ -1,6 +1,7 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import type { SeenFlow } from "@noisefloor/domain/sensors/own-address.ts";
 import type { Fields } from "./fields.ts";
+import type { Envelope } from "./wrapped/envelope.ts";
 
 /** What the formats have to know about where the records come from. */
 export type DecodeOptions = {
@@ -12,6 +13,8 @@ export type DecodeOptions = {
   readonly isOwnAddress: (address: string) => boolean;
   /** The port that the Internet sees, for one that a sensor in a container listens on. */
   readonly publicPort: (port: number) => number;
+  /** What the shipper around the records says about them. */
+  readonly envelope?: Envelope | undefined;
   /** Called for each flow of a passive monitor that becomes an observation. */
   readonly onFlow?: ((flow: SeenFlow) => void) | undefined;
 };
@@ -52,8 +55,10 @@ export type LogFormat = {
   readonly json?: {
     /** The members by which its records are told from others, for people whose record has none of them. */
     readonly signs: string;
-    /** Whether an object looks like one of its records; the first format that says so decodes it. */
+    /** Whether an object shows that it is one of its records; the first format that says so decodes it. */
     recognizes(record: Fields): boolean;
+    /** Whether an object that no format recognises is one of its records, by members that others may have, too. */
+    resembles?(record: Fields): boolean;
     decode(record: Fields, options: DecodeOptions): Decoded;
   };
   /** Formats of text lines. */

@@ -1,22 +1,43 @@
 import type { Readable } from "node:stream";
 import { openDecoder } from "./decoder.ts";
 import type { DecodeOptions, FileRecord, LogFormat } from "./format.ts";
-import { splitInTurns } from "./json/split.ts";
-import { readLines } from "./lines.ts";
+import { createCutState, cutting } from "./json/cut.ts";
+import { withoutByteOrderMark } from "./json/split.ts";
 
-const OPEN_BRACKET = 0x5b;
-
-/** The records of an unpacked file in some formats: a line is one record, or a JSON array of them. */
+/** The records of an unpacked file in some formats, in the ways in which a request may hold them. */
 export async function* readRecordsOf(
   stream: Readable,
   formats: readonly LogFormat[],
   options: DecodeOptions,
 ): AsyncGenerator<FileRecord> {
   const decode = openDecoder(formats, options);
-  for await (const line of readLines(stream)) {
-    const parts = line[0] === OPEN_BRACKET ? await splitInTurns(line, Number.POSITIVE_INFINITY) : [line];
-    for (const bytes of Array.isArray(parts) ? parts : [line]) {
-      yield decode(bytes);
-    }
+  for await (const bytes of cutStream(stream)) yield* decode(bytes);
+}
+
+/** The records of a stream as the bytes that they came in. It keeps one record in memory, 4 MiB of it at most. */
+export async function* cutStream(stream: Readable): AsyncGenerator<Buffer> {
+  const state = createCutState();
+  let isFirst = true;
+  let rest: Buffer = Buffer.alloc(0);
+  function* cut(bytes: Buffer, isEnd: boolean): Generator<Buffer> {
+    const records: Buffer[] = [];
+    const cuts = cutting(bytes, state, isEnd, (record) => records.push(record) > 0);
+    let piece = cuts.next();
+    while (!piece.done) piece = cuts.next();
+    rest = bytes.subarray(piece.value);
+    state.brokenAt = Math.max(0, state.brokenAt - piece.value);
+    yield* records;
   }
+  for await (const chunk of stream) {
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
+    const whole = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
+    // The mark may come in pieces.
+    if (isFirst && whole.length < 3) {
+      rest = whole;
+      continue;
+    }
+    yield* cut(isFirst ? withoutByteOrderMark(whole) : whole, false);
+    isFirst = false;
+  }
+  yield* cut(isFirst ? withoutByteOrderMark(rest) : rest, true);
 }

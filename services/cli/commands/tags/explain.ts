@@ -74,7 +74,7 @@ async function readObservation(event: string, context: CommandContext): Promise<
 /** A sensor's own record as an observation; what no other format recognises is one already, or a part of one. */
 function decodeRecord(sent: unknown, { settings }: CommandContext): { value: unknown; format?: string | undefined } {
   const { formats, decode } = readSensorFormats(settings);
-  const record = openDecoder(formats, decode)(Buffer.from(JSON.stringify(sent)));
+  const [record] = openDecoder(formats, decode)(Buffer.from(JSON.stringify(sent)));
   if (record?.ignored !== undefined) {
     throw new UserError(`the record is in the format ${record.format} and gives no observation: ${record.ignored}`);
   }

@@ -33,3 +33,13 @@ export function countBrackets(bytes: Buffer): number {
   }
   return brackets;
 }
+
+/** How many values lines of JSON hold at most, within each other or side by side. */
+export function countValues(bytes: Buffer): number {
+  let values = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === OPEN_BRACKET || byte === OPEN_BRACE || byte === COMMA) values++;
+  }
+  return values;
+}

@@ -39,12 +39,13 @@ export function endOfValue(bytes: Buffer, start: number): number {
   const reading = readingValue(bytes, start);
   for (;;) {
     const piece = reading.next();
-    if (piece.done) return piece.value;
+    if (piece.done) return Math.max(piece.value, NONE);
   }
 }
 
 /**
- * As {@link endOfValue}, of a value of any size: yields after every {@link BYTES_AT_ONCE}. It accepts exactly what
+ * As {@link endOfValue}, of a value of any size: yields after every {@link BYTES_AT_ONCE}. Where there is none it returns
+ * a negative number, `~position` of the byte at which that is known; that may be the end of the bytes. It accepts exactly what
  * JSON.parse does of the bytes as UTF-8, but builds nothing: a few bytes of brackets can stand for gigabytes of objects.
  * What it keeps is one bit for each open bracket.
  */
@@ -61,13 +62,13 @@ export function* readingValue(bytes: Buffer, start: number, onItem?: OnItem): Ge
 
   for (let at = start; ; ) {
     if (at >= yieldAt) {
-      if (at >= bytes.length) return NONE;
+      if (at >= bytes.length) return ~bytes.length;
       yieldAt = Math.min(at + BYTES_AT_ONCE, bytes.length);
       yield;
     }
     if (due >= TEXT) {
       at = endOfText(bytes, at, yieldAt);
-      if (at < 0) return NONE;
+      if (at < 0) return at;
       if (at >= yieldAt) continue;
       at++;
       if (due === TEXT_OF_NAME) {
@@ -99,10 +100,11 @@ export function* readingValue(bytes: Buffer, start: number, onItem?: OnItem): Ge
           at++;
           continue;
         }
-        at = endOfScalar(bytes, at);
-        if (at < 0) return NONE;
+        const end = endOfScalar(bytes, at);
+        if (end < 0) return ~at;
+        at = end;
       } else if (due === COLON_OF_NAME) {
-        if (byte !== COLON) return NONE;
+        if (byte !== COLON) return ~at;
         due = VALUE;
         at++;
         continue;
@@ -116,7 +118,7 @@ export function* readingValue(bytes: Buffer, start: number, onItem?: OnItem): Ge
         at++;
         continue;
       } else {
-        if (due === NAME || byte !== ((kinds & 1) === 1 ? CLOSE_BRACE : CLOSE_BRACKET)) return NONE;
+        if (due === NAME || byte !== ((kinds & 1) === 1 ? CLOSE_BRACE : CLOSE_BRACKET)) return ~at;
         kinds >>= 1;
         levels--;
         if (levels > 0 && levels % LEVELS_AT_ONCE === 0) kinds = outer.pop() ?? 0;

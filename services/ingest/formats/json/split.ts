@@ -1,18 +1,20 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { MAX_OBSERVATION_BYTES, MAX_OBSERVATIONS_PER_MESSAGE } from "@noisefloor/domain/observation/schema.ts";
 import { runInTurns } from "@noisefloor/domain/time/own-turn.ts";
-import { countElements } from "./count-elements.ts";
+import { countElements, countValues } from "./count-elements.ts";
+import { createCutState, cutting, skipPadding } from "./cut.ts";
 import { parseJson, rejectOversize } from "./parse.ts";
 import { BYTES_AT_ONCE, readingValue, skippingSpace } from "./scan.ts";
-import { isSpace, skipSpace, skipSpaceBack } from "./tokens.ts";
+import { skipSpace, skipSpaceBack } from "./tokens.ts";
 
 const NEWLINE = 0x0a;
 const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
+/** How lines of a kernel's log begin: `[12345.678901]`, `[Fri Nov 20 14:03:09 2026]`. */
+const KERNEL_TIME = /^\[(?: *\d+\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})\] /;
 
 /**
- * Splits a payload into its records: one JSON object, a JSON array, or NDJSON. Each record keeps the very bytes it
- * came in, for its dead letter. Nothing is parsed yet, so that a payload with too many records costs little: it is
+ * Splits a payload into its records: JSON objects written over any lines, a JSON array, NDJSON, lines of text, the hits
+ * of a search answer. Each record keeps the very bytes it came in, for its dead letter. Nothing is parsed yet, so that a payload with too many records costs little: it is
  * rejected for that whatever follows them.
  * @returns the records, or why the payload as a whole cannot be split.
  */
@@ -45,15 +47,22 @@ export function mostRecordsIn(message: Buffer): number {
   const start = skipSpace(bytes, 0);
   if (bytes[start] === OPEN_BRACKET) return countElements(bytes, start, MAX_OBSERVATIONS_PER_MESSAGE);
   let records = 1;
+  /** The first byte of a line that is no white space. */
+  let first = start;
+  // Several may stand on a line: objects one after the other, an array, the hits of a search answer.
+  let isOneALine = !bytes.includes("}{") && !bytes.includes("} {") && !bytes.includes('"hits"');
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) {
-    if (++records === MAX_OBSERVATIONS_PER_MESSAGE) break;
+    if (++records === MAX_OBSERVATIONS_PER_MESSAGE) return records;
+    if (at >= first) first = skipPadding(bytes, at + 1);
+    if (bytes[first] === OPEN_BRACKET) isOneALine = false;
   }
-  return records;
+  return isOneALine ? records : Math.min(records + countValues(bytes), MAX_OBSERVATIONS_PER_MESSAGE);
 }
 
 /** Parses one record's bytes. */
 export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
-  return rejectOversize(bytes, MAX_OBSERVATION_BYTES) ?? parseJson(bytes.toString("utf8"));
+  const content = withoutPadding(bytes);
+  return rejectOversize(content, MAX_OBSERVATION_BYTES) ?? parseJson(content.toString("utf8"));
 }
 
 /** Yields after every {@link BYTES_AT_ONCE} of what it reads. */
@@ -62,7 +71,7 @@ function* splitting(payload: Buffer, mostRecords: number): Generator<void, Buffe
   const start = yield* skippingSpace(text, 0);
   const trimmed = text.subarray(start, skipSpaceBack(text, start, text.length));
   if (trimmed.length === 0) return { reason: "not-json", detail: "the payload is empty" };
-  const isArray = trimmed[0] === OPEN_BRACKET;
+  const isArray = trimmed[0] === OPEN_BRACKET && !KERNEL_TIME.test(trimmed.toString("latin1", 0, 40));
   const records = yield* isArray ? splittingArray(trimmed, mostRecords) : splittingLines(trimmed, mostRecords);
   if (records === undefined)
     return { reason: "not-json", detail: "the payload starts like a JSON array, but is not one" };
@@ -74,24 +83,9 @@ function* splitting(payload: Buffer, mostRecords: number): Generator<void, Buffe
 
 /** Stops one beyond the most: a payload that is rejected anyway must not cost memory first. */
 function* splittingLines(payload: Buffer, most: number): Generator<void, Buffer[]> {
-  // Without a line break it is one record, and so is one object written over several lines: only there is a line break
-  // not an end.
-  if (!payload.includes(NEWLINE)) return [payload];
-  if (payload[0] === OPEN_BRACE && (yield* readingValue(payload, 0)) === payload.length) return [payload];
-  const lines: Buffer[] = [];
-  let yieldAt = BYTES_AT_ONCE;
-  for (let start = 0; start < payload.length && lines.length <= most; ) {
-    const newline = payload.indexOf(NEWLINE, start);
-    const end = newline < 0 ? payload.length : newline;
-    lines.push(payload.subarray(start, skipSpaceBack(payload, start, end)));
-    start = skipSpace(payload, end, Math.min(end + 2, payload.length));
-    // Blank lines, of which there may be millions, are skipped together.
-    if (isSpace(payload[start])) start = yield* skippingSpace(payload, start);
-    if (start < yieldAt) continue;
-    yieldAt = start + BYTES_AT_ONCE;
-    yield;
-  }
-  return lines;
+  const records: Buffer[] = [];
+  yield* cutting(payload, createCutState(), true, (record) => records.push(record) <= most);
+  return records;
 }
 
 /** The elements of a JSON array as slices of its bytes, one beyond the most at most; undefined when it is not JSON. */
@@ -107,4 +101,9 @@ function* splittingArray(payload: Buffer, most: number): Generator<void, Buffer[
 /** Some programs begin every text with a byte order mark; it is no part of the JSON. */
 export function withoutByteOrderMark(bytes: Buffer): Buffer {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
+/** Without the NUL bytes that a truncated log has where its former records were. */
+export function withoutPadding(bytes: Buffer): Buffer {
+  return bytes[0] === 0 ? bytes.subarray(skipPadding(bytes, 0)) : bytes;
 }

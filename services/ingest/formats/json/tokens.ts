@@ -33,17 +33,20 @@ export function skipSpaceBack(bytes: Buffer, start: number, end: number): number
   return at;
 }
 
-/** The position of the quote that ends a string; one from `limit` on when it ends later; -1 when it is no string. */
+/**
+ * The position of the quote that ends a string; one from `limit` on when it ends later; when it is no string, a negative
+ * number: `~position` of what cannot stand there.
+ */
 export function endOfText(bytes: Buffer, start: number, limit: number): number {
   for (let at = start; at < limit; at++) {
     const byte = bytes[at] ?? 0;
     if (byte === QUOTE) return at;
-    if (byte < 0x20) return -1;
+    if (byte < 0x20) return ~at;
     if (byte !== BACKSLASH) continue;
     at++;
     if (bytes[at] === LOWER_U) {
-      for (const last = at + 4; at < last; at++) if (!isHexDigit(bytes[at + 1])) return -1;
-    } else if (!ESCAPED.has(bytes[at] ?? 0)) return -1;
+      for (const last = at + 4; at < last; at++) if (!isHexDigit(bytes[at + 1])) return ~(at + 1);
+    } else if (!ESCAPED.has(bytes[at] ?? 0)) return ~at;
     if (at + 1 >= limit) return at + 1;
   }
   return limit;

@@ -15,6 +15,8 @@ export type ReplayOptions = Omit<BatchOptions<ReplayRecord>, "signal"> & {
   readonly rate?: number | undefined;
   /** After so many rejected records, and none accepted, no more are read: something is wrong with all of them. */
   readonly stopAfterRejected?: number | undefined;
+  /** Called with the records that are ignored, so that all that are read are counted. */
+  readonly onIgnored?: (reason: string, records: number) => void;
   readonly onProgress?: (summary: ReplaySummary) => void;
   /** Aborted, nothing more is read; what was read is still stored. */
   readonly stop?: AbortSignal;
@@ -26,7 +28,7 @@ const isFaulty = ({ rejection }: RejectedRecord<ReplayRecord>) => rejection.reas
 
 export type ReplaySummary = {
   read: number;
-  /** Stored, or acknowledged by the brokers. */
+  /** Stored, alone or as a part of their session's observation, or acknowledged by the brokers. */
   accepted: number;
   rejected: number;
   reasons: Record<string, number>;
@@ -71,6 +73,10 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
   const count = (counts: Record<string, number>, reason: string, records: number) => {
     counts[reason] = (counts[reason] ?? 0) + records;
   };
+  const ignore = (reason: string, records: number) => {
+    count(summary.ignored, reason, records);
+    options.onIgnored?.(reason, records);
+  };
   const batchOptions: BatchOptions<ReplayRecord> = {
     ...options,
     storeDeadLetters: async (rejected) => {
@@ -85,7 +91,7 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
     summary.accepted += accepted;
     summary.rejected += faulty.length;
     for (const [reason, records] of countReasons(faulty)) count(summary.reasons, reason, records);
-    if (faulty.length < rejected.length) count(summary.ignored, EXPIRED, rejected.length - faulty.length);
+    if (faulty.length < rejected.length) ignore(EXPIRED, rejected.length - faulty.length);
     options.onProgress?.(summary);
   };
   const flush = async () => {
@@ -113,7 +119,7 @@ export async function replay(records: AsyncIterable<ReplayRecord>, options: Repl
       if (batch.length > 0 && batchBytes + record.bytes.length > BATCH_BYTES) await flush();
       summary.read++;
       if (record.ignored !== undefined) {
-        count(summary.ignored, record.ignored, 1);
+        ignore(record.ignored, 1);
         continue;
       }
       batch.push(record);

@@ -4,6 +4,8 @@ import type { SourceActivity } from "../../activity/activity.ts";
 import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
 import type { DecodeOptions, IgnoredReason } from "../../formats/format.ts";
+import { countIgnored } from "../../formats/ignored.ts";
+import { splitMessage } from "../../formats/json/split.ts";
 import { hpfeeds } from "../../formats/sensors/hpfeeds.ts";
 import type { IngestMetrics } from "../../metrics.ts";
 import { type BatchOptions, ingestBatch } from "../../pipeline.ts";
@@ -31,16 +33,16 @@ export function startHpfeedsIngest({ settings, ...options }: HpfeedsIngestOption
   const subscriber = subscribe(settings, {
     log: options.log,
     async onMessages(messages) {
-      const records = messages.flatMap((message): IncomingRecord[] => {
-        const bytes = toRecord(message);
-        const decoded = decode(bytes);
-        if (decoded.ignored !== undefined) {
-          options.onIgnored(decoded.ignored, 1);
-          options.activity.ignored(1, {});
-        }
-        if (decoded.ignored !== undefined) return [];
-        return [{ ...decoded, fallbackId: `hpfeeds:${digestOf(bytes)}` }];
-      });
+      const ignored = countIgnored();
+      const records = messages.flatMap((message) =>
+        toRecords(message).flatMap((bytes): IncomingRecord[] =>
+          decode(bytes).flatMap((record) =>
+            ignored.add(record) ? [] : { ...record, fallbackId: `hpfeeds:${digestOf(bytes)}` },
+          ),
+        ),
+      );
+      for (const [reason, count] of ignored.counts) options.onIgnored(reason, count);
+      options.activity.ignored(ignored.counts, {});
       // The broker decides who may publish.
       await ingestBatch(records, {
         ...options,
@@ -66,9 +68,12 @@ export function startHpfeedsIngest({ settings, ...options }: HpfeedsIngestOption
   return subscriber;
 }
 
-/** A message in the form in which collectors export them. */
-function toRecord({ channel, ident, payload }: PublishedMessage): Buffer {
-  return Buffer.from(JSON.stringify({ channel, ident, payload: payload.toString("utf8") }));
+/** The records that a message holds, each in the form in which collectors export messages. */
+function toRecords({ channel, ident, payload }: PublishedMessage): Buffer[] {
+  const parts = splitMessage(payload);
+  return (Array.isArray(parts) && parts.length > 0 ? parts : [payload]).map((part) =>
+    Buffer.from(JSON.stringify({ channel, ident, payload: part.toString("utf8") })),
+  );
 }
 
 const digestOf = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex").slice(0, 32);

@@ -5,6 +5,7 @@ import { defineOperation } from "@noisefloor/http/operation.ts";
 import type { Parameter } from "@noisefloor/http/parameters.ts";
 import { z } from "zod";
 import { AUTO, LOG_FORMATS } from "../../formats/all.ts";
+import { IGNORED } from "../../formats/format.ts";
 import { observationsFormat } from "../../formats/observations.ts";
 
 /** The largest request body, after it is unpacked. */
@@ -44,16 +45,24 @@ export const NONE_ACCEPTED = "No record was accepted: the rejections say why";
 const reason = z.enum(REJECTION_REASONS);
 const count = z.int().min(0);
 
+const ignoredReason = z.enum(Object.keys(IGNORED));
+
 const answerSchema = z
   .strictObject({
-    accepted: count,
+    accepted: count.describe(
+      "Stored, alone or as a part of their session's observation: fewer observations than this may be new.",
+    ),
     rejected: count,
-    ignored: count.describe("Records of a sensor's log that are no observations, like its own traffic."),
+    ignored: count.describe(
+      "Records of a sensor's log that are known to be no observations, like its own traffic. All that were read are " +
+        "accepted, rejected or ignored.",
+    ),
     reasons: z.partialRecord(reason, count.min(1)).describe("How many were rejected for each reason."),
+    ignored_reasons: z.partialRecord(ignoredReason, count.min(1)).describe("How many were ignored for each reason."),
     rejections: z
       .array(z.strictObject({ position: count.min(1), reason, detail: z.string() }))
       .max(LISTED_REJECTIONS)
-      .describe(`The first ${LISTED_REJECTIONS}, by their place in the body, from 1.`),
+      .describe(`The first ${LISTED_REJECTIONS}, by their place among the records of the body, from 1.`),
   })
   .meta({ id: "IntakeAnswer" });
 
@@ -94,6 +103,7 @@ export const postObservations = defineOperation({
       rejected: 1,
       ignored: 0,
       reasons: { "unknown-tag": 1 },
+      ignored_reasons: {},
       rejections: [{ position: 2, reason: "unknown-tag", detail: 'no tag is called "ssh-scaner"' }],
     },
   },
@@ -107,6 +117,7 @@ export const postObservations = defineOperation({
         rejected: 1,
         ignored: 0,
         reasons: { "not-json": 1 },
+        ignored_reasons: {},
         rejections: [{ position: 1, reason: "not-json", detail: "the record is not JSON" }],
       },
     },
@@ -157,6 +168,9 @@ export const postTpotBatch = defineOperation({
 });
 
 const hecAnswerSchema = z.strictObject({ text: z.string(), code: z.int() }).meta({ id: "EventCollectorAnswer" });
+const hecStoredSchema = hecAnswerSchema
+  .extend({ accepted: count, rejected: count, ignored: count })
+  .meta({ id: "EventCollectorResult" });
 
 /** `POST /services/collector/event`: Splunk's HTTP Event Collector, which Cowrie and most shippers speak. */
 export const postSplunkEvents = defineOperation({
@@ -168,6 +182,7 @@ export const postSplunkEvents = defineOperation({
   summary: "Store what a Splunk client sends",
   description:
     "Events in the envelopes of Splunk's HTTP Event Collector, one after the other; `Authorization: Splunk <sensor key>`. " +
+    "An envelope's `host` and `time` count for an event that names no sensor, or has no time. " +
     "`sourcetype` may name a format, like `cowrie`; else each record is recognised by itself. The answer comes once the " +
     "accepted ones are safe; the rejected ones are kept as dead letters.",
   pathParameters: {},
@@ -190,9 +205,9 @@ export const postSplunkEvents = defineOperation({
   },
   success: {
     status: 200,
-    description: "They are stored.",
-    schema: hecAnswerSchema,
-    example: { text: "Success", code: 0 },
+    description: "They are stored, and those that are rejected are kept as dead letters.",
+    schema: hecStoredSchema,
+    example: { text: "Success", code: 0, accepted: 1, rejected: 0, ignored: 0 },
   },
   errorResponses: {
     400: errorResponse("The body holds no events.", "No data"),

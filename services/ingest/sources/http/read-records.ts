@@ -5,10 +5,12 @@ import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { HttpError } from "@noisefloor/http/errors.ts";
 import type { Reservation } from "@noisefloor/http/requests/memory-budget.ts";
 import { openDecoder } from "../../formats/decoder.ts";
-import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
+import type { DecodeOptions, LogFormat } from "../../formats/format.ts";
+import { countIgnored, type IgnoredCounts } from "../../formats/ignored.ts";
 import { countBrackets } from "../../formats/json/count-elements.ts";
 import { splitInTurns } from "../../formats/json/split.ts";
 import { observationsFormat } from "../../formats/observations.ts";
+import type { Envelope } from "../../formats/wrapped/envelope.ts";
 import { requestRecordId } from "../../record-id.ts";
 import type { IncomingRecord } from "../../types.ts";
 import { MAX_RECORDS } from "./operation.ts";
@@ -24,7 +26,7 @@ export const BUSY = "The intake is busy: send the request again in a few seconds
 export type RequestRecord = IncomingRecord & {
   /** The request that it came in. */
   readonly origin: string;
-  /** Its place there, from 1. */
+  /** Its place among those of the request, from 1. */
   readonly position: number;
   readonly sender: Sender;
 };
@@ -32,7 +34,7 @@ export type RequestRecord = IncomingRecord & {
 /** The records of a request, and how many were no observations, by reason. */
 export type RequestRecords = {
   readonly records: readonly RequestRecord[];
-  readonly ignored: ReadonlyMap<IgnoredReason, number>;
+  readonly ignored: IgnoredCounts;
 };
 
 export type ReadOptions = {
@@ -44,7 +46,7 @@ export type ReadOptions = {
 };
 
 /** Splits a body into the bytes of its records. @throws HttpError 400 or 413. */
-export async function splitBody(body: unknown): Promise<Buffer[]> {
+export async function splitBody(body: unknown): Promise<Part[]> {
   if (!Buffer.isBuffer(body) || body.length === 0) throw new HttpError(400, "The request body is empty");
   const parts = await splitInTurns(body, MAX_RECORDS);
   if ("reason" in parts && parts.reason === "too-many-observations") {
@@ -52,7 +54,7 @@ export async function splitBody(body: unknown): Promise<Buffer[]> {
   }
   if (!Array.isArray(parts))
     throw new HttpError(400, "The request body must be NDJSON or a JSON array of observations");
-  return parts;
+  return parts.map((bytes) => ({ bytes }));
 }
 
 /** Reserves memory for what is made of a body. @throws HttpError 503 when it is short. */
@@ -60,33 +62,44 @@ export function reserve(reservation: Reservation | undefined, bytes: number): vo
   if (!reservation?.grow(bytes)) throw new HttpError(503, BUSY);
 }
 
+/** A record's bytes, and what its sender says about it. */
+export type Part = { readonly bytes: Buffer; readonly envelope?: Envelope | undefined };
+
 /** Decodes the records of a request. @throws HttpError 503 when memory is short. */
-export async function readRecords(parts: readonly Buffer[], options: ReadOptions): Promise<RequestRecords> {
+export async function readRecords(parts: readonly Part[], options: ReadOptions): Promise<RequestRecords> {
   const { sender, reservation, formats } = options;
   // Before anything else is made of them: a hundred bytes of gzip may hold as many records as a request may have.
   reserve(reservation, parts.length * RECORD_BYTES);
   const origin = randomUUID();
   const idNamespace = idNamespaceOf(sender);
   const records: RequestRecord[] = [];
-  const ignored = new Map<IgnoredReason, number>();
+  const ignored = countIgnored();
   const [only] = formats;
   const isOurs = formats.length === 1 && only === observationsFormat;
   // A key for one sensor says whose records these are, whatever name the log gives its sensor.
   const sensorId = sender.sensorId ?? options.decode.sensorId;
   const decode = openDecoder(formats, { ...options.decode, sensorId });
   const pace = createRecordPace();
-  for (const [index, bytes] of parts.entries()) {
+  let read = 0;
+  const common = () => {
+    const place = { origin, position: read + 1, fallbackId: requestRecordId(origin, read), idNamespace, sender };
+    read++;
+    return place;
+  };
+  for (const { bytes, envelope } of parts) {
     const pause = pace(bytes.length);
     if (pause !== undefined) await pause;
     reserve(reservation, Math.min(countBrackets(bytes), MAX_JSON_VALUES) * CONTAINER_BYTES);
-    const common = { origin, position: index + 1, fallbackId: requestRecordId(origin, index), idNamespace, sender };
     if (isOurs) {
-      records.push({ bytes, ...common });
+      records.push({ bytes, ...common() });
       continue;
     }
-    const decoded = decode(bytes);
-    if (decoded.ignored !== undefined) ignored.set(decoded.ignored, (ignored.get(decoded.ignored) ?? 0) + 1);
-    else records.push({ ...decoded, ...common });
+    const decoded = decode(bytes, envelope);
+    if (decoded.length > 1) reserve(reservation, decoded.length * RECORD_BYTES);
+    for (const record of decoded) {
+      const place = common();
+      if (!ignored.add(record)) records.push({ ...record, ...place });
+    }
   }
-  return { records, ignored };
+  return { records, ignored: ignored.counts };
 }

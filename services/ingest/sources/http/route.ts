@@ -10,6 +10,7 @@ import type { SourceActivity } from "../../activity/activity.ts";
 import { type DeadLetter, type DeadLetterStore, toPayload } from "../../dead-letters/dead-letter.ts";
 import { findFormats } from "../../formats/all.ts";
 import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
+import { type IgnoredCounts, sumOf } from "../../formats/ignored.ts";
 import { tpot } from "../../formats/sensors/tpot.ts";
 import { type BatchOptions, type BatchResult, countReasons, ingestBatch } from "../../pipeline.ts";
 import type { RejectedRecord } from "../../types.ts";
@@ -26,7 +27,7 @@ import {
   postTpotBatch,
   SENSOR,
 } from "./operation.ts";
-import { BUSY, type RequestRecord, type RequestRecords, readRecords, splitBody } from "./read-records.ts";
+import { BUSY, type Part, type RequestRecord, type RequestRecords, readRecords, splitBody } from "./read-records.ts";
 import { budgetShareOf, readSenders, type SensorKeys } from "./senders.ts";
 import { readSplunkEvents } from "./splunk-events.ts";
 import { registerSplunkHealth } from "./splunk-health.ts";
@@ -60,7 +61,7 @@ export type HttpIntakeOptions = SensorKeys &
     readonly memoryBytes?: number | undefined;
   };
 
-type RequestResult = BatchResult<RequestRecord> & { readonly ignored: number };
+type RequestResult = BatchResult<RequestRecord> & { readonly ignored: IgnoredCounts };
 
 /**
  * `POST /v1/observations`, and what T-Pot and Splunk clients send: plain or gzip. Each answers only after the accepted
@@ -109,7 +110,7 @@ function registerRoutes(
   const routeOptions = { bodyLimit: MAX_BODY_BYTES, deadlineMs: STORE_TIMEOUT_MS, config: { hasOwnBodyLimits: true } };
   const ingest = async (
     request: FastifyRequest,
-    parts: readonly Buffer[],
+    parts: readonly Part[],
     { formats, sensorId }: Given,
     signal: AbortSignal | undefined,
   ): Promise<RequestResult> => {
@@ -155,12 +156,12 @@ function registerRoutes(
       async (request, _reply, { signal }) => {
         const { events, sourcetype } = await readSplunkEvents(request.body, request.reservation);
         const formats = (sourcetype && findFormats(sourcetype, options.formats)) || options.formats;
-        const { accepted, rejected } = await ingest(request, events, { formats }, signal);
+        const { accepted, rejected, ignored } = await ingest(request, events, { formats }, signal);
         const [problem] = rejected;
         if (problem !== undefined && accepted === 0) {
           throw new HttpError(422, `${problem.rejection.reason}: ${problem.rejection.detail}`);
         }
-        return { text: "Success", code: 0 };
+        return { text: "Success", code: 0, accepted, rejected: rejected.length, ignored: sumOf(ignored) };
       },
       routeOptions,
     );
@@ -184,13 +185,9 @@ async function ingestRequest(
     sink: (validated) => options.sink(validated, { signal }),
     storeDeadLetters: (rejected) => options.deadLetters(rejected.map(requestDeadLetter)),
   });
-  let count = 0;
-  for (const [reason, some] of ignored) {
-    options.onIgnored?.(reason, some);
-    count += some;
-  }
-  options.activity?.ignored(count, sender);
-  return { ...result, ignored: count };
+  for (const [reason, some] of ignored) options.onIgnored?.(reason, some);
+  options.activity?.ignored(ignored, sender);
+  return { ...result, ignored };
 }
 
 export function requestDeadLetter({ record, rejection, sensorId }: RejectedRecord<RequestRecord>): DeadLetter {
@@ -208,8 +205,9 @@ function answer({ accepted, rejected, ignored }: RequestResult) {
   const counts = {
     accepted,
     rejected: rejected.length,
-    ignored,
+    ignored: sumOf(ignored),
     reasons: Object.fromEntries(countReasons(rejected)),
+    ignored_reasons: Object.fromEntries(ignored),
     rejections: rejected.slice(0, LISTED_REJECTIONS).map(({ record, rejection }) => ({
       position: record.position,
       ...rejection,

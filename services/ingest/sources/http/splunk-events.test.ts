@@ -10,7 +10,7 @@ async function read(body: string, bytes = 1_000_000) {
   own.hold();
   other.grow(1);
   const { events, sourcetype } = await readSplunkEvents(Buffer.from(body), own);
-  return { events: events.map(String), sourcetype };
+  return { events: events.map(({ bytes: record }) => String(record)), sourcetype };
 }
 
 test("an event that is an object goes on in the very bytes that it came in", async () => {

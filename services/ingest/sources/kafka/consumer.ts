@@ -5,7 +5,8 @@ import type { Logger } from "pino";
 import type { SourceActivity } from "../../activity/activity.ts";
 import type { DeadLetterStore } from "../../dead-letters/dead-letter.ts";
 import { openDecoder } from "../../formats/decoder.ts";
-import type { DecodeOptions, IgnoredReason, LogFormat } from "../../formats/format.ts";
+import type { DecodeOptions, FileRecord, IgnoredReason, LogFormat } from "../../formats/format.ts";
+import { countIgnored } from "../../formats/ignored.ts";
 import { splitMessageInTurns } from "../../formats/json/split.ts";
 import { type BatchOptions, type IngestedRecords, ingestBatch } from "../../pipeline.ts";
 import { FALLBACK_ID_HEADER, idNamespaceOfMessage, messageRecordId } from "../../record-id.ts";
@@ -135,15 +136,14 @@ async function* unpack(
     const parts = split instanceof Promise ? await split : split;
     const idNamespace = idNamespaceOfMessage(message);
     const toRecord = (bytes: Buffer, index: number): MessageRecord => ({
-      bytes,
-      index,
-      message,
-      fallbackId: messageRecordId(message, index),
-      idNamespace,
+      ...{ bytes, index, message, fallbackId: messageRecordId(message, index), idNamespace },
     });
     if (Array.isArray(parts)) {
-      const found = parts.map(toRecord);
-      records.push(...(raw === undefined ? found : await decodeRecords(found, raw, activity, pace)));
+      if (raw === undefined) for (const [index, bytes] of parts.entries()) records.push(toRecord(bytes, index));
+      else {
+        const decoded = await decodeRecords(parts, raw, activity, pace);
+        for (const [index, record] of decoded.entries()) records.push({ ...toRecord(record.bytes, index), ...record });
+      }
     } else unreadable.push({ record: toRecord(payload, 0), rejection: parts });
     const isLast = place === messages.length - 1;
     if (!isLast && records.length + unreadable.length < RECORDS_AT_ONCE) continue;
@@ -155,22 +155,21 @@ async function* unpack(
 
 /** The observations among a message's records. A header holds for the lines after it in the same message. */
 async function decodeRecords(
-  records: readonly MessageRecord[],
+  parts: readonly Buffer[],
   raw: RawRecords,
   activity: SourceActivity | undefined,
   pace: ReturnType<typeof createRecordPace>,
-): Promise<MessageRecord[]> {
+): Promise<FileRecord[]> {
   const decode = openDecoder(raw.formats, raw.decode);
-  const observations: MessageRecord[] = [];
-  for (const record of records) {
-    const pause = pace(record.bytes.length);
+  const observations: FileRecord[] = [];
+  const ignored = countIgnored();
+  for (const bytes of parts) {
+    const pause = pace(bytes.length);
     if (pause !== undefined) await pause;
-    const decoded = decode(record.bytes);
-    if (decoded.ignored !== undefined) {
-      raw.onIgnored(decoded.ignored, 1);
-      activity?.ignored(1, TOPIC_SENDER);
-    } else if (decoded !== undefined) observations.push({ ...record, ...decoded });
+    for (const record of decode(bytes)) if (!ignored.add(record)) observations.push(record);
   }
+  for (const [reason, records] of ignored.counts) raw.onIgnored(reason, records);
+  activity?.ignored(ignored.counts, TOPIC_SENDER);
   return observations;
 }
 

@@ -1,0 +1,70 @@
+import { at, type Fields, isFields, textAt, toText } from "../fields.ts";
+
+/** What a shipper says about the record that it carries: it counts where the record itself says nothing. */
+export type Envelope = {
+  readonly sensor?: string | undefined;
+  /** As the shipper writes it. */
+  readonly time?: unknown;
+};
+
+/** Where shippers name the machine that they read the record on, in the order in which the first counts. */
+const SENSOR_PATHS = [
+  "host.name",
+  "host.hostname",
+  "host",
+  "hostname",
+  "_HOSTNAME",
+  "agent.name",
+  "agent.hostname",
+  "beat.name",
+  "beat.hostname",
+  "observer.name",
+  "observer.hostname",
+  "kubernetes.pod.name",
+  "kubernetes.pod_name",
+];
+/** Those that no record of a sensor has for something else: a Zeek record's `host` is what the visitor asked for. */
+const UNAMBIGUOUS_PATHS = SENSOR_PATHS.filter((path) => path !== "host" && path !== "hostname");
+/** The beginnings of all paths: most records have none of them. */
+const SENSOR_MEMBERS = [...new Set(SENSOR_PATHS.map((path) => path.replace(/\..*/, "")))];
+const TIME_PATHS = ["@timestamp", "time", "timestamp", "_time", "date", "ts"];
+/** journald counts microseconds. */
+const MICROSECONDS = ["_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP"];
+
+/** What an object around a record says. */
+export function readEnvelope(wrapper: Fields): Envelope {
+  return { sensor: textAt(wrapper, ...SENSOR_PATHS), time: timeIn(wrapper) };
+}
+
+/** What a shipper has written into the record itself, among the sensor's own members. */
+export function readMixedEnvelope(record: Fields, format: string): Envelope {
+  const paths = format === "zeek" ? UNAMBIGUOUS_PATHS : SENSOR_PATHS;
+  const hasAny = SENSOR_MEMBERS.some((name) => name in record || `${name}.name` in record);
+  return { sensor: hasAny ? textAt(record, ...paths) : undefined, time: timeIn(record) };
+}
+
+/** Two envelopes, one in the other: the inner one is nearer to the sensor. */
+export function nestEnvelopes(outer: Envelope | undefined, inner: Envelope): Envelope {
+  return { sensor: inner.sensor ?? outer?.sensor, time: inner.time ?? outer?.time };
+}
+
+function timeIn(wrapper: Fields): unknown {
+  for (const path of TIME_PATHS) {
+    const value = at(wrapper, path);
+    if (toText(value) !== undefined || (isFields(value) && "$date" in value)) return value;
+  }
+  const microseconds = textAt(wrapper, ...MICROSECONDS);
+  return microseconds !== undefined && /^\d{16}$/.test(microseconds) ? Number(microseconds) / 1_000 : undefined;
+}
+
+/** A time and a host before the rest of a line, as syslog writes them, with or without its priority and version. */
+const SYSLOG_HEAD =
+  /^(?:<\d{1,3}>(?:1 )?)?(?:[A-Z][a-z]{2} [ \d]\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?|(\d{4}-\d\d-\d\dT\S+)) ([^\s:[\]{}]+) /;
+/** What container engines write in the host's place. */
+const STREAMS = /^(?:stdout|stderr|-)$/;
+
+/** What stands before a record on its line. */
+export function readHead(head: string): Envelope {
+  const [, time, host] = SYSLOG_HEAD.exec(head.replace(/^\ufeff/, "")) ?? [];
+  return { time, sensor: host === undefined || STREAMS.test(host) ? undefined : host };
+}

@@ -1,0 +1,181 @@
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
+import { countJsonValues, findJsonExcess, MAX_JSON_VALUES } from "@noisefloor/domain/text/json-bounds.ts";
+import { type Fields, isFields } from "../fields.ts";
+import { type Envelope, nestEnvelopes, readEnvelope, readHead } from "./envelope.ts";
+
+/** Members in which shippers put what they carry; looked into first, and the only ones in which plain text counts. */
+export const CARRIERS = [
+  "message",
+  "log",
+  "event",
+  "_source",
+  "original",
+  "MESSAGE",
+  "line",
+  "payload",
+  "_raw",
+  "msg",
+  "json",
+  "result",
+  "text",
+  "content",
+  "short_message",
+  "full_message",
+  "textPayload",
+  "jsonPayload",
+  "body",
+  "data",
+];
+/** How many wrappers may lie in each other. */
+const MAX_LEVELS = 6;
+/** How many objects and texts of one record are looked at. */
+const MAX_VISITS = 48;
+/** The same of each of several records in one wrapper, of which so many are read. */
+const MAX_ELEMENT_VISITS = 8;
+const MAX_ELEMENTS = 1_000;
+/** Of a list, so many show whether it holds records. */
+const PROBED_ELEMENTS = 3;
+/** How much of a line may stand before its JSON. */
+const MAX_HEAD_LENGTH = 1024;
+
+/** A record in a wrapper: an object, or a line of text. */
+export type WrappedRecord = { readonly value: unknown; readonly envelope: Envelope };
+
+export type Wrapped = {
+  /** One or more records; none when nothing in the wrapper is one. */
+  readonly records: readonly WrappedRecord[];
+  /** The first plain text in a carrier. */
+  readonly line?: WrappedRecord | undefined;
+  /** Why a text in it could not be read as JSON. */
+  readonly rejection?: Rejection | undefined;
+};
+
+type Search = {
+  readonly isRecord: (value: Fields | string) => boolean;
+  /** What may still be parsed, for all texts together. */
+  valuesLeft: number;
+  line?: WrappedRecord;
+  rejection?: Rejection;
+};
+
+type Node = {
+  readonly value: unknown;
+  readonly envelope: Envelope;
+  readonly level: number;
+  readonly isCarried: boolean;
+};
+
+/**
+ * Looks for records inside of what is none: in the members of an object, in texts of JSON, behind a syslog head, in lists.
+ * The nearest to the outside counts.
+ */
+export function findWrapped(
+  outer: Fields | string,
+  envelope: Envelope | undefined,
+  isRecord: (value: Fields | string) => boolean,
+): Wrapped {
+  const search: Search = { isRecord, valuesLeft: MAX_JSON_VALUES };
+  const root = { value: outer, envelope: envelope ?? {}, level: 0, isCarried: true };
+  const records = find(typeof outer === "string" ? [root] : childrenOf(outer, root), MAX_VISITS, search) ?? [];
+  return { records, line: search.line, rejection: search.rejection };
+}
+
+/** Breadth first. */
+function find(roots: readonly Node[], maxVisits: number, search: Search): readonly WrappedRecord[] | undefined {
+  const queue = [...roots];
+  for (let index = 0; index < queue.length && index < maxVisits; index++) {
+    const node = queue[index];
+    if (node === undefined) break;
+    const { value, envelope, level, isCarried } = node;
+    if (Array.isArray(value)) {
+      const records = findInList(value, node, search);
+      if (records !== undefined) return records;
+    } else if (typeof value === "string") {
+      if (search.isRecord(value)) return [{ value, envelope }];
+      const read = readText(value, node, search);
+      if (read !== undefined) queue.push(read);
+      else if (isCarried) search.line ??= { value, envelope };
+    } else if (isFields(value)) {
+      if (search.isRecord(value)) return [{ value, envelope }];
+      if (level < MAX_LEVELS) queue.push(...childrenOf(value, node));
+    }
+  }
+  return undefined;
+}
+
+/** All elements of a list, when one of the first holds a record. */
+function findInList(list: readonly unknown[], { envelope, level }: Node, search: Search) {
+  if (level >= MAX_LEVELS) return undefined;
+  const findIn = (value: unknown) =>
+    find([{ value, envelope, level: level + 1, isCarried: false }], MAX_ELEMENT_VISITS, search);
+  if (!list.slice(0, PROBED_ELEMENTS).some((element) => findIn(element) !== undefined)) return undefined;
+  if (list.length > MAX_ELEMENTS) {
+    const detail = `the record holds ${list.length} records, at most ${MAX_ELEMENTS} are accepted`;
+    search.rejection = { reason: "too-many-observations", detail };
+    return undefined;
+  }
+  return list.flatMap((value) => findIn(value) ?? [{ value, envelope }]);
+}
+
+/** What may be or hold a record in an object. */
+function childrenOf(wrapper: Fields, { envelope, level }: Node): Node[] {
+  const inner = nestEnvelopes(envelope, readEnvelope(wrapper));
+  const toNode = (value: unknown, isCarried: boolean) => ({ value, envelope: inner, level: level + 1, isCarried });
+  const carried = CARRIERS.flatMap((name) =>
+    Object.hasOwn(wrapper, name) ? [toNode(readBytes(wrapper[name]), true)] : [],
+  );
+  const others: Node[] = [];
+  for (const name in wrapper) {
+    if (others.length === MAX_VISITS) break;
+    const value = wrapper[name];
+    // Names with dots: `event.original`, `fields.message`.
+    const isCarried = name.includes(".") && CARRIERS.includes(name.slice(name.lastIndexOf(".") + 1));
+    if (CARRIERS.includes(name) || !(isCarried || typeof value === "object" || isJsonText(value))) continue;
+    others.push(toNode(value, isCarried));
+  }
+  return [...carried, ...others];
+}
+
+/** journald writes a text with control characters as the list of its bytes. */
+function readBytes(value: unknown): unknown {
+  const isBytes = Array.isArray(value) && value.length > 0 && value.every((byte) => Number.isInteger(byte));
+  return isBytes ? Buffer.from(value).toString("utf8") : value;
+}
+
+const isJsonText = (value: unknown) => typeof value === "string" && /^\s*[{[]/.test(value);
+
+/** What a text stands for: JSON, alone or behind a head, several lines, or a form. */
+function readText(whole: string, { envelope, level, isCarried }: Node, search: Search): Node | undefined {
+  if (level >= MAX_LEVELS) return undefined;
+  const text = whole.trim();
+  const toNode = (value: unknown, around: Envelope = envelope) => ({
+    ...{ value, envelope: around, level: level + 1, isCarried },
+  });
+  if (/^[{["]/.test(text)) {
+    const value = parse(text, search);
+    if (value !== undefined) return toNode(value);
+  }
+  const lines = text.split("\n", MAX_ELEMENTS + 1);
+  if (lines.length > 1) return toNode(lines);
+  const brace = text.indexOf("{");
+  if (brace > 0 && brace <= MAX_HEAD_LENGTH) {
+    const value = parse(text.slice(brace), search);
+    if (value !== undefined) return toNode(value, nestEnvelopes(envelope, readHead(text.slice(0, brace))));
+  }
+  if (/^[\w.-]{1,64}=(?:%7B|%5B|%22)/i.test(text)) return toNode(Object.fromEntries(new URLSearchParams(text)));
+  return undefined;
+}
+
+function parse(text: string, search: Search): unknown {
+  const excess = findJsonExcess(text, search.valuesLeft);
+  if (excess !== undefined) {
+    search.rejection = { reason: "oversize", detail: `JSON in the record ${excess}` };
+    return undefined;
+  }
+  search.valuesLeft -= countJsonValues(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

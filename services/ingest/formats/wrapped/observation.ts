@@ -1,0 +1,15 @@
+import { type Fields, isFields } from "../fields.ts";
+import { observationsFormat } from "../observations.ts";
+import { findWrapped } from "./find-records.ts";
+
+const isObservation = (value: Fields | string) =>
+  typeof value !== "string" && observationsFormat.json?.recognizes(value) === true;
+
+/** The one observation of the wire schema inside of a value that is none; undefined when there is none, or several. */
+export function unwrapObservation(value: unknown): Fields | undefined {
+  if (typeof value !== "string" && (!isFields(value) || isObservation(value))) return undefined;
+  const [found, ...others] = findWrapped(value, undefined, isObservation).records;
+  if (found === undefined || others.length > 0 || !isFields(found.value)) return undefined;
+  const { sensor } = found.envelope;
+  return sensor === undefined ? found.value : { sensor_id: sensor, ...found.value };
+}
