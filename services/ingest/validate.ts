@@ -12,7 +12,7 @@ import type { Fields } from "./formats/fields.ts";
 import { parseRecord } from "./formats/json/split.ts";
 import { observationsFormat } from "./formats/observations.ts";
 import { explainOtherFormat } from "./formats/recognize.ts";
-import { unwrapObservation } from "./formats/wrapped/observation.ts";
+import { unwrapObservation, unwrapText } from "./formats/wrapped/observation.ts";
 import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
 
 const MAX_DETAIL_LENGTH = 500;
@@ -85,14 +85,14 @@ function validateRecord(
 ): ValidRecord | InvalidRecord {
   if (record.rejection !== undefined) return { rejection: record.rejection };
   const parsed = record.value === undefined ? parseRecord(record.bytes) : { value: record.value };
-  if ("reason" in parsed) return { rejection: parsed };
-  const valid = validateObservation(parsed.value, criteria);
+  const valid = "reason" in parsed ? parsed : validateObservation(parsed.value, criteria);
   if ("reason" in valid) {
-    const unwrapped = unwrap(record, valid, parsed.value);
-    if (unwrapped !== undefined) {
-      return { ...validateRecord({ ...record, value: unwrapped }, catalogue, criteria), isUnwrapped: true };
+    const value = "value" in parsed ? parsed.value : undefined;
+    const inner = unwrap(record, valid, value);
+    if (inner !== undefined) {
+      return { ...validateRecord({ ...record, value: inner }, catalogue, criteria), isUnwrapped: true };
     }
-    return { rejection: withFormat(valid, record, parsed.value), sensorId: namedSensor(parsed.value) };
+    return { rejection: withFormat(valid, record, value), sensorId: namedSensor(value) };
   }
   const tagIds = resolveTags(catalogue, valid.observation.tags);
   if ("reason" in tagIds) return { rejection: tagIds, sensorId: valid.observation.sensor_id };
@@ -100,9 +100,9 @@ function validateRecord(
 }
 
 /** The observation inside of one of our own records that a shipper has wrapped. */
-function unwrap({ value, format }: IncomingRecord, { reason }: Rejection, parsed: unknown): Fields | undefined {
-  const isFirst = value === undefined && format === undefined && reason === "invalid-observation";
-  return isFirst ? unwrapObservation(parsed) : undefined;
+function unwrap({ bytes, value, format }: IncomingRecord, rejection: Rejection, parsed: unknown): Fields | undefined {
+  if (value !== undefined || format !== undefined) return undefined;
+  return rejection.reason === "invalid-observation" ? unwrapObservation(parsed) : unwrapText(bytes, rejection);
 }
 
 /** Senders forget to name a sensor's own format: the first member that the wire schema lacks would not tell them. */

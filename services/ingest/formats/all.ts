@@ -15,8 +15,8 @@ import { tpot } from "./sensors/tpot.ts";
 import { zeek } from "./sensors/zeek.ts";
 
 /**
- * Every log format, in the order in which `auto` tries them: T-Pot's records look like those of the honeypots that they
- * come from, and ECS is recognised by members that others may have too.
+ * Every log format, in the order in which `auto` tries them: a record of T-Pot's has all that its honeypot's has, and
+ * what marks it as T-Pot's.
  */
 export const LOG_FORMATS: readonly LogFormat[] = [
   observationsFormat,

@@ -11,7 +11,7 @@ import { type LineDecoder, openLines } from "./text-lines.ts";
 import { toTime } from "./times.ts";
 import { type Envelope, nestEnvelopes, readMixedEnvelope } from "./wrapped/envelope.ts";
 import { findWrapped, type Wrapped, type WrappedRecord } from "./wrapped/find-records.ts";
-import { unwrapObservation } from "./wrapped/observation.ts";
+import { unwrapObservation, unwrapText } from "./wrapped/observation.ts";
 
 /** Sensors log whole payloads: their records may be larger than an observation. */
 export const MAX_SENSOR_RECORD_BYTES = 1024 * 1024;
@@ -45,11 +45,8 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
     const decoded = reader.decode(line, within(options, envelope));
     return decoded && finish(bytes, decoded, decoded.format, options);
   };
-  const decodeWrapped = ({ records, line }: Wrapped, outer: Buffer): readonly FileRecord[] | undefined => {
-    if (records.length === 0) {
-      const read = line && wrappedLines.isKnown() ? decodeInner(line, outer) : undefined;
-      return read && [read];
-    }
+  const decodeWrapped = ({ records, rejection }: Wrapped, outer: Buffer): readonly FileRecord[] | undefined => {
+    if (records.length === 0) return rejection && [{ bytes: outer, rejection }];
     return records.map((record) => decodeInner(record, records.length === 1 ? outer : toBytes(record.value)));
   };
   const decodeInner = ({ value, envelope }: WrappedRecord, bytes: Buffer): FileRecord => {
@@ -70,10 +67,8 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
   const decodeText = (bytes: Buffer, text: string, envelope: Envelope | undefined): readonly FileRecord[] => {
     const isOfOnly = only?.text !== undefined && only.json === undefined;
     if (!isOfOnly && !lines.recognizes(text) && mayHoldJson(text)) {
-      const wrapped = findWrapped(text, envelope, isRecord);
-      const decoded = wrapped.records.length > 0 ? decodeWrapped(wrapped, bytes) : undefined;
+      const decoded = decodeWrapped(findWrapped(text, envelope, isRecord), bytes);
       if (decoded !== undefined) return decoded;
-      if (wrapped.rejection !== undefined) return [{ bytes, rejection: wrapped.rejection }];
       const other = only && explainWrapped(only, text);
       if (other !== undefined) return [reject(bytes, "unknown-format", other)];
     }
@@ -85,20 +80,18 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
 
   /** An object that no format recognises as it stands. */
   const decodeUnrecognized = (bytes: Buffer, value: Fields, envelope: Envelope | undefined): readonly FileRecord[] => {
-    const strongOther = only && LOG_FORMATS.includes(only) && LOG_FORMATS.some(({ json }) => json?.recognizes(value));
-    if (!strongOther) {
-      const wrapped = findWrapped(value, envelope, isRecord);
-      const decoded = decodeWrapped(wrapped, bytes);
-      if (decoded !== undefined) return decoded;
-      if (wrapped.rejection !== undefined) return [{ bytes, rejection: wrapped.rejection }];
+    const isOther = only && LOG_FORMATS.includes(only) && LOG_FORMATS.some(({ json }) => json?.recognizes(value));
+    const wrapped: Wrapped = isOther ? { records: [] } : findWrapped(value, envelope, isRecord);
+    const inner = decodeWrapped(wrapped, bytes);
+    if (inner !== undefined) return inner;
+    if (only !== undefined) {
+      const other = explainOtherFormat(only, value) ?? explainWrapped(only, value);
+      if (other !== undefined) return [reject(bytes, "unknown-format", other)];
+      const decoded = only.json && decodeFields(bytes, value, only, envelope);
+      if (decoded?.value !== undefined) return [decoded];
     }
+    if (wrapped.line !== undefined && wrappedLines.isKnown()) return [decodeInner(wrapped.line, bytes)];
     if (only === undefined) return [reject(bytes, "unknown-format", UNKNOWN)];
-    const other = explainOtherFormat(only, value) ?? explainWrapped(only, value);
-    if (other !== undefined) return [reject(bytes, "unknown-format", other)];
-    if (only.json !== undefined) {
-      const decoded = decodeFields(bytes, value, only, envelope);
-      if (decoded.value !== undefined) return [decoded];
-    }
     return [reject(bytes, "unknown-format", explainUnknown(only))];
   };
 
@@ -162,7 +155,8 @@ function finish(bytes: Buffer, decoded: Decoded, format: string, { onFlow }: Dec
 /** Our own records keep their own limits: one that cannot be parsed is rejected where all of them are. */
 function decodeOwn(bytes: Buffer): FileRecord {
   const parsed = parseRecord(bytes);
-  return "value" in parsed ? { bytes, value: unwrapObservation(parsed.value) ?? parsed.value } : { bytes };
+  const value = "value" in parsed ? parsed.value : unwrapText(bytes, parsed);
+  return value === undefined ? { bytes } : { bytes, value: unwrapObservation(value) ?? value };
 }
 
 function toOwn(bytes: Buffer, value: Fields, envelope: Envelope | undefined): FileRecord {

@@ -8,8 +8,8 @@ export const dshieldWeb: LogFormat = {
   name: "dshield",
   description: "the DShield sensor's web log (webhoneypot_*.json)",
   json: {
-    signs: "sip, url and headers",
-    recognizes: (record) => "sip" in record && "url" in record && "headers" in record,
+    signs: "sip, url, method and an object of headers",
+    recognizes: (record) => "sip" in record && "url" in record && "method" in record && isFields(record.headers),
     decode: decodeWeb,
   },
 };

@@ -11,10 +11,15 @@ export const ecs: LogFormat = {
   description: "Elastic Common Schema (Filebeat, Elastic Agent)",
   json: {
     signs: "@timestamp and source.ip",
-    recognizes: (record) => "@timestamp" in record && textAt(record, "source.ip", "source.address") !== undefined,
+    recognizes: (record) => ("ecs" in record || "ecs.version" in record) && isEcs(record),
+    resembles: isEcs,
     decode: decodeEcs,
   },
 };
+
+function isEcs(record: Fields): boolean {
+  return "@timestamp" in record && textAt(record, "source.ip", "source.address") !== undefined;
+}
 
 function decodeEcs(record: Fields, options: DecodeOptions): Decoded {
   const source = textAt(record, "source.ip", "source.address");

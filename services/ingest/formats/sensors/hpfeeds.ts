@@ -10,8 +10,9 @@ export const hpfeeds: LogFormat = {
   name: "hpfeeds",
   description: "hpfeeds messages as JSON (channel, ident, payload), also as MHN exports them",
   json: {
-    signs: "channel and payload",
-    recognizes: (record) => textAt(record, "channel") !== undefined && "payload" in record,
+    signs: "channel, ident and payload",
+    recognizes: (record) => textAt(record, "channel") !== undefined && "payload" in record && "ident" in record,
+    resembles: (record) => /^[\w-]+\.[\w.-]+$/.test(textAt(record, "channel") ?? "") && "payload" in record,
     decode: decodeMessage,
   },
 };

@@ -28,8 +28,11 @@ export const opencanary: LogFormat = {
   name: "opencanary",
   description: "OpenCanary's JSON log",
   json: {
-    signs: "logtype and src_host",
-    recognizes: (record) => "logtype" in record && "src_host" in record,
+    signs: "a number as logtype, src_host, and logdata or node_id",
+    recognizes: (record) =>
+      "src_host" in record &&
+      /^\d+$/.test(textAt(record, "logtype") ?? "") &&
+      ("logdata" in record || "node_id" in record),
     decode: decodeOpencanary,
   },
 };

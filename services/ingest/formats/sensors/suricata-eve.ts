@@ -17,11 +17,17 @@ export const suricataEve: LogFormat = {
   name: "suricata-eve",
   description: "Suricata's eve.json; set OWN_ADDRESSES to the addresses that it watches",
   json: {
-    signs: "event_type and flow_id",
-    recognizes: (record) => textAt(record, "event_type") !== undefined && "flow_id" in record,
+    signs: "event_type, and flow_id or a member called like the event,",
+    recognizes: isEve,
     decode: decodeEve,
   },
 };
+
+/** Statistics, and packets without a flow, have no flow_id. */
+function isEve(record: Fields): boolean {
+  const event = textAt(record, "event_type");
+  return event !== undefined && ("flow_id" in record || ("timestamp" in record && isFields(record[event])));
+}
 
 export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
   const event = textAt(record, "event_type") ?? "";

@@ -7,6 +7,7 @@ import { decodeDionaea } from "./dionaea.ts";
 import { decodeHoneytrap } from "./honeytrap.ts";
 import { readHeaderFields, readHttpRequest } from "./payload.ts";
 import { cveLabels, decodeEve } from "./suricata-eve.ts";
+import { TPOT_TYPES } from "./tpot-types.ts";
 
 /** What a sensor of this type speaks, where its records do not say. */
 const APPLICATIONS: ReadonlyMap<string, string> = new Map(
@@ -38,9 +39,9 @@ export const tpot: LogFormat = {
   name: "tpot",
   description: "what T-Pot's Logstash sends, of any of its honeypots",
   json: {
-    signs: "@timestamp, type, and src_ip or t-pot_hostname",
-    recognizes: (record) =>
-      "@timestamp" in record && "type" in record && ("src_ip" in record || "t-pot_hostname" in record),
+    signs: "t-pot_hostname or t-pot_ip_ext, or @timestamp, src_ip and a type of T-Pot's like Cowrie,",
+    recognizes: (record) => "t-pot_hostname" in record || "t-pot_ip_ext" in record,
+    resembles: (record) => "@timestamp" in record && "src_ip" in record && TPOT_TYPES.has(textAt(record, "type") ?? ""),
     decode: decodeTpot,
   },
 };

@@ -118,9 +118,11 @@ function findInList(list: readonly unknown[], { envelope, level }: Node, search:
 }
 
 /** What may be or hold a record in an object. */
-function childrenOf(wrapper: Fields, { envelope, level }: Node): Node[] {
-  const inner = nestEnvelopes(envelope, readEnvelope(wrapper));
-  const toNode = (value: unknown, isCarried: boolean) => ({ value, envelope: inner, level: level + 1, isCarried });
+function childrenOf(wrapper: Fields, node: Node): Node[] {
+  const envelope = nestEnvelopes(node.envelope, readEnvelope(wrapper));
+  const toNode = (value: unknown, isCarrier: boolean): Node => ({
+    ...{ value, envelope, level: node.level + 1, isCarried: isCarrier && node.isCarried },
+  });
   const carried = CARRIERS.flatMap((name) =>
     Object.hasOwn(wrapper, name) ? [toNode(readBytes(wrapper[name]), true)] : [],
   );

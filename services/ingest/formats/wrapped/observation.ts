@@ -1,9 +1,18 @@
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
+import { MAX_OBSERVATION_BYTES } from "@noisefloor/domain/observation/schema.ts";
 import { type Fields, isFields } from "../fields.ts";
 import { observationsFormat } from "../observations.ts";
 import { findWrapped } from "./find-records.ts";
 
 const isObservation = (value: Fields | string) =>
   typeof value !== "string" && observationsFormat.json?.recognizes(value) === true;
+
+/** The same of a line that is no JSON by itself. */
+export function unwrapText(bytes: Buffer, { reason }: Rejection): Fields | undefined {
+  return reason === "not-json" && bytes.length <= MAX_OBSERVATION_BYTES
+    ? unwrapObservation(bytes.toString("utf8"))
+    : undefined;
+}
 
 /** The one observation of the wire schema inside of a value that is none; undefined when there is none, or several. */
 export function unwrapObservation(value: unknown): Fields | undefined {
