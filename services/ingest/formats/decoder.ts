@@ -9,7 +9,7 @@ import { observationsFormat } from "./observations.ts";
 import { explainOtherFormat, recognize } from "./recognize.ts";
 import { type LineDecoder, openLines } from "./text-lines.ts";
 import { toTime } from "./times.ts";
-import { type Envelope, nestEnvelopes, readMixedEnvelope } from "./wrapped/envelope.ts";
+import { type Envelope, nestEnvelopes, readMixedSensor, timeIn } from "./wrapped/envelope.ts";
 import { findWrapped, type Wrapped, type WrappedRecord } from "./wrapped/find-records.ts";
 import { unwrapObservation, unwrapText } from "./wrapped/observation.ts";
 
@@ -97,7 +97,7 @@ export function openDecoder(formats: readonly LogFormat[], options: DecodeOption
 
   return (bytes, envelope) => {
     const content = withoutPadding(bytes);
-    const oversize = rejectOversize(content, MAX_SENSOR_RECORD_BYTES);
+    const oversize = rejectOversize(content.length, MAX_SENSOR_RECORD_BYTES);
     if (oversize !== undefined) return [{ bytes, rejection: oversize }];
     const text = content.toString("utf8");
     if (content[0] !== OPEN_BRACE) return decodeText(bytes, text, envelope);
@@ -128,10 +128,11 @@ function decodeAround(
   const { sensor_id: sensor, observed_at: time } = decoded.observation;
   const isSensorMissing = options.sensorId === undefined && sensor === format.name;
   if (!isSensorMissing && time !== undefined) return decoded;
-  const mixed = readMixedEnvelope(value, format.name);
-  if (!(isSensorMissing && mixed.sensor !== undefined) && !(time === undefined && mixed.time !== undefined)) {
-    return decoded;
-  }
+  const mixed = {
+    sensor: isSensorMissing ? readMixedSensor(value, format.name) : undefined,
+    time: time === undefined ? timeIn(value) : undefined,
+  };
+  if (mixed.sensor === undefined && mixed.time === undefined) return decoded;
   return format.json.decode(value, within(options, nestEnvelopes(envelope, mixed)));
 }
 
@@ -160,10 +161,10 @@ function decodeOwn(bytes: Buffer): FileRecord {
 }
 
 function toOwn(bytes: Buffer, value: Fields, envelope: Envelope | undefined): FileRecord {
-  if (envelope === undefined) return decodeOwn(bytes);
-  const oversize = rejectOversize(Buffer.from(JSON.stringify(value)), MAX_OBSERVATION_BYTES);
+  const size = envelope === undefined ? withoutPadding(bytes).length : Buffer.byteLength(JSON.stringify(value));
+  const oversize = rejectOversize(size, MAX_OBSERVATION_BYTES);
   if (oversize !== undefined) return { bytes, rejection: oversize };
-  const { sensor } = envelope;
+  const sensor = envelope?.sensor;
   return { bytes, value: sensor === undefined ? value : { sensor_id: sensor, ...value } };
 }
 

@@ -22,6 +22,47 @@ const RECORDS: readonly (readonly [what: string, format: string, record: object 
   ["many columns in a header", "zeek", `#fields\t${filled("a\t")}`],
 ];
 
+const nestedTexts = (levels: number) => {
+  let value: unknown = { a: 1 };
+  for (let level = 0; level < levels; level++) value = { message: JSON.stringify(value) };
+  return JSON.stringify(value);
+};
+const members = (count: number, value: (index: number) => unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, value(index)]));
+
+/** Wrappers that hold as much as they can, and no record. */
+const WRAPPERS: readonly (readonly [what: string, record: object | string])[] = [
+  ["text in text in text", nestedTexts(17)],
+  ["one text of many values", { message: `[${filled("{},").slice(0, 400_000)}{}]` }],
+  ["many texts of many values", members(40, () => `[${"{},".repeat(6_000)}{}]`)],
+  ["many texts that are no JSON", members(20_000, () => '{"a":{"b"')],
+  ["many objects", members(9_000, () => ({ a: { b: 1 } }))],
+  [
+    "each carrier in each carrier",
+    JSON.stringify({ message: { log: { event: members(3_000, () => ({ message: {} })) } } }),
+  ],
+  ["a list of lists", { message: JSON.stringify(Array.from({ length: 9_000 }, () => [[]])) }],
+  ["many lines", { message: filled("{}\n") }],
+  ["braces before braces", filled("{")],
+  ["a head of many braces", `a ${filled("{a")}`],
+  ["quotes", filled('"')],
+  ["a form", `message=${filled("%7B")}`],
+  ["the bytes of a text", { MESSAGE: Array.from({ length: 19_000 }, () => 123) }],
+];
+
+test.each(WRAPPERS)("a wrapper with %s blocks nobody", (_what, record) => {
+  const bytes = Buffer.from(typeof record === "string" ? record : JSON.stringify(record));
+  for (const format of ["auto", "cowrie", "zeek"]) {
+    const decode = openDecoder(findFormats(format) ?? [], PLAIN);
+    const times = Array.from({ length: 3 }, () => {
+      const before = process.cpuUsage();
+      expect(decode(bytes).every(({ value }) => value === undefined)).toBe(true);
+      return process.cpuUsage(before).user / 1_000;
+    });
+    expect(Math.min(...times), format).toBeLessThan(50);
+  }
+});
+
 test.each(RECORDS)("%s are read in no time", (_what, format, record) => {
   const decode = openDecoder(findFormats(format) ?? [], PLAIN);
   const bytes = Buffer.from(typeof record === "string" ? record : JSON.stringify(record));

@@ -78,3 +78,76 @@ test("a stream that fails throws, instead of looking like a short file", async (
   await expect(reading()).rejects.toThrow("the disk is gone");
   expect(seen).toEqual(["a"]);
 });
+
+const RECORDS = [{ a: 1, b: [{}] }, { c: "}{ ] \n" }, { d: { e: null } }];
+const compact = RECORDS.map((record) => JSON.stringify(record));
+const pretty = RECORDS.map((record) => JSON.stringify(record, undefined, 2));
+
+test.each([
+  ["lines", compact.join("\n")],
+  ["lines with carriage returns behind a byte order mark", `\ufeff${compact.join("\r\n")}\r\n`],
+  ["objects over several lines", pretty.join("\n")],
+  ["objects over several lines, one right behind the other", pretty.join("")],
+  ["objects behind each other on a line", compact.join("")],
+  ["objects behind each other on a line, with spaces", `${compact.join(" ")}\n`],
+  ["an array on one line", `[${compact.join(", ")}]`],
+  ["an array of a line each", `[\n${compact.join(",\n")}\n]\n`],
+  ["an array over many lines", JSON.stringify(RECORDS, undefined, 2)],
+  ["two arrays", `[${compact.slice(0, 1).join()}]\n[\n${compact.slice(1).join(",")}\n]`],
+  ["a search answer", `{"took":5,"_shards":{"total":1},"hits":{"total":{"value":3},"hits":[${compact.join()}]}}`],
+  [
+    "a search answer over many lines",
+    JSON.stringify({ took: 5, hits: { total: { value: 3 }, max_score: 1, hits: RECORDS } }, undefined, 2),
+  ],
+])("%s give the same records, however the stream is cut", async (_what, content) => {
+  const bytes = Buffer.from(content);
+  for (const size of [1, 2, 7, 64, bytes.length]) {
+    const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+      bytes.subarray(index * size, (index + 1) * size),
+    );
+    const records = await linesOf(chunks);
+    expect(records.map((record): unknown => JSON.parse(record.toString()))).toEqual(RECORDS);
+  }
+});
+
+test("a torn line is a record of its own and costs none of its neighbours", async () => {
+  const torn = ['{"a":1,"b":', '{"a":"ro', '{"a":[', '{"a":{"b":', "{", '{"a":1}}'];
+  for (const line of torn) {
+    expect(await textsOf(`{"x":1}\n${line}\n{"y":2}\n{"z":3}\n`), line).toEqual([
+      '{"x":1}',
+      line,
+      '{"y":2}',
+      '{"z":3}',
+    ]);
+    expect(await textsOf(`[\n{"x":1},\n${line}\n{"y":2},\n{"z":3}\n]`), `${line} in an array`).toEqual(
+      line === '{"a":1}}' ? ['{"x":1}', '{"a":1}', "}", '{"y":2}', '{"z":3}'] : ['{"x":1}', line, '{"y":2}', '{"z":3}'],
+    );
+  }
+});
+
+test("NUL bytes that a truncated log begins with belong to the record behind them, as many as fit", async () => {
+  const [small] = await linesOf([Buffer.alloc(5_000), '{"a":1}\n']);
+  expect(small).toEqual(Buffer.concat([Buffer.alloc(5_000), Buffer.from('{"a":1}')]));
+  const [large] = await linesOf([...Array.from({ length: 40 }, () => Buffer.alloc(MIB)), '{"a":1}\n']);
+  expect(large?.toString()).toMatch(/^\0*\{"a":1\}$/);
+  expect(large?.length).toBeLessThan(6 * MIB);
+});
+
+test("an array of any size is read with flat memory", async () => {
+  const chunk = Buffer.from(`${JSON.stringify({ a: "x".repeat(1_000) })},\n`.repeat(100));
+  let records = 0;
+  let most = 0;
+  const stream = Readable.from(
+    (function* () {
+      yield "[";
+      for (let index = 0; index < 1_200; index++) yield chunk;
+      yield "{}]";
+    })(),
+  );
+  for await (const record of cutStream(stream)) {
+    if (++records % 10_000 === 0) most = Math.max(most, process.memoryUsage().arrayBuffers);
+    expect(record[0]).toBe(0x7b);
+  }
+  expect(records).toBe(120_001);
+  expect(most).toBeLessThan(100 * MIB);
+});

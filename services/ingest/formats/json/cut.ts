@@ -56,8 +56,7 @@ export function* cutting(bytes: Buffer, state: CutState, isEnd: boolean, onRecor
     return newline < 0 ? bytes.length : newline;
   };
   /** Cuts a whole line. @returns undefined when the line may end later. */
-  const cutLine = (): boolean | undefined => {
-    const end = lineEnd(at);
+  const cutLine = (end: number): boolean | undefined => {
     if (end === bytes.length && canWait()) return undefined;
     const start = at;
     state.isDropping = end === bytes.length && !isEnd;
@@ -102,6 +101,7 @@ export function* cutting(bytes: Buffer, state: CutState, isEnd: boolean, onRecor
       return bytes.length - at < MAX_RECORD_BYTES ? at : bytes.length - 1;
     }
     const byte = bytes[first];
+    let newline = -1;
     if (state.isInArray) {
       if (byte === CLOSE_BRACKET) {
         state.isInArray = false;
@@ -133,7 +133,7 @@ export function* cutting(bytes: Buffer, state: CutState, isEnd: boolean, onRecor
         at = hits;
         continue;
       }
-      const newline = lineEnd(first);
+      newline = lineEnd(first);
       const end = skipSpaceBack(bytes, first, newline);
       const isClosed = bytes[end - 1] === CLOSE_BRACE;
       const hasFurther = isClosed && hasPairs && holdsPair(bytes.subarray(first, end));
@@ -154,7 +154,7 @@ export function* cutting(bytes: Buffer, state: CutState, isEnd: boolean, onRecor
         }
       }
     }
-    const goesOn = cutLine();
+    const goesOn = cutLine(at <= newline ? newline : lineEnd(at));
     if (goesOn === undefined || !goesOn) return at;
   }
 }

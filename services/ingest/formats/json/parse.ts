@@ -2,9 +2,9 @@ import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { findJsonExcess } from "@noisefloor/domain/text/json-bounds.ts";
 
 /** The rejection of a record that has too many bytes. */
-export function rejectOversize(bytes: Buffer, maxBytes: number): Rejection | undefined {
-  if (bytes.length <= maxBytes) return undefined;
-  return { reason: "oversize", detail: `the record has ${bytes.length} bytes, at most ${maxBytes} are accepted` };
+export function rejectOversize(bytes: number, maxBytes: number): Rejection | undefined {
+  if (bytes <= maxBytes) return undefined;
+  return { reason: "oversize", detail: `the record has ${bytes} bytes, at most ${maxBytes} are accepted` };
 }
 
 /** Parses the JSON of one record, unless its values would be too many or nested too deep. */

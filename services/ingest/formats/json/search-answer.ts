@@ -6,6 +6,7 @@ const QUOTE = 0x22;
 const MAX_HEAD_BYTES = 8 * 1024;
 /** What the first member of Elasticsearch's and OpenSearch's answers is called. */
 const FIRST_MEMBER = /^"(?:took|timed_out|_scroll_id|pit_id|hits|_shards|num_reduce_phases|_clusters)"/;
+const FIRST_LETTERS = new Set(Buffer.from("t_phn"));
 const MAX_NAME_BYTES = 24;
 const HITS = '"hits"';
 
@@ -15,7 +16,8 @@ const HITS = '"hits"';
  */
 export function startOfHits(bytes: Buffer, start: number): number | "later" | undefined {
   const name = skipSpace(bytes, start + 1);
-  if (bytes[name] !== QUOTE) return undefined;
+  // Nearly all records are told by one letter.
+  if (bytes[name] !== QUOTE || !FIRST_LETTERS.has(bytes[name + 1] ?? 0)) return undefined;
   if (!FIRST_MEMBER.test(bytes.toString("latin1", name, name + MAX_NAME_BYTES))) return undefined;
   const head = bytes.toString("latin1", start, start + MAX_HEAD_BYTES);
   const total = head.indexOf(HITS);

@@ -56,6 +56,30 @@ describe("a payload is split into its records", () => {
     expect(split('{"a":1}\n{"b":\n{"c":3}')).toEqual(['{"a":1}', '{"b":', '{"c":3}']);
   });
 
+  test("objects over several lines and several on one line are records each", () => {
+    const pretty = [{ a: { b: [1] } }, { c: 2 }].map((record) => JSON.stringify(record, undefined, 2));
+    expect(split(pretty.join("\n"))).toEqual(pretty);
+    expect(split(`{"x":1}\n${pretty.join("\r\n")}{"y":1}{"z":"}{"}\n{"torn":`)).toEqual([
+      '{"x":1}',
+      ...pretty,
+      ...['{"y":1}', '{"z":"}{"}', '{"torn":'],
+    ]);
+  });
+
+  test("the hits of a search answer are records, of any size", () => {
+    const hits = Array.from({ length: 20_000 }, (_, index) => JSON.stringify({ _id: index, _source: { a: [1] } }));
+    const answer = (list: string) => `{"took":1,"hits":{"total":{"value":9},"hits":[${list}]}}`;
+    expect(split(answer(hits.join()))).toEqual(hits);
+    expect(split(answer(hits.join()), 10_000)).toBe("too-many-observations");
+    expect(split(answer(""))).toEqual([]);
+  });
+
+  test("a kernel's line begins with its time in brackets, and is no array", () => {
+    const lines = ["[    1.234567] IN=eth0", "[12345.678901] IN=eth1"];
+    expect(split(lines.join("\n"))).toEqual(lines);
+    expect(split("[Fri Nov 20 14:03:09 2026] IN=eth0")).toEqual(["[Fri Nov 20 14:03:09 2026] IN=eth0"]);
+  });
+
   test("the elements of an array are records, whatever brackets, commas and quotes are inside them", () => {
     expect(split('[{"a":[1,[2,{}]],"b":{"c":"],[{\\",\\\\"}}, [3,[4]] ,"x,]","\\\\",{} ]')).toEqual([
       '{"a":[1,[2,{}]],"b":{"c":"],[{\\",\\\\"}}',
@@ -161,7 +185,13 @@ describe("the records of a message are counted without splitting it", () => {
         expect(most(`[${elements.join()}]`)).toBe(elements.length);
       }),
     );
-    const pieces = fc.array(fc.oneof(element, whiteSpace, fc.constantFrom("[", "]", ",", "\n", "\ufeff")));
+    const pieces = fc.array(
+      fc.oneof(
+        element,
+        whiteSpace,
+        fc.constantFrom("[", "]", ",", "\n", "{\n}", "{}", '{"hits":{"hits":[', "\0", "\ufeff"),
+      ),
+    );
     fc.assert(
       fc.property(
         fc.oneof(

@@ -62,7 +62,7 @@ export function mostRecordsIn(message: Buffer): number {
 /** Parses one record's bytes. */
 export function parseRecord(bytes: Buffer): { value: unknown } | Rejection {
   const content = withoutPadding(bytes);
-  return rejectOversize(content, MAX_OBSERVATION_BYTES) ?? parseJson(content.toString("utf8"));
+  return rejectOversize(content.length, MAX_OBSERVATION_BYTES) ?? parseJson(content.toString("utf8"));
 }
 
 /** Yields after every {@link BYTES_AT_ONCE} of what it reads. */

@@ -25,8 +25,18 @@ const SENSOR_PATHS = [
 ];
 /** Those that no record of a sensor has for something else: a Zeek record's `host` is what the visitor asked for. */
 const UNAMBIGUOUS_PATHS = SENSOR_PATHS.filter((path) => path !== "host" && path !== "hostname");
-/** The beginnings of all paths: most records have none of them. */
-const SENSOR_MEMBERS = [...new Set(SENSOR_PATHS.map((path) => path.replace(/\..*/, "")))];
+/** Most records have none of these, and no other of the paths' members comes without one of them. */
+const SENSOR_MEMBERS = [
+  "host",
+  "agent",
+  "hostname",
+  "host.name",
+  "agent.name",
+  "_HOSTNAME",
+  "beat",
+  "observer",
+  "kubernetes",
+];
 const TIME_PATHS = ["@timestamp", "time", "timestamp", "_time", "date", "ts"];
 /** journald counts microseconds. */
 const MICROSECONDS = ["_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP"];
@@ -36,11 +46,10 @@ export function readEnvelope(wrapper: Fields): Envelope {
   return { sensor: textAt(wrapper, ...SENSOR_PATHS), time: timeIn(wrapper) };
 }
 
-/** What a shipper has written into the record itself, among the sensor's own members. */
-export function readMixedEnvelope(record: Fields, format: string): Envelope {
+/** The sensor that a shipper has written into the record itself, among the sensor's own members. */
+export function readMixedSensor(record: Fields, format: string): string | undefined {
   const paths = format === "zeek" ? UNAMBIGUOUS_PATHS : SENSOR_PATHS;
-  const hasAny = SENSOR_MEMBERS.some((name) => name in record || `${name}.name` in record);
-  return { sensor: hasAny ? textAt(record, ...paths) : undefined, time: timeIn(record) };
+  return SENSOR_MEMBERS.some((name) => name in record) ? textAt(record, ...paths) : undefined;
 }
 
 /** Two envelopes, one in the other: the inner one is nearer to the sensor. */
@@ -48,7 +57,8 @@ export function nestEnvelopes(outer: Envelope | undefined, inner: Envelope): Env
   return { sensor: inner.sensor ?? outer?.sensor, time: inner.time ?? outer?.time };
 }
 
-function timeIn(wrapper: Fields): unknown {
+/** When a shipper read a record. */
+export function timeIn(wrapper: Fields): unknown {
   for (const path of TIME_PATHS) {
     const value = at(wrapper, path);
     if (toText(value) !== undefined || (isFields(value) && "$date" in value)) return value;
