@@ -53,7 +53,7 @@ test("accepted observations can be read as soon as the answer has arrived", asyn
   });
   expect({ status, body }).toEqual({
     status: 202,
-    body: { accepted: 2, rejected: 0, ignored: 0, reasons: {}, rejections: [] },
+    body: { accepted: 2, rejected: 0, ignored: 0, reasons: {}, ignored_reasons: {}, rejections: [] },
   });
   expect((await world.get("/v3/community/45.1.0.2")).status).toBe(200);
 });

@@ -27,6 +27,33 @@ test("an event that is a text goes on as the text", async () => {
   ]);
 });
 
+test("an event of several lines, objects or elements in a text is as many records", async () => {
+  const event = (text: string) => JSON.stringify({ event: text });
+  expect((await read(event('{"a":1}\r\n{"b":2}\n'))).events).toEqual(['{"a":1}', '{"b":2}']);
+  expect((await read(event('[{"a":1},{"b":2}]'))).events).toEqual(['{"a":1}', '{"b":2}']);
+  expect((await read(event("one line\nanother"))).events).toEqual(["one line", "another"]);
+  expect((await read(event('{\n"a":1}'))).events).toEqual(['{\n"a":1}']);
+});
+
+test("what an envelope says about its event goes with it", async () => {
+  const body = [
+    { event: { a: 1 }, host: "pot", time: 1_795_179_600.235 },
+    { event: { a: 2 }, time: "1795179600" },
+    { event: { a: 3 }, fields: { hostname: "pot-2" } },
+    { event: { a: 4 }, host: { not: "a text" } },
+    { event: { a: 5 } },
+  ];
+  const budget = memoryBudget(1_000_000).reserve("a sender");
+  const { events } = await readSplunkEvents(Buffer.from(body.map((one) => JSON.stringify(one)).join("\n")), budget);
+  expect(events.map(({ envelope }) => envelope)).toEqual([
+    { sensor: "pot", time: 1_795_179_600.235 },
+    { sensor: undefined, time: "1795179600" },
+    { sensor: "pot-2", time: undefined },
+    { sensor: undefined, time: undefined },
+    undefined,
+  ]);
+});
+
 test("names may be escaped, and of one that repeats the last counts", async () => {
   const body = '{"event":1,"ev\\u0065nt":{"a":2},"fields":{"event":3},"sourcetype":"x","sourcetype":"zeek"}';
   expect(await read(body)).toEqual({ events: ['{"a":2}'], sourcetype: "zeek" });
