@@ -1,5 +1,6 @@
 import { settingsSchema } from "@noisefloor/config/settings.ts";
 import { REJECTION_REASONS } from "@noisefloor/domain/observation/observation.ts";
+import { IGNORED } from "@noisefloor/ingest/formats/format.ts";
 import { expect, test } from "vitest";
 import { readText } from "./documents.ts";
 
@@ -29,4 +30,10 @@ test("docs/ingest.md has every reason for which a record is rejected, and no oth
   const [, section = ""] = (await readText("docs/ingest.md")).split("\n## Dead letters\n");
   const documented = names(firstCells(section.split("\n## ")[0] ?? ""), /`([a-z-]+)`/g);
   expect(documented).toEqual([...REJECTION_REASONS].toSorted());
+});
+
+test("docs/ingest.md has every reason for which a record is ignored, and no other", async () => {
+  const [, section = ""] = (await readText("docs/ingest.md")).split("\n## What became of each record\n");
+  const documented = names(firstCells(section.split("\n## ")[0] ?? ""), /`([a-z-]+)`/g);
+  expect(documented).toEqual(Object.keys(IGNORED).toSorted());
 });
