@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isTimeZone } from "@noisefloor/domain/time/zone.ts";
 
 /** An address or a network in CIDR notation. Rejects prefix 0, with which any client could forge X-Forwarded-For. */
 export function isNetwork(text: string): boolean {
@@ -36,6 +37,18 @@ export function isNameServer(text: string): boolean {
 export function isPortRewrite(text: string): boolean {
   const ports = /^(\d{1,5})=(\d{1,5})$/.exec(text)?.slice(1) ?? [];
   return ports.length === 2 && ports.every((port) => Number(port) >= 1 && Number(port) <= 65_535);
+}
+
+/** A sensor or a format, or `*` for all others, and the zone of its times. */
+export function isSensorTimeZone(text: string): boolean {
+  const [, zone = ""] = splitSensorTimeZone(text);
+  return zone !== "" && isTimeZone(zone);
+}
+
+/** The parts of a text like `cellar=Europe/Berlin`. A sensor's name may have an equals sign, and a zone has none. */
+export function splitSensorTimeZone(text: string): readonly [name: string, zone: string] {
+  const [, name = "", zone = ""] = /^(.+)=([^=]+)$/.exec(text) ?? [];
+  return [name.trim(), zone.trim()];
 }
 
 /** A topic and the format of its records. */

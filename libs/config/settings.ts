@@ -12,6 +12,8 @@ import {
   isOrigin,
   isPortRewrite,
   isRawTopic,
+  isSensorTimeZone,
+  splitSensorTimeZone,
 } from "./formats.ts";
 import { plans } from "./plans.ts";
 
@@ -88,6 +90,11 @@ export const settingsSchema = z.object({
 
   OWN_ADDRESSES: list("takes addresses and networks of your sensors, separated by commas", isNetwork),
   PORT_REWRITES: list("takes pairs like 2222=22, separated by commas", isPortRewrite),
+  SENSOR_TIME_ZONES: list(
+    "takes pairs like cellar=Europe/Berlin, of a sensor, a format or * and a zone, separated by commas",
+    isSensorTimeZone,
+  ),
+  COUNT_ACCEPTED_PACKETS: flag(false),
   FIELD_MAPS: list("takes paths of YAML files, separated by commas", (path) => path !== ""),
 
   HPFEEDS_URL: z
@@ -232,6 +239,8 @@ export function readSettings(env: Environment, file?: ConfigFile) {
     sensorLogs: {
       ownAddresses: variables.OWN_ADDRESSES,
       portRewrites: variables.PORT_REWRITES,
+      timeZones: variables.SENSOR_TIME_ZONES.map(splitSensorTimeZone),
+      countsAcceptedPackets: variables.COUNT_ACCEPTED_PACKETS,
       fieldMaps: variables.FIELD_MAPS,
     },
     lookupIndexAddresses: variables.LOOKUP_INDEX_ADDRESSES,

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { Settings } from "@noisefloor/config/settings.ts";
+import { timeZone } from "@noisefloor/domain/time/zone.ts";
+import { splitAddress } from "@noisefloor/ingest/formats/addresses.ts";
 import { findFormats, LOG_FORMATS } from "@noisefloor/ingest/formats/all.ts";
 import { fieldMapFormat, fieldMapSchema } from "@noisefloor/ingest/formats/field-map.ts";
 import type { DecodeOptions, LogFormat } from "@noisefloor/ingest/formats/format.ts";
@@ -32,13 +34,18 @@ export function readSensorFormats({ sensorLogs, kafka }: Pick<Settings, "sensorL
       return [Number(from), Number(to)];
     }),
   );
+  const zones = new Map(sensorLogs.timeZones.map(([name, zone]) => [name, timeZone(zone)]));
   return {
     formats,
     decode: {
       now: Date.now,
-      isOwnAddress: (address) =>
-        isIPv4(address) ? own.check(address, "ipv4") : isIPv6(address) && own.check(address, "ipv6"),
+      isOwnAddress(text) {
+        const { address } = splitAddress(text);
+        return isIPv4(address) ? own.check(address, "ipv4") : isIPv6(address) && own.check(address, "ipv6");
+      },
       publicPort: (port) => rewrites.get(port) ?? port,
+      countsAccepted: sensorLogs.countsAcceptedPackets,
+      timeZoneOf: (sensor, format) => zones.get(sensor) ?? zones.get(format) ?? zones.get("*"),
     },
   };
 }

@@ -14,6 +14,8 @@ export type IncomingRecord = {
   readonly rejection?: Rejection | undefined;
   /** The name of its format; left out, it is an observation of the wire schema. */
   readonly format?: string | undefined;
+  /** Its time names no zone and was read as UTC. */
+  readonly isZoneless?: true | undefined;
 };
 
 export type RejectedRecord<R extends IncomingRecord> = {

@@ -13,6 +13,7 @@ import { parseRecord } from "./formats/json/split.ts";
 import { observationsFormat } from "./formats/observations.ts";
 import { explainOtherFormat } from "./formats/recognize.ts";
 import { unwrapObservation, unwrapText } from "./formats/wrapped/observation.ts";
+import { explainTime } from "./formats/times.ts";
 import type { AcceptedRecord, IncomingRecord, RejectedRecord, ValidationResult } from "./types.ts";
 
 const MAX_DETAIL_LENGTH = 500;
@@ -92,7 +93,7 @@ function validateRecord(
     if (inner !== undefined) {
       return { ...validateRecord({ ...record, value: inner }, catalogue, criteria), isUnwrapped: true };
     }
-    return { rejection: withFormat(valid, record, value), sensorId: namedSensor(value) };
+    return { rejection: explain(valid, record, value, criteria.now), sensorId: namedSensor(value) };
   }
   const tagIds = resolveTags(catalogue, valid.observation.tags);
   if ("reason" in tagIds) return { rejection: tagIds, sensorId: valid.observation.sensor_id };
@@ -105,12 +106,31 @@ function unwrap({ bytes, value, format }: IncomingRecord, rejection: Rejection, 
   return rejection.reason === "invalid-observation" ? unwrapObservation(parsed) : unwrapText(bytes, rejection);
 }
 
-/** Senders forget to name a sensor's own format: the first member that the wire schema lacks would not tell them. */
-function withFormat(rejection: Rejection, { format }: IncomingRecord, value: unknown): Rejection {
-  if (rejection.reason !== "invalid-observation" || format !== undefined) return rejection;
-  const other = explainOtherFormat(observationsFormat, value);
-  return other === undefined ? rejection : { ...rejection, detail: `${other} (${rejection.detail})` };
+/** Adds what the record's format knows of it. */
+function explain(rejection: Rejection, record: IncomingRecord, value: unknown, now: number): Rejection {
+  const { reason, detail } = rejection;
+  if (reason === "in-the-future" && record.isZoneless && isWithinZones(value, now)) {
+    return { reason, detail: `${detail}; most likely it is local time: ${ZONE_REMEDY}` };
+  }
+  if (reason !== "invalid-observation") return rejection;
+  // Senders forget to name a sensor's own format: the first member that the wire schema lacks would not tell them.
+  const other = record.format === undefined ? explainOtherFormat(observationsFormat, value) : undefined;
+  if (other !== undefined) return { reason, detail: `${other} (${detail})` };
+  const isTime = record.format !== undefined && detail.startsWith("observed_at: ");
+  return isTime ? { reason, detail: `observed_at: ${explainTime(timeOf(value))}` } : rejection;
 }
+
+const ZONE_REMEDY =
+  "it names no zone and was read as UTC; SENSOR_TIME_ZONES or replay --time-zone names the sensor's zone";
+/** The zone farthest ahead of UTC, and the clocks' difference. */
+const MOST_AHEAD_MS = 14.25 * 3_600_000;
+
+function isWithinZones(value: unknown, now: number): boolean {
+  return Date.parse(String(timeOf(value))) - now <= MOST_AHEAD_MS;
+}
+
+const timeOf = (value: unknown) =>
+  typeof value === "object" && value !== null && "observed_at" in value ? value.observed_at : undefined;
 
 /** The sensor that a record names which is no observation. */
 function namedSensor(value: unknown): string | undefined {

@@ -1,5 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { isIpv4 } from "./ipv4.ts";
+import { mappedIpv4 } from "./ipv6.ts";
 
 /** Matches `1.2.3.4:1111` and `[2001:db8::1]:1111`, as some proxies write addresses, but no bare IPv6 address. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::\d{1,5})?$/;
@@ -19,7 +20,8 @@ function networkOf(text: string): string | undefined {
   const address = inBrackets ?? beforePort ?? text;
   if (isIpv4(address)) return address;
   if (!ipaddr.IPv6.isValid(address)) return undefined;
+  const mapped = mappedIpv4(address.replace(/%.*/, ""));
+  if (mapped !== undefined) return mapped;
   const ip = ipaddr.IPv6.parse(address);
-  if (ip.isIPv4MappedAddress()) return ip.toIPv4Address().toString();
   return `${new ipaddr.IPv6([...ip.parts.slice(0, 4), 0, 0, 0, 0]).toRFC5952String()}/64`;
 }

@@ -1,6 +1,7 @@
 import { type PublishRight, scopeToPublish, sensorToPublish } from "../access/publishing.ts";
 import type { Dataset } from "../access/scope.ts";
 import { isRoutableIpv4 } from "../address/ipv4.ts";
+import { isIpv6, mappedIpv4 } from "../address/ipv6.ts";
 import { DAY_MS, retentionStart } from "../time/window.ts";
 import { isPlainObservation } from "./compiled-schema.ts";
 import { formatIssue } from "./format-issue.ts";
@@ -63,10 +64,8 @@ export function validateObservation(value: unknown, criteria: ValidationCriteria
   const sensorId = sensorToPublish(observation.sensor_id, criteria.sensorId);
   if (typeof sensorId !== "string") return sensorId;
   if (!isRoutableIpv4(observation.source_ip)) {
-    const problem = observation.source_ip.includes(":")
-      ? "is an IPv6 address: IPv6 is not supported"
-      : "is not a routable IPv4 address";
-    return { reason: "source-not-routable", detail: `source_ip "${observation.source_ip}" ${problem}` };
+    const detail = `source_ip "${observation.source_ip}" ${explainSource(observation.source_ip)}`;
+    return { reason: "source-not-routable", detail };
   }
   const scope = scopeToPublish(observation, criteria.right);
   if ("reason" in scope) return scope;
@@ -94,6 +93,14 @@ export function validateObservation(value: unknown, criteria: ValidationCriteria
   const isFilledIn = isScopeFilledIn || observation.sensor_id === undefined;
   if (workspaceId !== "") observation.workspace_id = workspaceId;
   return { observation: Object.assign(observation, { sensor_id: sensorId, dataset }), observedAt, isFilledIn };
+}
+
+function explainSource(address: string): string {
+  const mapped = mappedIpv4(address);
+  if (mapped !== undefined) return `is ${mapped} mapped into IPv6: dotted decimal is expected`;
+  if (isIpv6(address)) return "is an IPv6 address: IPv6 is not supported";
+  if (/^[\d.]+:\d+$/.test(address)) return "has a port behind the address: source_port takes it";
+  return "is not a routable IPv4 address";
 }
 
 /** The observation as an object of its own, which may be changed; undefined when the wire schema does not allow it. */

@@ -3,16 +3,18 @@ import { openDiskGuard } from "@noisefloor/clickhouse/server/disk-space.ts";
 import { explainLoss } from "@noisefloor/clickhouse/server/open.ts";
 import { MAX_CLOCK_AHEAD_MS } from "@noisefloor/domain/observation/observation.ts";
 import { isSensorId } from "@noisefloor/domain/observation/schema.ts";
+import { isTimeZone, timeZone } from "@noisefloor/domain/time/zone.ts";
 import { createActivityCounter } from "@noisefloor/ingest/activity/activity.ts";
 import { storeActivity } from "@noisefloor/ingest/activity/store-activity.ts";
 import { limitedDeadLetterStore } from "@noisefloor/ingest/dead-letters/quota.ts";
 import { AUTO, findFormats } from "@noisefloor/ingest/formats/all.ts";
-import type { LogFormat } from "@noisefloor/ingest/formats/format.ts";
+import type { DecodeOptions, LogFormat } from "@noisefloor/ingest/formats/format.ts";
 import type { IngestedRecords } from "@noisefloor/ingest/pipeline.ts";
 import { type LogFile, openLogFiles, type ReadFileOptions } from "@noisefloor/ingest/sources/file/log-files.ts";
 import { fileDeadLetter, newestTime, type ReplayRecord, readRecords } from "@noisefloor/ingest/sources/file/records.ts";
 import { EXPIRED, ReplayError, type ReplaySummary, replay } from "@noisefloor/ingest/sources/file/replay.ts";
 import type { RejectedRecord } from "@noisefloor/ingest/types.ts";
+import { InvalidArgumentError } from "commander";
 import { readSensorFormats } from "../formats.ts";
 import { type CloseStack, createCloseStack } from "../framework/close-stack.ts";
 import { type CommandContext, UserError } from "../framework/command.ts";
@@ -28,6 +30,8 @@ export const define: DefineCommand = (replay, createContext) => {
     .argument("<file...>", "the files, oldest first")
     .option("--format <name>", "the records' format; an unknown name lists all of them", AUTO)
     .option("--sensor <id>", "the sensor of all records, whatever they say")
+    .option("--time-zone <zone>", "the zone of times that name none, like Europe/Berlin, instead of SENSOR_TIME_ZONES")
+    .option("--year <year>", "the year of syslog lines, which name none, instead of that of the file's date", readYear)
     .option("--shift-to <time>", 'move all times so that the newest falls on "now" or an RFC 3339 time')
     .option("--rate <n>", "observations per second at most", positiveInteger)
     .option("--dry-run", "count what a replay would accept and reject, and change nothing", false)
@@ -40,6 +44,8 @@ export const define: DefineCommand = (replay, createContext) => {
 export type ReplayOptions = {
   readonly format: string;
   readonly sensor?: string | undefined;
+  readonly timeZone?: string | undefined;
+  readonly year?: number | undefined;
   /** `now` or an RFC 3339 time. */
   readonly shiftTo?: string | undefined;
   readonly rate?: number | undefined;
@@ -65,7 +71,7 @@ export async function runReplay(
   const { signal } = context;
   const { formats: known, decode: decodeOptions } = readSensorFormats(context.settings);
   const formats = formatsCalled(options.format, known);
-  const decode = { ...decodeOptions, sensorId: readSensor(options.sensor) };
+  const decode = { ...decodeOptions, sensorId: readSensor(options.sensor), ...readTimes(options) };
   const shiftTo = readShiftTo(options.shiftTo);
   const { files, dispose } = await openLogFiles(paths, context.stdin).catch((error: unknown) => {
     throw new UserError(`cannot read the input: ${error instanceof Error ? error.message : String(error)}`);
@@ -188,7 +194,8 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
     shiftTo === undefined
       ? "they are older than the retention; --shift-to now moves all times to the present"
       : `with the newest at ${shiftTo} they are older than the retention; look at --shift-to and RETENTION_DAYS`,
-  "in-the-future": () => "their times are in the future; with --shift-to now the newest falls on the present",
+  "in-the-future": () =>
+    "their times are in the future; if they are local times, --time-zone names their zone; with --shift-to now the newest falls on the present",
   "not-json": (format) => `they cannot be read as ${format}; look at --format`,
   "invalid-observation": (format) =>
     format === "observations"
@@ -199,7 +206,8 @@ const REMEDIES: Readonly<Record<string, (format: string, shiftTo: string | undef
       ? "no format recognises them; a field map (FIELD_MAPS) says which of their fields is what"
       : `they are not in the format ${format}; --format ${AUTO} recognises each record`,
   "unknown-tag": () => 'they carry tags that are not in the catalogue; import these with "noisefloor tags import"',
-  "source-not-routable": () => "their sources are private addresses, which no scan from the Internet has",
+  "source-not-routable": () =>
+    "their sources are private addresses, which no scan from the Internet has, or no IPv4 addresses",
 };
 
 /** By how many milliseconds all times move so that the newest becomes the given one. */
@@ -238,6 +246,22 @@ function formatsCalled(name: string, known: readonly LogFormat[]): readonly LogF
 function readSensor(id: string | undefined): string | undefined {
   if (id === undefined || isSensorId(id)) return id;
   throw new UserError("--sensor takes a name of at most 128 characters");
+}
+
+function readYear(text: string): number {
+  const year = /^\d{4}$/.test(text) ? Number(text) : 0;
+  if (year < 1_970) throw new InvalidArgumentError("It takes a year like 2026.");
+  return year;
+}
+
+/** What the command line says of times without a zone or a year. */
+function readTimes({ timeZone: name, year }: ReplayOptions): Pick<DecodeOptions, "timeZoneOf" | "latestTime"> {
+  if (name !== undefined && !isTimeZone(name)) throw new UserError(`--time-zone: there is no zone "${name}"`);
+  const zone = name === undefined ? undefined : timeZone(name);
+  return {
+    ...(zone !== undefined && { timeZoneOf: () => zone }),
+    ...(year !== undefined && { latestTime: Date.UTC(year + 1, 0, 1) - 1 }),
+  };
 }
 
 function readShiftTo(text: string | undefined): number | undefined {

@@ -67,7 +67,8 @@ export function checkDeadLetters({ deadLetters, sensors }: StoreFacts): Finding[
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  "in-the-future": "clocks of sensors or of this machine are wrong: check NTP on both",
+  "in-the-future":
+    "clocks of sensors or of this machine are wrong (check NTP on both), or sensors write local time (see SENSOR_TIME_ZONES)",
   "unknown-tag": "import the tags (noisefloor tags import) and retry",
   "not-permitted": "the sensor's key is for another dataset or sensor",
 };

@@ -8,7 +8,7 @@ import { parseRecord, withoutPadding } from "./json/split.ts";
 import { observationsFormat } from "./observations.ts";
 import { explainOtherFormat, recognize } from "./recognize.ts";
 import { type LineDecoder, openLines } from "./text-lines.ts";
-import { toTime } from "./times.ts";
+import { readTime } from "./times.ts";
 import { type Envelope, nestEnvelopes, readMixedSensor, timeIn } from "./wrapped/envelope.ts";
 import { findWrapped, type Wrapped, type WrappedRecord } from "./wrapped/find-records.ts";
 import { unwrapObservation, unwrapText } from "./wrapped/observation.ts";
@@ -139,18 +139,18 @@ function decodeAround(
 /** For a record without a time and a line without a year, the shipper's time is nearer than the present. */
 function within(options: DecodeOptions, envelope: Envelope | undefined): DecodeOptions {
   if (envelope === undefined) return options;
-  const time = Date.parse(String(toTime(envelope.time)));
+  const time = Date.parse(String(readTime(envelope.time, { latest: options.now() }).time));
   return { ...options, envelope, ...(!Number.isNaN(time) && { now: () => time }) };
 }
 
 function finish(bytes: Buffer, decoded: Decoded, format: string, { onFlow }: DecodeOptions): FileRecord {
   if ("ignored" in decoded) return { bytes, ignored: decoded.ignored, format };
   if ("rejection" in decoded) return { bytes, rejection: decoded.rejection, format };
-  const { observation, destination } = decoded;
+  const { observation, destination, isZoneless } = decoded;
   if (onFlow !== undefined && destination !== undefined) {
     onFlow({ sensor: String(observation.sensor_id), source: String(observation.source_ip), destination });
   }
-  return { bytes, value: observation, format };
+  return isZoneless ? { bytes, value: observation, format, isZoneless } : { bytes, value: observation, format };
 }
 
 /** Our own records keep their own limits: one that cannot be parsed is rejected where all of them are. */

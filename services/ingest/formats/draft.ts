@@ -7,14 +7,19 @@ import {
   TRANSPORTS,
   type Transport,
 } from "@noisefloor/domain/observation/schema.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
+import type { TimeZone } from "@noisefloor/domain/time/zone.ts";
+import { splitAddress } from "./addresses.ts";
 import type { Fields } from "./fields.ts";
 import type { Decoded, DecodeOptions } from "./format.ts";
-import { toTime } from "./times.ts";
+import { readTime } from "./times.ts";
 
 /** What a format found in a record. Texts and lists may be longer than the wire schema's: they are cut. */
 export type Draft = {
   readonly format: string;
   readonly observedAt: unknown;
+  /** Its times are UTC, though they name no zone, so that no setting changes them. */
+  readonly isUtc?: true;
   readonly sensor?: string | undefined;
   readonly sourceIp: string | undefined;
   /** The members that were searched for the source, for people whose record has none of them. */
@@ -22,7 +27,7 @@ export type Draft = {
   readonly sourcePort?: number | undefined;
   /** As the sensor writes it, before ports are rewritten. */
   readonly destinationPort?: number | undefined;
-  /** In either case. */
+  /** In either case, or its number; see {@link transportOf}. */
   readonly transport?: string | undefined;
   readonly application?: string | undefined;
   /** The sensor's id of the session or flow. */
@@ -67,13 +72,17 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   if (draft.sourceIp === undefined) return { rejection: noSource(draft.sourceMembers) };
   const named = draft.sensor ?? options.envelope?.sensor;
   const sensor = options.sensorId ?? clip(identifierText(named), MAX_LENGTH.identifier) ?? draft.format;
-  const transport = draft.transport?.toLowerCase();
+  const { time, isZoneless } = readTime(draft.observedAt ?? options.envelope?.time, {
+    zone: draft.isUtc ? UTC : options.timeZoneOf?.(sensor, draft.format),
+    latest: options.latestTime ?? options.now() + DAY_MS,
+  });
+  const { address, port } = splitAddress(draft.sourceIp);
   const observation = {
-    observed_at: toTime(draft.observedAt ?? options.envelope?.time),
+    observed_at: time,
     sensor_id: sensor,
-    source_ip: withoutMapping(draft.sourceIp),
-    transport: isTransport(transport) ? transport : transport?.includes("icmp") ? "icmp" : undefined,
-    source_port: draft.sourcePort,
+    source_ip: address,
+    transport: transportOf(draft.transport),
+    source_port: draft.sourcePort ?? port,
     destination_port: draft.destinationPort === undefined ? undefined : options.publicPort(draft.destinationPort),
     application: applicationName(draft.application),
     session_id: clip(identifierText(draft.session), MAX_LENGTH.identifier),
@@ -109,7 +118,8 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   };
   const content = defined(observation);
   const key = JSON.stringify(draft.key === undefined ? content : [draft.format, sensor, ...draft.key]);
-  return { observation: { ...content, observation_id: `raw:${hash("sha256", key).slice(0, 32)}` } };
+  const observation_id = `raw:${hash("sha256", key).slice(0, 32)}`;
+  return { observation: { ...content, observation_id }, ...(isZoneless && { isZoneless }) };
 }
 
 /** The rejection of a record that names no source. */
@@ -162,14 +172,25 @@ export function splitTarget(target: string | undefined): {
   };
 }
 
-function isTransport(text: string | undefined): text is Transport {
-  return TRANSPORTS.some((transport) => transport === text);
+/** IANA's numbers of protocols. */
+const TRANSPORT_NUMBERS: ReadonlyMap<string, Transport> = new Map([
+  ["1", "icmp"],
+  ["6", "tcp"],
+  ["17", "udp"],
+  ["58", "icmp"],
+  ["132", "sctp"],
+]);
+
+/** The transport that a sensor calls by its name in either case, or by its number; undefined for any other. */
+export function transportOf(text: string | undefined): Transport | undefined {
+  const name = text?.trim().toLowerCase() ?? "";
+  const named = TRANSPORTS.find((transport) => transport === name) ?? TRANSPORT_NUMBERS.get(name);
+  return named ?? (name.includes("icmp") ? "icmp" : undefined);
 }
 
 const isSha256 = (text: string | undefined) => text !== undefined && /^[0-9a-f]{64}$/i.test(text);
 
-/** Dionaea and MHN write IPv4 addresses mapped into IPv6. */
-const withoutMapping = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, "");
+const UTC: TimeZone = (wallMs) => wallMs;
 
 function applicationName(text: string | undefined): string | undefined {
   const name = text?.toLowerCase();

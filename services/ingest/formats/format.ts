@@ -1,5 +1,6 @@
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import type { SeenFlow } from "@noisefloor/domain/sensors/own-address.ts";
+import type { TimeZone } from "@noisefloor/domain/time/zone.ts";
 import type { Fields } from "./fields.ts";
 import type { Envelope } from "./wrapped/envelope.ts";
 
@@ -15,6 +16,15 @@ export type DecodeOptions = {
   readonly publicPort: (port: number) => number;
   /** What the shipper around the records says about them. */
   readonly envelope?: Envelope | undefined;
+  /** Whether packets count that a packet filter let in: visitors of one's own services, and scanners among them. */
+  readonly countsAccepted: boolean;
+  /** The zone of a sensor's times that name none; undefined, and where it is left out, UTC. */
+  readonly timeZoneOf?: ((sensor: string, format: string) => TimeZone | undefined) | undefined;
+  /**
+   * Milliseconds since 1970 UTC: a time without a year is of the last year in which it is no later. Left out, a day from
+   * now, for clocks and zones that differ.
+   */
+  readonly latestTime?: number | undefined;
   /** Called for each flow of a passive monitor that becomes an observation. */
   readonly onFlow?: ((flow: SeenFlow) => void) | undefined;
 };
@@ -42,6 +52,8 @@ export type Decoded =
       readonly observation: Fields;
       /** Of a passive monitor's record: the address that the source sent to. */
       readonly destination?: string | undefined;
+      /** Its time names no zone, and no setting says which it is: it was read as UTC. */
+      readonly isZoneless?: true;
     }
   | { readonly ignored: IgnoredReason }
   | { readonly rejection: Rejection };
@@ -77,6 +89,8 @@ export type FileRecord = {
   readonly value?: unknown;
   readonly rejection?: Rejection;
   readonly ignored?: IgnoredReason;
+  /** Its time was read as UTC for want of a zone. */
+  readonly isZoneless?: true;
   /** The name of the format that has read it; left out, it is an observation of the wire schema. */
   readonly format?: string;
 };

@@ -8,6 +8,7 @@ export const PLAIN: DecodeOptions = {
   now: () => Date.parse("2026-11-20T14:00:00Z"),
   isOwnAddress: () => false,
   publicPort: (port) => port,
+  countsAccepted: false,
 };
 
 /** The records of a file with this content. */

@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { inflateChunkBytes } from "@noisefloor/domain/inflate-chunk.ts";
+import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { DecodeOptions, FileRecord, LogFormat } from "../../formats/format.ts";
 import { readRecordsOf } from "../../formats/read-file.ts";
 
@@ -15,6 +16,8 @@ export type LogFile = {
   readonly name: string;
   readonly path: string;
   readonly bytes: number;
+  /** When it was last written, in milliseconds since 1970 UTC; left out for standard input. */
+  readonly modifiedAt?: number;
 };
 
 /** The argument that means standard input. */
@@ -44,7 +47,7 @@ export async function openLogFiles(
       } else {
         const found = await stat(path);
         if (found.isDirectory()) throw new Error(`${path} is a folder`);
-        files.push({ name: path, path, bytes: found.size });
+        files.push({ name: path, path, bytes: found.size, modifiedAt: found.mtimeMs });
       }
     }
   } catch (error) {
@@ -64,8 +67,9 @@ export type ReadFileOptions = {
 /** The records of a file, unpacked if it is gzip. */
 export async function* readFile(
   file: LogFile,
-  { formats, decode, onBytes }: ReadFileOptions,
+  { formats, decode: decodeOptions, onBytes }: ReadFileOptions,
 ): AsyncGenerator<FileRecord> {
+  const decode = { ...decodeOptions, latestTime: decodeOptions.latestTime ?? latestTimeOf(file, decodeOptions.now()) };
   const raw = createReadStream(file.path, { highWaterMark: 256 * 1024 });
   let reported = 0;
   try {
@@ -81,6 +85,14 @@ export async function* readFile(
   } finally {
     raw.destroy();
   }
+}
+
+/** Archives without dates give their files one of 1970 or 1980. */
+const FIRST_DATE = Date.UTC(2000);
+
+/** A line without a year was written before its file was last, give or take a zone. */
+function latestTimeOf({ modifiedAt }: LogFile, now: number): number | undefined {
+  return modifiedAt !== undefined && modifiedAt >= FIRST_DATE && modifiedAt < now ? modifiedAt + DAY_MS : undefined;
 }
 
 function unpack(raw: Readable): Readable {

@@ -1,0 +1,137 @@
+import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
+import { toObservation } from "../draft.ts";
+import type { Decoded, DecodeOptions, IgnoredReason, LogFormat } from "../format.ts";
+import { readSyslogHead } from "../syslog.ts";
+
+const SOURCE = /\bSRC=(\S*)( DST=[\da-fA-F.:]+ )?/;
+/** A prefix that ends without a blank touches them. */
+const INTERFACES = /IN=(\S{0,64}) OUT=(\S{0,64})/;
+const FIELD = {
+  transport: /\bPROTO=(\S+)/,
+  sourcePort: /\bSPT=(\d{1,5})(?!\S)/,
+  destinationPort: /\bDPT=(\d{1,5})(?!\S)/,
+  icmpType: /\bTYPE=(\d+)/,
+} as const;
+const TCP_FLAG = /(?<= )(?:ACK|SYN|RST|FIN|PSH|URG)(?= |$)/g;
+
+/** Lines that iptables, nftables or ulogd log, also for people without a honeypot: a packet each. */
+export const netfilter: LogFormat = {
+  name: "netfilter",
+  description: "packets logged by iptables or nftables (dshield.log, kern.log, ufw.log)",
+  text: {
+    recognizes(line) {
+      const packet = line.includes("PROTO=") ? findPacket(line) : undefined;
+      return packet?.hasDestination === true && FIELD.transport.test(packet.text);
+    },
+    open: () => decodePacket,
+  },
+};
+
+type Packet = {
+  readonly source: string;
+  readonly hasDestination: boolean;
+  /** From its addresses on, without the packet that an ICMP error quotes in brackets. */
+  readonly text: string;
+  /** Where it begins in its line. */
+  readonly index: number;
+};
+
+function findPacket(line: string): Packet | undefined {
+  const found = SOURCE.exec(line);
+  if (found === null) return undefined;
+  const { index, 1: source = "", 2: destination } = found;
+  const bracket = line.indexOf("[", index);
+  const text = line.slice(index, bracket < 0 ? line.length : bracket);
+  return { source, hasDestination: destination !== undefined, text, index };
+}
+
+function decodePacket(line: string, options: DecodeOptions): Decoded {
+  const packet = findPacket(line);
+  if (packet === undefined) return { ignored: "other-program" };
+  const { source, text } = packet;
+  const interfaces = INTERFACES.exec(line);
+  const isSent = interfaces?.[1] === "" && interfaces[2] !== "";
+  if (isSent || options.isOwnAddress(source)) return { ignored: "own-traffic" };
+  const transport = FIELD.transport.exec(text)?.[1];
+  if (transport === undefined) return { rejection: cutOff(line) };
+  const isIcmp = /icmp|^1$|^58$/i.test(transport);
+  const [sourcePort, destinationPort] = isIcmp
+    ? []
+    : [portOf(text, FIELD.sourcePort), portOf(text, FIELD.destinationPort)];
+  const answer = isIcmp ? icmpAnswer(text) : tcpAnswer(transport, text, { sourcePort, destinationPort });
+  if (answer !== undefined) return { ignored: answer };
+  const { time, host, end } = readSyslogHead(line);
+  const prefixEnd = interfaces?.index ?? packet.index;
+  if (!options.countsAccepted && saysAccepted(line.slice(Math.max(end, prefixEnd - MAX_PREFIX), prefixEnd))) {
+    return { ignored: "accepted-visit" };
+  }
+  return toObservation(
+    {
+      format: "netfilter",
+      // The line's beginning, so that a rejection shows what could not be read.
+      observedAt: time ?? line.slice(end, end + MAX_PREFIX),
+      sensor: host !== undefined && ACTION.test(host) ? undefined : host,
+      sourceIp: source === "" ? undefined : source,
+      sourceMembers: ["SRC"],
+      sourcePort,
+      destinationPort,
+      transport,
+      key: [line],
+    },
+    options,
+  );
+}
+
+function portOf(packet: string, field: RegExp): number | undefined {
+  const text = field.exec(packet)?.[1];
+  return text === undefined ? undefined : Number(text);
+}
+
+function cutOff(line: string): Rejection {
+  return {
+    reason: "invalid-observation",
+    detail: `the line of a packet ends before PROTO=: …${line.slice(-40)}`,
+  };
+}
+
+/** Unreachable, quench, redirect, time exceeded and parameter problem. */
+const ICMP_ERRORS: ReadonlySet<number> = new Set([3, 4, 5, 11, 12]);
+/** To an echo, a timestamp, an information and a mask request. */
+const ICMP_REPLIES: ReadonlySet<number> = new Set([0, 14, 16, 18]);
+
+/** Why a packet of ICMP begins nothing: it answers one of ours, or a forged one that bore our address. */
+function icmpAnswer(packet: string): IgnoredReason | undefined {
+  const type = Number(FIELD.icmpType.exec(packet)?.[1]);
+  return ICMP_ERRORS.has(type) ? "icmp-error" : ICMP_REPLIES.has(type) ? "answer" : undefined;
+}
+
+type Ports = { readonly sourcePort: number | undefined; readonly destinationPort: number | undefined };
+
+/** The same of TCP. Without flags, or with those of a stealth scan (none, FIN PSH URG), it counts. */
+function tcpAnswer(transport: string, packet: string, ports: Ports): IgnoredReason | undefined {
+  if (transport !== "TCP" && transport !== "6") return undefined;
+  const flags = new Set(packet.match(TCP_FLAG));
+  if (flags.has("RST") || (flags.size === 1 && flags.has("FIN"))) return "answer";
+  if (!flags.has("ACK")) return undefined;
+  // Data within a connection may be a client's, unless it comes from a service's port.
+  const isData = flags.has("PSH") && !flags.has("SYN") && !flags.has("FIN");
+  const isFromService = (ports.sourcePort ?? 0) < 1_024 && (ports.destinationPort ?? 0) >= 1_024;
+  return !isData || isFromService ? "answer" : undefined;
+}
+
+/** Words by which firewalls tell what they did with a packet. */
+const ACTION = /^(?:drop|block|reject|den(?:y|ied)|accept|allow|pass|permit)(?:[pt]?ed)?$/i;
+/** nftables takes prefixes of 127 characters; Proxmox writes more before them. */
+const MAX_PREFIX = 200;
+const WORDS = /[A-Za-z]+/g;
+const DENIED = /^(?:drop|block|reject|den)/i;
+
+/**
+ * Whether the prefix of a line, like `[UFW ALLOW]`, `policy ACCEPT:` or EdgeOS' `[WAN_LOCAL-10-A]`, says that the packet
+ * was let in. ufw's audit logs new connections, those that it blocks a second time.
+ */
+function saysAccepted(prefix: string): boolean {
+  const actions = prefix.match(WORDS)?.filter((word) => ACTION.test(word)) ?? [];
+  if (actions.length === 0) return /-A\]|\[UFW AUDIT/.test(prefix);
+  return !actions.some((word) => DENIED.test(word));
+}
