@@ -139,7 +139,7 @@ function decodeAround(
 /** For a record without a time and a line without a year, the shipper's time is nearer than the present. */
 function within(options: DecodeOptions, envelope: Envelope | undefined): DecodeOptions {
   if (envelope === undefined) return options;
-  const time = Date.parse(String(readTime(envelope.time, { latest: options.now() }).time));
+  const time = Date.parse(String(readTime(envelope.time, options).time));
   return { ...options, envelope, ...(!Number.isNaN(time) && { now: () => time }) };
 }
 

@@ -7,7 +7,6 @@ import {
   TRANSPORTS,
   type Transport,
 } from "@noisefloor/domain/observation/schema.ts";
-import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import type { TimeZone } from "@noisefloor/domain/time/zone.ts";
 import { splitAddress } from "./addresses.ts";
 import type { Fields } from "./fields.ts";
@@ -72,10 +71,8 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   if (draft.sourceIp === undefined) return { rejection: noSource(draft.sourceMembers) };
   const named = draft.sensor ?? options.envelope?.sensor;
   const sensor = options.sensorId ?? clip(identifierText(named), MAX_LENGTH.identifier) ?? draft.format;
-  const { time, isZoneless } = readTime(draft.observedAt ?? options.envelope?.time, {
-    zone: draft.isUtc ? UTC : options.timeZoneOf?.(sensor, draft.format),
-    latest: options.latestTime ?? options.now() + DAY_MS,
-  });
+  const zone = draft.isUtc ? UTC : options.timeZoneOf?.(sensor, draft.format);
+  const { time, isZoneless } = readTime(draft.observedAt ?? options.envelope?.time, options, zone);
   const { address, port } = splitAddress(draft.sourceIp);
   const observation = {
     observed_at: time,
@@ -119,7 +116,8 @@ export function toObservation(draft: Draft, options: DecodeOptions): Decoded {
   const content = defined(observation);
   const key = JSON.stringify(draft.key === undefined ? content : [draft.format, sensor, ...draft.key]);
   const observation_id = `raw:${hash("sha256", key).slice(0, 32)}`;
-  return { observation: { ...content, observation_id }, ...(isZoneless && { isZoneless }) };
+  const identified = { ...content, observation_id };
+  return isZoneless ? { observation: identified, isZoneless } : { observation: identified };
 }
 
 /** The rejection of a record that names no source. */
@@ -172,8 +170,12 @@ export function splitTarget(target: string | undefined): {
   };
 }
 
-/** IANA's numbers of protocols. */
-const TRANSPORT_NUMBERS: ReadonlyMap<string, Transport> = new Map([
+/** Transports by their names, and by IANA's numbers of protocols. */
+const TRANSPORT_NAMES: ReadonlyMap<string, Transport> = new Map([
+  ...TRANSPORTS.flatMap((name): [string, Transport][] => [
+    [name, name],
+    [name.toUpperCase(), name],
+  ]),
   ["1", "icmp"],
   ["6", "tcp"],
   ["17", "udp"],
@@ -183,9 +185,9 @@ const TRANSPORT_NUMBERS: ReadonlyMap<string, Transport> = new Map([
 
 /** The transport that a sensor calls by its name in either case, or by its number; undefined for any other. */
 export function transportOf(text: string | undefined): Transport | undefined {
-  const name = text?.trim().toLowerCase() ?? "";
-  const named = TRANSPORTS.find((transport) => transport === name) ?? TRANSPORT_NUMBERS.get(name);
-  return named ?? (name.includes("icmp") ? "icmp" : undefined);
+  if (text === undefined) return undefined;
+  const name = text.trim().toLowerCase();
+  return TRANSPORT_NAMES.get(text) ?? TRANSPORT_NAMES.get(name) ?? (name.includes("icmp") ? "icmp" : undefined);
 }
 
 const isSha256 = (text: string | undefined) => text !== undefined && /^[0-9a-f]{64}$/i.test(text);

@@ -20,10 +20,7 @@ export type DecodeOptions = {
   readonly countsAccepted: boolean;
   /** The zone of a sensor's times that name none; undefined, and where it is left out, UTC. */
   readonly timeZoneOf?: ((sensor: string, format: string) => TimeZone | undefined) | undefined;
-  /**
-   * Milliseconds since 1970 UTC: a time without a year is of the last year in which it is no later. Left out, a day from
-   * now, for clocks and zones that differ.
-   */
+  /** See `TimeOptions`. */
   readonly latestTime?: number | undefined;
   /** Called for each flow of a passive monitor that becomes an observation. */
   readonly onFlow?: ((flow: SeenFlow) => void) | undefined;

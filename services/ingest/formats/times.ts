@@ -3,41 +3,39 @@ import type { TimeZone } from "@noisefloor/domain/time/zone.ts";
 import { isFields } from "./fields.ts";
 
 /** What is known of a sensor's times besides what they say. */
-export type TimeSource = {
-  /** The zone of times that name none; left out, UTC. */
-  readonly zone?: TimeZone | undefined;
-  /** Milliseconds since 1970 UTC: a time without a year is of the last year in which it is no later. */
-  readonly latest: number;
+export type TimeOptions = {
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  /**
+   * Milliseconds since 1970 UTC: a time without a year is of the last year in which it is no later. Left out, a day from
+   * now, for clocks and zones that differ.
+   */
+  readonly latestTime?: number | undefined;
 };
 
-const CLOCK = String.raw`(\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?`;
-const ZONE = String.raw`(Z|[+-]\d\d(?::?\d\d)?|[A-Z]{2,5})`;
-const DAY = String.raw`([ \d]?\d)`;
-const MONTH = "([A-Z][a-z]{2})";
+const CLOCK = String.raw`(?<clock>\d\d:\d\d:\d\d)(?:[.,](?<fraction>\d{1,9}))?`;
+const ZONE = String.raw`(?<zone>Z|[+-]\d\d(?::?\d\d)?|[A-Z]{2,5})`;
+const YEAR = String.raw`(?<year>\d{4})`;
+const MONTH = "(?<month>[A-Z][a-z]{2})";
+const DAY = String.raw`(?<day>[ \d]?\d)`;
 const WEEKDAY = "(?:[A-Z][a-z]{2},? )?";
 
 /** Date, time, fraction and zone, as most sensors write them. */
-const TIME = new RegExp(String.raw`^(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)[T ]${CLOCK}\s*${ZONE}?$`, "i");
-
-type Group = "year" | "month" | "day" | "clock" | "fraction" | "zone";
-/** Spellings with the month's name, and what their groups are. */
-const NAMED_MONTH: readonly (readonly [pattern: RegExp, groups: readonly Group[]])[] = (
-  [
-    // Nov 27 13:00:00, with year 2026 or zone UTC behind, and Fri Nov 27 13:00:00 UTC 2026
-    [`${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})?(?: (\\d{4}))?`, ["month", "day", "clock", "fraction", "zone", "year"]],
-    // Nov 27 2026 13:00:00, Nov 27, 2026 13:00:00 CET
-    [`${MONTH} ${DAY},? (\\d{4}) ${CLOCK}(?: ?${ZONE})?`, ["month", "day", "year", "clock", "fraction", "zone"]],
-    // 27/Nov/2026:13:00:00 +0100, Fri, 27 Nov 2026 13:00:00 GMT, 27-Nov-2026 13:00:00.123
-    [
-      `${DAY}[ /-]${MONTH}[ /-](\\d{4})[: ]${CLOCK}(?: ?${ZONE})?`,
-      ["day", "month", "year", "clock", "fraction", "zone"],
-    ],
-    // 2026 Nov 27 13:00:00
-    [`(\\d{4}) ${MONTH} ${DAY} ${CLOCK}(?: ?${ZONE})?`, ["year", "month", "day", "clock", "fraction", "zone"]],
-    // nov/27/2026 13:00:00, nov/27 13:00:00
-    [`${MONTH}/${DAY}(?:/(\\d{4}))? ${CLOCK}`, ["month", "day", "year", "clock", "fraction"]],
-  ] satisfies [string, Group[]][]
-).map(([pattern, groups]) => [new RegExp(`^${WEEKDAY}${pattern}$`, "i"), groups]);
+const TIME =
+  /^(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|[+-]\d\d(?::?\d\d)?|[A-Z]{2,5})?$/i;
+/** Spellings with the month's name. */
+const NAMED_MONTH: readonly RegExp[] = [
+  // Nov 27 13:00:00, the same with the zone UTC or the year 2026 behind, and Fri Nov 27 13:00:00 UTC 2026
+  `${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})?(?: ${YEAR})?`,
+  // Nov 27 2026 13:00:00, Nov 27, 2026 13:00:00 CET
+  `${MONTH} ${DAY},? ${YEAR} ${CLOCK}(?: ?${ZONE})?`,
+  // 27/Nov/2026:13:00:00 +0100, Fri, 27 Nov 2026 13:00:00 GMT, 27-Nov-2026 13:00:00.123
+  `${DAY}[ /-]${MONTH}[ /-]${YEAR}[: ]${CLOCK}(?: ?${ZONE})?`,
+  // 2026 Nov 27 13:00:00
+  `${YEAR} ${MONTH} ${DAY} ${CLOCK}(?: ?${ZONE})?`,
+  // nov/27/2026 13:00:00, nov/27 13:00:00
+  `${MONTH}/${DAY}(?:/${YEAR})? ${CLOCK}`,
+].map((pattern) => new RegExp(`^${WEEKDAY}${pattern}$`, "i"));
 const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";
 
 /** Zones' abbreviations that mean the same everywhere; CST, IST and others do not. */
@@ -78,20 +76,21 @@ export type ReadTime = {
 /**
  * Reads a sensor's time. A number counts seconds, milliseconds, microseconds or nanoseconds since 1970; a MongoDB export
  * wraps its times.
+ * @param zone the zone of a time that names none; left out, it is UTC.
  */
-export function readTime(value: unknown, source: TimeSource): ReadTime {
-  if (isFields(value)) return readTime(value.$date ?? value.$numberLong ?? null, source);
+export function readTime(value: unknown, options: TimeOptions, zone?: TimeZone | undefined): ReadTime {
+  if (isFields(value)) return readTime(value.$date ?? value.$numberLong ?? null, options, zone);
   if (typeof value === "number") return { time: fromEpoch(value) ?? String(value) };
   // A list would take many times the memory of its bytes.
   if (typeof value !== "string") return { time: typeof value === "object" ? undefined : value };
   const text = value.trim();
   const parts = TIME.exec(text);
   if (parts !== null) {
-    const [, year = "", month = "", day = "", clock = "", fraction, zone] = parts;
-    return finish(value, { date: `${year}-${month}-${day}`, clock, fraction, zone }, source);
+    const [, year = "", month = "", day = "", clock = "", fraction, named] = parts;
+    return finish(value, { date: `${year}-${month}-${day}`, clock, fraction, zone: named }, zone);
   }
   if (EPOCH.test(text)) return { time: fromEpoch(Number(text)) ?? value };
-  return readNamedMonth(value, text, source);
+  return readNamedMonth(value, text, options, zone);
 }
 
 function fromEpoch(count: number): string | undefined {
@@ -101,33 +100,38 @@ function fromEpoch(count: number): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
-function readNamedMonth(value: string, text: string, source: TimeSource): ReadTime {
+function readNamedMonth(value: string, text: string, options: TimeOptions, zone: TimeZone | undefined): ReadTime {
   if (text.length > MAX_TEXT) return { time: value };
-  for (const [pattern, groups] of NAMED_MONTH) {
-    const match = pattern.exec(text);
-    if (match === null) continue;
-    const at = (group: Group) => match[groups.indexOf(group) + 1];
-    const month = MONTHS.indexOf(at("month")?.toLowerCase() ?? "") / 3 + 1;
-    if (!Number.isInteger(month) || month < 1) break;
-    const clock = at("clock") ?? "";
-    const day = `${twoDigits(month)}-${twoDigits(Number(at("day")))}`;
-    const year = at("year") ?? lastYear(day, clock, source);
-    return finish(value, { date: `${year}-${day}`, clock, fraction: at("fraction"), zone: at("zone") }, source);
+  for (const pattern of NAMED_MONTH) {
+    const groups = pattern.exec(text)?.groups;
+    if (groups === undefined) continue;
+    const { year, month = "", day = "", clock = "", fraction, zone: named } = groups;
+    const number = MONTHS.indexOf(month.toLowerCase()) / 3 + 1;
+    if (number < 1 || !Number.isInteger(number)) break;
+    const monthAndDay = `${twoDigits(number)}-${twoDigits(Number(day))}`;
+    const date = `${year ?? lastYear(monthAndDay, clock, options, zone)}-${monthAndDay}`;
+    return finish(value, { date, clock, fraction, zone: named }, zone);
   }
   return { time: value };
 }
 
 const twoDigits = (number: number) => String(number).padStart(2, "0");
 
-/** The last year in which a day exists and is not after the latest time. */
-function lastYear(day: string, clock: string, { zone, latest }: TimeSource): number {
-  const newest = new Date(latest + DAY_MS).getUTCFullYear();
-  const isPast = (year: number) => {
-    const wall = wallClock(`${year}-${day}`, clock);
-    return wall !== undefined && (zone?.(wall) ?? wall) <= latest;
-  };
+/** The last year in which a month and day exist and are not after the latest time. */
+function lastYear(
+  monthAndDay: string,
+  clock: string,
+  { now, latestTime }: TimeOptions,
+  zone: TimeZone | undefined,
+): number {
+  const latest = latestTime ?? now() + DAY_MS;
+  // East of Greenwich the next year may have begun.
+  const newest = new Date(zone === undefined ? latest : latest + DAY_MS).getUTCFullYear();
   // 29 February is every four years, but in 2100.
-  for (let year = newest; year > newest - 9; year--) if (isPast(year)) return year;
+  for (let year = newest; year > newest - 9; year--) {
+    const wall = wallClock(`${year}-${monthAndDay}`, clock);
+    if (wall !== undefined && (zone?.(wall) ?? wall) <= latest) return year;
+  }
   return newest;
 }
 
@@ -138,16 +142,16 @@ type Parts = {
   readonly zone?: string | undefined;
 };
 
-function finish(value: string, { date, clock, fraction, zone }: Parts, source: TimeSource): ReadTime {
+function finish(value: string, { date, clock, fraction, zone: named }: Parts, zone: TimeZone | undefined): ReadTime {
   const decimals = fraction === undefined ? "" : `.${fraction}`;
-  const offset = zone === undefined ? undefined : offsetOf(zone);
+  const offset = named === undefined ? undefined : offsetOf(named);
   if (offset !== undefined) return { time: `${date}T${clock}${decimals}${offset}` };
-  if (source.zone === undefined) {
-    return zone === undefined ? { time: `${date}T${clock}${decimals}Z`, isZoneless: true } : { time: value };
+  if (zone === undefined) {
+    return named === undefined ? { time: `${date}T${clock}${decimals}Z`, isZoneless: true } : { time: value };
   }
   const wall = wallClock(date, clock);
   if (wall === undefined) return { time: value };
-  return { time: `${new Date(source.zone(wall)).toISOString().slice(0, 19)}${decimals}Z` };
+  return { time: `${new Date(zone(wall)).toISOString().slice(0, 19)}${decimals}Z` };
 }
 
 function offsetOf(zone: string): string | undefined {

@@ -12,7 +12,14 @@ const FIELD = {
   destinationPort: /\bDPT=(\d{1,5})(?!\S)/,
   icmpType: /\bTYPE=(\d+)/,
 } as const;
-const TCP_FLAG = /(?<= )(?:ACK|SYN|RST|FIN|PSH|URG)(?= |$)/g;
+const FLAG = {
+  rst: / RST(?: |$)/,
+  ack: / ACK(?: |$)/,
+  fin: / FIN(?: |$)/,
+  syn: / SYN(?: |$)/,
+  psh: / PSH(?: |$)/,
+  synPshUrg: / (?:SYN|PSH|URG)(?: |$)/,
+} as const;
 
 /** Lines that iptables, nftables or ulogd log, also for people without a honeypot: a packet each. */
 export const netfilter: LogFormat = {
@@ -70,7 +77,7 @@ function decodePacket(line: string, options: DecodeOptions): Decoded {
       format: "netfilter",
       // The line's beginning, so that a rejection shows what could not be read.
       observedAt: time ?? line.slice(end, end + MAX_PREFIX),
-      sensor: host !== undefined && ACTION.test(host) ? undefined : host,
+      sensor: host === undefined || ACTION.test(host) ? undefined : host,
       sourceIp: source === "" ? undefined : source,
       sourceMembers: ["SRC"],
       sourcePort,
@@ -108,30 +115,26 @@ function icmpAnswer(packet: string): IgnoredReason | undefined {
 type Ports = { readonly sourcePort: number | undefined; readonly destinationPort: number | undefined };
 
 /** The same of TCP. Without flags, or with those of a stealth scan (none, FIN PSH URG), it counts. */
-function tcpAnswer(transport: string, packet: string, ports: Ports): IgnoredReason | undefined {
+function tcpAnswer(transport: string, packet: string, { sourcePort = 0, destinationPort = 0 }: Ports) {
   if (transport !== "TCP" && transport !== "6") return undefined;
-  const flags = new Set(packet.match(TCP_FLAG));
-  if (flags.has("RST") || (flags.size === 1 && flags.has("FIN"))) return "answer";
-  if (!flags.has("ACK")) return undefined;
+  if (FLAG.rst.test(packet)) return "answer";
+  const [isAck, isFin] = [FLAG.ack.test(packet), FLAG.fin.test(packet)];
+  if (!isAck) return isFin && !FLAG.synPshUrg.test(packet) ? "answer" : undefined;
   // Data within a connection may be a client's, unless it comes from a service's port.
-  const isData = flags.has("PSH") && !flags.has("SYN") && !flags.has("FIN");
-  const isFromService = (ports.sourcePort ?? 0) < 1_024 && (ports.destinationPort ?? 0) >= 1_024;
-  return !isData || isFromService ? "answer" : undefined;
+  const isData = !isFin && FLAG.psh.test(packet) && !FLAG.syn.test(packet);
+  return isData && !(sourcePort < 1_024 && destinationPort >= 1_024) ? undefined : "answer";
 }
 
 /** Words by which firewalls tell what they did with a packet. */
-const ACTION = /^(?:drop|block|reject|den(?:y|ied)|accept|allow|pass|permit)(?:[pt]?ed)?$/i;
+const DENIED = /(?<![a-z])(?:drop|block|reject|den(?:y|ied))(?:[pt]?ed)?(?![a-z])/i;
+const ACCEPTED = /(?<![a-z])(?:accept|allow|pass|permit)(?:[pt]?ed)?(?![a-z])/i;
+const ACTION = new RegExp(`^(?:${DENIED.source}|${ACCEPTED.source})$`, "i");
+/** EdgeOS' mark of a rule that accepts, and ufw's of a new connection, which has a line of its own if it is blocked. */
+const ACCEPTED_MARK = /-A\]|\[UFW AUDIT/;
 /** nftables takes prefixes of 127 characters; Proxmox writes more before them. */
 const MAX_PREFIX = 200;
-const WORDS = /[A-Za-z]+/g;
-const DENIED = /^(?:drop|block|reject|den)/i;
 
-/**
- * Whether the prefix of a line, like `[UFW ALLOW]`, `policy ACCEPT:` or EdgeOS' `[WAN_LOCAL-10-A]`, says that the packet
- * was let in. ufw's audit logs new connections, those that it blocks a second time.
- */
+/** Whether the prefix of a line, like `[UFW ALLOW]` or `policy ACCEPT:`, says that the packet was let in. */
 function saysAccepted(prefix: string): boolean {
-  const actions = prefix.match(WORDS)?.filter((word) => ACTION.test(word)) ?? [];
-  if (actions.length === 0) return /-A\]|\[UFW AUDIT/.test(prefix);
-  return !actions.some((word) => DENIED.test(word));
+  return (ACCEPTED.test(prefix) || ACCEPTED_MARK.test(prefix)) && !DENIED.test(prefix);
 }

@@ -48,6 +48,8 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
   return toObservation(
     {
       format: "opencanary",
+      // Its local_time is UTC as well.
+      isUtc: true,
       observedAt: record.utc_time ?? record.local_time_adjusted ?? record.local_time,
       sensor: textAt(record, "node_id"),
       sourceIp: textAt(record, "src_host"),

@@ -39,6 +39,7 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
     {
       format: "zeek",
       observedAt: record.ts,
+      isUtc: true,
       sensor: textAt(record, "_system_name", "_node"),
       sourceIp: source,
       sourceMembers: ["id.orig_h"],
