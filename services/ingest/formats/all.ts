@@ -6,6 +6,7 @@ import { dockerApiHoneypot } from "./sensors/docker-api-honeypot.ts";
 import { dshieldWeb } from "./sensors/dshield.ts";
 import { ecs } from "./sensors/ecs.ts";
 import { heralding } from "./sensors/heralding.ts";
+import { honeypots } from "./sensors/honeypots/honeypots.ts";
 import { honeytrap } from "./sensors/honeytrap.ts";
 import { hpfeeds } from "./sensors/hpfeeds.ts";
 import { marx } from "./sensors/marx.ts";
@@ -34,6 +35,7 @@ export const LOG_FORMATS: readonly LogFormat[] = [
   dockerApiHoneypot,
   hpfeeds,
   marx,
+  honeypots,
   ecs,
 ];
 

@@ -1,6 +1,8 @@
 import { toObservation } from "../draft.ts";
-import { type Fields, portAt, textAt, toText } from "../fields.ts";
+import { type Fields, portAt, textAt, textsAt, toText } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
+import { readHttpRequest } from "./payload.ts";
+import { cveLabels } from "./suricata-eve.ts";
 
 /** Events that say something about the source. The others describe the sensor, or repeat these. */
 const BEHAVIOURS = new Set([
@@ -16,6 +18,8 @@ const BEHAVIOURS = new Set([
   "session.file_download.failed",
   "session.file_upload",
   "direct-tcpip.request",
+  "telnet.exploit_attempt",
+  "telnet.exploit_success",
 ]);
 /** Events that are a label by themselves. */
 const LABELS = new Set([
@@ -24,7 +28,13 @@ const LABELS = new Set([
   "session.file_download",
   "session.file_upload",
   "direct-tcpip.request",
+  "telnet.exploit_attempt",
+  "telnet.exploit_success",
 ]);
+/** Programs whose input is a new password, and no command. */
+const PASSWORD_PROGRAMS = new Set(["passwd", "chpasswd"]);
+/** What other protocols begin with: at the Telnet port their first line takes the place of a user name. */
+const OTHER_PROTOCOL = /^(?:[A-Z]{3,16} \S+ (?:HTTP|RTSP|SIP)\/\d|SSH-\d)/;
 
 /**
  * Cowrie's JSON log, one event a line, joined by its session. Before version 3 only `session.connect` names ports and
@@ -43,7 +53,13 @@ export const cowrie: LogFormat = {
 export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
   const event = textAt(record, "eventid")?.replace(/^cowrie\./, "") ?? "";
   if (!BEHAVIOURS.has(event)) return { ignored: "no-behaviour" };
-  const isLogin = event === "login.failed" || event === "login.success";
+  const username = toText(record.username);
+  const isOther = event.startsWith("login.") && record.protocol !== "ssh" && OTHER_PROTOCOL.test(username ?? "");
+  const isLogin = event.startsWith("login.") && !isOther;
+  const http = isOther ? readHttpRequest([username, toText(record.password)].join("\r\n")) : undefined;
+  // Without an address the shell itself wrote the file, by a redirection.
+  const isRedirection = event === "session.file_download" && textAt(record, "url") === undefined;
+  const isCommand = event === "command.input" && !PASSWORD_PROGRAMS.has(textAt(record, "realm") ?? "");
   const isProxying = event === "direct-tcpip.request";
   const digest = textAt(record, "shasum");
   const banner = event === "client.version" ? withoutRepr(textAt(record, "version")) : undefined;
@@ -58,14 +74,15 @@ export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
       sourcePort: isProxying ? undefined : portAt(record, "src_port"),
       destinationPort: isProxying ? undefined : portAt(record, "dst_port", "dest_port"),
       transport: "tcp",
-      application: textAt(record, "protocol") ?? (isProxying || banner?.startsWith("SSH-") ? "ssh" : undefined),
+      application: textAt(record, "protocol") ?? applicationOf(event, banner),
       session: textAt(record, "session"),
-      credentials: isLogin ? [{ username: toText(record.username), password: toText(record.password) }] : [],
+      credentials: isLogin ? [{ username, password: toText(record.password) }] : [],
       loginAttempts: isLogin ? 1 : undefined,
-      commands: event === "command.input" ? [textAt(record, "input") ?? ""].filter(Boolean) : [],
-      urls: event.startsWith("session.file") ? [textAt(record, "url") ?? ""].filter(Boolean) : [],
+      commands: isCommand ? textsAt(record, "input") : [],
+      urls: event.startsWith("session.file") ? textsAt(record, "url") : [],
       payloadSha256: event.startsWith("session.file") ? [digest] : [],
-      labels: LABELS.has(event) ? [`cowrie:${event}`] : [],
+      labels: LABELS.has(event) && !isOther && !isRedirection ? [`cowrie:${event}`, ...cvesOf(record)] : [],
+      http,
       hassh: event === "client.kex" ? textAt(record, "hassh") : undefined,
       sshBanner: banner,
       key: [record.session, record.timestamp, event, record.message],
@@ -73,6 +90,14 @@ export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
     options,
   );
 }
+
+/** Before version 3 only the connection's event says it. */
+function applicationOf(event: string, banner: string | undefined): string | undefined {
+  if (event.startsWith("telnet.")) return "telnet";
+  return event === "direct-tcpip.request" || banner?.startsWith("SSH-") ? "ssh" : undefined;
+}
+
+const cvesOf = (record: Fields) => textsAt(record, "cve").flatMap(cveLabels);
 
 /** Cowrie before version 2 wrote the representation of Python's bytes: `b'SSH-2.0-Go'`. */
 function withoutRepr(text: string | undefined): string | undefined {

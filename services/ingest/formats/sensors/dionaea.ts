@@ -1,6 +1,6 @@
 import { toObservation } from "../draft.ts";
-import { at, type Fields, listAt, objectAt, portAt, textAt, textsAt, toText } from "../fields.ts";
-import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
+import { at, type Fields, isFields, listAt, objectAt, portAt, textAt, textsAt, toText } from "../fields.ts";
+import type { Decoded, DecodeOptions, IgnoredReason, LogFormat } from "../format.ts";
 
 /** Dionaea's names of the modules that answered, and what others call these protocols. */
 const APPLICATIONS: ReadonlyMap<string, string> = new Map(
@@ -26,6 +26,8 @@ const APPLICATIONS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+const UDP_SERVERS = new Set(["sipsession", "sipcall", "tftpserverhandler"]);
+
 /** Dionaea's JSON log: its flat form, and the nested one of older versions. */
 export const dionaea: LogFormat = {
   name: "dionaea",
@@ -41,11 +43,12 @@ export const dionaea: LogFormat = {
 export function decodeDionaea(record: Fields, options: DecodeOptions): Decoded {
   const connection = objectAt(record, "connection");
   const type = textAt(connection, "type");
-  if (type === "listen") return { ignored: "about-sensor" };
-  if (type === "connect") return { ignored: "own-traffic" };
   const protocol = textAt(connection, "protocol") ?? "";
-  const commands = textsAt(record, "ftp.commands.command");
-  const words = textsAt(record, "ftp.commands.arguments");
+  const transport = textAt(connection, "transport");
+  const ignored = ignoredConnection(type, transport, protocol);
+  if (ignored !== undefined) return { ignored };
+  const credentials = pairsAt(record, "credentials", "username", "password");
+  const commands = pairsAt(record, "ftp.commands", "command", "arguments");
   return toObservation(
     {
       format: "dionaea",
@@ -55,11 +58,11 @@ export function decodeDionaea(record: Fields, options: DecodeOptions): Decoded {
       sourceMembers: ["src_ip", "connection.remote.address"],
       sourcePort: portAt(record, "src_port") ?? portAt(connection, "remote.port"),
       destinationPort: portAt(record, "dst_port", "dest_port") ?? portAt(connection, "local.port"),
-      transport: textAt(connection, "transport"),
-      application: APPLICATIONS.get(protocol.toLowerCase()) ?? protocol,
-      credentials: credentialsOf(record),
-      loginAttempts: credentialsOf(record).length,
-      commands: commands.map((command, index) => [command, words[index] ?? ""].join(" ").trim()),
+      transport,
+      application: dionaeaApplication(protocol),
+      credentials: credentials.map(([username, password]) => ({ username, password })),
+      loginAttempts: credentials.length,
+      commands: commands.map(([command = "", words = ""]) => `${command} ${words}`.trim()).filter(Boolean),
       labels: [`dionaea:${protocol}`, ...(type === undefined ? [] : [`dionaea-type:${type}`])],
       rdns: textAt(record, "src_hostname") ?? textAt(connection, "remote.hostname"),
       urls: textsAt(record, "download.url"),
@@ -68,9 +71,34 @@ export function decodeDionaea(record: Fields, options: DecodeOptions): Decoded {
   );
 }
 
-/** Lists of names and of passwords, or a list of pairs. */
-function credentialsOf(record: Fields) {
-  const names = listAt(record, "credentials.username");
-  const passwords = listAt(record, "credentials.password");
-  return names.map((name, index) => ({ username: toText(name), password: toText(passwords[index]) }));
+/** What a module of this name speaks. */
+export function dionaeaApplication(protocol: string): string {
+  return APPLICATIONS.get(protocol.toLowerCase()) ?? protocol;
 }
+
+/** Why a connection of this type is no contact that its peer began, if it is none. */
+export function ignoredConnection(
+  type: string | undefined,
+  transport: string | undefined,
+  protocol: string,
+): IgnoredReason | undefined {
+  if (type === "listen") return "about-sensor";
+  // A server over UDP has no connections to accept: its peers' packets are logged as if it connected.
+  const isPeerOverUdp = transport === "udp" && UDP_SERVERS.has(protocol.toLowerCase());
+  return type === "connect" && !isPeerOverUdp ? "own-traffic" : undefined;
+}
+
+/** Pairs as a list of objects, or as two lists in their order, of which either may be shorter. */
+function pairsAt(record: Fields, path: string, first: string, second: string) {
+  const value = at(record, path);
+  if (Array.isArray(value)) return value.filter(isFields).map((pair) => [textOf(pair[first]), textOf(pair[second])]);
+  const [firsts, seconds] = [listAt(record, `${path}.${first}`), listAt(record, `${path}.${second}`)];
+  return Array.from({ length: Math.max(firsts.length, seconds.length) }, (_, index) => [
+    textOf(firsts[index]),
+    textOf(seconds[index]),
+  ]);
+}
+
+/** FTP's arguments are a list themselves, unless the log is flat. */
+const textOf = (value: unknown) => (Array.isArray(value) ? value.filter(isText).join(" ") : toText(value));
+const isText = (value: unknown): value is string => typeof value === "string";

@@ -1,7 +1,7 @@
 import { splitTarget, toObservation } from "../draft.ts";
-import { type Fields, listAt, portAt, textAt, toText } from "../fields.ts";
+import { type Fields, portAt, textAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
-import { readHeaderFields } from "./payload.ts";
+import { readHeaderFields, toHeaderFields } from "./payload.ts";
 
 /** The request log of the Docker API honeypot. Its lines have no time: whoever collects them adds `_hour` and `_port`. */
 export const dockerApiHoneypot: LogFormat = {
@@ -15,9 +15,6 @@ export const dockerApiHoneypot: LogFormat = {
 };
 
 function decodeRequest(record: Fields, options: DecodeOptions): Decoded {
-  const fields = listAt(record, "headers").flatMap((field): [string, string][] =>
-    Array.isArray(field) ? [[toText(field[0]) ?? "", toText(field[1]) ?? ""]] : [],
-  );
   const url = textAt(record, "url");
   const { path = "/", query } = splitTarget(url);
   const body = Buffer.from(textAt(record, "data")?.slice(0, 8_192) ?? "", "base64");
@@ -32,7 +29,7 @@ function decodeRequest(record: Fields, options: DecodeOptions): Decoded {
       transport: "tcp",
       application: "http",
       http: {
-        ...readHeaderFields(fields),
+        ...readHeaderFields(toHeaderFields(record.headers)),
         method: textAt(record, "method"),
         target: query === undefined ? path : `${path}?${query}`,
         ...(body.length > 0 && { body: body.toString("utf8") }),

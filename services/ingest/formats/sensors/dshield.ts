@@ -1,7 +1,7 @@
 import { toObservation } from "../draft.ts";
 import { at, type Fields, isFields, objectAt, portAt, textAt, toText } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
-import { readHeaderFields } from "./payload.ts";
+import { readHeaderFields, toHeaderFields } from "./payload.ts";
 
 /** The web log of the DShield sensor: one request a line. */
 export const dshieldWeb: LogFormat = {
@@ -15,9 +15,10 @@ export const dshieldWeb: LogFormat = {
 };
 
 function decodeWeb(record: Fields, options: DecodeOptions): Decoded {
-  const fields = Object.entries(objectAt(record, "headers")).flatMap(([name, value]): [string, string][] => [
-    [name, toText(value) ?? ""],
-  ]);
+  const fields = toHeaderFields(record.headers);
+  const target = textAt(record, "url");
+  // The host of a request to a proxy is the one that the proxy should ask.
+  const isToSensor = target?.startsWith("/") === true;
   const data = at(record, "data");
   return toObservation(
     {
@@ -26,13 +27,15 @@ function decodeWeb(record: Fields, options: DecodeOptions): Decoded {
       sensor: textAt(record, "sensor"),
       sourceIp: textAt(record, "sip"),
       sourceMembers: ["sip"],
-      destinationPort: portAt(record, "dport") ?? portOfHost(textAt(objectAt(record, "headers"), "host", "Host")),
+      destinationPort:
+        portAt(record, "dport") ??
+        (isToSensor ? portOfHost(textAt(objectAt(record, "headers"), "host", "Host")) : undefined),
       transport: "tcp",
       application: "http",
       http: {
         ...readHeaderFields(fields),
         method: textAt(record, "method"),
-        target: textAt(record, "url"),
+        target,
         ...(textAt(record, "useragent") !== undefined && { userAgent: textAt(record, "useragent") }),
         body: isFields(data) ? JSON.stringify(data) : toText(data),
       },

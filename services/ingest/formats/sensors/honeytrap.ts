@@ -1,7 +1,7 @@
 import { toObservation } from "../draft.ts";
-import { type Fields, objectAt, portAt, textAt, textsAt } from "../fields.ts";
+import { at, type Fields, portAt, textAt, textsAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
-import { readPayload } from "./payload.ts";
+import { MAX_PAYLOAD_LENGTH, readPayload } from "./payload.ts";
 
 /** Honeytrap's attacker log: one record a connection, with its first bytes. */
 export const honeytrap: LogFormat = {
@@ -15,27 +15,27 @@ export const honeytrap: LogFormat = {
 };
 
 export function decodeHoneytrap(record: Fields, options: DecodeOptions): Decoded {
-  const connection = objectAt(record, "attack_connection");
-  const payload = textAt(connection, "payload.data_hex");
-  const read = payload === undefined ? {} : readPayload(Buffer.from(payload.slice(0, 16_384), "hex"));
+  const payload = textAt(record, "attack_connection.payload.data_hex");
+  const transport = textAt(record, "attack_connection.protocol");
+  const read = payload === undefined ? {} : readPayload(Buffer.from(payload.slice(0, MAX_PAYLOAD_LENGTH), "hex"));
   return toObservation(
     {
       format: "honeytrap",
       observedAt: record.start_time ?? record["@timestamp"],
       sensor: textAt(record, "sensor", "host"),
-      sourceIp: textAt(connection, "remote_ip"),
+      sourceIp: textAt(record, "attack_connection.remote_ip"),
       sourceMembers: ["attack_connection.remote_ip"],
-      sourcePort: portAt(connection, "remote_port"),
-      destinationPort: portAt(connection, "local_port"),
-      transport: textAt(connection, "protocol"),
+      sourcePort: portAt(record, "attack_connection.remote_port"),
+      destinationPort: portAt(record, "attack_connection.local_port"),
+      transport,
       application: read.application,
       http: read.http,
       sshBanner: read.sshBanner,
-      labels: [`honeytrap:${textAt(connection, "protocol") ?? "unknown"}`],
+      labels: [`honeytrap:${transport ?? "unknown"}`],
       urls: textsAt(record, "downloads.url"),
       metadata: {
-        payload_sha512: textAt(connection, "payload.sha512_hash"),
-        payload_bytes: objectAt(connection, "payload").length,
+        payload_sha512: textAt(record, "attack_connection.payload.sha512_hash"),
+        payload_bytes: at(record, "attack_connection.payload.length"),
       },
     },
     options,

@@ -3,7 +3,13 @@ import { toObservation } from "../draft.ts";
 import { at, type Fields, isFields, listAt, portAt, textAt, textsAt, toText } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
 import { parseJson } from "../json/parse.ts";
-import { readHttpRequest } from "./payload.ts";
+import { cowrie } from "./cowrie.ts";
+import { heralding } from "./heralding.ts";
+import { loginOf, spokenIn, transportOf } from "./honeypots/honeypot.ts";
+import { honeypots } from "./honeypots/honeypots.ts";
+import { honeytrap } from "./honeytrap.ts";
+import { CHANNELS, endsOf } from "./hpfeeds-channels.ts";
+import { opencanary } from "./opencanary.ts";
 
 /** Messages of hpfeeds brokers, as collectors export them: channel, publisher and what it published. */
 export const hpfeeds: LogFormat = {
@@ -17,50 +23,47 @@ export const hpfeeds: LogFormat = {
   },
 };
 
-/** The source's address by channel: each sensor calls it otherwise. */
-const SOURCES = ["remote_host", "saddr", "attackerIP", "source_ip", "src_ip", "client_ip", "peerIP"];
+/** What publishers log to a file as well: its format reads the payload. */
+const LOGGED: readonly LogFormat[] = [cowrie, heralding, honeytrap, opencanary, honeypots];
 
 function decodeMessage(record: Fields, options: DecodeOptions): Decoded {
   const payload = readPublished(record.payload);
   if (payload === undefined) return { rejection: { reason: "not-json", detail: "the payload is not a JSON object" } };
   const channel = textAt(record, "channel") ?? "";
-  const common = {
-    format: "hpfeeds",
-    observedAt: timeOf(payload, record, options),
-    sensor: textAt(record, "ident") ?? textAt(payload, "sensor"),
-    labels: [`hpfeeds:${channel}`],
-  };
+  const sensor = textAt(record, "ident") ?? textAt(payload, "sensor");
+  const observedAt = timeOf(payload, record, options);
+  const label = `hpfeeds:${channel}`;
   if (channel === "cowrie.sessions" || channel === "kippo.sessions") {
-    return toObservation({ ...common, ...sessionOf(payload, channel) }, options);
+    return toObservation({ format: "hpfeeds", observedAt, sensor, ...sessionOf(payload, channel) }, options);
   }
-  const request = textAt(payload, "request_raw", "request");
+  const read = CHANNELS.get(channel);
+  const logged = read === undefined ? LOGGED.find(({ json }) => json?.recognizes(payload)) : undefined;
+  if (logged?.json !== undefined) {
+    const sensorId = options.sensorId ?? sensor;
+    const decoded = logged.json.decode({ timestamp: observedAt, ...payload }, { ...options, sensorId });
+    return "observation" in decoded ? { ...decoded, observation: labelled(decoded.observation, label) } : decoded;
+  }
+  const reading = read?.(payload) ?? { ...spokenIn(payload), ...loginOf(payload) };
+  if ("ignored" in reading) return reading;
+  const ends = endsOf(payload);
   return toObservation(
     {
-      ...common,
-      sourceIp: textAt(payload, ...SOURCES) ?? toText(listAt(payload, "source")[0]),
-      sourceMembers: [...SOURCES, "source"],
-      sourcePort:
-        portAt(payload, "remote_port", "sport", "attackerPort", "source_port", "src_port", "client_port") ??
-        portAt({ port: listAt(payload, "source")[1] }, "port"),
-      destinationPort:
-        portAt(
-          payload,
-          "local_port",
-          "dport",
-          "victimPort",
-          "destination_port",
-          "dest_port",
-          "dst_port",
-          "server_port",
-        ) ?? (channel === "glastopf.events" ? 80 : undefined),
-      transport: textAt(payload, "connection_transport", "proto", "protocol", "transport"),
-      application: channel === "glastopf.events" ? "http" : textAt(payload, "connection_protocol", "app_proto"),
-      http: request === undefined ? undefined : { target: textAt(payload, "request_url"), ...readHttpRequest(request) },
-      urls: textsAt(payload, "url"),
       payloadSha256: textsAt(payload, "sha256"),
+      ...reading,
+      format: "hpfeeds",
+      observedAt,
+      sensor,
+      ...ends,
+      destinationPort: ends.destinationPort ?? reading.destinationPort,
+      transport: reading.transport ?? transportOf(reading.application),
+      labels: [label, ...(reading.labels ?? [])],
     },
     options,
   );
+}
+
+function labelled(observation: Fields, label: string): Fields {
+  return { ...observation, labels: [label, ...textsAt(observation, "labels")].slice(0, MAX_ITEMS.labels) };
 }
 
 function sessionOf(payload: Fields, channel: string) {

@@ -1,27 +1,46 @@
-import { toObservation } from "../draft.ts";
-import { type Fields, objectAt, portAt, textAt } from "../fields.ts";
+import { type Draft, type HttpDraft, toObservation } from "../draft.ts";
+import { type Fields, objectAt, portAt, textAt, textsAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
+import { readRedisCommand } from "./honeypots/redis.ts";
+import { MAX_PAYLOAD_LENGTH, readHeaderFields, readPayload, toHeaderFields } from "./payload.ts";
 
-/** What OpenCanary's numbers of log types begin with, and the protocol that they stand for. */
-const APPLICATIONS: readonly (readonly [first: number, last: number, application: string])[] = [
-  [2_000, 2_999, "ftp"],
-  [3_000, 3_999, "http"],
-  [4_000, 4_999, "ssh"],
-  [6_000, 6_999, "telnet"],
-  [7_000, 7_999, "http"],
-  [8_000, 8_999, "mysql"],
-  [9_000, 9_999, "mssql"],
-  [10_000, 10_999, "tftp"],
-  [11_000, 11_999, "ntp"],
-  [12_000, 12_999, "vnc"],
-  [13_000, 13_999, "snmp"],
-  [14_000, 14_999, "rdp"],
-  [15_000, 15_999, "sip"],
-  [16_000, 16_999, "git"],
-  [17_000, 17_999, "redis"],
-];
+/** The protocol that a log type stands for: of a single number, else of its thousand. */
+const APPLICATIONS: ReadonlyMap<number, string> = new Map([
+  [2, "ftp"],
+  [3, "http"],
+  [4, "ssh"],
+  [6, "telnet"],
+  [7, "http"],
+  [8, "mysql"],
+  [9, "mssql"],
+  [10, "tftp"],
+  [11, "ntp"],
+  [12, "vnc"],
+  [13, "snmp"],
+  [14, "rdp"],
+  [15, "sip"],
+  [16, "git"],
+  [17, "redis"],
+  [19, "llmnr"],
+  [20, "mongodb"],
+  [5_000, "smb"],
+  [9_003, "mysql"],
+]);
+/** The thousands of what is spoken over UDP. */
+const OVER_UDP = new Set([10, 11, 13, 15, 19]);
+/** Attempts to log in, also those of which nothing is known. */
+const LOGINS = new Set([2_000, 4_002, 6_001, 7_001, 8_001, 9_001, 9_002, 12_001]);
+const MYSQL_LOGIN = 8_001;
+const HTTP_GET = 3_000;
+const HTTP_LOGIN = 3_001;
 /** Below this OpenCanary reports about itself. */
 const FIRST_EVENT = 2_000;
+/** What it writes where a client sent nothing that can be read. */
+const PLACEHOLDERS = new Set([
+  "<not supplied>",
+  "<Password was not in the common list>",
+  "Invalid auth-token submitted",
+]);
 
 /** OpenCanary's JSON log. */
 export const opencanary: LogFormat = {
@@ -41,10 +60,11 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
   const type = Number(textAt(record, "logtype"));
   if (type < FIRST_EVENT) return { ignored: "about-sensor" };
   const data = objectAt(record, "logdata");
-  const username = textAt(data, "USERNAME");
-  const password = textAt(data, "PASSWORD");
-  const isLogin = username !== undefined || password !== undefined;
-  const target = textAt(data, "PATH", "URL");
+  if (textAt(data, "action") === "mongodb.disconnect") return { ignored: "no-behaviour" };
+  const thousand = Math.floor(type / 1_000);
+  const isBannerData = thousand === 18 && textAt(data, "FUNCTION") === "DATA_RECEIVED";
+  const sent = isBannerData ? readPayload(Buffer.from(textAt(data, "DATA")?.slice(0, MAX_PAYLOAD_LENGTH) ?? "")) : {};
+  const http = thousand === 15 ? sipRequestOf(data) : httpOf(data, type);
   return toObservation(
     {
       format: "opencanary",
@@ -56,23 +76,59 @@ function decodeOpencanary(record: Fields, options: DecodeOptions): Decoded {
       sourceMembers: ["src_host"],
       sourcePort: portAt(record, "src_port"),
       destinationPort: portAt(record, "dst_port"),
-      transport: textAt(data, "PROTO") ?? (type >= 10_000 && type < 12_000 ? "udp" : "tcp"),
-      application: APPLICATIONS.find(([first, last]) => type >= first && type <= last)?.[2],
-      credentials: isLogin ? [{ username, password }] : [],
-      loginAttempts: isLogin ? 1 : 0,
-      commands: [textAt(data, "CMD") ?? ""].filter(Boolean),
+      transport: textAt(data, "PROTO") ?? (OVER_UDP.has(thousand) ? "udp" : "tcp"),
+      ...loginOf(data, type),
+      ...commandsOf(data),
       labels: [`opencanary:${type}`],
-      http:
-        target === undefined
-          ? undefined
-          : {
-              method: type === 3_001 ? "POST" : "GET",
-              host: textAt(data, "HOSTNAME"),
-              target,
-              userAgent: textAt(data, "USERAGENT"),
-            },
       sshBanner: textAt(data, "REMOTEVERSION"),
+      ...sent,
+      application: APPLICATIONS.get(type) ?? APPLICATIONS.get(thousand) ?? sent.application,
+      http: http ?? sent.http,
     },
     options,
   );
+}
+
+/** The text at a path, unless it only says that there is none. */
+function given(data: Fields, ...paths: readonly string[]): string | undefined {
+  const text = textAt(data, ...paths);
+  return text === undefined || PLACEHOLDERS.has(text) ? undefined : text;
+}
+
+function loginOf(data: Fields, type: number): Pick<Draft, "credentials" | "loginAttempts"> {
+  const isMongodb = textAt(data, "action") === "mongodb.auth_attempt";
+  const user = isMongodb ? textAt(data, "username") : given(data, "USERNAME", "UserName");
+  const username = isMongodb && user === "unknown" ? undefined : user;
+  // MySQL's clients send no password, but the server's challenge encrypted with it.
+  const password = type === MYSQL_LOGIN ? undefined : given(data, "PASSWORD", "Password", "VNC Password");
+  const isLogin = LOGINS.has(type) || isMongodb || username !== undefined || password !== undefined;
+  return isLogin ? { credentials: [{ username, password }], loginAttempts: 1 } : {};
+}
+
+function commandsOf(data: Fields): Pick<Draft, "commands" | "credentials" | "loginAttempts"> {
+  const command = textAt(data, "CMD");
+  if (command !== undefined) return readRedisCommand([command, ...textsAt(data, "ARGS")].join(" "));
+  const opcode = textAt(data, "OPCODE");
+  if (opcode !== undefined) return { commands: [[opcode, ...textsAt(data, "FILENAME")].join(" ")] };
+  return { commands: textsAt(data, "command") };
+}
+
+function httpOf(data: Fields, type: number): HttpDraft | undefined {
+  const target = textAt(data, "PATH", "URL");
+  if (target === undefined) return undefined;
+  const method = type === HTTP_LOGIN ? "POST" : type === HTTP_GET ? "GET" : undefined;
+  return {
+    method: given(data, "REQUEST_TYPE") ?? method,
+    host: given(data, "HOSTNAME"),
+    target,
+    userAgent: given(data, "USERAGENT"),
+  };
+}
+
+/** Its header fields are lists of values; `CSeq` ends with the method. */
+function sipRequestOf(data: Fields): HttpDraft | undefined {
+  const fields = toHeaderFields(data.HEADERS);
+  const sequence = fields.find(([name]) => name.toLowerCase() === "cseq")?.[1];
+  const method = /^\s*\d+\s+([A-Z]+)/.exec(sequence ?? "")?.[1];
+  return fields.length === 0 ? undefined : { ...readHeaderFields(fields), method };
 }

@@ -1,4 +1,5 @@
 import type { HttpDraft } from "../draft.ts";
+import { isFields, toText } from "../fields.ts";
 
 /** What the first bytes of a connection say. */
 export type PayloadFacts = {
@@ -6,6 +7,9 @@ export type PayloadFacts = {
   readonly http?: HttpDraft;
   readonly sshBanner?: string;
 };
+
+/** How many characters of a payload a decoder needs to pass on, be they hexadecimal. */
+export const MAX_PAYLOAD_LENGTH = 16_384;
 
 /** How much of a request is read: of its head, body and fields less is kept. */
 const MAX_REQUEST_LENGTH = 64 * 1024;
@@ -45,6 +49,16 @@ export function readHttpRequest(whole: string): HttpDraft | undefined {
   });
   const body = end < 0 ? "" : text.slice(end).replace(/^(?:\r?\n){2}/, "");
   return { method, target, ...readHeaderFields(fields), ...(body !== "" && { body }) };
+}
+
+/** Header fields as sensors log them: an object, or a list of names and values. */
+export function toHeaderFields(value: unknown): (readonly [name: string, value: string])[] {
+  const pairs: readonly unknown[] = isFields(value) ? Object.entries(value) : Array.isArray(value) ? value : [];
+  return pairs.flatMap((pair) => {
+    const [name, content]: readonly unknown[] = Array.isArray(pair) ? pair : [];
+    const text = Array.isArray(content) ? content.flatMap((part) => toText(part) ?? []).join(", ") : toText(content);
+    return typeof name !== "string" || content === undefined ? [] : [[name, text ?? ""] as const];
+  });
 }
 
 /** What rules need of a request's header fields. */

@@ -1,0 +1,216 @@
+import { splitAddress } from "../../addresses.ts";
+import type { Draft } from "../../draft.ts";
+import { at, type Fields, isFields, portAt, textAt, textsAt } from "../../fields.ts";
+import { MAX_PAYLOAD_LENGTH, readHeaderFields, readPayload, toHeaderFields } from "../payload.ts";
+import { type Honeypot, isEventOf, loginOf, spokenIn } from "./honeypot.ts";
+import { readRedisCommand } from "./redis.ts";
+
+const adbhoney: Honeypot = {
+  name: "adbhoney",
+  recognizes: isEventOf("adbhoney"),
+  application: "adb",
+  read: (record) => ({ urls: textsAt(record, "src_url"), payloadSha256: textsAt(record, "shasum") }),
+};
+
+/** A member names the industrial protocol, and `id` the session. */
+const conpot: Honeypot = {
+  name: "conpot",
+  recognizes: (record) => "data_type" in record && "sensorid" in record && "src_ip" in record,
+  read(record) {
+    const { application } = spokenIn(record);
+    const isFtp = application === "ftp";
+    return { application, session: textAt(record, "id"), ...(isFtp && { commands: textsAt(record, "request") }) };
+  },
+};
+
+/** What the traps for amplification attacks speak, by port. */
+const AMPLIFIERS: ReadonlyMap<number, string> = new Map([
+  [19, "chargen"],
+  [53, "dns"],
+  [123, "ntp"],
+  [1900, "ssdp"],
+]);
+
+const ddospot: Honeypot = {
+  name: "ddospot",
+  recognizes: (record) =>
+    "src_ip" in record && (("req_size" in record && "resp_size" in record) || "dns_cls" in record),
+  transport: "udp",
+  time: "time",
+  read(record) {
+    const known = "dns_cls" in record ? 53 : "mode" in record ? 123 : undefined;
+    const port = portAt(record, "dst_port", "dest_port") ?? known;
+    return { destinationPort: port, application: port === undefined ? undefined : AMPLIFIERS.get(port) };
+  },
+};
+
+/** Only a connection's first record names the source; `ID` joins the others to it. */
+const dicompot: Honeypot = {
+  name: "dicompot",
+  recognizes: (record) => "ID" in record && "IP" in record && "Port" in record,
+  application: "dicom",
+  time: "time",
+  read: (record) => ({
+    sourceIp: textAt(record, "IP"),
+    sourceMembers: ["IP"],
+    sourcePort: portAt(record, "Port"),
+    session: textAt(record, "ID"),
+    commands: textsAt(record, "Command"),
+  }),
+};
+
+const endlessh: Honeypot = { name: "endlessh", application: "ssh", port: 22 };
+
+/** Only what its handlers log has a source; the rest is about itself. */
+const glutton: Honeypot = {
+  name: "glutton",
+  recognizes: (record) => "handler" in record && "src_ip" in record && "dest_port" in record,
+  time: "time",
+  logsItself: true,
+  read(record) {
+    const handler = textAt(record, "handler")?.replace(/^(?:spicy-|proxy_)/, "");
+    const spoken = spokenIn({ proto: handler });
+    const payload = textAt(record, "payload_hex");
+    const path = textAt(record, "path");
+    const query = textAt(record, "query");
+    return {
+      transport: spoken.transport ?? "tcp",
+      application: spoken.application,
+      ...(payload !== undefined && readPayload(Buffer.from(payload.slice(0, MAX_PAYLOAD_LENGTH), "hex"))),
+      ...(path !== undefined && {
+        http: { method: textAt(record, "method"), target: query === undefined ? path : `${path}?${query}` },
+      }),
+    };
+  },
+};
+
+/** Its servers' names, and what others call these protocols. */
+const SERVERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    elastic: "elasticsearch",
+    http_proxy: "http",
+    https: "http",
+    memcache: "memcached",
+    pjl: "printer",
+    postgres: "postgresql",
+  }),
+);
+/** What MySQL and VNC clients send instead of a password: the server's challenge, encrypted with it. */
+const CHALLENGE_ANSWER = /^(?:DES:[0-9a-f]+|[0-9a-f]{40}|[0-9a-f]{1,2}(?::[0-9a-f]{1,2}){7,})$/i;
+
+const honeypots: Honeypot = {
+  name: "honeypots",
+  recognizes: (record) => /_server$/.test(textAt(record, "server") ?? "") && "action" in record,
+  read(record) {
+    const action = textAt(record, "action");
+    if (action === "process") return { ignored: "about-sensor" };
+    const server = (textAt(record, "server", "protocol") ?? "").replace(/_server$/, "");
+    const application = SERVERS.get(server) ?? server;
+    const data = at(record, "data");
+    const uri = isFields(data) ? textAt(data, "uri") : undefined;
+    const command = isFields(data) ? textAt(data, "command") : undefined;
+    return {
+      application,
+      ...(action === "login" && { ...loginTo(application, record) }),
+      commands: command === undefined ? [] : [command],
+      ...(isFields(data) &&
+        uri !== undefined && {
+          http: {
+            ...readHeaderFields(toHeaderFields({ ...data, method: undefined, uri: undefined })),
+            method: textAt(data, "method"),
+            target: uri,
+          },
+        }),
+    };
+  },
+};
+
+/** `None` is Python's word for a name or password that was not sent. */
+function loginTo(application: string, record: Fields): Pick<Draft, "credentials" | "loginAttempts"> {
+  const given = (name: string) => [textAt(record, name)].find((text) => text !== "None");
+  const password = given("password");
+  const isAnswer =
+    (application === "mysql" || application === "vnc") && password !== undefined && CHALLENGE_ANSWER.test(password);
+  return {
+    ...loginOf({ username: given("username"), ...(!isAnswer && { password }) }),
+    loginAttempts: 1,
+  };
+}
+
+/** What the client sent, a line or more a record. */
+const mailoney: Honeypot = {
+  name: "mailoney",
+  application: "smtp",
+  port: 25,
+  read: (record) => ({
+    commands: (textAt(record, "data")?.slice(0, MAX_PAYLOAD_LENGTH) ?? "")
+      .split(/\r?\n/)
+      .filter((line) => line.trim() !== ""),
+  }),
+};
+
+const medpot: Honeypot = { name: "medpot", application: "hl7", port: 2575, logsItself: true };
+
+const miniprint: Honeypot = {
+  name: "miniprint",
+  recognizes: (record) => "info" in record && "event" in record && "action" in record && "src_ip" in record,
+  application: "printer",
+  logsItself: true,
+  read: (record) => ({ commands: textsAt(record, "command") }),
+};
+
+const rdphoneypot: Honeypot = { name: "rdphoneypot", recognizes: isEventOf("rdphoneypot"), application: "rdp" };
+
+const redishoneypot: Honeypot = {
+  name: "redishoneypot",
+  recognizes: (record) => "action" in record && /^[\d.]+:\d+$/.test(textAt(record, "addr") ?? ""),
+  application: "redis",
+  port: 6379,
+  time: "time",
+  read(record) {
+    const action = textAt(record, "action");
+    if (action === "Closed") return { ignored: "no-behaviour" };
+    const { address, port } = splitAddress(textAt(record, "addr") ?? "");
+    return {
+      sourceIp: address || undefined,
+      sourceMembers: ["addr"],
+      sourcePort: port,
+      ...(action !== undefined && action !== "NewConnect" && readRedisCommand(action)),
+    };
+  },
+};
+
+const sentrypeer: Honeypot = {
+  name: "sentrypeer",
+  recognizes: (record) => textAt(record, "app_name")?.toLowerCase() === "sentrypeer",
+  application: "sip",
+  port: 5060,
+  time: "event_timestamp",
+  read(record) {
+    const { address, port } = splitAddress(textAt(record, "source_ip") ?? "");
+    return {
+      sourceIp: address || undefined,
+      sourceMembers: ["source_ip"],
+      sourcePort: port,
+      session: textAt(record, "event_uuid"),
+      transport: spokenIn(record).transport,
+      http: { method: textAt(record, "sip_method"), userAgent: textAt(record, "sip_user_agent") },
+    };
+  },
+};
+
+export const SERVICE_HONEYPOTS: readonly Honeypot[] = [
+  adbhoney,
+  conpot,
+  ddospot,
+  dicompot,
+  endlessh,
+  glutton,
+  honeypots,
+  mailoney,
+  medpot,
+  miniprint,
+  rdphoneypot,
+  redishoneypot,
+  sentrypeer,
+];
