@@ -53,8 +53,8 @@ export const cowrie: LogFormat = {
 export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
   const event = textAt(record, "eventid")?.replace(/^cowrie\./, "") ?? "";
   if (!BEHAVIOURS.has(event)) return { ignored: "no-behaviour" };
-  const username = toText(record.username);
-  const isOther = event.startsWith("login.") && record.protocol !== "ssh" && OTHER_PROTOCOL.test(username ?? "");
+  const username = event.startsWith("login.") ? toText(record.username) : undefined;
+  const isOther = username !== undefined && record.protocol !== "ssh" && OTHER_PROTOCOL.test(username);
   const isLogin = event.startsWith("login.") && !isOther;
   const http = isOther ? readHttpRequest([username, toText(record.password)].join("\r\n")) : undefined;
   // Without an address the shell itself wrote the file, by a redirection.

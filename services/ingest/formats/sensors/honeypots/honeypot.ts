@@ -1,8 +1,7 @@
 import { TRANSPORTS, type Transport } from "@noisefloor/domain/observation/schema.ts";
 import { type Draft, toObservation } from "../../draft.ts";
-import { at, type Fields, portAt, textAt, textsAt } from "../../fields.ts";
+import { at, type Fields, portAt, textAt, textsAt, toText } from "../../fields.ts";
 import type { Decoded, DecodeOptions, IgnoredReason } from "../../format.ts";
-import { readTime } from "../../times.ts";
 
 /** What a honeypot's own members say, or why a record of it is no observation. */
 export type Reading = Partial<Draft> | { readonly ignored: IgnoredReason };
@@ -53,13 +52,12 @@ export function decodeHoneypot(honeypot: Honeypot, record: Fields, options: Deco
   );
 }
 
-/** Whether a text is a time does not depend on the present. */
-const ANY_TIME = { now: () => 0 };
-const RFC3339 = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/;
+/** Times as sensors write them: of the calendar, or seconds since 1970. */
+const READABLE = /^(?:\d{4}[-/]\d\d[-/]\d\d[T ][\d:.,]+\s*(?:Z|UTC|[+-]\d\d:?\d\d)?|\d{9,19}(?:\.\d+)?)$/i;
 
 /** The first value that can be read as a time, else the first at all, so that the rejection shows it. */
 export function firstTime(...values: readonly unknown[]): unknown {
-  return values.find((value) => RFC3339.test(String(readTime(value, ANY_TIME).time))) ?? values.find((value) => value !== undefined);
+  return values.find((value) => READABLE.test(toText(value) ?? "")) ?? values.find((value) => value !== undefined);
 }
 
 export function loginOf(record: Fields): Pick<Draft, "credentials" | "loginAttempts"> {

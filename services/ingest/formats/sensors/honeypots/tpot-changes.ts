@@ -1,4 +1,4 @@
-import { at, type Fields, portAt, textAt, toText } from "../../fields.ts";
+import { type Fields, portAt, textAt, toText } from "../../fields.ts";
 import { firstTime } from "./honeypot.ts";
 
 /** What T-Pot's Logstash does to the records of a honeypot, said the other way round: how they are as it wrote them. */
@@ -85,21 +85,22 @@ const LOG_FILE = /^\/data\/[^/]+\/log\//;
 
 /** A record of T-Pot's Logstash as its honeypot wrote it; what Logstash added stays, but for its `type`, `path` and `host`. */
 export function asWritten(record: Fields, changes: Changes = {}): Fields {
-  const { keeps = [] } = changes;
+  const { keeps = [], renames = {}, splits = {} } = changes;
   const hasPath = keeps.includes("path") && !LOG_FILE.test(toText(record.path) ?? "");
   const own: Record<string, unknown> = {
     ...record,
     timestamp: firstTime(record.timestamp, record["@timestamp"]),
     type: undefined,
     path: hasPath ? record.path : undefined,
-    host: keeps.includes("host") ? record.host : undefined,
+    host: hasPath && keeps.includes("host") ? record.host : undefined,
     ...changes.rebuild?.(record),
   };
-  for (const [name, renamed] of Object.entries(changes.renames ?? {})) {
-    const value = at(record, renamed);
+  for (const name in renames) {
+    const value = record[renames[name] ?? ""];
     if (value !== undefined) own[name] = value;
   }
-  for (const [name, [address, port]] of Object.entries(changes.splits ?? {})) {
+  for (const name in splits) {
+    const [address = "", port = ""] = splits[name] ?? [];
     const number = portAt(record, port);
     const text = textAt(record, address);
     if (text !== undefined) own[name] = number === undefined || number === 0 ? text : `${text}:${number}`;
