@@ -6,7 +6,7 @@ import { dockerApiHoneypot } from "./sensors/docker-api-honeypot.ts";
 import { dshieldWeb } from "./sensors/dshield.ts";
 import { ecs } from "./sensors/ecs.ts";
 import { heralding } from "./sensors/heralding.ts";
-import { honeypots } from "./sensors/honeypots/honeypots.ts";
+import { otherHoneypots } from "./sensors/honeypots/honeypots.ts";
 import { honeytrap } from "./sensors/honeytrap.ts";
 import { hpfeeds } from "./sensors/hpfeeds.ts";
 import { marx } from "./sensors/marx.ts";
@@ -35,7 +35,7 @@ export const LOG_FORMATS: readonly LogFormat[] = [
   dockerApiHoneypot,
   hpfeeds,
   marx,
-  honeypots,
+  otherHoneypots,
   ecs,
 ];
 

@@ -8,6 +8,7 @@ export function isFields(value: unknown): value is Fields {
 /** The value at a path like `http.url`: of a member that is called so, dots and all, or of nested objects. */
 export function at(record: Fields, path: string): unknown {
   if (Object.hasOwn(record, path)) return record[path];
+  if (!path.includes(".")) return undefined;
   let value: unknown = record;
   for (const name of path.split(".")) {
     if (!isFields(value) || !Object.hasOwn(value, name)) return undefined;

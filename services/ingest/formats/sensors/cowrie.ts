@@ -81,7 +81,7 @@ export function decodeCowrie(record: Fields, options: DecodeOptions): Decoded {
       commands: isCommand ? textsAt(record, "input") : [],
       urls: event.startsWith("session.file") ? textsAt(record, "url") : [],
       payloadSha256: event.startsWith("session.file") ? [digest] : [],
-      labels: LABELS.has(event) && !isOther && !isRedirection ? [`cowrie:${event}`, ...cvesOf(record)] : [],
+      labels: LABELS.has(event) && !isOther && !isRedirection ? [`cowrie:${event}`, ...cvesOf(record, event)] : [],
       http,
       hassh: event === "client.kex" ? textAt(record, "hassh") : undefined,
       sshBanner: banner,
@@ -97,7 +97,8 @@ function applicationOf(event: string, banner: string | undefined): string | unde
   return event === "direct-tcpip.request" || banner?.startsWith("SSH-") ? "ssh" : undefined;
 }
 
-const cvesOf = (record: Fields) => textsAt(record, "cve").flatMap(cveLabels);
+const cvesOf = (record: Fields, event: string) =>
+  event.startsWith("telnet.") ? textsAt(record, "cve").flatMap(cveLabels) : [];
 
 /** Cowrie before version 2 wrote the representation of Python's bytes: `b'SSH-2.0-Go'`. */
 function withoutRepr(text: string | undefined): string | undefined {

@@ -6,7 +6,7 @@ import { parseJson } from "../json/parse.ts";
 import { cowrie } from "./cowrie.ts";
 import { heralding } from "./heralding.ts";
 import { loginOf, spokenIn, transportOf } from "./honeypots/honeypot.ts";
-import { honeypots } from "./honeypots/honeypots.ts";
+import { otherHoneypots } from "./honeypots/honeypots.ts";
 import { honeytrap } from "./honeytrap.ts";
 import { CHANNELS, endsOf } from "./hpfeeds-channels.ts";
 import { opencanary } from "./opencanary.ts";
@@ -24,7 +24,7 @@ export const hpfeeds: LogFormat = {
 };
 
 /** What publishers log to a file as well: its format reads the payload. */
-const LOGGED: readonly LogFormat[] = [cowrie, heralding, honeytrap, opencanary, honeypots];
+const LOGGED: readonly LogFormat[] = [cowrie, heralding, honeytrap, opencanary, otherHoneypots];
 
 function decodeMessage(record: Fields, options: DecodeOptions): Decoded {
   const payload = readPublished(record.payload);

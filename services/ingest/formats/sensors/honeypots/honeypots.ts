@@ -17,8 +17,8 @@ export function findHoneypot(record: Fields): Honeypot | undefined {
 }
 
 /** The logs of further honeypots, each of which T-Pot has too. */
-export const honeypots: LogFormat = {
-  name: "honeypots",
+export const otherHoneypots: LogFormat = {
+  name: "other-honeypots",
   description: `the JSON logs of ${TELLABLE.map(({ name }) => name).join(", ")}`,
   json: {
     signs: `the members of one of ${TELLABLE.map(({ name }) => name).join(", ")}`,
