@@ -9,7 +9,7 @@ export const beelzebub: Honeypot = {
   name: "beelzebub",
   recognizes: (record) =>
     textAt(record, "event.RemoteAddr") !== undefined ||
-    ("service" in record && "status" in record && "src_ip" in record && "protocol" in record),
+    ["service", "status", "session", "protocol", "src_ip"].every((name) => name in record),
   logsItself: true,
   read(record) {
     const { event } = record;

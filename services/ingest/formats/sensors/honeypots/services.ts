@@ -47,7 +47,7 @@ const ddospot: Honeypot = {
 /** Only a connection's first record names the source; `ID` joins the others to it. */
 const dicompot: Honeypot = {
   name: "dicompot",
-  recognizes: (record) => "ID" in record && "IP" in record && "Port" in record,
+  recognizes: (record) => "ID" in record && "IP" in record && "Port" in record && "msg" in record,
   application: "dicom",
   time: "time",
   read: (record) => ({
@@ -64,7 +64,7 @@ const endlessh: Honeypot = { name: "endlessh", application: "ssh", port: 22 };
 /** Only what its handlers log has a source; the rest is about itself. */
 const glutton: Honeypot = {
   name: "glutton",
-  recognizes: (record) => "handler" in record && "src_ip" in record && "dest_port" in record,
+  recognizes: (record) => "handler" in record && "sensorID" in record && "src_ip" in record,
   time: "time",
   logsItself: true,
   read(record) {

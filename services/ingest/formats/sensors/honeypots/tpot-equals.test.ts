@@ -193,7 +193,7 @@ const BOTH: readonly (readonly [type: string, both: Members, own: Members, renam
   ],
   [
     "Glutton",
-    { time: `${TIME}Z`, handler: "http", src_ip: IP, path: "/a", method: "GET" },
+    { time: `${TIME}Z`, handler: "http", sensorID: "s", src_ip: IP, path: "/a", method: "GET" },
     { src_port: "4711", dest_port: "81" },
     { src_port: 4711, dest_port: 81 },
     { application: "http", transport: "tcp", http: { method: "GET", path: "/a" } },
