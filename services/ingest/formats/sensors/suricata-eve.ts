@@ -1,16 +1,16 @@
-import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import { toObservation } from "../draft.ts";
 import { at, type Fields, isFields, listAt, objectAt, portAt, textAt, textsAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
+import { flowSession, flowStart } from "./monitors/eve-flow.ts";
+import { eveApplication, readProtocol } from "./monitors/eve-protocols.ts";
+import { type Side, sourceSide } from "./monitors/eve-source.ts";
 
-/** Records about the sensor, without a source. */
-const STATISTICS = new Set(["stats", "engine"]);
-/** Their source is whoever sent the packet or the file, which in an answer is the server. */
-const BY_PACKET = new Set(["alert", "anomaly", "fileinfo", "drop"]);
 /** Suricata's own complaints about broken streams: they say nothing about what a source wants. */
 const ENGINE_SIGNATURE = /^SURICATA /;
-/** A client of the sensor's own gets its port from here on; servers listen below. */
-const FIRST_EPHEMERAL_PORT = 32_768;
+/** Each further request of a connection is a behaviour of its own; these events name their request. */
+const OF_REQUESTS = new Set(["http", "alert", "fileinfo"]);
+/** Written when the flow ended or timed out. */
+const OF_FLOWS = new Set(["flow", "netflow"]);
 
 /** Suricata's eve.json. It sees both directions, so the sensors' own addresses have to be known. */
 export const suricataEve: LogFormat = {
@@ -31,68 +31,48 @@ function isEve(record: Fields): boolean {
 
 export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
   const event = textAt(record, "event_type") ?? "";
-  if (STATISTICS.has(event)) return { ignored: "about-sensor" };
-  // An answer's source is a name server.
-  if (event === "dns" && textAt(record, "dns.type") === "answer") return { ignored: "answer" };
-  const direction = directionOf(record, event, options);
-  if (direction === "own") return { ignored: "own-traffic" };
-  const [source, destination] = direction === "in" ? ["src", "dest"] : ["dest", "src"];
-  const transaction = Number(at(record, "tx_id") ?? 0);
-  const flow = textAt(record, "flow_id");
+  const side = sourceSide(record, event, options);
+  if (side !== "src" && side !== "dest") return { ignored: side };
+  const other: Side = side === "src" ? "dest" : "src";
+  const transaction = Number(textAt(record, "tx_id", "fileinfo.tx_id") ?? 0);
+  const flow = flowSession(record, side);
+  const flowId = textAt(record, "flow_id");
+  const time = OF_FLOWS.has(event) ? (flowStart(record) ?? record.timestamp) : record.timestamp;
+  const source = textAt(record, `${side}_ip`);
+  const sourcePort = portAt(record, `${side}_port`);
+  const { metadata, ...protocol } = readProtocol(record, event);
   const decoded = toObservation(
     {
       format: "suricata-eve",
-      observedAt: record.timestamp,
+      observedAt: time,
       sensor: textAt(record, "host"),
-      sourceIp: textAt(record, `${source}_ip`),
-      sourceMembers: [`${source}_ip`],
-      sourcePort: portAt(record, `${source}_port`),
-      destinationPort: portAt(record, `${destination}_port`),
+      sourceIp: source,
+      sourceMembers: [`${side}_ip`],
+      sourcePort,
+      destinationPort: portAt(record, `${other}_port`),
       transport: textAt(record, "proto"),
-      application: applicationOf(record, event),
-      // Each further request of a connection is a behaviour of its own.
-      session: flow && (event === "http" || event === "alert") && transaction > 0 ? `${flow}/${transaction}` : flow,
+      application: eveApplication(record, event),
+      session: flow && OF_REQUESTS.has(event) && transaction > 0 ? `${flow}/${transaction}` : flow,
       labels: labelsOf(record, event),
       http: "http" in record ? httpOf(record) : undefined,
-      ja3: textAt(record, "tls.ja3.hash"),
-      ja4: textAt(record, "tls.ja4"),
+      ja3: textAt(record, "tls.ja3.hash", "quic.ja3.hash"),
+      ja4: textAt(record, "tls.ja4", "quic.ja4"),
       hassh: textAt(record, "ssh.client.hassh.hash"),
       sshBanner: bannerOf(record),
-      payloadSha256: direction === "in" && event === "fileinfo" ? [textAt(record, "fileinfo.sha256")] : [],
-      metadata: { icmp_type: record.icmp_type, icmp_code: record.icmp_code, tls_sni: textAt(record, "tls.sni") },
-      key: [flow, record.timestamp, event, transaction, at(record, "alert.signature_id"), record.dest_port],
+      payloadSha256: side === "src" && event === "fileinfo" ? [textAt(record, "fileinfo.sha256")] : [],
+      ...protocol,
+      metadata: {
+        icmp_type: record.icmp_type,
+        icmp_code: record.icmp_code,
+        tls_sni: textAt(record, "tls.sni", "quic.sni"),
+        ...(flow !== flowId && { flow_id: flowId }),
+        ...metadata,
+      },
+      key: [flow, time, event, transaction, at(record, "alert.signature_id"), source, sourcePort, record.dest_port],
     },
     options,
   );
-  return !("observation" in decoded) ? decoded : { ...decoded, destination: textAt(record, `${destination}_ip`) };
-}
-
-/** Whether the source came in, only answered somebody who did, or the sensor itself began it. */
-function directionOf(record: Fields, event: string, { isOwnAddress }: DecodeOptions): "in" | "answer" | "own" {
-  const isOwn = (address: string | undefined) =>
-    address !== undefined && (isOwnAddress(address) || (/^[\d.]+$/.test(address) && !isRoutableIpv4(address)));
-  const source = textAt(record, "src_ip");
-  const destination = textAt(record, "dest_ip");
-  const sourcePort = portAt(record, "src_port") ?? 0;
-  const destinationPort = portAt(record, "dest_port") ?? 0;
-  // Since version 7 an alert names who opened the flow.
-  const opener = textAt(record, "flow.src_ip");
-  if (opener !== undefined) {
-    if (isOwn(opener)) return "own";
-    return opener === source ? "in" : "answer";
-  }
-  if (!isOwn(source)) {
-    const isAnswerToOwn = BY_PACKET.has(event) && sourcePort < 1_024 && destinationPort >= FIRST_EPHEMERAL_PORT;
-    return isAnswerToOwn && sourcePort > 0 ? "own" : "in";
-  }
-  const isServer = sourcePort > 0 && sourcePort < FIRST_EPHEMERAL_PORT && sourcePort !== 53 && event !== "dns";
-  return isServer && !isOwn(destination) && event !== "http" && event !== "tls" ? "answer" : "own";
-}
-
-function applicationOf(record: Fields, event: string): string | undefined {
-  const named = textAt(record, "app_proto");
-  if (named !== undefined && named !== "failed" && named !== "unknown") return named;
-  return ["alert", "anomaly", "flow", "netflow", "fileinfo", "drop"].includes(event) ? undefined : event;
+  return !("observation" in decoded) ? decoded : { ...decoded, destination: textAt(record, `${other}_ip`) };
 }
 
 function labelsOf(record: Fields, event: string): string[] {

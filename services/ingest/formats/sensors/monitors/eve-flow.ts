@@ -1,0 +1,46 @@
+import { type Fields, portAt, textAt } from "../../fields.ts";
+import { toTime } from "../../times.ts";
+
+const TWO_TO_31 = 2 ** 31;
+const TWO_TO_32 = 2 ** 32;
+/** A flow of Suricata before version 7 whose event names no start is told by its age in seconds, up to this one. */
+const MAX_AGE = 1_200;
+
+/** When the flow began, as its own members say; undefined for events that do not. */
+export function flowStart(record: Fields): string | undefined {
+  return textAt(record, "flow.start", "netflow.start");
+}
+
+/**
+ * A flow by its own addresses, ports, protocol and start, which are the same when Suricata reads a capture again; only
+ * `flow_id` as it is where that holds no start; undefined without one.
+ * @param client the side of the addresses that began the flow
+ */
+export function flowSession(record: Fields, client: "src" | "dest"): string | undefined {
+  const flow = textAt(record, "flow_id");
+  const mark = flow === undefined ? undefined : startMark(flow, record);
+  if (mark === undefined) return flow;
+  const server = client === "src" ? "dest" : "src";
+  const [from, to] = [portAt(record, `${client}_port`) ?? "", portAt(record, `${server}_port`) ?? ""];
+  return `${textAt(record, "proto") ?? ""}:${from}-${textAt(record, `${server}_ip`) ?? ""}:${to}-${mark}`;
+}
+
+/**
+ * The part of a `flow_id` that says when the flow began. Since version 7 that is the 19 bits above the lower 32 (seconds
+ * modulo 8, the lower 16 bits of the microseconds), before it the lower 31 (seconds modulo 32768, likewise); the rest is
+ * a hash with a seed that is new at each run. Smaller numbers are nobody's `flow_id` but a writer's own.
+ */
+function startMark(flow: string, record: Fields): string | undefined {
+  const id = /^\d{10,16}$/.test(flow) ? Number(flow) : 0;
+  if (id < TWO_TO_32) return undefined;
+  const isSinceVersion7 = "pkt_src" in record || "ip_v" in record || !isOldMark(id, record);
+  return isSinceVersion7 ? String(Math.floor(id / TWO_TO_32)) : `v6-${id % TWO_TO_31}`;
+}
+
+function isOldMark(id: number, record: Fields): boolean {
+  const start = flowStart(record);
+  const time = Date.parse(String(toTime(start ?? record.timestamp)));
+  if (Number.isNaN(time)) return false;
+  const age = (Math.floor(time / 1_000) - (Math.floor(id / 65_536) & 0x7fff)) & 0x7fff;
+  return age < (start === undefined ? MAX_AGE : 1);
+}
