@@ -41,7 +41,8 @@ export function sourceSide(record: Fields, event: string, { isOwnAddress }: Deco
   if (!isOwn(source)) {
     const isAnswerToOwn =
       BY_PACKET.has(event) && sourcePort < FIRST_UNRESERVED_PORT && destinationPort >= FIRST_EPHEMERAL_PORT;
-    return isAnswerToOwn && sourcePort > 0 ? "own-traffic" : "src";
+    if (isAnswerToOwn && sourcePort > 0) return isOwn(destination) ? "own-traffic" : "answer";
+    return "src";
   }
   const isServer = sourcePort > 0 && sourcePort < FIRST_EPHEMERAL_PORT && sourcePort !== 53 && event !== "dns";
   return isServer && !isOwn(destination) && event !== "http" && event !== "tls" ? "dest" : "own-traffic";
