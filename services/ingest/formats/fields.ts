@@ -10,11 +10,14 @@ export function at(record: Fields, path: string): unknown {
   if (Object.hasOwn(record, path)) return record[path];
   if (!path.includes(".")) return undefined;
   let value: unknown = record;
-  for (const name of path.split(".")) {
+  for (let start = 0, dot = path.indexOf("."); ; start = dot + 1, dot = path.indexOf(".", start)) {
+    // Most members that are not there have no dot: nothing is cut for them.
+    if (dot < 0 && start === 0) return undefined;
+    const name = dot < 0 ? path.slice(start) : path.slice(start, dot);
     if (!isFields(value) || !Object.hasOwn(value, name)) return undefined;
     value = value[name];
+    if (dot < 0) return value;
   }
-  return value;
 }
 
 /** The object at a path; empty when there is none. */

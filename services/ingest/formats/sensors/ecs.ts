@@ -1,6 +1,7 @@
 import { toObservation } from "../draft.ts";
 import { type Fields, portAt, textAt, textsAt } from "../fields.ts";
 import type { Decoded, DecodeOptions, LogFormat } from "../format.ts";
+import { ecsAnswer } from "./monitors/ecs-source.ts";
 
 /** Words that Elastic's own pipelines put among the tags. */
 const PIPELINE_TAGS = /^(?:forwarded|preserve_|redact_|_|beats_input)/;
@@ -23,16 +24,20 @@ function isEcs(record: Fields): boolean {
 
 function decodeEcs(record: Fields, options: DecodeOptions): Decoded {
   const source = textAt(record, "source.ip", "source.address");
-  if (source !== undefined && options.isOwnAddress(source)) return { ignored: "own-traffic" };
+  const answer = ecsAnswer(record, source, options);
+  if (answer !== undefined) return { ignored: answer };
   const username = textAt(record, "user.name");
   const rule = textAt(record, "rule.name");
   const target = textAt(record, "url.original") ?? targetOf(record);
   const method = textAt(record, "http.request.method");
   const id = textAt(record, "event.id");
+  // Elastic's packages begin a flow's record with when it was written.
+  const time = textAt(record, "event.start") ?? record["@timestamp"];
+  const session = sessionOf(record, id);
   return toObservation(
     {
       format: "ecs",
-      observedAt: record["@timestamp"],
+      observedAt: time,
       sensor: textAt(record, "observer.name", "opencanary.node.id", "agent.name", "host.name"),
       sourceIp: source,
       sourceMembers: ["source.ip", "source.address"],
@@ -40,7 +45,7 @@ function decodeEcs(record: Fields, options: DecodeOptions): Decoded {
       destinationPort: portAt(record, "destination.port"),
       transport: textAt(record, "network.transport"),
       application: textAt(record, "network.protocol", "network.application"),
-      session: textAt(record, "network.session_id", "event.session_id"),
+      session,
       credentials: username === undefined ? [] : [{ username }],
       labels: [
         ...(rule === undefined ? [] : [`rule:${rule}`]),
@@ -63,10 +68,21 @@ function decodeEcs(record: Fields, options: DecodeOptions): Decoded {
       organization: textAt(record, "source.as.organization.name"),
       country: textAt(record, "source.geo.country_iso_code"),
       city: textAt(record, "source.geo.city_name"),
-      ...(id !== undefined && { key: [id] }),
+      // The id may be the connection's, which several records share.
+      ...(id !== undefined && { key: [id, session, time, textAt(record, "event.dataset"), target] }),
     },
     options,
   );
+}
+
+/** Elastic's packages for Zeek and Suricata name the connection; `event.id` may be that, too, and not the record's. */
+function sessionOf(record: Fields, id: string | undefined): string | undefined {
+  const stated = textAt(record, "network.session_id", "event.session_id");
+  if (stated !== undefined) return stated;
+  const isZeek = textAt(record, "event.module", "event.dataset")?.startsWith("zeek") === true;
+  const connection = textAt(record, "zeek.session_id", "suricata.eve.flow_id") ?? (isZeek ? id : undefined);
+  const depth = Number(textAt(record, "zeek.http.trans_depth") ?? 1);
+  return connection && depth > 1 ? `${connection}/${depth - 1}` : connection;
 }
 
 function targetOf(record: Fields): string | undefined {

@@ -34,7 +34,8 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
   const side = sourceSide(record, event, options);
   if (side !== "src" && side !== "dest") return { ignored: side };
   const other: Side = side === "src" ? "dest" : "src";
-  const transaction = Number(textAt(record, "tx_id", "fileinfo.tx_id") ?? 0);
+  const isFile = event === "fileinfo";
+  const transaction = Number(textAt(record, "tx_id") ?? (isFile ? textAt(record, "fileinfo.tx_id") : undefined) ?? 0);
   const flow = flowSession(record, side);
   const flowId = textAt(record, "flow_id");
   const time = OF_FLOWS.has(event) ? (flowStart(record) ?? record.timestamp) : record.timestamp;
@@ -55,20 +56,26 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
       session: flow && OF_REQUESTS.has(event) && transaction > 0 ? `${flow}/${transaction}` : flow,
       labels: labelsOf(record, event),
       http: "http" in record ? httpOf(record) : undefined,
-      ja3: textAt(record, "tls.ja3.hash", "quic.ja3.hash"),
-      ja4: textAt(record, "tls.ja4", "quic.ja4"),
-      hassh: textAt(record, "ssh.client.hassh.hash"),
-      sshBanner: bannerOf(record),
-      payloadSha256: side === "src" && event === "fileinfo" ? [textAt(record, "fileinfo.sha256")] : [],
+      ...handshakeOf(record),
+      payloadSha256: side === "src" && isFile ? [textAt(record, "fileinfo.sha256")] : [],
       ...protocol,
       metadata: {
         icmp_type: record.icmp_type,
         icmp_code: record.icmp_code,
-        tls_sni: textAt(record, "tls.sni", "quic.sni"),
+        tls_sni: sniOf(record),
         ...(flow !== flowId && { flow_id: flowId }),
         ...metadata,
       },
-      key: [flow, time, event, transaction, at(record, "alert.signature_id"), source, sourcePort, record.dest_port],
+      key: [
+        flow,
+        time,
+        event,
+        transaction,
+        event === "alert" && at(record, "alert.signature_id"),
+        source,
+        sourcePort,
+        record.dest_port,
+      ],
     },
     options,
   );
@@ -77,6 +84,7 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
 
 function labelsOf(record: Fields, event: string): string[] {
   if (event === "anomaly") return ["eve:anomaly"];
+  if (event !== "alert" && !("alert" in record)) return [];
   const signature = textAt(record, "alert.signature");
   if (signature === undefined || ENGINE_SIGNATURE.test(signature)) return [];
   const category = textAt(record, "alert.category");
@@ -124,6 +132,30 @@ function headersOf(http: Fields): (readonly [name: string, value: string])[] {
     }),
     ...(forwarded === undefined ? [] : [["X-Forwarded-For", forwarded] as const]),
   ];
+}
+
+/** What a client's handshake looks like, of TLS, QUIC or SSH: in events of these protocols, and in alerts. */
+function handshakeOf(record: Fields): {
+  ja3?: string | undefined;
+  ja4?: string | undefined;
+  hassh?: string | undefined;
+  sshBanner?: string | undefined;
+} {
+  if ("ssh" in record) {
+    return { hassh: textAt(record, "ssh.client.hassh.hash"), sshBanner: bannerOf(record) };
+  }
+  const handshake = helloOf(record);
+  return handshake === undefined ? {} : { ja3: textAt(handshake, "ja3.hash"), ja4: textAt(handshake, "ja4") };
+}
+
+function sniOf(record: Fields): string | undefined {
+  const handshake = helloOf(record);
+  return handshake && textAt(handshake, "sni");
+}
+
+function helloOf(record: Fields): Fields | undefined {
+  const hello = record.tls ?? record.quic;
+  return isFields(hello) ? hello : undefined;
 }
 
 /** Suricata leaves out the beginning that every banner has. */

@@ -8,7 +8,7 @@ const MAX_AGE = 1_200;
 
 /** When the flow began, as its own members say; undefined for events that do not. */
 export function flowStart(record: Fields): string | undefined {
-  return textAt(record, "flow.start", "netflow.start");
+  return "flow" in record || "netflow" in record ? textAt(record, "flow.start", "netflow.start") : undefined;
 }
 
 /**

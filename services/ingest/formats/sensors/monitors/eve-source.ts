@@ -51,14 +51,15 @@ export function sourceSide(record: Fields, event: string, { isOwnAddress }: Deco
 /** The side that began the flow, where the record says it. */
 function statedClient(record: Fields, event: string, source: string | undefined): Side | undefined {
   // Since version 7 an alert names who opened the flow.
-  const opener = textAt(record, "flow.src_ip");
+  const opener = "flow" in record ? textAt(record, "flow.src_ip") : undefined;
   if (opener !== undefined) return opener === source ? "src" : "dest";
   const direction = textAt(record, "direction");
   if (direction === "to_server") return "src";
   if (direction === "to_client") return "dest";
   const serverPort = SERVER_PORTS.get(event);
+  if (serverPort === undefined) return undefined;
   const [sourcePort, destinationPort] = [portAt(record, "src_port"), portAt(record, "dest_port")];
-  return serverPort !== undefined && sourcePort === serverPort && destinationPort !== serverPort ? "dest" : undefined;
+  return sourcePort === serverPort && destinationPort !== serverPort ? "dest" : undefined;
 }
 
 /** Why a record's packets or message are an answer, whoever sent them. */

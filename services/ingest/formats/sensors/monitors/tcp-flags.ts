@@ -4,7 +4,7 @@ export const SYN = 0x02;
 export const RST = 0x04;
 export const PSH = 0x08;
 export const ACK = 0x10;
-const URG = 0x20;
+export const URG = 0x20;
 
 /**
  * Whether packets with these flags together only answer: a SYN-ACK, or RST or FIN without a SYN. FIN with PSH and URG is
