@@ -41,7 +41,9 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
   const time = OF_FLOWS.has(event) ? (flowStart(record) ?? record.timestamp) : record.timestamp;
   const source = textAt(record, `${side}_ip`);
   const sourcePort = portAt(record, `${side}_port`);
-  const { metadata, ...protocol } = readProtocol(record, event);
+  const hello = record.tls ?? record.quic;
+  const handshake = isFields(hello) ? hello : undefined;
+  const said = readProtocol(record, event);
   const decoded = toObservation(
     {
       format: "suricata-eve",
@@ -55,16 +57,21 @@ export function decodeEve(record: Fields, options: DecodeOptions): Decoded {
       application: eveApplication(record, event),
       session: flow && OF_REQUESTS.has(event) && transaction > 0 ? `${flow}/${transaction}` : flow,
       labels: labelsOf(record, event),
-      http: "http" in record ? httpOf(record) : undefined,
-      ...handshakeOf(record),
+      credentials: said?.credentials ?? [],
+      loginAttempts: said?.loginAttempts,
+      commands: said?.commands ?? [],
+      http: "http" in record ? httpOf(record) : said?.http,
+      ja3: handshake && textAt(handshake, "ja3.hash"),
+      ja4: handshake && textAt(handshake, "ja4"),
+      hassh: "ssh" in record ? textAt(record, "ssh.client.hassh.hash") : undefined,
+      sshBanner: "ssh" in record ? bannerOf(record) : undefined,
       payloadSha256: side === "src" && isFile ? [textAt(record, "fileinfo.sha256")] : [],
-      ...protocol,
       metadata: {
         icmp_type: record.icmp_type,
         icmp_code: record.icmp_code,
-        tls_sni: sniOf(record),
+        tls_sni: handshake && textAt(handshake, "sni"),
         ...(flow !== flowId && { flow_id: flowId }),
-        ...metadata,
+        ...said?.metadata,
       },
       key: [
         flow,
@@ -132,30 +139,6 @@ function headersOf(http: Fields): (readonly [name: string, value: string])[] {
     }),
     ...(forwarded === undefined ? [] : [["X-Forwarded-For", forwarded] as const]),
   ];
-}
-
-/** What a client's handshake looks like, of TLS, QUIC or SSH: in events of these protocols, and in alerts. */
-function handshakeOf(record: Fields): {
-  ja3?: string | undefined;
-  ja4?: string | undefined;
-  hassh?: string | undefined;
-  sshBanner?: string | undefined;
-} {
-  if ("ssh" in record) {
-    return { hassh: textAt(record, "ssh.client.hassh.hash"), sshBanner: bannerOf(record) };
-  }
-  const handshake = helloOf(record);
-  return handshake === undefined ? {} : { ja3: textAt(handshake, "ja3.hash"), ja4: textAt(handshake, "ja4") };
-}
-
-function sniOf(record: Fields): string | undefined {
-  const handshake = helloOf(record);
-  return handshake && textAt(handshake, "sni");
-}
-
-function helloOf(record: Fields): Fields | undefined {
-  const hello = record.tls ?? record.quic;
-  return isFields(hello) ? hello : undefined;
 }
 
 /** Suricata leaves out the beginning that every banner has. */

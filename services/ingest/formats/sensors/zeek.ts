@@ -45,7 +45,7 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
   const banner = textAt(record, "client");
   const state = textAt(record, "conn_state");
   const func = textAt(record, "func");
-  const { labels = [], metadata, ...said } = readLog(record, log);
+  const said = readLog(record, log);
   const decoded = toObservation(
     {
       format: "zeek",
@@ -63,19 +63,21 @@ function decodeZeek(record: Fields, options: DecodeOptions): Decoded {
       labels: [
         ...(state === undefined ? [] : [`zeek-state:${state}`]),
         ...(func === undefined ? [] : [`zeek-func:${func}`]),
-        ...labels,
+        ...(said.labels ?? []),
       ],
-      http: log === "http" ? httpOf(record) : undefined,
+      credentials: said.credentials ?? [],
+      loginAttempts: said.loginAttempts,
+      commands: said.commands ?? [],
+      http: log === "http" ? httpOf(record) : said.http,
       ja3: textAt(record, "ja3"),
       ja4: textAt(record, "ja4"),
       hassh: textAt(record, "hassh"),
       sshBanner: banner?.startsWith("SSH-") ? banner : undefined,
-      ...said,
       metadata: {
         ...(isIcmp && { icmp_type: record["id.orig_p"], icmp_code: record["id.resp_p"] }),
         tls_sni: textAt(record, "server_name"),
         zeek_log: log,
-        ...metadata,
+        ...said.metadata,
       },
       ...(uid !== undefined && { key: [uid, log, record.ts, depth, ...keyOf(record, log)] }),
     },

@@ -25,9 +25,8 @@ export function eveApplication(record: Fields, event: string): string | undefine
 }
 
 /** What an event of a protocol says of its client. Alerts repeat such members: logins are counted by the events alone. */
-export function readProtocol(record: Fields, event: string): Partial<Draft> {
-  const read = PROTOCOLS[event];
-  return read === undefined ? {} : read(objectAt(record, event));
+export function readProtocol(record: Fields, event: string): Partial<Draft> | undefined {
+  return PROTOCOLS[event]?.(objectAt(record, event));
 }
 
 const PROTOCOLS: Readonly<Record<string, (protocol: Fields) => Partial<Draft>>> = {
