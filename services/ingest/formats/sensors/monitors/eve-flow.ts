@@ -1,5 +1,4 @@
 import { type Fields, portAt, textAt } from "../../fields.ts";
-import { toTime } from "../../times.ts";
 
 const TWO_TO_31 = 2 ** 31;
 const TWO_TO_32 = 2 ** 32;
@@ -39,7 +38,7 @@ function startMark(flow: string, record: Fields): string | undefined {
 
 function isOldMark(id: number, record: Fields): boolean {
   const start = flowStart(record);
-  const time = Date.parse(String(toTime(start ?? record.timestamp)));
+  const time = Date.parse(start ?? textAt(record, "timestamp") ?? "");
   if (Number.isNaN(time)) return false;
   const age = (Math.floor(time / 1_000) - (Math.floor(id / 65_536) & 0x7fff)) & 0x7fff;
   return age < (start === undefined ? MAX_AGE : 1);

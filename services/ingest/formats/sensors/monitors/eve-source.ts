@@ -26,26 +26,28 @@ const FIRST_EPHEMERAL_PORT = 32_768;
 const FIRST_UNRESERVED_PORT = 1_024;
 
 /** Which side of a record's addresses is the source, or why none is. */
-export function sourceSide(record: Fields, event: string, { isOwnAddress }: DecodeOptions): Side | IgnoredReason {
+export function sourceSide(record: Fields, event: string, options: DecodeOptions): Side | IgnoredReason {
   const without = WITHOUT_SOURCE.get(event) ?? packetAnswer(record, event);
   if (without !== undefined) return without;
-  const isOwn = (address: string | undefined) =>
-    address !== undefined && (isOwnAddress(address) || (/^[\d.]+$/.test(address) && !isRoutableIpv4(address)));
   const source = textAt(record, "src_ip");
   const destination = textAt(record, "dest_ip");
   const client = statedClient(record, event, source);
-  if (client !== undefined) return isOwn(client === "src" ? source : destination) ? "own-traffic" : client;
+  if (client !== undefined) return isOwn(client === "src" ? source : destination, options) ? "own-traffic" : client;
   const sourcePort = portAt(record, "src_port") ?? 0;
   const destinationPort = portAt(record, "dest_port") ?? 0;
   if (event === "netflow" && isServersHalf(record, sourcePort, destinationPort)) return "answer";
-  if (!isOwn(source)) {
+  if (!isOwn(source, options)) {
     const isAnswerToOwn =
       BY_PACKET.has(event) && sourcePort < FIRST_UNRESERVED_PORT && destinationPort >= FIRST_EPHEMERAL_PORT;
-    if (isAnswerToOwn && sourcePort > 0) return isOwn(destination) ? "own-traffic" : "answer";
+    if (isAnswerToOwn && sourcePort > 0) return isOwn(destination, options) ? "own-traffic" : "answer";
     return "src";
   }
   const isServer = sourcePort > 0 && sourcePort < FIRST_EPHEMERAL_PORT && sourcePort !== 53 && event !== "dns";
-  return isServer && !isOwn(destination) && event !== "http" && event !== "tls" ? "dest" : "own-traffic";
+  return isServer && !isOwn(destination, options) && event !== "http" && event !== "tls" ? "dest" : "own-traffic";
+}
+
+function isOwn(address: string | undefined, { isOwnAddress }: DecodeOptions): boolean {
+  return address !== undefined && (isOwnAddress(address) || (/^[\d.]+$/.test(address) && !isRoutableIpv4(address)));
 }
 
 /** The side that began the flow, where the record says it. */
