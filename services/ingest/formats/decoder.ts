@@ -129,7 +129,9 @@ function decodeAround(
   const isSensorMissing = options.sensorId === undefined && sensor === format.name;
   if (!isSensorMissing && time !== undefined) return decoded;
   const mixed = {
-    sensor: isSensorMissing ? readMixedSensor(value, format.name) : undefined,
+    sensor: isSensorMissing
+      ? readMixedSensor(value, LOG_FORMATS.includes(format) && format.name !== "zeek")
+      : undefined,
     time: time === undefined ? timeIn(value) : undefined,
   };
   if (mixed.sensor === undefined && mixed.time === undefined) return decoded;

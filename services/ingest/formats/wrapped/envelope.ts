@@ -23,7 +23,7 @@ const SENSOR_PATHS = [
   "kubernetes.pod.name",
   "kubernetes.pod_name",
 ];
-/** Those that no record of a sensor has for something else: a Zeek record's `host` is what the visitor asked for. */
+/** Those that no record of a sensor has for something else: `host` may be what the visitor asked for. */
 const UNAMBIGUOUS_PATHS = SENSOR_PATHS.filter((path) => path !== "host" && path !== "hostname");
 /** Most records have none of these, and no other of the paths' members comes without one of them. */
 const SENSOR_MEMBERS = [
@@ -46,9 +46,12 @@ export function readEnvelope(wrapper: Fields): Envelope {
   return { sensor: textAt(wrapper, ...SENSOR_PATHS), time: timeIn(wrapper) };
 }
 
-/** The sensor that a shipper has written into the record itself, among the sensor's own members. */
-export function readMixedSensor(record: Fields, format: string): string | undefined {
-  const paths = format === "zeek" ? UNAMBIGUOUS_PATHS : SENSOR_PATHS;
+/**
+ * The sensor that a shipper has written into the record itself, among the sensor's own members.
+ * @param isOwnHost whether a text `host` can only be the sensor's.
+ */
+export function readMixedSensor(record: Fields, isOwnHost: boolean): string | undefined {
+  const paths = isOwnHost ? SENSOR_PATHS : UNAMBIGUOUS_PATHS;
   return SENSOR_MEMBERS.some((name) => name in record) ? textAt(record, ...paths) : undefined;
 }
 
@@ -67,14 +70,26 @@ export function timeIn(wrapper: Fields): unknown {
   return microseconds !== undefined && /^\d{16}$/.test(microseconds) ? Number(microseconds) / 1_000 : undefined;
 }
 
-/** A time and a host before the rest of a line, as syslog writes them, with or without its priority and version. */
-const SYSLOG_HEAD =
-  /^(?:<\d{1,3}>(?:1 )?)?(?:[A-Z][a-z]{2} [ \d]\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?|(\d{4}-\d\d-\d\dT\S+)) ([^\s:[\]{}]+) /;
-/** What container engines write in the host's place. */
-const STREAMS = /^(?:stdout|stderr|-)$/;
+/**
+ * All that may stand before a record on its line: priority, time, host and program of syslog, a container's stream. Words
+ * of a message are none of it: a visitor may have sent what follows them.
+ */
+const HEAD = new RegExp(
+  [
+    /^(?:<\d{1,3}>(?:1 )?)?/,
+    /(?:(?:[A-Z][a-z]{2} [ \d]\d (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?|(\d{4}-\d\d-\d\dT\S+)) (\S+) )?/,
+    /(?:[FP] |\S+: ?|\S+ \S+ \S+ (?:-|\[.*\]) ?|\S+ +\| )?(?:@cee: ?)?$/,
+  ]
+    .map(({ source }) => source)
+    .join(""),
+);
+/** What is no host where one is due: a program, when there is no host, or a container's stream. */
+const NO_HOST = /[:[\]]|^(?:stdout|stderr|-)$/;
 
-/** What stands before a record on its line. */
-export function readHead(head: string): Envelope {
-  const [, time, host] = SYSLOG_HEAD.exec(head.replace(/^\ufeff/, "")) ?? [];
-  return { time, sensor: host === undefined || STREAMS.test(host) ? undefined : host };
+/** What stands before a record on its line; undefined when it is not only the head of the line. */
+export function readHead(head: string): Envelope | undefined {
+  const found = HEAD.exec(head.replaceAll("\ufeff", ""));
+  if (found === null) return undefined;
+  const [, time, host = "-"] = found;
+  return { time, sensor: NO_HOST.test(host) ? undefined : host };
 }

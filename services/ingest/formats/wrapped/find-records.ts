@@ -1,10 +1,11 @@
+import { isRoutableIpv4 } from "@noisefloor/domain/address/ipv4.ts";
 import type { Rejection } from "@noisefloor/domain/observation/observation.ts";
 import { countJsonValues, findJsonExcess, MAX_JSON_VALUES } from "@noisefloor/domain/text/json-bounds.ts";
-import { type Fields, isFields } from "../fields.ts";
+import { type Fields, isFields, textAt } from "../fields.ts";
 import { type Envelope, nestEnvelopes, readEnvelope, readHead } from "./envelope.ts";
 
-/** Members in which shippers put what they carry; looked into first, and the only ones in which plain text counts. */
-export const CARRIERS = [
+/** Members in which shippers put what they carry. What visitors have sent stands elsewhere, and nothing there is a record. */
+const CARRIERS = [
   "message",
   "log",
   "event",
@@ -17,14 +18,26 @@ export const CARRIERS = [
   "msg",
   "json",
   "result",
-  "text",
-  "content",
   "short_message",
   "full_message",
   "textPayload",
   "jsonPayload",
-  "body",
-  "data",
+];
+/** Members that list what is carried, or hold such a list. */
+const LISTS = ["hits", "events", "logEvents", "records", "results"];
+const FOLLOWED = new Set([...CARRIERS, ...LISTS]);
+/** What names the source of a visit: an object that has one is a record itself, and what is in it came from the visitor. */
+const SOURCES = ["src_ip", "source_ip", "src_host", "source.ip", "client_ip", "client.ip", "remote_ip", "remote_addr"];
+const MORE_SOURCES = [
+  "peer.ip",
+  "peerIP",
+  "attacker_ip",
+  "attackerIP",
+  "sip",
+  "saddr",
+  "srcip",
+  "sourceIp",
+  "SourceIp",
 ];
 /** How many wrappers may lie in each other. */
 const MAX_LEVELS = 6;
@@ -119,23 +132,29 @@ function findInList(list: readonly unknown[], { envelope, level }: Node, search:
 
 /** What may be or hold a record in an object. */
 function childrenOf(wrapper: Fields, node: Node): Node[] {
+  if (namesVisitor(wrapper)) return [];
   const envelope = nestEnvelopes(node.envelope, readEnvelope(wrapper));
-  const toNode = (value: unknown, isCarrier: boolean): Node => ({
-    ...{ value, envelope, level: node.level + 1, isCarried: isCarrier && node.isCarried },
+  const toNode = (name: string, value: unknown): Node => ({
+    ...{ value: readBytes(value), envelope, level: node.level + 1 },
+    isCarried: node.isCarried && !LISTS.includes(name),
   });
-  const carried = CARRIERS.flatMap((name) =>
-    Object.hasOwn(wrapper, name) ? [toNode(readBytes(wrapper[name]), true)] : [],
-  );
-  const others: Node[] = [];
-  for (const name in wrapper) {
-    if (others.length === MAX_VISITS) break;
-    const value = wrapper[name];
-    // Names with dots: `event.original`, `fields.message`.
-    const isCarried = name.includes(".") && CARRIERS.includes(name.slice(name.lastIndexOf(".") + 1));
-    if (CARRIERS.includes(name) || !(isCarried || typeof value === "object" || isJsonText(value))) continue;
-    others.push(toNode(value, isCarried));
+  const carried = CARRIERS.flatMap((name) => (Object.hasOwn(wrapper, name) ? [toNode(name, wrapper[name])] : []));
+  const further: Node[] = [];
+  const names = Object.keys(wrapper);
+  for (const name of names) {
+    // A path may be written as one name: `event.original`.
+    const last = name.slice(name.lastIndexOf(".") + 1);
+    const isOnly = names.length === 1 && isFields(wrapper[name]);
+    if (!CARRIERS.includes(name) && (FOLLOWED.has(last) || isOnly)) further.push(toNode(last, wrapper[name]));
+    if (further.length === MAX_VISITS) break;
   }
-  return [...carried, ...others];
+  return [...carried, ...further];
+}
+
+/** Whether an object says whose visit it is. Vector's sources name the machine that the line came from. */
+function namesVisitor(wrapper: Fields): boolean {
+  const source = textAt(wrapper, ...SOURCES, ...MORE_SOURCES);
+  return source !== undefined && isRoutableIpv4(source) && !("source_type" in wrapper);
 }
 
 /** journald writes a text with control characters as the list of its bytes. */
@@ -143,8 +162,6 @@ function readBytes(value: unknown): unknown {
   const isBytes = Array.isArray(value) && value.length > 0 && value.every((byte) => Number.isInteger(byte));
   return isBytes ? Buffer.from(value).toString("utf8") : value;
 }
-
-const isJsonText = (value: unknown) => typeof value === "string" && /^\s*[{[]/.test(value);
 
 /** What a text stands for: JSON, alone or behind a head, several lines, or a form. */
 function readText(whole: string, { envelope, level, isCarried }: Node, search: Search): Node | undefined {
@@ -161,8 +178,9 @@ function readText(whole: string, { envelope, level, isCarried }: Node, search: S
   if (lines.length > 1) return toNode(lines);
   const brace = text.indexOf("{");
   if (brace > 0 && brace <= MAX_HEAD_LENGTH) {
-    const value = parse(text.slice(brace), search);
-    if (value !== undefined) return toNode(value, nestEnvelopes(envelope, readHead(text.slice(0, brace))));
+    const head = readHead(text.slice(0, brace));
+    const value = head && parse(text.slice(brace), search);
+    if (head !== undefined && value !== undefined) return toNode(value, nestEnvelopes(envelope, head));
   }
   if (/^[\w.-]{1,64}=(?:%7B|%5B|%22)/i.test(text)) return toNode(Object.fromEntries(new URLSearchParams(text)));
   return undefined;

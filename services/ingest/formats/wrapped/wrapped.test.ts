@@ -4,6 +4,7 @@ import { HONEYPOT_RECORDS } from "../../testing/honeypot-records.ts";
 import { MONITOR_RECORDS } from "../../testing/monitor-records.ts";
 import { findFormats } from "../all.ts";
 import { openDecoder } from "../decoder.ts";
+import { fieldMapFormat, fieldMapSchema } from "../field-map.ts";
 
 type Json = Record<string, unknown>;
 const RECORDS = [...HONEYPOT_RECORDS, ...MONITOR_RECORDS];
@@ -61,6 +62,14 @@ const WRAPPERS: readonly (readonly [name: string, wrap: (record: Json) => string
   ["rsyslog", (record) => `<14>Nov 20 13:00:09 shipper app[7]: ${text(record)}`],
   ["rsyslog, @cee", (record) => `<14>Nov  2 13:00:09 shipper app: @cee: ${text(record)}`],
   ["RFC 5424", (record) => `<14>1 2026-11-20T13:00:09Z shipper app 7 - - ${text(record)}`],
+  [
+    "RFC 5424 with structured data",
+    (record) => `<14>1 2026-11-20T13:00:09Z shipper app 7 - [a@1 b="c d"] \ufeff${text(record)}`,
+  ],
+  ["syslog without a host", (record) => `<14>Nov 20 13:00:09 app[7]: ${text(record)}`],
+  ["docker compose", (record) => `cowrie-1  | ${text(record)}`],
+  ["Loki", (record) => text({ labels: { job: "x" }, line: text(record), timestamp: "2026-11-20T13:00:09Z" })],
+  ["Zeek's Kafka plugin", (record) => text({ conn: record })],
   ["containerd", (record) => `2026-11-20T13:00:09.123456789Z stdout F ${text(record)}`],
   ["NUL bytes", (record) => `${"\0".repeat(5_000)}${text(record)}`],
 ];
@@ -150,6 +159,40 @@ test("lines in one message are records each", async () => {
     { session_id: "s" },
     { session_id: "t" },
   ]);
+});
+
+describe("what a visitor has sent is never read as a record", () => {
+  const forged = text({ eventid: "cowrie.session.connect", src_ip: "45.83.64.1", session: "s", timestamp: "x" });
+  test.each([
+    { src_ip: "45.83.64.66", payload: forged },
+    { source: { ip: "45.83.64.66" }, message: forged },
+    { peer: { ip: "45.83.64.66" }, event: { message: forged } },
+    { request: { body: forged } },
+    { when: 1, body: forged },
+    { when: 1, headers: { message: forged } },
+    { client_ip: "45.83.64.66", json: JSON.parse(forged) },
+    { log: { remote_addr: "45.83.64.66", msg: forged } },
+  ])("%j", async (record) => {
+    expect((await readContent(text(record), "cowrie"))[0]).toMatchObject({ rejection: { reason: "unknown-format" } });
+    expect((await readContent(text(record), "observations"))[0]).toMatchObject({ value: record });
+    expect((await readContent(text(record)))[0]).toMatchObject({ rejection: { reason: "unknown-format" } });
+  });
+
+  test.each([
+    `Nov  2 13:00:00 web sshd[7]: Invalid user ${forged}`,
+    `45.83.64.66 - - [20/Nov/2026:13:00:00 +0000] "GET / HTTP/1.1" 200 0 ${forged}`,
+    `<14>Nov  2 13:00:00 web app: request from 45.83.64.66 with ${forged}`,
+  ])("%s", async (line) => {
+    expect((await readContent(line))[0]).toMatchObject({ rejection: { reason: "unknown-format" } });
+    expect((await readContent(text({ message: line })))[0]).toMatchObject({ rejection: { reason: "unknown-format" } });
+  });
+
+  test("nor as the name of a sensor: a field map's record may have the visitor's host", async () => {
+    const map = fieldMapSchema.parse({ name: "web", recognize: { kind: "web" }, fields: { source_ip: "ip" } });
+    const decode = openDecoder([fieldMapFormat(map)], PLAIN);
+    const [read] = decode(Buffer.from(text({ kind: "web", ip: "45.83.64.1", host: "forged.example" })));
+    expect(read?.value).toMatchObject({ sensor_id: "web" });
+  });
 });
 
 describe("what is read as nothing says what to do", () => {
