@@ -9,7 +9,7 @@ import { observationsFormat } from "./observations.ts";
 import { explainOtherFormat, recognize } from "./recognize.ts";
 import { type LineDecoder, openLines } from "./text-lines.ts";
 import { readTime } from "./times.ts";
-import { type Envelope, nestEnvelopes, readMixedSensor, timeIn } from "./wrapped/envelope.ts";
+import { type Envelope, mayNameSensor, nestEnvelopes, readMixedSensor, timeIn } from "./wrapped/envelope.ts";
 import { findWrapped, type Wrapped, type WrappedRecord } from "./wrapped/find-records.ts";
 import { unwrapObservation, unwrapText } from "./wrapped/observation.ts";
 
@@ -126,12 +126,11 @@ function decodeAround(
   const decoded = format.json.decode(value, within(options, envelope));
   if (!("observation" in decoded)) return decoded;
   const { sensor_id: sensor, observed_at: time } = decoded.observation;
-  const isSensorMissing = options.sensorId === undefined && sensor === format.name;
+  const isSensorMissing = options.sensorId === undefined && sensor === format.name && mayNameSensor(value);
   if (!isSensorMissing && time !== undefined) return decoded;
+  const isOwnHost = LOG_FORMATS.includes(format) && format.name !== "zeek";
   const mixed = {
-    sensor: isSensorMissing
-      ? readMixedSensor(value, LOG_FORMATS.includes(format) && format.name !== "zeek")
-      : undefined,
+    sensor: isSensorMissing ? readMixedSensor(value, isOwnHost) : undefined,
     time: time === undefined ? timeIn(value) : undefined,
   };
   if (mixed.sensor === undefined && mixed.time === undefined) return decoded;

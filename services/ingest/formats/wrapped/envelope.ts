@@ -25,18 +25,6 @@ const SENSOR_PATHS = [
 ];
 /** Those that no record of a sensor has for something else: `host` may be what the visitor asked for. */
 const UNAMBIGUOUS_PATHS = SENSOR_PATHS.filter((path) => path !== "host" && path !== "hostname");
-/** Most records have none of these, and no other of the paths' members comes without one of them. */
-const SENSOR_MEMBERS = [
-  "host",
-  "agent",
-  "hostname",
-  "host.name",
-  "agent.name",
-  "_HOSTNAME",
-  "beat",
-  "observer",
-  "kubernetes",
-];
 const TIME_PATHS = ["@timestamp", "time", "timestamp", "_time", "date", "ts"];
 /** journald counts microseconds. */
 const MICROSECONDS = ["_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP"];
@@ -46,13 +34,27 @@ export function readEnvelope(wrapper: Fields): Envelope {
   return { sensor: textAt(wrapper, ...SENSOR_PATHS), time: timeIn(wrapper) };
 }
 
+/** Whether a shipper may have written its name into a record. Most have none of these; named one by one, it costs nothing. */
+export function mayNameSensor(record: Fields): boolean {
+  return (
+    "host" in record ||
+    "agent" in record ||
+    "hostname" in record ||
+    "host.name" in record ||
+    "agent.name" in record ||
+    "beat" in record ||
+    "observer" in record ||
+    "kubernetes" in record ||
+    "_HOSTNAME" in record
+  );
+}
+
 /**
  * The sensor that a shipper has written into the record itself, among the sensor's own members.
  * @param isOwnHost whether a text `host` can only be the sensor's.
  */
 export function readMixedSensor(record: Fields, isOwnHost: boolean): string | undefined {
-  const paths = isOwnHost ? SENSOR_PATHS : UNAMBIGUOUS_PATHS;
-  return SENSOR_MEMBERS.some((name) => name in record) ? textAt(record, ...paths) : undefined;
+  return textAt(record, ...(isOwnHost ? SENSOR_PATHS : UNAMBIGUOUS_PATHS));
 }
 
 /** Two envelopes, one in the other: the inner one is nearer to the sensor. */

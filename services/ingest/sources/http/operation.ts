@@ -213,7 +213,13 @@ export const postSplunkEvents = defineOperation({
     400: errorResponse("The body holds no events.", "No data"),
     413: errorResponse("The body is too large.", `The request body has more than ${MAX_RECORDS} observations`),
     415: errorResponse("The Content-Encoding is not supported.", "Content-Encoding must be gzip or left out"),
-    422: errorResponse("None was accepted.", "not-json: the record is not JSON"),
+    422: {
+      description: "None was accepted.",
+      schema: z
+        .strictObject({ message: z.string(), accepted: count, rejected: count, ignored: count })
+        .meta({ id: "EventCollectorRejection" }),
+      example: { message: "not-json: the record is not JSON", accepted: 0, rejected: 1, ignored: 0 },
+    },
   },
 });
 

@@ -158,10 +158,11 @@ function registerRoutes(
         const formats = (sourcetype && findFormats(sourcetype, options.formats)) || options.formats;
         const { accepted, rejected, ignored } = await ingest(request, events, { formats }, signal);
         const [problem] = rejected;
+        const counts = { accepted, rejected: rejected.length, ignored: sumOf(ignored) };
         if (problem !== undefined && accepted === 0) {
-          throw new HttpError(422, `${problem.rejection.reason}: ${problem.rejection.detail}`);
+          throw new HttpError(422, `${problem.rejection.reason}: ${problem.rejection.detail}`, counts);
         }
-        return { text: "Success", code: 0, accepted, rejected: rejected.length, ignored: sumOf(ignored) };
+        return { text: "Success", code: 0, ...counts };
       },
       routeOptions,
     );
