@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import {
   MAX_HEADER_LINES_LENGTH,
@@ -7,15 +7,19 @@ import {
   MAX_METADATA_BYTES,
 } from "@noisefloor/domain/observation/schema.ts";
 import type { KeptBody } from "../observation-row.ts";
+import { betterApplication } from "./application.ts";
+import { contradictsConnection } from "./further.ts";
 
 /** Of so many records of a session that count logins, each is counted once however often it comes. */
 const MAX_PARTS = 256;
 
 type Observation = ValidObservation["observation"];
 type Credential = NonNullable<Observation["credentials"]>[number];
+type Http = NonNullable<Observation["http"]>;
 
-/** What is known of a session: the observation that it is stored as. */
+/** What is known of a session, or of one of its further requests: the observation that it is stored as. */
 export type SessionState = {
+  readonly observationId: string;
   readonly observation: Observation;
   /** When its first record came, in milliseconds since 1970 UTC: part of the row's key, so it stays. */
   readonly observedAt: number;
@@ -32,58 +36,92 @@ export type SessionState = {
 /** One record of a session. */
 export type SessionPart = {
   readonly valid: ValidObservation;
+  /** The id that the session's row is stored under. */
+  readonly observationId: string;
   /** Its own id, the same whenever the record comes again. */
   readonly recordId: string;
   readonly tagIds: readonly string[];
 };
 
 /**
- * Adds a record to a session. Whatever comes twice changes nothing: lists are sets, of single values the first one
- * known counts, and each login is counted once.
+ * Adds a record that does not contradict the session. Whatever comes twice changes nothing: lists are sets, each login
+ * is counted once, and of single values the better or the lesser one counts, whichever came first.
  */
-export function mergePart(session: SessionState | undefined, { valid, recordId, tagIds }: SessionPart): SessionState {
-  const digest = digestOf(recordId);
-  const isCounted = (valid.observation.login_attempts ?? 0) > 0;
+export function mergePart(session: SessionState | undefined, part: SessionPart): SessionState {
+  const { valid, observationId, recordId, tagIds } = part;
+  const counted = (valid.observation.login_attempts ?? 0) > 0 ? digestOf(recordId) : undefined;
   if (session === undefined) {
     const { observation, observedAt } = valid;
-    return { observation, observedAt, parts: new Set(isCounted ? [digest] : []), tagIds, ruleTagIds: new Set() };
+    const parts = new Set(counted === undefined ? [] : [counted]);
+    return { observationId, observation, observedAt, parts, tagIds, ruleTagIds: new Set() };
   }
-  const isNew = isCounted && !session.parts.has(digest) && session.parts.size < MAX_PARTS;
+  const { parts } = session;
+  const isNew = counted !== undefined && !parts.has(counted) && parts.size < MAX_PARTS;
   const [known, added] = [session.observation, valid.observation];
   const attempts = (known.login_attempts ?? 0) + (isNew ? (added.login_attempts ?? 0) : 0);
-  const http = both(known.http, added.http, (one, other) => ({
-    ...other,
-    ...one,
-    headers: union(one.headers, other.headers, MAX_ITEMS.headers),
-    cookies: union(one.cookies, other.cookies, MAX_ITEMS.cookies),
-    header_lines: firstOf(union(one.header_lines, other.header_lines, MAX_ITEMS.headerLines)),
-  }));
   const observation: Observation = {
     ...added,
     ...known,
     tags: [],
+    source_port: least(known.source_port, added.source_port),
+    transport: least(known.transport, added.transport),
+    application: betterApplication(known.application, added.application),
     login_attempts: attempts === 0 ? undefined : Math.min(attempts, MAX_LOGIN_ATTEMPTS),
     credentials: union(known.credentials, added.credentials, MAX_ITEMS.credentials, textOfLogin),
     commands: union(known.commands, added.commands, MAX_ITEMS.commands),
     urls: union(known.urls, added.urls, MAX_ITEMS.urls),
     payload_sha256: union(known.payload_sha256, added.payload_sha256, MAX_ITEMS.payload_sha256),
     labels: union(known.labels, added.labels, MAX_ITEMS.labels),
-    http,
-    tls: both(known.tls, added.tls, (one, other) => ({ ...other, ...one })),
-    ssh: both(known.ssh, added.ssh, (one, other) => ({ ...other, ...one })),
+    http: both(known.http, added.http, mergeHttp),
+    tls: both(known.tls, added.tls, stated),
+    ssh: both(known.ssh, added.ssh, stated),
     metadata: both(known.metadata, added.metadata, (one, other) => withinLimit({ ...other, ...one }, one)),
   };
   return {
     ...session,
     observation,
-    parts: isNew ? new Set([...session.parts, digest]) : session.parts,
-    tagIds: [...new Set([...session.tagIds, ...tagIds])],
+    parts: isNew ? new Set([...parts, counted]) : parts,
+    tagIds: tagIds.length === 0 ? session.tagIds : [...new Set([...session.tagIds, ...tagIds])],
   };
+}
+
+/** A further observation of a session, with what the session knows of their connection. */
+export function withConnection(further: SessionState, { observation: session }: SessionState): SessionState {
+  const own = further.observation;
+  if (contradictsConnection(own, session)) return further;
+  const observation: Observation = {
+    ...own,
+    source_port: own.source_port ?? session.source_port,
+    destination_port: own.destination_port ?? session.destination_port,
+    transport: own.transport ?? session.transport,
+    application: betterApplication(own.application, session.application),
+    tls: both(own.tls, session.tls, stated),
+    ssh: both(own.ssh, session.ssh, stated),
+  };
+  return { ...further, observation };
+}
+
+function mergeHttp(one: Http, other: Http): Http {
+  return {
+    ...stated(one, other),
+    headers: union(one.headers, other.headers, MAX_ITEMS.headers),
+    cookies: union(one.cookies, other.cookies, MAX_ITEMS.cookies),
+    header_lines: firstOf(union(one.header_lines, other.header_lines, MAX_ITEMS.headerLines)),
+  };
+}
+
+/** All members: of those that both have, the first one's, unless that is an empty text. */
+function stated<T extends object>(one: T, other: T): T {
+  return { ...other, ...Object.fromEntries(Object.entries(one).filter(([, value]) => value !== "")) };
+}
+
+function least<T extends string | number>(one: T | undefined, other: T | undefined): T | undefined {
+  return both(one, other, (first, second) => (second < first ? second : first));
 }
 
 /** 64 bits of a record's id, as a decimal number: how the column `session_parts` spells it. */
 function digestOf(recordId: string): string {
-  return createHash("sha256").update(recordId).digest().readBigUInt64BE(0).toString();
+  return hash("sha256", recordId, "buffer").readBigUInt64BE(0).toString();
 }
 
 function both<T>(one: T | undefined, other: T | undefined, merge: (one: T, other: T) => T): T | undefined {

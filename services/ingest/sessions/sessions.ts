@@ -3,7 +3,8 @@ import type { ValidObservation } from "@noisefloor/domain/observation/observatio
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { DAY_MS } from "@noisefloor/domain/time/window.ts";
 import { type BackoffOptions, retry } from "../retry.ts";
-import { mergePart, type SessionPart, type SessionState } from "./merge.ts";
+import { contradicts, furtherIdOf } from "./further.ts";
+import { mergePart, type SessionPart, type SessionState, withConnection } from "./merge.ts";
 import { toSession } from "./stored.ts";
 
 /** Reads sessions that began between two times, in milliseconds since 1970 UTC. */
@@ -12,12 +13,15 @@ export type ReadSessions = (
   times: { readonly from: number; readonly to: number },
 ) => Promise<StoredSession[]>;
 
-/** A record of a session, the id that the session's row is stored under, and the {@link sessionKey}. */
-export type JoiningPart = SessionPart & { readonly observationId: string; readonly key: string };
+/** A record of a session, and the {@link sessionKey}. */
+export type JoiningPart = SessionPart & { readonly key: string };
 
 /** What became of a session, with the records that joined it here. */
 export type Joined = {
-  /** One for each record, in the same order: the session as it is with all records that came so far. */
+  /**
+   * One for each record, in the same order: the session, or its further observation that the record belongs to, as it
+   * is with all records that came so far.
+   */
   readonly states: readonly SessionState[];
   /** Called when the rows are stored, or will not be. */
   release(): void;
@@ -31,8 +35,19 @@ export type Sessions = {
   join(parts: readonly JoiningPart[]): Promise<Joined>;
 };
 
-/** A session, or the latest one of those that share an id. */
+/** A session or a further observation of one, or the latest of those that share an id. */
 type Holder = { state: SessionState | undefined };
+
+/** A record whose place is still looked for. */
+type Placing = {
+  readonly part: JoiningPart;
+  /** Its place in the batch. */
+  readonly index: number;
+  /** The session that it contradicts. */
+  readonly session?: { readonly observationId: string; readonly holder: Holder } | undefined;
+  /** Whether what it contradicts began with this batch: then the store has no further observations of it. */
+  readonly isNew?: boolean;
+};
 
 type Entry = {
   /** How many batches hold it. */
@@ -46,26 +61,25 @@ export function createSessions(read: ReadSessions): Sessions {
   /** Ends when no batch merges its records. */
   let merging: Promise<unknown> = Promise.resolve();
 
-  const claim = (parts: readonly JoiningPart[]) => {
-    const claimed = new Map<string, Entry>();
+  const claim = (placings: readonly Placing[], claimed: Map<string, Entry>) => {
     const missing: [part: JoiningPart, entry: Entry][] = [];
     let begin: () => void = () => {};
     const begun = new Promise<void>((resolve) => (begin = resolve));
     const loaded = begun.then(() => load(missing));
-    for (const part of parts) {
+    for (const { part, isNew = false } of placings) {
       const { key } = part;
       if (claimed.has(key)) continue;
       let entry = entries.get(key);
       if (entry === undefined) {
         entry = { claims: 0, loaded, current: { state: undefined } };
         entries.set(key, entry);
-        missing.push([part, entry]);
+        if (!isNew) missing.push([part, entry]);
       }
       entry.claims++;
       claimed.set(key, entry);
     }
     begin();
-    return claimed;
+    return Promise.all(new Set(placings.map(({ part }) => claimed.get(part.key)?.loaded)));
   };
 
   const load = async (missing: readonly (readonly [JoiningPart, Entry])[]) => {
@@ -84,23 +98,60 @@ export function createSessions(read: ReadSessions): Sessions {
     for (const [part, entry] of missing) entry.current.state = found.get(part.key);
   };
 
-  const merge = async (parts: readonly JoiningPart[], claimed: ReadonlyMap<string, Entry>) => {
-    const touched: Holder[] = [];
+  /** Merges the records into what has their keys. @returns those that contradict it, with the keys of further ones. */
+  const mergeAt = async (
+    level: number,
+    placings: readonly Placing[],
+    claimed: ReadonlyMap<string, Entry>,
+    holders: Holder[],
+  ) => {
+    const further: Placing[] = [];
+    const begun = new Set<Holder>();
     const pace = createRecordPace();
-    for (const part of parts) {
+    for (const placing of placings) {
       const pause = pace(0);
       if (pause !== undefined) await pause;
+      const { part, index } = placing;
       const entry = claimed.get(part.key);
       if (entry === undefined) continue;
-      const { state } = entry.current;
+      if (entry.current.state === undefined) begun.add(entry.current);
       // A sensor may give an id again: after a day it is another session.
-      if (state !== undefined && Math.abs(state.observedAt - part.valid.observedAt) > DAY_MS) {
+      else if (Math.abs(entry.current.state.observedAt - part.valid.observedAt) > DAY_MS) {
         entry.current = { state: undefined };
       }
-      entry.current.state = mergePart(entry.current.state, part);
-      touched.push(entry.current);
+      const holder = entry.current;
+      holders[index] = holder;
+      if (holder.state !== undefined && contradicts(holder.state, part.valid.observation)) {
+        const session = placing.session ?? { observationId: part.observationId, holder };
+        const observationId = furtherIdOf(session.observationId, part.valid.observation, level);
+        if (observationId !== undefined) {
+          const key = sessionKey(part.valid.observation, observationId);
+          further.push({ part: { ...part, observationId, key }, index, session, isNew: begun.has(holder) });
+          continue;
+        }
+      }
+      holder.state = mergePart(holder.state, part);
     }
-    return touched.flatMap(({ state }) => state ?? []);
+    return further;
+  };
+
+  const merge = async (parts: readonly JoiningPart[], claimed: Map<string, Entry>) => {
+    const holders: Holder[] = [];
+    const sessionOf = new Map<Holder, Holder>();
+    let placings: readonly Placing[] = parts.map((part, index) => ({ part, index }));
+    for (let level = 0; placings.length > 0; level++) {
+      if (level > 0) await claim(placings, claimed);
+      const further = await mergeAt(level, placings, claimed, holders);
+      for (const { session, index } of placings) {
+        const holder = holders[index];
+        if (session !== undefined && holder !== undefined) sessionOf.set(holder, session.holder);
+      }
+      placings = further;
+    }
+    for (const [holder, { state }] of sessionOf) {
+      if (holder.state !== undefined && state !== undefined) holder.state = withConnection(holder.state, state);
+    }
+    return holders.flatMap(({ state }) => state ?? []);
   };
 
   /** One batch after the other: between the turns of one, no other may add its records to the same sessions. */
@@ -116,9 +167,12 @@ export function createSessions(read: ReadSessions): Sessions {
 
   return {
     async join(parts) {
-      const claimed = claim(parts);
+      const claimed = new Map<string, Entry>();
       try {
-        await Promise.all(new Set([...claimed.values()].map(({ loaded }) => loaded)));
+        await claim(
+          parts.map((part, index) => ({ part, index })),
+          claimed,
+        );
         const states = await mergeAlone(parts, claimed);
         let isReleased = false;
         return {

@@ -61,6 +61,7 @@ export function toSession(row: StoredSession): SessionState | undefined {
   const observation = toObservation(row);
   if (observation === undefined) return undefined;
   return {
+    observationId: row.observation_id,
     observation,
     observedAt: row.began_at,
     parts: new Set(row.parts),

@@ -1,7 +1,7 @@
 import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
 import { createRecordPace } from "@noisefloor/domain/time/own-turn.ts";
 import { observationsFormat } from "../formats/observations.ts";
-import { type ObservationRow, type RowIdentity, toRow } from "../observation-row.ts";
+import { type ObservationRow, toRow } from "../observation-row.ts";
 import { observationIdOf } from "../record-id.ts";
 import type { SessionState } from "../sessions/merge.ts";
 import { type JoiningPart, type Sessions, sessionKey } from "../sessions/sessions.ts";
@@ -24,7 +24,7 @@ export type RowOptions = {
 };
 
 export type MadeRows = {
-  /** One for each record, in the same order; the records of one session have the same. */
+  /** One for each record, in the same order; records of a session that belong together have the same. */
   readonly rows: readonly ObservationRow[];
   /** Called when the rows are stored, or will not be. */
   release(): void;
@@ -74,8 +74,7 @@ export async function makeRows<R extends IncomingRecord>(
       if (row === undefined) {
         enrich(state.observation);
         const { ruleTagIds = [] } = assignTags(state.observation, []);
-        const observationId = parts.get(one)?.observationId ?? idOf(one);
-        row = toSessionRow(state, ruleTagIds, { observationId, format: formatOf(one) });
+        row = toSessionRow(state, ruleTagIds, formatOf(one));
         made.set(state, row);
       }
       rows.push(row);
@@ -103,17 +102,13 @@ function toPart<R extends IncomingRecord>(accepted: AcceptedRecord<R>): JoiningP
 }
 
 /** A tag that a session has once got stays: rules that forbid something may match only its first records. */
-function toSessionRow(
-  session: SessionState,
-  newRuleTagIds: readonly string[],
-  identity: Pick<RowIdentity, "observationId" | "format">,
-) {
-  const { observation, observedAt, parts, ruleTagIds, body } = session;
+function toSessionRow(session: SessionState, newRuleTagIds: readonly string[], format: string) {
+  const { observationId, observation, observedAt, parts, ruleTagIds, body } = session;
   for (const id of newRuleTagIds) ruleTagIds.add(id);
   const tagIds = [...new Set([...session.tagIds, ...ruleTagIds])];
   const sharedTagIds = session.tagIds.filter((id) => ruleTagIds.has(id));
   return toRow(
     { observation, observedAt, isFilledIn: false },
-    { ...identity, tagIds, ruleTagIds: [...ruleTagIds], sharedTagIds, sessionParts: [...parts], body },
+    { observationId, format, tagIds, ruleTagIds: [...ruleTagIds], sharedTagIds, sessionParts: [...parts], body },
   );
 }

@@ -1,0 +1,75 @@
+import { hash } from "node:crypto";
+import type { ValidObservation } from "@noisefloor/domain/observation/observation.ts";
+import type { KeptBody } from "../observation-row.ts";
+
+type Observation = ValidObservation["observation"];
+type Http = NonNullable<Observation["http"]>;
+
+/** A session's observation, and what was kept of its request's body. */
+export type HeldObservation = { readonly observation: Observation; readonly body?: KeptBody | undefined };
+
+/**
+ * Whether a record says something else than the session's observation, of which there can be only one there: another
+ * request, port or fingerprint. Then neither replaces the other, and the record belongs to a further observation.
+ */
+export function contradicts({ observation, body }: HeldObservation, added: Observation): boolean {
+  if (contradictsConnection(observation, added)) return true;
+  const { http } = observation;
+  return http !== undefined && added.http !== undefined && contradictsRequest(http, body, added.http);
+}
+
+/** Whether two observations are of different connections. */
+export function contradictsConnection(one: Observation, other: Observation): boolean {
+  return (
+    differ(one.destination_port, other.destination_port) ||
+    differ(one.ssh?.banner, other.ssh?.banner) ||
+    differ(one.ssh?.hassh, other.ssh?.hassh) ||
+    differ(one.tls?.ja3, other.tls?.ja3) ||
+    differ(one.tls?.ja4, other.tls?.ja4)
+  );
+}
+
+function contradictsRequest(one: Http, body: KeptBody | undefined, other: Http): boolean {
+  return (
+    differ(one.method, other.method) ||
+    differ(one.host, other.host) ||
+    differ(one.path, other.path) ||
+    // A path without a query has none.
+    (one.path && other.path ? (one.query ?? "") !== (other.query ?? "") : differ(one.query, other.query)) ||
+    differ(one.user_agent, other.user_agent) ||
+    differ(one.referer, other.referer) ||
+    (isStated(other.body) && differ(body?.sha256 ?? digestOf(one.body), digestOf(other.body)))
+  );
+}
+
+/**
+ * The id of the further observation of a session that a record belongs to: first, of its request; where that one
+ * contradicts the record, too, of all that it says. A tab, which no stated id contains, begins what is added.
+ * @returns undefined when there is no further one: then none can contradict the record.
+ */
+export function furtherIdOf(sessionId: string, observation: Observation, level: number): string | undefined {
+  const identity = IDENTITIES[level]?.(observation);
+  if (identity === undefined) return undefined;
+  const values = identity.map((value) => value ?? "");
+  return `${sessionId}\t${hash("sha256", JSON.stringify(values)).slice(0, 32)}`;
+}
+
+const requestOf = ({ http }: Observation) => [http?.method, http?.host, http?.path, http?.query];
+
+const IDENTITIES: readonly ((observation: Observation) => readonly (string | number | undefined)[])[] = [
+  requestOf,
+  (observation) => {
+    const { http, ssh, tls, destination_port } = observation;
+    const details = [http?.user_agent, http?.referer, http?.body];
+    return [...requestOf(observation), ...details, destination_port, ssh?.banner, ssh?.hassh, tls?.ja3, tls?.ja4];
+  },
+];
+
+/** The store does not tell an empty text from none. */
+const isStated = (value: string | number | undefined) => value !== undefined && value !== "";
+
+function differ(one: string | number | undefined, other: string | number | undefined): boolean {
+  return one !== other && isStated(one) && isStated(other);
+}
+
+const digestOf = (body: string | undefined) => (body ? hash("sha256", body) : undefined);
