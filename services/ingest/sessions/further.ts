@@ -34,13 +34,17 @@ function contradictsRequest(one: Http, body: KeptBody | undefined, other: Http):
     differ(one.method, other.method) ||
     differ(one.host, other.host) ||
     differ(one.path, other.path) ||
-    // A path without a query has none.
-    (one.path && other.path ? (one.query ?? "") !== (other.query ?? "") : differ(one.query, other.query)) ||
+    queriesDiffer(queryOf(one), queryOf(other)) ||
     differ(one.user_agent, other.user_agent) ||
     differ(one.referer, other.referer) ||
     (isStated(other.body) && differ(body?.sha256 ?? digestOf(one.body), digestOf(other.body)))
   );
 }
+
+/** A path without a query has none. */
+const queryOf = ({ path, query }: Http) => (isStated(path) ? (query ?? "") : query || undefined);
+const queriesDiffer = (one: string | undefined, other: string | undefined) =>
+  one !== other && one !== undefined && other !== undefined;
 
 /**
  * The id of the further observation of a session that a record belongs to: first, of its request; where that one
