@@ -118,7 +118,7 @@ test("a session that one process begins and another continues keeps its requests
     at(6, login),
   ];
   await post([connect]);
-  for (const [index, record] of log.entries()) await post([record], index % 2);
+  for (let start = 0; start < log.length; start += 2) await post(log.slice(start, start + 2), (start / 2) % 2);
   const first = await rowsOf(ip);
   expect(
     first.map(({ method, path, body, agent, logins, labels }) => [method, path, body, agent, logins, labels]),
@@ -133,7 +133,7 @@ test("a session that one process begins and another continues keeps its requests
     expect(row).toMatchObject({ session: "w", port: 8080, transport: "tcp", application: "http" });
 
   await post([...log, connect].toReversed());
-  for (const record of log) await post([record], 1);
+  await post(log.slice(2), 1);
   expect(await rowsOf(ip)).toEqual(first);
 });
 
